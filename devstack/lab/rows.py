@@ -28,7 +28,8 @@ class ResultRow:
         """Whether the ratio is within the budget."""
         if self.budget is None:
             return True
-        return self.ratio <= self.budget if self.bound == "at most" else self.ratio >= self.budget
+        # A ratio of NumPy's numbers would make this a NumPy bool, which has no JSON form.
+        return bool(self.ratio <= self.budget if self.bound == "at most" else self.ratio >= self.budget)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row for JSON output; ``bound`` says whether the budget is a maximum or a minimum."""

@@ -61,6 +61,8 @@ class ClaimBatch:
     ``epoch`` and ``position`` identify the state that the decision was made on: a host whose eligibility changed
     after ``position`` answers STALE, one that is full because of a later change CONCURRENT. ``record`` is the
     decision's document, to which the script adds its own answer in the same step (None: no record).
+    ``group_generation`` is the generation of the server group's partition that was decided under; '' for alternates and
+    where there is one partition.
     ``alternates`` is the number of candidates after the selected one that are stored on the claim.
     """
 
@@ -74,6 +76,7 @@ class ClaimBatch:
     ttl_ms: int
     consumer_type: str = "INSTANCE"
     group: ClaimGroup | None = None
+    group_generation: str = ""
     alternates: int = 2
     record: Mapping[str, Any] | None = None
 

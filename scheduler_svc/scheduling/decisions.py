@@ -64,6 +64,7 @@ class DecisionBuilder:
             ttl_ms=ttl_ms,
             consumer_type=call.consumer_type,
             group=call.request.group,
+            group_generation=call.request.decision.group_generation,
             alternates=call.alternates,
             record=self.document(),
         )

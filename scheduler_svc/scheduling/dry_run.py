@@ -12,6 +12,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import StoreClaimer, accept_first_candidates
+from scheduler_svc.scheduling.group_homes import ProposedHomes
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.partitioned import PartitionedSelector
 from scheduler_svc.scheduling.policy import CurrentPolicy
@@ -85,7 +86,9 @@ class DryRun:
         def make(partition: OpenPartition) -> Selector:
             return Selector(DryRunClaimer(partition, batches), partition.replica, LIMITS)
 
-        selector = PartitionedSelector(self._partitions, make, claim_ttl_s=0.0, pins=ProposedPartitions())
+        selector = PartitionedSelector(
+            self._partitions, make, claim_ttl_s=0.0, pins=ProposedPartitions(), homes=ProposedHomes(self._partitions)
+        )
         refusal = None
         try:
             selector.select(policy, ctxt, call)

@@ -10,18 +10,20 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from scheduler_svc import metrics
+from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.scheduling.group_homes import GroupHomes
 from scheduler_svc.scheduling.partition_order import PartitionProspects
 from scheduler_svc.scheduling.pins import PartitionPins
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import Selector
+from scheduler_svc.store.records import GroupHome
 
 LOG = log.getLogger(__name__)
 
 LINGER_S = 120.0  # longer than a call runs after its partition was agreed on
-GROUP_TTL_MS = 24 * 3600 * 1000  # how long a group without members keeps its partition
 SEVERAL_PARTITIONS = "there are several partitions"
 REASON_GROUP = "server group is in another partition"
 
@@ -45,12 +47,25 @@ class Pins(Protocol):
         """Return the partition that serves ``key``: the recorded one, or else ``proposed``."""
 
 
+class Homes(Protocol):
+    """Makes workers agree on the partition of a server group."""
+
+    def agree(self, group: ClaimGroup, proposed: str) -> GroupHome:
+        """Return the group's partition: the recorded one, that of its members, or else ``proposed``."""
+
+    def leave(self, group: ClaimGroup, home: GroupHome) -> bool:
+        """Leave a partition that refused a call; return False where the group has members there."""
+
+    def move(self, group: ClaimGroup, home: GroupHome, to: str) -> GroupHome:
+        """Return the partition after ``home`` was left: ``to``, or another worker's choice."""
+
+
 class PartitionedSelector:
     """Serves each call in one partition; safe to call from many threads.
 
     The first worker to decide a call records its partition, and repeated calls go there while claims of the first may
     live: no consumer has claims in two partitions. A partition that refused has no claims of the call, so another may
-    be recorded instead. A server group is served where its members are.
+    be recorded instead. A server group has a partition of its own, where its members are.
     """
 
     def __init__(
@@ -59,16 +74,18 @@ class PartitionedSelector:
         make: Callable[[OpenPartition], Selector],
         claim_ttl_s: float,
         pins: Pins | None = None,
+        homes: Homes | None = None,
     ) -> None:
         """``make`` builds the selector of a partition; ``claim_ttl_s`` is the lifetime of an unconfirmed claim.
 
-        ``pins`` are by default those that the partitions' stores record.
+        ``pins`` and ``homes`` are by default those that the partitions' stores record.
         """
         self._partitions = partitions
         self._selectors: Mapping[str, Selector] = {partition.name: make(partition) for partition in partitions}
         self._claim_ttl_s = claim_ttl_s
         self._pin_ms = round(1000 * (claim_ttl_s + LINGER_S))
         self._pins = pins or PartitionPins(list(partitions), claim_ttl_s + LINGER_S)
+        self._homes = homes or GroupHomes(partitions)
 
     def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
         """Select as Selector.select does, in the best partition or the one recorded for the call.
@@ -80,9 +97,7 @@ class PartitionedSelector:
         if len(unavailable) == len(self._partitions):
             raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(unavailable)} answers")
         if call.request.group is not None:
-            home = self._home(call, call.request.group.id, unavailable)
-            if home is not None:
-                return self._select_at_home(policy, ctxt, call, home)
+            return self._select_for_group(policy, ctxt, call, call.request.group, unavailable)
         return self._select(policy, ctxt, call, unavailable)
 
     def select_batch(
@@ -109,7 +124,7 @@ class PartitionedSelector:
                 self._check_over(call, partition)
                 refused[partition] = RefusedCall(refusals.no_valid_host(0, {}), 0, {})
             else:
-                outcome = self._place(policy, ctxt, call, partition, prospects)
+                outcome = self._place(policy, ctxt, call, partition, prospects=prospects)
                 if isinstance(outcome, SelectionResult):
                     return outcome
                 if outcome.may_hold_claims or not isinstance(outcome.error, errors.NoValidHost):
@@ -122,18 +137,41 @@ class PartitionedSelector:
             LOG.info("Partition %s cannot serve request %s, trying %s", full_partition, call.request.id, partition)
         raise prospects.refusal(refused)
 
-    def _select_at_home(
-        self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, home: str
+    def _select_for_group(
+        self,
+        policy: SchedulingPolicy,
+        ctxt: RequestContext,
+        call: SelectionCall,
+        group: ClaimGroup,
+        unavailable: list[str],
     ) -> SelectionResult:
-        """Serve a call of a server group with members, in the partition that has them."""
-        outcome = self._place(policy, ctxt, call, home)
-        if isinstance(outcome, SelectionResult):
-            return outcome
-        if not isinstance(outcome.error, errors.NoValidHost):
-            raise outcome.error
+        """Serve a call of a server group in its partition; a partition that refuses it without members is left."""
+        prospects = PartitionProspects(policy, call, list(self._selectors.values()), unavailable)
+        home = self._homes.agree(group, prospects.best() or self._any_but(unavailable))
+        refused: dict[str, RefusedCall] = {}
+        while home.partition not in refused:
+            outcome = self._place(
+                policy, ctxt, call, home.partition, prospects=prospects, group_generation=home.generation
+            )
+            if isinstance(outcome, SelectionResult):
+                return outcome
+            if outcome.may_hold_claims or not isinstance(outcome.error, errors.NoValidHost):
+                raise outcome.error
+            refused[home.partition] = outcome
+            if not self._homes.leave(group, home):
+                raise self._refusal_at_home(home.partition, outcome)
+            next_partition = prospects.best(excluded=refused)
+            if next_partition is None:
+                break
+            LOG.info("Partition %s cannot serve request %s of a server group", home.partition, call.request.id)
+            home = self._homes.move(group, home, next_partition)
+        raise prospects.refusal(refused)
+
+    def _refusal_at_home(self, home: str, outcome: RefusedCall) -> errors.NoValidHost:
+        """Return the error for a call whose server group has members in a partition that refused it."""
         here = self._partitions.find(home).replica
         elsewhere = here.unchecked_table.hosts - here.host_counts.hosts
-        raise refusals.no_valid_host(outcome.hosts + elsewhere, {**outcome.reasons, REASON_GROUP: elsewhere})
+        return refusals.no_valid_host(outcome.hosts + elsewhere, {**outcome.reasons, REASON_GROUP: elsewhere})
 
     def _place(
         self,
@@ -141,12 +179,15 @@ class PartitionedSelector:
         ctxt: RequestContext,
         call: SelectionCall,
         partition: str,
-        prospects: PartitionProspects | None = None,
+        *,
+        prospects: PartitionProspects,
+        group_generation: str = "",
     ) -> SelectionResult | RefusedCall:
-        narrowed = replace(call, request=call.request.with_decision(partition=partition))
-        snapshot = prospects.snapshot(partition) if prospects else None
+        request = call.request.with_decision(partition=partition, group_generation=group_generation)
         try:
-            return self._selectors[partition].place(policy, ctxt, narrowed, snapshot)
+            return self._selectors[partition].place(
+                policy, ctxt, replace(call, request=request), prospects.snapshot(partition)
+            )
         except errors.StoreUnavailable:
             self._partitions.find(partition).presence.record_failure()
             raise
@@ -154,41 +195,17 @@ class PartitionedSelector:
     def _check_over(self, call: SelectionCall, partition: str) -> None:
         """Raise StoreUnavailable while an unavailable partition may have live claims of an earlier call."""
         away_s = self._partitions.find(partition).presence.away_s
-        if call.request.group is not None or away_s < self._claim_ttl_s:
+        if away_s < self._claim_ttl_s:
             raise errors.StoreUnavailable(
                 why=f"partition {partition!r}, which serves this request, is unavailable; its claims may still live"
             )
 
-    def _home(self, call: SelectionCall, group_id: str, unavailable: Iterable[str]) -> str | None:
-        """Return the partition in which a server group has members, None if it has no known members."""
-        members = {}
-        for partition in self._partitions:
-            if partition.name not in unavailable:
-                members[partition.name] = self._members(partition, group_id)
-        home = max(members, key=lambda name: members[name])
-        if not members[home]:
-            return None
-        pin = self._agree(call, home)
-        if members.get(pin):
-            return pin
-        # The recorded partition has no members of the group, or is unavailable.
-        return self._agree(call, home, instead_of=pin)
-
-    def _members(self, partition: OpenPartition, group_id: str) -> int:
-        try:
-            return sum(self._selectors[partition.name].claimer.group_hosts(group_id).values())
-        except errors.StoreUnavailable:
-            partition.presence.record_failure()
-            raise
-
     def _agree(self, call: SelectionCall, proposed: str, instead_of: str | None = None) -> str:
         """Return the partition that serves the call; replace a recorded one that is no longer configured."""
-        group = call.request.group
-        key = f"consumer:{call.consumers[0]}" if group is None else f"group:{group.id}"
-        ttl_ms = self._pin_ms if group is None else GROUP_TTL_MS
-        partition = self._pins.agree(key, proposed, ttl_ms, instead_of)
+        key = f"consumer:{call.consumers[0]}"
+        partition = self._pins.agree(key, proposed, self._pin_ms, instead_of)
         if partition not in self._selectors:
-            partition = self._pins.agree(key, proposed, ttl_ms, instead_of=partition)
+            partition = self._pins.agree(key, proposed, self._pin_ms, instead_of=partition)
         return partition
 
     def _any_but(self, unavailable: Iterable[str]) -> str:

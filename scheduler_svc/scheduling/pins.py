@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pins: the recorded partition of a request or a server group, shared by all workers."""
+"""Pins: the recorded partition of a request, shared by all workers."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from oslo_log import log
 
@@ -69,8 +69,13 @@ class PartitionPins:
 
     def _witnesses(self, key: str) -> list[OpenPartition]:
         """Return the key's witnesses, by rendezvous hashing; the longest available first."""
-        ranked = sorted(self._partitions, key=lambda partition: _weight(partition.name, key), reverse=True)[:WITNESSES]
+        ranked = rank_by_key(self._partitions, key)[:WITNESSES]
         return sorted(ranked, key=lambda partition: partition.presence.steady_s, reverse=True)
+
+
+def rank_by_key(partitions: Iterable[OpenPartition], key: str) -> list[OpenPartition]:
+    """Return the partitions in the order in which they answer for ``key``, the same for every worker."""
+    return sorted(partitions, key=lambda partition: _weight(partition.name, key), reverse=True)
 
 
 def _weight(partition: str, key: str) -> bytes:

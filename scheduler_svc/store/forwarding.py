@@ -6,7 +6,15 @@ from typing import Any
 
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import AuditOutcome, HostReport, RunningClaim, StatsOutcome, Verification
+from scheduler_svc.store.records import (
+    AuditOutcome,
+    GroupHome,
+    GroupMembership,
+    HostReport,
+    RunningClaim,
+    StatsOutcome,
+    Verification,
+)
 
 
 class ForwardingStore(Store):
@@ -116,6 +124,12 @@ class ForwardingStore(Store):
 
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
         return self._store.pin(key, partition, ttl_ms, instead_of)
+
+    def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
+        return self._store.group_home(group_id, partition, ttl_ms, instead_of)
+
+    def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
+        return self._store.leave_group(group_id, generation, ttl_ms)
 
     def close(self) -> None:
         self._store.close()

@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from scheduler_svc.core.records import Allocations, ClaimGroup, ClaimResult
 
@@ -77,3 +77,20 @@ class StatsOutcome:
     epoch: int
     audit: bool
     position: int
+
+
+class GroupHome(NamedTuple):
+    """The partition that serves a server group.
+
+    ``generation`` grows, as text, with each choice for the group, in all epochs of the store that records it.
+    """
+
+    partition: str
+    generation: str
+
+
+class GroupMembership(NamedTuple):
+    """The number of a server group's live claims in a partition, and whether the store may have forgotten others."""
+
+    members: int
+    may_have_forgotten: bool

@@ -203,3 +203,10 @@ def check_state(document: Any, most: int = MAX_STATE) -> None:
     size = len(text)
     if size > most:
         raise refuse(f"a host state document may have at most {most} bytes here, got {size}")
+
+
+def check_group_home(group_id: str, partition: str, ttl_ms: int) -> None:
+    """Raise InvalidRequest unless a server group, a partition and the lifetime of a choice are valid."""
+    check_name(group_id)
+    check_name(partition)
+    check_number("lifetime in milliseconds", ttl_ms, 1, MAX_TTL_MS)

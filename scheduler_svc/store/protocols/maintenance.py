@@ -5,6 +5,8 @@ import abc
 from collections.abc import Mapping
 from typing import Protocol
 
+from scheduler_svc.store.records import GroupHome, GroupMembership
+
 
 class MaintenanceStore(Protocol):
     """Cleanup, and the counters of claims."""
@@ -29,12 +31,28 @@ class MaintenanceStore(Protocol):
 
 
 class PinStore(Protocol):
-    """Pins of requests and server groups to partitions."""
+    """The partitions of requests and of server groups."""
 
     @abc.abstractmethod
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        """Pin ``key`` (a request or a server group) to ``partition``, and return the partition that serves it.
+        """Pin ``key``, a request, to ``partition``, and return the partition that serves it.
 
         The first call is recorded. Later calls within ``ttl_ms`` of the previous one return what is recorded.
         ``instead_of`` is a recorded partition that may be replaced.
+        """
+
+    @abc.abstractmethod
+    def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
+        """Return the partition that serves a server group: the recorded one, or else ``partition``, now recorded.
+
+        The record is replaced where its generation is ``instead_of``, or ``ttl_ms`` after the last call. The caller
+        must have left the former partition, with ``leave_group``.
+        """
+
+    @abc.abstractmethod
+    def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
+        """Refuse claims of a server group that were decided under ``generation`` of its home or an earlier one.
+
+        Nothing is changed if the group has members here, as the result says. Prepares of the group answer GROUP
+        then, also those without a generation while the group has no members here.
         """

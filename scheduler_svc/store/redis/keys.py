@@ -32,7 +32,7 @@ KEYS: dict[str, str] = {
     "alive": "hash service -> 1 or 0",
     "excess": "hash provider|class -> time since when it is flagged as over capacity",
     "state": "hash name -> document {schema, version, state}, JSON; ends in ':' and a declared namespace",
-    "pins": "hash key of a request or a server group -> partition that serves it",
+    "pins": "hash key of a request -> its partition; group:<id> -> its partition, generation; left:<id> -> generation",
     "pins_at": "zset key -> time at which the pin expires",
     "log": "stream, ids position-0: schema, kind, body as JSON",
     "decisions": "stream, bounded: request_id, document as JSON",

@@ -23,6 +23,7 @@ def arguments(batch: ClaimBatch) -> dict[str, Any]:
         "common": _common(batch),
         "resources": documents.encode(batch.resources) if batch.resources else "",
         "group": "" if batch.group is None else documents.encode(documents.encode_group(batch.group)),
+        "group_generation": batch.group_generation,
         "record": "" if batch.record is None else documents.encode({**batch.record, "schema": SCHEMA}),
         "request_id": batch.request_id,
     }

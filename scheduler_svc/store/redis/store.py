@@ -13,6 +13,8 @@ from scheduler_svc.store.records import (
     SCHEMA,
     AuditOutcome,
     Durability,
+    GroupHome,
+    GroupMembership,
     HostReport,
     Liveness,
     RunningClaim,
@@ -131,6 +133,21 @@ class RedisStore(interface.Store):
         validation.check_text("key", key)
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
         return self._connection.run("pin", key=key, partition=partition, ttl_ms=ttl_ms, replaceable=instead_of or "")
+
+    def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
+        validation.check_group_home(group_id, partition, ttl_ms)
+        return GroupHome(
+            *self._connection.run(
+                "group_home", group=group_id, partition=partition, ttl_ms=ttl_ms, replaceable=instead_of
+            )
+        )
+
+    def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
+        validation.check_group_home(group_id, self.partition, ttl_ms)
+        members, may_have_forgotten = self._connection.run(
+            "leave_group", group=group_id, generation=generation, ttl_ms=ttl_ms
+        )
+        return GroupMembership(members, bool(may_have_forgotten))
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         reports.check(host, report)

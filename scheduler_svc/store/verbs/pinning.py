@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pin verb: which partition serves a request, or a server group."""
+"""The partition that serves a request, or a server group."""
 
+from scheduler_svc.store.records import GroupHome, GroupMembership
 from scheduler_svc.store.verbs.partition import PartitionState
+
+EXPIRE_PER_LEAVE = 1000  # claims past their deadline that are ended before a group's members are counted
 
 
 def pin(partition: PartitionState, key: str, requested: str, instead_of: str | None, *, now: int, ttl_ms: int) -> str:
@@ -11,3 +14,42 @@ def pin(partition: PartitionState, key: str, requested: str, instead_of: str | N
         pinned = requested
     partition.pins[key] = (pinned, now + ttl_ms)
     return pinned
+
+
+def group_home(
+    partition: PartitionState, group_id: str, requested: str, instead_of: str, *, now: int, ttl_ms: int
+) -> GroupHome:
+    """Return the partition that serves a server group; replace an expired choice, and that of ``instead_of``.
+
+    A choice of an earlier epoch gets a new generation: the store may have forgotten a later choice.
+    """
+    pinned, until = partition.pins.get(f"group:{group_id}", ("", 0))
+    chosen, _, generation = pinned.partition(" ")
+    begun, _, number = generation.partition(".")
+    if not generation or generation == instead_of or until <= now:
+        chosen = ""
+    if not chosen or int(begun) != partition.epoch:
+        generation = f"{partition.epoch:016d}.{max(now, int(number or 0) + 1):016d}"
+    home = GroupHome(chosen or requested, generation)
+    partition.pins[f"group:{group_id}"] = (f"{home.partition} {home.generation}", now + ttl_ms)
+    return home
+
+
+def leave_group(partition: PartitionState, group_id: str, generation: str, *, now: int, ttl_ms: int) -> GroupMembership:
+    """Close the partition to a server group without members, up to this generation of its home."""
+    partition.expire(now, EXPIRE_PER_LEAVE)
+    partition.flush(now)
+    members = sum(partition.groups.get(group_id, {}).values())
+    if not members:
+        left, _until = partition.pins.get(f"left:{group_id}", ("", 0))
+        partition.pins[f"left:{group_id}"] = (max(left, generation), now + ttl_ms)
+    return GroupMembership(members, partition.awaits_any())
+
+
+def has_left(partition: PartitionState, group_id: str, generation: str, has_members: bool) -> bool:
+    """Return whether the partition is closed to claims of the group that were decided under ``generation``.
+
+    Without a generation the claim is an alternate: its group has not left while it has members here.
+    """
+    left, _until = partition.pins.get(f"left:{group_id}", ("", 0))
+    return generation <= left if generation else bool(left) and not has_members

@@ -17,6 +17,7 @@ from scheduler_svc.core.records import (
     IntentResult,
 )
 from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.pinning import has_left
 
 EXPIRE_BATCH = 500  # claims past their deadline that one call ends first
 
@@ -233,7 +234,16 @@ def _judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, p
         return Verdict.STALE
     if not all(_fits(partition, provider, amounts, plan) for provider, amounts in required.items()):
         return Verdict.CONCURRENT if _has_changed(partition, batch, candidate) else Verdict.FULL
-    return Verdict.FITS if _group_allows(partition, batch, candidate.host, plan) else Verdict.GROUP
+    return _judge_fitting(partition, batch, candidate.host, required, plan)
+
+
+def _judge_fitting(
+    partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations, plan: PreparePlan
+) -> Verdict:
+    """Return the verdict on a candidate that has room."""
+    if not _group_allows(partition, batch, host, plan):
+        return Verdict.GROUP
+    return Verdict.CLOSED if _awaits_audits(partition, batch, host, required) else Verdict.FITS
 
 
 def _related_names(host: str, required: Allocations) -> set[str]:
@@ -271,6 +281,8 @@ def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan:
     if batch.group is None:
         return True
     members = partition.groups.get(batch.group.id, {})
+    if has_left(partition, batch.group.id, batch.group_generation, bool(members)):
+        return False
     if batch.group.policy is GroupPolicy.ANTI_AFFINITY:
         return members.get(host, 0) + plan.member_deltas.get(host, 0) < batch.group.max_per_host
     if batch.group.policy is not GroupPolicy.AFFINITY:
@@ -279,3 +291,14 @@ def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan:
         other == host or members.get(other, 0) + plan.member_deltas.get(other, 0) <= 0
         for other in {*members, *plan.member_deltas}
     )
+
+
+def _awaits_audits(partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations) -> bool:
+    """Return whether claims that the store may have forgotten could rule the candidate out.
+
+    These are members of an affinity group without known ones, and claims on a provider that another host shares.
+    """
+    is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
+    has_members = batch.group is not None and bool(partition.groups.get(batch.group.id))
+    has_shared = any(names.host_of(provider) != names.host_of(host) for provider in required)
+    return ((is_affinity and not has_members) or has_shared) and partition.awaits_any()

@@ -10,7 +10,15 @@ from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef,
 from scheduler_svc.store import interface, reports, validation, verification
 from scheduler_svc.store import namespaces as rules
 from scheduler_svc.store.decisions import outcome
-from scheduler_svc.store.records import AuditOutcome, HostReport, RunningClaim, StatsOutcome, Verification
+from scheduler_svc.store.records import (
+    AuditOutcome,
+    GroupHome,
+    GroupMembership,
+    HostReport,
+    RunningClaim,
+    StatsOutcome,
+    Verification,
+)
 from scheduler_svc.store.verbs import audit as auditing
 from scheduler_svc.store.verbs import decisions as recorded
 from scheduler_svc.store.verbs import ending, fencing, pinning, removal, states
@@ -157,6 +165,18 @@ class VerbStore(interface.Store):
         validation.check_text("key", key)
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
         return self._transact(lambda state, now: pinning.pin(state, key, partition, instead_of, now=now, ttl_ms=ttl_ms))
+
+    def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
+        validation.check_group_home(group_id, partition, ttl_ms)
+        return self._transact(
+            lambda state, now: pinning.group_home(state, group_id, partition, instead_of, now=now, ttl_ms=ttl_ms)
+        )
+
+    def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
+        validation.check_group_home(group_id, self.partition, ttl_ms)
+        return self._transact(
+            lambda state, now: pinning.leave_group(state, group_id, generation, now=now, ttl_ms=ttl_ms)
+        )
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         reports.check(host, report)

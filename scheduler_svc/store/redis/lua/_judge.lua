@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Verdict on a candidate: whether the required amounts fit, as in rpcapi/resources/fit, on sums with the batch's deltas.
--- Reads A.position of the decision, A.resources and A.group of the batch.
+-- Reads A.position of the decision, A.resources, A.group and A.group_generation of the batch.
 local decided_at = tonumber(A.position)
 local resources_text = A.resources
 local resources = resources_text ~= '' and cjson.decode(resources_text) or nil
 local group = A.group ~= '' and cjson.decode(A.group) or nil
 local capacities, eligibles, homes, host_read, candidates = {}, {}, {}, {}, {}
 local deltas, member_deltas = {}, {} -- what the batch plans to add to sums and to the group's members
+-- The generation of the group's home up to which this partition was left.
+local left = group and redis.call('HGET', K.pins, 'left:' .. group.id) or ''
 
 -- Returns the candidate of a text, the same one for all intents: a large batch names each host many times.
 local function read_candidate(text)
@@ -163,9 +165,20 @@ local function are_members_only_on(host, hosts)
   return true
 end
 
+-- Returns whether the group is in another partition now. Without a generation the claim is an alternate: its group has
+-- not left while it has members here.
+local function has_left()
+  if A.group_generation == '' then
+    return left ~= '' and not next(group_of(group.id).hosts)
+  end
+  return A.group_generation <= left
+end
+
 local function group_allows(host)
   if not group then
     return true
+  elseif has_left() then
+    return false
   elseif group.policy == 'anti-affinity' then
     return members_on(host) < group.max_per_host
   elseif group.policy ~= 'affinity' then
@@ -214,6 +227,22 @@ local function staleness_and_openness(candidate)
   return stale, open
 end
 
+-- Returns whether claims that the store may have forgotten could rule the candidate out: members of an affinity group
+-- without known ones, and what is held from a provider that another host shares. The audits of their hosts will show.
+local function awaits_audits(candidate)
+  if redis.call('SCARD', K.awaited) == 0 then
+    return false
+  elseif group and group.policy == 'affinity' and not next(group_of(group.id).hosts) then
+    return true
+  end
+  for provider in pairs(candidate.flat and {} or candidate.required) do
+    if homes[provider] ~= homes[candidate.host] then
+      return true
+    end
+  end
+  return false
+end
+
 -- Returns UNKNOWN, STALE or CLOSED, or FITS for a candidate that only lacks the comparison of sums.
 local function eligibility_of(candidate)
   if candidate.flat then
@@ -239,7 +268,10 @@ local function capacity_verdict(candidate)
       return has_changed(candidate) and 'CONCURRENT' or 'FULL'
     end
   end
-  return group_allows(candidate.host) and 'FITS' or 'GROUP'
+  if not group_allows(candidate.host) then
+    return 'GROUP'
+  end
+  return awaits_audits(candidate) and 'CLOSED' or 'FITS'
 end
 
 -- Returns the verdict on a candidate. One that was lost is not judged again: sums and members only grow, once the batch

@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Prepares a claim for every intent of a batch, or for none: plans on sums with deltas, then writes.
 -- ARGV: log length, epoch, position, lifetime in ms, number of alternates to store, the claims' common JSON members,
---       resources as JSON or '', group as JSON or '', decision record as JSON or '', request id, maximum number of
---       decisions, then for each intent: consumer, attempt, attempt it replaces or 0, number of candidates that score
+--       resources as JSON or '', group as JSON or '', generation of the group's partition or '', decision record as
+--       JSON or '', request id, maximum number of decisions, then for each intent: consumer, attempt, attempt it replaces or 0, number of candidates that score
 --       about as well as the first, number of candidates, and for each candidate, separated by spaces: its name, the
 --       position as of which its sums were read if later, its allocations as JSON if they are not the resources
 -- Returns: accepted 0|1, current 0|1, epoch, position, changed sums as JSON,
 --          then for each intent: answer, host or '', alternates, deadline or '', verdicts (lists separated by spaces),
 --          the claim's allocations as JSON, '' if they are the resources at its host;
 --          nothing if it only ended claims past their deadline, and more of them are left: call it again
---@ args log_length epoch position ttl_ms alternates common resources group record request_id max_decisions
---@ keys eligible
+--@ args log_length epoch position ttl_ms alternates common resources group group_generation record request_id max_decisions
+--@ keys eligible pins
 --@ include _partition
 --@ include _forgotten
 --@ include _decisions

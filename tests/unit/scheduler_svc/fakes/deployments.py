@@ -17,7 +17,19 @@ from tests.unit.scheduler_svc.fakes import hosts
 TTL_MS = 10_000
 LONG_STEP_MS = 1 << 50  # tests advance the clock by any time in one step
 _VERBS = (
-    *("prepare", "abort", "group_hosts", "hosts_of", "pin", "snapshot", "follow", "check_identity", "counts"),
+    *(
+        "prepare",
+        "abort",
+        "group_hosts",
+        "hosts_of",
+        "pin",
+        "group_home",
+        "leave_group",
+        "snapshot",
+        "follow",
+        "check_identity",
+        "counts",
+    ),
     *("remove", "update_stats", "get_state", "list_state", "put_state", "delete_state", "verify"),
 )
 

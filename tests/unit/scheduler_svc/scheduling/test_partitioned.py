@@ -7,7 +7,8 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.partitioned import GROUP_TTL_MS, LINGER_S, REASON_GROUP
+from scheduler_svc.scheduling.group_homes import LIFETIME_MS
+from scheduler_svc.scheduling.partitioned import LINGER_S, REASON_GROUP
 from tests.unit.scheduler_svc.fakes.deployments import TTL_MS, PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import join, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
@@ -182,7 +183,7 @@ def test_group_is_found_by_its_members_after_its_pin_expired():
     select(deployment.worker, call(scheduling_request=apart()))
     deployment.stores["a"].confirm("a1", [ClaimRef("vm-0", 1)])
     deployment.stores["a"].confirm("a2", [ClaimRef("vm-0", 1)])
-    deployment.wait(GROUP_TTL_MS + 1)
+    deployment.wait(LIFETIME_MS + 1)
     join(
         deployment.stores["b"], {"big": node({resource_class: 10 * amount for resource_class, amount in ROOMY.items()})}
     )

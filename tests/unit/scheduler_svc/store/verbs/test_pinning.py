@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pins: the partition that serves a request or a server group."""
 
+import pytest
+
+from rpcapi import errors
+from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
+from scheduler_svc.core.records import ClaimGroup
+from scheduler_svc.store.records import GroupMembership
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition
+
+GROUP = ClaimGroup("g", GroupPolicy.AFFINITY)
 
 
 def test_first_pin_is_recorded(partition: StorePartition) -> None:
@@ -46,3 +54,78 @@ def test_pin_is_not_logged(partition: StorePartition) -> None:
     position = partition.store.snapshot().position
     partition.store.pin("k", "a", LONG_MS)
     assert partition.store.snapshot().position == position
+
+
+def test_first_home_of_a_group_is_recorded_and_renewed(partition: StorePartition) -> None:
+    home = partition.store.group_home("g", "a", SHORT_MS)
+    assert home.partition == "a"
+    assert partition.store.group_home("g", "b", LONG_MS) == home
+    partition.wait_until(partition.time() + SHORT_MS)
+    assert partition.store.group_home("g", "b", LONG_MS) == home
+
+
+def test_home_is_replaced_by_generation_and_generations_grow(partition: StorePartition) -> None:
+    first = partition.store.group_home("g", "a", LONG_MS)
+    second = partition.store.group_home("g", "b", LONG_MS, first.generation)
+    assert (second.partition, second.generation > first.generation) == ("b", True)
+    # Another worker that was refused by a as well gets the choice that was made meanwhile.
+    assert partition.store.group_home("g", "c", LONG_MS, first.generation) == second
+
+
+def test_home_of_an_earlier_epoch_gets_a_later_generation_than_any_forgotten_one(partition: StorePartition) -> None:
+    first = partition.store.group_home("g", "a", LONG_MS)
+    before = partition.mark()
+    forgotten = partition.store.group_home("g", "b", LONG_MS, first.generation)
+    partition.forget_since(before)
+    renewed = partition.store.group_home("g", "c", LONG_MS)
+    assert (renewed.partition, renewed.generation > forgotten.generation) == ("a", True)
+    assert partition.store.group_home("g", "c", LONG_MS) == renewed
+
+
+def test_group_with_members_is_not_left(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    home = partition.store.group_home("g", "a", LONG_MS)
+    partition.prepare("m1", "h1", group=GROUP, group_generation=home.generation)
+    assert partition.store.leave_group("g", home.generation, LONG_MS) == GroupMembership(1, False)
+    assert partition.prepare("m2", "h1", group=GROUP, group_generation=home.generation).host == "h1"
+
+
+def test_member_past_its_deadline_does_not_keep_a_group(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    prepared = partition.prepare("m1", "h1", group=GROUP, ttl_ms=SHORT_MS)
+    partition.pass_deadline(prepared)
+    assert partition.store.leave_group("g", "1", LONG_MS).members == 0
+
+
+def test_claim_of_a_left_generation_is_refused_and_of_a_later_one_not(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    first = partition.store.group_home("g", "a", LONG_MS)
+    assert partition.store.leave_group("g", first.generation, LONG_MS) == GroupMembership(0, False)
+    refused = partition.prepare("m1", "h1", group=GROUP, group_generation=first.generation)
+    assert tuple(refused.verdicts) == (Verdict.GROUP,)
+    assert partition.prepare("alternate", "h1", group=GROUP).answer is Answer.REFUSED
+    later = partition.store.group_home("g", "a", LONG_MS, first.generation)
+    assert partition.prepare("m1", "h1", group=GROUP, group_generation=later.generation).host == "h1"
+    assert partition.prepare("alternate", "h1", group=GROUP).host == "h1"
+    partition.check()
+
+
+def test_leaving_with_an_older_generation_does_not_reopen_a_partition(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    first = partition.store.group_home("g", "a", LONG_MS)
+    second = partition.store.group_home("g", "b", LONG_MS, first.generation)
+    partition.store.leave_group("g", second.generation, LONG_MS)
+    partition.store.leave_group("g", first.generation, LONG_MS)
+    assert partition.prepare("m1", "h1", group=GROUP, group_generation=second.generation).host is None
+
+
+def test_leaving_says_that_members_may_be_forgotten(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.new_epoch()
+    assert partition.store.leave_group("g", "1", LONG_MS) == GroupMembership(0, True)
+
+
+@pytest.mark.parametrize("ttl_ms", [0, -1, 2 * 24 * 3600 * 1000])
+def test_lifetime_of_a_home_is_bounded(partition: StorePartition, ttl_ms: int) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        partition.store.group_home("g", "a", ttl_ms)

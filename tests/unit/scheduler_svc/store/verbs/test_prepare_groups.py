@@ -5,7 +5,8 @@ import pytest
 
 from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent
+from scheduler_svc.store.records import RunningClaim
+from tests.unit.scheduler_svc.store.store_partition import SMALL, StorePartition, intent
 
 
 def group(policy: GroupPolicy, most: int = 1) -> ClaimGroup:
@@ -100,3 +101,40 @@ def test_members_replaced_by_one_batch_leave_their_host_together(partition: Stor
     assert [result.host for result in partition.store.prepare(batch).prepared] == ["h2", "h2"]
     assert partition.store.group_hosts("g1") == {"h2": 2}
     partition.check()
+
+
+def test_affinity_group_without_known_members_waits_for_all_audits(partition: StorePartition) -> None:
+    policy = group(GroupPolicy.AFFINITY)
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    before = partition.mark()
+    partition.hold("m1", "h1", group=policy)
+    epoch = partition.forget_since(before)
+    partition.store.audit("h2", epoch, [], 60_000)
+    assert tuple(partition.prepare("m2", "h2", group=policy).verdicts) == (Verdict.CLOSED,)
+    running = RunningClaim("m1", 1, True, "h1", {"h1": SMALL}, "INSTANCE", "p", "u", "r", policy)
+    partition.store.audit("h1", epoch, [running], 60_000)
+    assert tuple(partition.prepare("m2", "h2", "h1", group=policy).verdicts) == (Verdict.GROUP, Verdict.FITS)
+    partition.check()
+
+
+def test_affinity_group_with_a_known_member_waits_for_no_other_host(partition: StorePartition) -> None:
+    policy = group(GroupPolicy.AFFINITY)
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    partition.hold("m1", "h1", group=policy)
+    epoch = partition.new_epoch()
+    running = RunningClaim("m1", 1, True, "h1", {"h1": SMALL}, "INSTANCE", "p", "u", "r", policy)
+    partition.store.audit("h1", epoch, [running], 60_000)
+    assert partition.prepare("m2", "h1", group=policy).answer is Answer.PREPARED
+
+
+def test_anti_affinity_group_takes_an_audited_host_while_others_are_awaited(partition: StorePartition) -> None:
+    policy = group(GroupPolicy.ANTI_AFFINITY)
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    before = partition.mark()
+    partition.hold("m1", "h1", group=policy)
+    epoch = partition.forget_since(before)
+    partition.store.audit("h2", epoch, [], 60_000)
+    assert tuple(partition.prepare("m2", "h1", "h2", group=policy).verdicts) == (Verdict.CLOSED, Verdict.FITS)

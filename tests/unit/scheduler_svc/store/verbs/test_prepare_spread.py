@@ -147,12 +147,27 @@ def test_disabled_service_host_makes_shared_providers_stale(partition: StorePart
     assert verdicts(partition, early) == [Verdict.STALE]
 
 
-def test_shared_provider_is_closed_until_its_host_audits(partition: StorePartition) -> None:
+def test_shared_provider_is_closed_until_every_host_that_may_hold_from_it_audits(partition: StorePartition) -> None:
+    before = partition.mark()
+    forgotten = partition.store.prepare(batch(partition, spread_intent("c2", on("h2", disk=20))))
+    partition.store.confirm("h2", [ClaimRef("c2", 1)])
+    epoch = partition.forget_since(before)
+    for host in ("h1", "san"):
+        partition.store.audit(host, epoch, [], 60_000)
+        assert verdicts(partition, batch(partition, spread_intent("c1", on("h1")))) == [Verdict.CLOSED]
+    held = forgotten.prepared[0].allocations
+    assert held is not None
+    partition.store.audit("h2", epoch, [RunningClaim("c2", 1, True, "h2", held, "INSTANCE", "p", "u", "r")], 60_000)
+    assert verdicts(partition, batch(partition, spread_intent("c1", on("h1")))) == [Verdict.FULL]
+    assert verdicts(partition, batch(partition, spread_intent("c1", on("h1", disk=5)))) == [Verdict.FITS]
+    assert not partition.check().excess
+
+
+def test_host_without_shared_providers_waits_for_its_own_audit_only(partition: StorePartition) -> None:
     epoch = partition.new_epoch()
     partition.store.audit("h1", epoch, [], 60_000)
-    assert verdicts(partition, batch(partition, spread_intent("c1", on("h1")))) == [Verdict.CLOSED]
-    partition.store.audit("san", epoch, [], 60_000)
-    assert verdicts(partition, batch(partition, spread_intent("c1", on("h1")))) == [Verdict.FITS]
+    own = {"h1": {"VCPU": 1}, "h1/gpu0": {"CUSTOM_GPU": 1}}
+    assert verdicts(partition, batch(partition, spread_intent("c1", own))) == [Verdict.FITS]
 
 
 def test_host_with_shared_claims_is_not_removed(partition: StorePartition) -> None:

@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Closes the partition to a server group without members, for claims that were decided under this generation of the
+-- group's partition or an earlier one.
+-- ARGV: log length, group, generation, lifetime in ms
+-- Returns: number of the group's live claims (nothing was done unless it is 0), 1 if the store may have forgotten others
+--@ args log_length group generation ttl_ms
+--@ keys pins pins_at awaited
+--@ include _partition
+local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
+expire(EXPIRE_BATCH)
+local members = 0
+for _, count in pairs(group_of(A.group).hosts) do
+  members = members + count
+end
+flush(false)
+if members == 0 then
+  local key = 'left:' .. A.group
+  local left = redis.call('HGET', K.pins, key) or ''
+  redis.call('HSET', K.pins, key, left > A.generation and left or A.generation)
+  redis.call('ZADD', K.pins_at, int(now + tonumber(A.ttl_ms)), key)
+end
+return { members, redis.call('SCARD', K.awaited) > 0 and 1 or 0 }
