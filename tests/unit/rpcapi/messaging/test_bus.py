@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Creation of transports."""
 
-from pathlib import Path
-
 import pytest
 from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.messaging import bus
-from rpcapi.messaging.drivers import bounded_rabbit, scripts
-from rpcapi.messaging.drivers import errors as bus_errors
+from rpcapi.messaging.drivers import bounded_rabbit
 
 
 def test_defaults_are_set_and_operator_overrides_win(conf: cfg.ConfigOpts) -> None:
@@ -52,21 +49,3 @@ def test_unknown_option_in_the_url_is_named(conf: cfg.ConfigOpts) -> None:
 def test_both_rabbitmq_drivers_have_bounded_waits(conf: cfg.ConfigOpts, scheme: str) -> None:
     transport = bus.get_transport(conf, f"{scheme}://user:word@127.0.0.1/")
     assert isinstance(transport._driver, bounded_rabbit.BoundedRabbitDriver)
-
-
-def test_missing_script_is_reported_when_the_transport_is_created(
-    conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(scripts, "FOLDER", tmp_path)
-    scripts.text.cache_clear()
-    with pytest.raises(bus_errors.BusInstallationError, match=r"claim\.lua cannot be read.* Reinstall gantt"):
-        bus.get_transport(conf, "gantt+redis:///0?socket=/nowhere/redis.sock")
-
-
-def test_verbs_match_the_script_files() -> None:
-    assert {f"{verb}.lua" for verb in scripts.VERBS} == {file.name for file in scripts.FOLDER.glob("*.lua")}
-
-
-def test_embedded_bus_is_loaded_by_its_entry_point(conf: cfg.ConfigOpts) -> None:
-    transport = bus.get_transport(conf, "gantt+redis:///0?socket=/nowhere/redis.sock")
-    assert type(transport._driver).__module__ == "rpcapi.messaging.drivers.redis_bus"

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wire format of the embedded bus, its backoff, and its recent ids."""
 
-import itertools
 import json
 import time
 
 import pytest
 
 from rpcapi.messaging.drivers import errors, wire
-from rpcapi.messaging.drivers.backoff import Backoff
-from rpcapi.messaging.drivers.duplicates import RecentIds
 
 REQUEST = wire.WireRequest(ctxt={"request_id": "r"}, message={"method": "m", "args": {"a": "ü"}}, expires_at=1.0)
 
@@ -57,13 +54,3 @@ def test_message_of_unknown_format_is_rejected(body: object) -> None:
 def test_request_expires_at_its_deadline() -> None:
     assert REQUEST.expired()
     assert not wire.WireRequest({}, {}, expires_at=time.time() + 60).expired()
-
-
-def test_pauses_double_up_to_the_maximum() -> None:
-    assert list(itertools.islice(Backoff(0.5, 3).pauses(), 5)) == [0.5, 1, 2, 3, 3]
-    assert list(itertools.islice(Backoff(9, 3).pauses(), 2)) == [3, 3]
-
-
-def test_key_is_new_until_it_is_remembered() -> None:
-    recent_ids = RecentIds(max_keys=2)
-    assert [recent_ids.add_if_new(key) for key in ("a", "a", "b", "c", "a")] == [True, False, True, True, True]

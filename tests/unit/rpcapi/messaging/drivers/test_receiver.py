@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The receiver's loop, run step by step on a scripted channel."""
+
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import oslo_messaging
+import pytest
+import redis
+from oslo_messaging import Target
+
+from rpcapi.conf.bus_address import RedisAddress
+from rpcapi.messaging.drivers import transport, wire
+from rpcapi.messaging.drivers.backoff import Backoff
+from rpcapi.messaging.drivers.errors import BusRefused
+from rpcapi.messaging.drivers.incoming import Delivery
+from rpcapi.messaging.drivers.listener import ListenTarget
+from rpcapi.messaging.drivers.receiver import Receiver
+
+ADDRESS = RedisAddress("h", 1, None, 0, None, None)
+LIMITS = transport.TransportLimits(socket_timeout=0.01, visibility_timeout=10, queue_ttl=60, connections=2)
+
+
+class Outbox:
+    def __init__(self) -> None:
+        self.joins: list[list[str]] = []
+        self.leaves: list[str] = []
+        self.acknowledged: list[str] = []
+        self.requeued: list[str] = []
+        self.join_error: Exception | None = None
+
+    def retry(self, action: Any, deadline: float) -> Any:
+        return action()
+
+    def join(self, fanouts: Any, inbox: str, ttl: int) -> None:
+        if self.join_error is not None:
+            raise self.join_error
+        self.joins.append(sorted(fanouts))
+
+    def leave(self, fanout: str, inbox: str) -> None:
+        self.leaves.append(fanout)
+
+    def wake(self, inbox: str, ttl: int) -> None:
+        pass
+
+    def acknowledge(self, tag: str) -> bool:
+        self.acknowledged.append(tag)
+        return True
+
+    def requeue(self, tag: str) -> None:
+        self.requeued.append(tag)
+
+
+class Channel:
+    def __init__(self) -> None:
+        self.callbacks: dict[str, Any] = {}
+        self.reading = False
+        self.renewed: list[list[str]] = []
+        self.rung: list[list[str]] = []
+        self.restores = 0
+
+    def is_reading(self) -> bool:
+        return self.reading
+
+    def basic_consume(self, queue: str, no_ack: bool, callback: Any, consumer_tag: str) -> None:
+        self.callbacks[queue] = callback
+
+    def basic_cancel(self, queue: str) -> None:
+        del self.callbacks[queue]
+
+    def renew(self, tags: list[str]) -> None:
+        self.renewed.append(tags)
+
+    def restore_abandoned(self) -> None:
+        self.restores += 1
+
+    def ring(self, queues: list[str]) -> None:
+        self.rung.append(queues)
+
+    def abandon(self) -> None:
+        pass
+
+
+class Listener:
+    def __init__(self, topic: str = "compute", server: str = "h1") -> None:
+        self.listen_target = ListenTarget.of(Target(topic=topic, server=server), "gantt")
+        self.open = True
+        self.tags: list[str] = []
+        self.offers: list[Delivery] = []
+
+    def unacknowledged_tags(self) -> list[str]:
+        return self.tags
+
+    def offer(self, delivery: Delivery) -> None:
+        self.offers.append(delivery)
+
+
+class Bench:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.outbox, self.channel, self.replies = Outbox(), Channel(), []
+        self.events: list[Any] = []
+        connection = SimpleNamespace(drain_events=self._drain, release=lambda: None)
+        monkeypatch.setattr(transport, "connect", lambda address, limits: (connection, self.channel))
+        monkeypatch.setattr(Receiver, "start", lambda receiver: None)
+        outbox: Any = self.outbox
+        self.receiver = Receiver(ADDRESS, LIMITS, Backoff(0.0, 0.0), outbox, reply_ttl=60, on_reply=self.replies.append)
+
+    def _drain(self, timeout: float) -> None:
+        if not self.events:
+            raise TimeoutError
+        queue, message = self.events.pop(0)
+        self.channel.callbacks[queue](message)
+
+    def step(self) -> None:
+        self.receiver._run_once()
+
+    def receive(self, queue: str, body: Any, tag: str = "t") -> None:
+        """Let one message arrive in ``queue``, which the receiver must read."""
+        text = body if isinstance(body, str) else wire.encode(body, 10_000)
+        decode: Any = transport.loads
+        message = SimpleNamespace(
+            delivery_info={"routing_key": queue}, delivery_tag=tag, decode=lambda: decode(text), accept=None
+        )
+        self.step()
+        self.events.append((queue, message))
+        self.step()
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(monkeypatch)
+
+
+def request(seconds: float = 60.0, fanout: str | None = None) -> wire.WireRequest:
+    return wire.WireRequest({}, {"method": "m"}, time.time() + seconds, fanout=fanout, id="id")
+
+
+def test_inbox_and_queues_of_open_listeners_are_read(bench: Bench) -> None:
+    busy, idle = Listener("compute"), Listener("conductor")
+    for listener in (busy, idle):
+        bench.receiver.add(listener)  # type: ignore[arg-type]
+    bench.step()
+    assert set(bench.channel.callbacks) == {
+        bench.receiver.inbox,
+        *busy.listen_target.queues(),
+        *idle.listen_target.queues(),
+    }
+    busy.open = False
+    bench.receiver.refresh_subscriptions()
+    bench.channel.reading = True
+    bench.step()
+    assert len(bench.channel.callbacks) == 5, "the set changes only between two reads"
+    bench.channel.reading = False
+    bench.step()
+    assert set(bench.channel.callbacks) == {bench.receiver.inbox, *idle.listen_target.queues()}
+
+
+def test_reply_is_delivered(bench: Bench) -> None:
+    bench.receive(bench.receiver.inbox, wire.WireReply("m", 7))
+    assert bench.replies == [wire.WireReply("m", 7)]
+
+
+def test_request_is_offered_to_the_listener_of_its_queue(bench: Bench) -> None:
+    listener, other = Listener("compute"), Listener("conductor")
+    for added in (listener, other):
+        bench.receiver.add(added)  # type: ignore[arg-type]
+    bench.receive(listener.listen_target.server_queue, request())
+    ((delivery),) = listener.offers
+    assert (delivery.request.id, delivery.tag, other.offers) == ("id", "t", [])
+
+
+def test_expired_request_is_acknowledged_and_dropped(bench: Bench) -> None:
+    listener = Listener()
+    bench.receiver.add(listener)  # type: ignore[arg-type]
+    bench.receive(listener.listen_target.topic_queue, request(seconds=-1.0))
+    assert (listener.offers, bench.outbox.acknowledged) == ([], ["t"])
+
+
+@pytest.mark.parametrize(("in_inbox", "acknowledged"), [(True, []), (False, ["t"])])
+def test_foreign_message_is_dropped(bench: Bench, in_inbox: bool, acknowledged: list[str]) -> None:
+    listener = Listener()
+    bench.receiver.add(listener)  # type: ignore[arg-type]
+    queue = bench.receiver.inbox if in_inbox else listener.listen_target.topic_queue
+    bench.receive(queue, '{"hello": 1}')
+    assert (listener.offers, bench.replies, bench.outbox.acknowledged) == ([], [], acknowledged)
+
+
+def test_fanout_reaches_each_server_of_its_topic(bench: Bench) -> None:
+    first, second, other = Listener("compute", "h1"), Listener("compute", "h2"), Listener("conductor")
+    for listener in (first, second, other):
+        bench.receiver.add(listener)  # type: ignore[arg-type]
+    bench.receive(bench.receiver.inbox, request(fanout=first.listen_target.fanout))
+    assert [[delivery.tag for delivery in listener.offers] for listener in (first, second, other)] == [
+        [None],
+        [None],
+        [],
+    ]
+
+
+def test_memberships_and_unacknowledged_messages_are_renewed(bench: Bench) -> None:
+    first, second = Listener("compute", "h1"), Listener("compute", "h2")
+    first.tags, second.tags = ["t1"], ["t2", "t3"]
+    for listener in (first, second):
+        bench.receiver.add(listener)  # type: ignore[arg-type]
+    bench.step()
+    assert bench.outbox.joins[-1] == [first.listen_target.fanout]
+    assert bench.channel.renewed == [["t1", "t2", "t3"]]
+    assert bench.channel.restores == 1
+    queues = {*first.listen_target.queues(), *second.listen_target.queues()}
+    assert bench.channel.rung == [sorted(queues)]
+    bench.step()
+    assert bench.channel.restores == 1, "not before a third of the visibility timeout has passed"
+
+
+def test_everything_is_subscribed_again_after_a_lost_connection(bench: Bench) -> None:
+    bench.receiver.add(Listener())  # type: ignore[arg-type]
+    bench.step()
+    before = set(bench.channel.callbacks)
+    bench.receiver._disconnect()
+    bench.channel.callbacks.clear()
+    bench.step()
+    assert set(bench.channel.callbacks) == before
+    assert bench.channel.restores == 2
+
+
+def test_listener_that_redis_refuses_is_not_added(bench: Bench) -> None:
+    bench.outbox.join_error = BusRefused("no permission")
+    listener = Listener()
+    with pytest.raises(BusRefused):
+        bench.receiver.add(listener)  # type: ignore[arg-type]
+    bench.outbox.join_error = None
+    bench.step()
+    assert set(bench.channel.callbacks) == {bench.receiver.inbox}
+
+
+def test_listener_is_added_while_redis_is_unreachable(bench: Bench) -> None:
+    bench.outbox.join_error = oslo_messaging.MessageDeliveryFailure("away")
+    listener = Listener()
+    bench.receiver.add(listener)  # type: ignore[arg-type]
+    bench.outbox.join_error = None
+    bench.step()
+    assert set(listener.listen_target.queues()) < set(bench.channel.callbacks)
+
+
+def test_fanout_is_left_with_its_last_server(bench: Bench) -> None:
+    first, second = Listener("compute", "h1"), Listener("compute", "h2")
+    for listener in (first, second):
+        bench.receiver.add(listener)  # type: ignore[arg-type]
+    bench.receiver.remove(first)  # type: ignore[arg-type]
+    assert bench.outbox.leaves == []
+    bench.receiver.remove(second)  # type: ignore[arg-type]
+    assert bench.outbox.leaves == [first.listen_target.fanout]
+
+
+def test_unreachable_bus_does_not_fail_the_removal(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*args: object) -> None:
+        raise redis.ConnectionError("away")
+
+    listener = Listener()
+    bench.receiver.add(listener)  # type: ignore[arg-type]
+    monkeypatch.setattr(bench.outbox, "leave", away)
+    monkeypatch.setattr(bench.outbox, "wake", away)
+    bench.receiver.remove(listener)  # type: ignore[arg-type]
+    bench.step()
+    assert set(bench.channel.callbacks) == {bench.receiver.inbox}

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Receipt of messages by the bus's channel on a real Redis."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from devstack.servers.redis import RedisServer
+from rpcapi.conf import bus_address
+from rpcapi.messaging.drivers import transport
+from rpcapi.messaging.drivers.transport import BELL, BODIES, BusChannel, OutgoingMessage, TransportLimits
+
+QUEUE = "gantt_bus:topic:unit:transport"
+LIMITS = TransportLimits(socket_timeout=5.0, visibility_timeout=10, queue_ttl=60, connections=2)
+
+
+@pytest.fixture
+def channel(redis_server: RedisServer) -> Iterator[BusChannel]:
+    connection, created = transport.connect(bus_address.parse(redis_server.bus_url()), LIMITS)
+    yield created
+    with created.conn_or_acquire() as client:
+        client.delete(QUEUE, QUEUE + BODIES, created.received_key, created.received_index_key, "gantt_bus:receipt:unit")
+    connection.release()
+
+
+def publish(channel: BusChannel, text: str, **values: object) -> None:
+    channel.publish(OutgoingMessage(QUEUE, text, "application/json", 60, **values))  # type: ignore[arg-type]
+
+
+def received(channel: BusChannel) -> tuple[str, str] | None:
+    """Receive the oldest message; return its text and delivery tag."""
+    message = channel.claim(QUEUE)
+    return message and (message["body"], message["properties"]["delivery_tag"])
+
+
+def test_oldest_message_is_received_first_and_recorded_until_it_is_acknowledged(channel: BusChannel) -> None:
+    for text in ("first", "second"):
+        publish(channel, text)
+    text, tag = received(channel) or ("", "")
+    assert text == "first"
+    assert channel.acknowledge(tag) is True
+    assert channel.acknowledge(tag) is False, "it was received by another server meanwhile, or acknowledged before"
+    assert (received(channel) or ("",))[0] == "second"
+    assert received(channel) is None
+
+
+def test_requeued_message_is_the_next_again(channel: BusChannel) -> None:
+    for text in ("first", "second"):
+        publish(channel, text)
+    first = received(channel)
+    channel.requeue((first or ("", ""))[1])
+    assert received(channel) == first
+
+
+def test_message_that_was_not_renewed_is_restored(channel: BusChannel) -> None:
+    for text in ("abandoned", "renewed"):
+        publish(channel, text)
+    abandoned, renewed = received(channel), received(channel)
+    assert abandoned and renewed
+    with channel.conn_or_acquire() as client:  # as if both had been received long ago
+        client.zadd(channel.received_index_key, {abandoned[1]: 1.0, renewed[1]: 1.0})
+    channel.renew([renewed[1]])
+    channel.restore_abandoned()
+    assert received(channel) == abandoned
+    assert received(channel) is None
+
+
+def test_lost_bells_are_replaced_one_for_each_body(channel: BusChannel) -> None:
+    for text in ("first", "second"):
+        publish(channel, text)
+    with channel.conn_or_acquire() as client:
+        client.delete(QUEUE)
+        for _ in range(2):
+            channel.ring([QUEUE])
+            assert [int(bell) for bell in client.lrange(QUEUE, 0, -1)] == [BELL, BELL]
+
+
+def test_queues_expire(channel: BusChannel) -> None:
+    publish(channel, "x")
+    with channel.conn_or_acquire() as client:
+        assert 0 < client.ttl(QUEUE) <= 60
+        assert 0 < client.ttl(QUEUE + BODIES) <= 60
+
+
+def test_direct_message_is_in_the_list_itself(channel: BusChannel) -> None:
+    publish(channel, "x", direct=True)
+    with channel.conn_or_acquire() as client:
+        assert (client.llen(QUEUE), client.exists(QUEUE + BODIES)) == (1, 0)
+
+
+def test_receipt_exists_once_the_message_has_arrived(channel: BusChannel) -> None:
+    assert not channel.has_arrived("gantt_bus:receipt:unit")
+    publish(channel, "x", receipt="gantt_bus:receipt:unit")
+    assert channel.has_arrived("gantt_bus:receipt:unit")
+
+
+def test_entry_that_is_no_message_is_dropped(channel: BusChannel) -> None:
+    with channel.conn_or_acquire() as client:
+        client.lpush(QUEUE + BODIES, "x" * transport.TAG_LENGTH + "[no json")
+    assert received(channel) is None
+    with channel.conn_or_acquire() as client:
+        assert client.exists(channel.received_key) == 0
+
+
+def test_unreachable_redis_raises_at_once() -> None:
+    address = bus_address.parse("gantt+redis:///0?socket=/nowhere/redis.sock")
+    with pytest.raises(transport.CONNECTION_ERRORS):
+        transport.connect(address, LIMITS)
