@@ -6,8 +6,6 @@ import collections
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cliff import columns
-
 from rpcapi.cli import boot_options
 from rpcapi.cli.columns import CountsColumn, FieldsColumn, LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import ShowOne
@@ -99,19 +97,6 @@ class _RequestColumn(FieldsColumn):
         return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-class _ChunkColumn(columns.FormattableColumn[Any]):
-    """The part of a large request that the record describes, as (number from 1, total), or None if not recorded."""
-
-    def human_readable(self) -> str:
-        if self._value is None:
-            return "-"
-        number, chunks = self._value
-        return f"{number} of {chunks}" + ("; the others are not recorded" if chunks > 1 else "")
-
-    def machine_readable(self) -> Any:
-        return None if self._value is None else dict(zip(("number", "of"), self._value, strict=True))
-
-
 class ExplainDecision(ShowOne):
     """Explain a decision: hosts rejected by each filter, the best scores, and the verdicts of the claim script.
 
@@ -147,7 +132,6 @@ class ExplainDecision(ShowOne):
             "outcome": document.get("outcome"),
             "why": TextColumn(document.get("why")),
             "instances": document.get("instances"),
-            "chunk": _ChunkColumn(_chunk(document)),
             "request": _RequestColumn(_request_fields(spec)),
             **({"prefilters": _PrefiltersColumn(rewritten)} if rewritten else {}),
             "hosts_considered": document.get("hosts"),
@@ -192,12 +176,6 @@ def _freshness(document: dict[str, Any]) -> dict[str, Any]:
         own = 1 if document.get("outcome") == "selected" else 0  # the claim's own entry
         behind = max(0, answered - position - own)
     return {"entries_behind": behind, "heard_s": document.get("heard_s")}
-
-
-def _chunk(document: dict[str, Any]) -> tuple[int, int] | None:
-    if "chunk" not in document or "chunks" not in document:
-        return None
-    return document["chunk"] + 1, document["chunks"]
 
 
 def _request_fields(spec: dict[str, Any]) -> dict[str, Any]:

@@ -34,8 +34,8 @@ class ClaimsAPI(ServiceClient):
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
         """Prepare a claim on the first candidate that accepts it, and end the attempt that it replaces.
 
-        Of each hundred consumers all get a claim or none; when one is refused, the others are answered "refused" too. A
-        consumer that no candidate accepts is answered "closed" when a candidate has not been audited yet: retry then.
+        All consumers get a claim, or none; when one is refused, the others are answered "refused" too. A consumer that
+        no candidate accepts is answered "closed" when a candidate has not been audited yet: retry then.
         """
         return self._call(ctxt, "1.0", "prepare_claims", intents=intents)
 

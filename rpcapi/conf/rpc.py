@@ -3,6 +3,8 @@
 
 from oslo_config import cfg
 
+from rpcapi.resources.claims import MAX_INSTANCES
+
 GROUP = "rpc"
 PARTITION = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
@@ -32,8 +34,9 @@ OPTS = [
         "max_instances",
         default=1000,
         min=1,
-        max=10000,
-        help="Maximum number of instances in one request; a larger request is refused and must be split.",
+        max=MAX_INSTANCES,
+        help="Maximum number of instances in one request, which are all placed or none; a larger request is refused "
+        "and must be split.",
     ),
 ]
 

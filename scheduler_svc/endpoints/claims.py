@@ -48,10 +48,9 @@ class ClaimsEndpoint(MeteredEndpoint):
             consumer_type=intents.spec.consumer_type,
             group=request.group,
         )
-        chunks = self._alternates.prepare(ctxt, request, batch)
-        for chunk in chunks:
-            _count("prepare", chunk.answer.prepared)
-        return encode.prepare_answers(chunks)
+        prepared_batch = self._alternates.prepare(ctxt, request, batch)
+        _count("prepare", prepared_batch.answer.prepared)
+        return encode.prepare_answers(prepared_batch)
 
     @expose
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:

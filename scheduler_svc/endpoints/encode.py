@@ -9,7 +9,7 @@ from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
 from scheduler_svc.core.records import Claim, ClaimResult, Intent, IntentResult
 from scheduler_svc.host_state.deployment import LocatedDocument
 from scheduler_svc.replication.partitions import PartitionOverview
-from scheduler_svc.scheduling.alternates import PreparedChunk
+from scheduler_svc.scheduling.alternates import PreparedBatch
 from scheduler_svc.scheduling.calls import SelectionResult
 from scheduler_svc.scheduling.extensions import CatalogueEntry
 from scheduler_svc.store.records import AuditOutcome, Verification
@@ -30,27 +30,20 @@ def selections(attempt: int, selection_result: SelectionResult) -> objects.Selec
     )
 
 
-def prepare_answers(chunks: Sequence[PreparedChunk]) -> objects.ClaimAnswers:
+def prepare_answers(batch: PreparedBatch) -> objects.ClaimAnswers:
     """Return the answer to prepare_claims; a refusal lists each tried host with its verdict.
 
     A refusal that an audit may change is answered CLOSED.
     """
-    results = [result for chunk in chunks for result in chunk.answer.prepared]
+    results, current = batch.answer.prepared, batch.answer.current
     return objects.ClaimAnswers.of(
         consumers=[result.consumer for result in results],
         attempts=[result.attempt for result in results],
-        answers=[
-            str(Answer.CLOSED if _may_change(result, chunk.answer.current) else result.answer)
-            for chunk in chunks
-            for result in chunk.answer.prepared
-        ],
+        answers=[str(Answer.CLOSED if _may_change(result, current) else result.answer) for result in results],
         hosts=[result.host for result in results],
         reasons=[
-            _refusal(intent, result.verdicts, chunk.answer.current)
-            if result.answer is Answer.REFUSED
-            else _reason(result.answer)
-            for chunk in chunks
-            for intent, result in zip(chunk.intents, chunk.answer.prepared, strict=True)
+            _refusal(intent, result.verdicts, current) if result.answer is Answer.REFUSED else _reason(result.answer)
+            for intent, result in zip(batch.intents, results, strict=True)
         ],
         deadlines_ms=[result.deadline_ms for result in results],
         allocations=_allocations(results),

@@ -14,15 +14,15 @@ from scheduler_svc.core.filters import audited
 from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.trees.finder import AllocationFinder
-from scheduler_svc.scheduling.claimer import CHUNK, ClaimStore
+from scheduler_svc.scheduling.claimer import ClaimStore
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.replica_view import ReplicaView
 
 Rewrite = Callable[[SchedulingPolicy, SchedulingRequest], SchedulingRequest]
 
 
-class PreparedChunk(NamedTuple):
-    """The intents sent to the store in one batch, and its answer."""
+class PreparedBatch(NamedTuple):
+    """The intents last sent to the store, and its answer."""
 
     intents: Sequence[Intent]
     answer: BatchAnswer
@@ -55,29 +55,22 @@ class AlternateClaimer:
         self._catch_up_s = catch_up_s
         self._rewrite = rewrite
 
-    def prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> list[PreparedChunk]:
-        """Claim ``batch`` in chunks of CHUNK intents, each all or nothing; return the intents last sent, with answers.
+    def prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> PreparedBatch:
+        """Claim for all intents of ``batch``, or for none.
 
-        A replaced attempt cannot be revived, so claims of an earlier chunk stay when a later chunk is refused.
         Raises DeadlinePassed, NotReady and StoreUnavailable; repeating the call returns the same answer.
         """
         policy = self._current.policy
-        chunks = [batch.intents[start : start + CHUNK] for start in range(0, len(batch.intents), CHUNK)]
-        return [self._prepare(policy, ctxt, request, replace(batch, intents=chunk)) for chunk in chunks or [()]]
-
-    def _prepare(
-        self, policy: SchedulingPolicy, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch
-    ) -> PreparedChunk:
         fitted = self._fit_to_current_trees(policy, request, batch)
         answer = self._claimer.prepare(fitted)
         stale = any(Verdict.STALE in result.verdicts for result in answer.prepared)
         if answer.accepted or (answer.current and not stale and _kept_all_candidates(fitted, batch)):
-            return PreparedChunk(fitted.intents, answer)
+            return PreparedBatch(fitted.intents, answer)
         self._replica.reach(answer.position, min(self._catch_up_s, ctxt.remaining(self._catch_up_s)))
         ctxt.check_deadline()
         replaced_allocations = () if _kept_all_candidates(fitted, batch) else self._replaced_allocations(batch)
         renewed = self._filter_again(policy, self._rewrite_request(policy, request), batch, replaced_allocations)
-        return PreparedChunk(renewed.intents, self._claimer.prepare(renewed))
+        return PreparedBatch(renewed.intents, self._claimer.prepare(renewed))
 
     def _fit_to_current_trees(
         self, policy: SchedulingPolicy, request: SchedulingRequest, batch: ClaimBatch

@@ -13,7 +13,6 @@ from scheduler_svc.core.drivers.driver import BatchRanking, RankRequest
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.trees.ranking import fit_to_trees
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
-from scheduler_svc.scheduling.claimer import CHUNK
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.scheduling.selector import Selector
@@ -21,6 +20,8 @@ from scheduler_svc.scheduling.server_groups import add_group_members
 from scheduler_svc.scheduling.window import BatchWindow
 
 LOG = log.getLogger(__name__)
+
+MAX_RANKED_TOGETHER = 100  # instances of one call; a larger one would make the problem of its batch too large
 
 
 class BatchSelector:
@@ -72,7 +73,7 @@ class BatchSelector:
 
     @staticmethod
     def _joins(policy: SchedulingPolicy, call: SelectionCall) -> bool:
-        return len(call.consumers) <= CHUNK and policy.driver.batches(call.request)
+        return len(call.consumers) <= MAX_RANKED_TOGETHER and policy.driver.batches(call.request)
 
     def _rank(
         self, policy: SchedulingPolicy, requests: Sequence[SchedulingRequest], counts: Sequence[int]

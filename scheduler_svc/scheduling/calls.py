@@ -38,8 +38,7 @@ class SelectionResult:
 class RefusedCall:
     """Why nothing was claimed: the error to raise, the number of hosts ranked, and how many were rejected per reason.
 
-    ``may_hold_claims``: the partition may still hold claims of the request, from an earlier call or because an abort
-    failed.
+    ``may_hold_claims``: the partition may hold claims of the request, from an earlier call.
     """
 
     error: errors.GanttError

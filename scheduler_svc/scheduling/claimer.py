@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The write interface of the deciding core to a partition's store."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from rpcapi.resources.claims import Answer
-from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, Intent, IntentResult
+from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, Intent, IntentResult
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
-
-CHUNK = 100  # instances that one claim script takes
 
 
 class DecisionStore(Protocol):
@@ -16,9 +14,6 @@ class DecisionStore(Protocol):
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Claim all intents of the batch, or none."""
-
-    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        """Abort prepared claims."""
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host."""
@@ -41,7 +36,7 @@ class Claimer(DecisionStore, Protocol):
     """
 
     def conclude(self, call: SelectionCall, result: SelectionResult) -> SelectionResult | RefusedCall:
-        """Return the outcome of a call all of whose chunks were accepted."""
+        """Return the outcome of a call whose batch was accepted."""
 
 
 class StoreClaimer:
@@ -53,10 +48,6 @@ class StoreClaimer:
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Claim all intents of the batch, or none; raises StoreUnavailable."""
         return self._store.prepare(batch)
-
-    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        """Abort prepared claims."""
-        return self._store.abort(refs)
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host."""

@@ -11,21 +11,18 @@ from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.records import Allocations, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.claimer import CHUNK
 from scheduler_svc.scheduling.ranking import RankingSnapshot
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionBuilder:
-    """Builds the claim batch and the record of one decision: one try for one chunk of a call, in one partition.
+    """Builds the claim batch and the record of one decision: one try for a call, in one partition.
 
-    ``start`` is the index of the chunk's first consumer, ``retry`` is 0 at the first try, ``log_position`` is the state
-    that was decided on, ``last_contact_s`` the seconds since the store last answered. ``lost_candidates`` has the
-    store's verdicts on candidates that earlier tries lost.
+    ``retry`` is 0 at the first try, ``log_position`` is the state that was decided on, ``last_contact_s`` the seconds
+    since the store last answered. ``lost_candidates`` has the store's verdicts on candidates that earlier tries lost.
     """
 
     call: SelectionCall
-    start: int
     retry: int
     snapshot: RankingSnapshot
     log_position: LogPosition
@@ -36,7 +33,7 @@ class DecisionBuilder:
     def batch(self, ctxt: RequestContext, ttl_ms: int) -> ClaimBatch:
         """Return the claim batch, with the decision record."""
         call, ranking = self.call, self.snapshot.ranking
-        consumers = call.consumers[self.start : self.start + CHUNK]
+        consumers = call.consumers
         allocations_by_host = ranking.allocations or [{}] * len(consumers)
         # Sent even without candidates: the store may know this attempt from an earlier call, and it stores the record.
         ranked = ranking.candidates or [()] * len(consumers)
@@ -70,11 +67,10 @@ class DecisionBuilder:
         )
 
     def document(self) -> Mapping[str, Any]:
-        """Return the decision record; the store adds its answer. Each chunk replaces the record of the one before."""
+        """Return the decision record; the store adds its answer."""
         ranking = self.snapshot.ranking
         document = document_header(self.call, self.log_position, self.driver) | {
             "seed": self.snapshot.seed,
-            "chunk": self.start // CHUNK,
             "round": self.retry,
             "hosts": ranking.hosts,
             "reasons": dict(ranking.reasons),
@@ -110,6 +106,5 @@ def document_header(call: SelectionCall, log_position: LogPosition, driver: str)
         "epoch": log_position.epoch,
         "position": log_position.position,
         "instances": len(call.consumers),
-        "chunks": -(-len(call.consumers) // CHUNK),
         "spec": call.request.as_dict(),
     }

@@ -2,12 +2,12 @@
 """Dry run: decides a call without claims and without a decision record."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall
@@ -19,7 +19,7 @@ from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 
 ANSWER = "dry run"
-LIMITS = RetryLimits(max_tries=1, max_chunks=1)
+LIMITS = RetryLimits(max_tries=1)
 
 
 class DryRunResult(NamedTuple):
@@ -45,10 +45,6 @@ class DryRunClaimer(StoreClaimer):
         self._batches.append((self._partition, batch))
         return accept_first_candidates(batch)
 
-    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        """Do nothing: there are no claims."""
-        return []
-
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         """Do nothing."""
 
@@ -73,7 +69,7 @@ class DryRun:
         self._rewriter = rewriter
 
     def decide(self, ctxt: RequestContext, request: SchedulingRequest, count: int) -> DryRunResult:
-        """Decide for ``count`` instances, or for as many of them as fit into one claim script.
+        """Decide for ``count`` instances.
 
         Raises what a selection raises, but for errors about claims and NoValidHost; a prefilter may still raise that.
         """

@@ -11,7 +11,6 @@ from rpcapi.resources.claims import PARTITION_UNAVAILABLE
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES_LARGE
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall
-from scheduler_svc.scheduling.claimer import CHUNK
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.scheduling.selector import Selector
@@ -36,7 +35,7 @@ class PartitionProspects:
         self._call = call
         self._selectors = selectors
         self._unavailable_partitions = frozenset(unavailable_partitions)
-        self._count = min(CHUNK, len(call.consumers))
+        self._count = len(call.consumers)
         self._rejected_snapshots: dict[str, RankingSnapshot] = {}
         self._snapshots: dict[str, RankingSnapshot] = {}
         first = next(self._ordered(()))

@@ -2,9 +2,8 @@
 """The decision in one partition: ranks hosts on the table, claims them in the store, and retries lost claims."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from oslo_log import log
 
@@ -12,39 +11,28 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc import metrics
-from scheduler_svc.core.records import BatchAnswer, ClaimRef, IntentResult
+from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
-from scheduler_svc.scheduling.claimer import CHUNK, Claimer
+from scheduler_svc.scheduling.claimer import Claimer
 from scheduler_svc.scheduling.decisions import DecisionBuilder, refusal_document
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
 from scheduler_svc.scheduling.replica_view import ReplicaView
-from scheduler_svc.scheduling.server_groups import add_group_members, exclude_group_hosts
+from scheduler_svc.scheduling.server_groups import add_group_members
 
 LOG = log.getLogger(__name__)
-
-# Answers for a claim in a final state, which no verb can revive.
-_FINAL_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED)
 
 
 @dataclass(frozen=True, slots=True)
 class RetryLimits:
-    """Limits on retries of a decision; see the options of [scheduler]. ``max_chunks``: further chunks are left out."""
+    """Limits on retries of a decision; see the options of [scheduler]."""
 
     max_tries: int = 3
     ttl_ms: int = 60_000
     catch_up_s: float = 2.0
-    max_chunks: int | None = None
-
-
-class PlacedChunk(NamedTuple):
-    """The accepted claims of one chunk, and the decision that they came from."""
-
-    decision: DecisionBuilder
-    answer: BatchAnswer
 
 
 class Selector:
@@ -91,35 +79,11 @@ class Selector:
     ) -> SelectionResult | RefusedCall:
         """Select as ``select`` does, but return a refusal. The first try uses ``snapshot``, if there is one."""
         self._check_forced_hosts(policy, call)
-        prepared: list[IntentResult] = []
-        new_claims: list[ClaimRef] = []
-        tries = 0
-        for start in range(0, len(call.consumers), CHUNK)[: self._limits.max_chunks]:
-            try:
-                chunk = self._place(policy, ctxt, call, start, None if start else snapshot)
-            except errors.ClaimError:
-                # Final. After an outage the caller repeats the call instead and gets these claims back; or they expire.
-                self._abort_claims(new_claims)
-                raise
-            if isinstance(chunk, RefusedCall):
-                LOG.info("Refused: %s", chunk.error)
-                has_earlier_claims = len(prepared) > len(new_claims)
-                return replace(
-                    chunk,
-                    may_hold_claims=not self._abort_claims(new_claims) or has_earlier_claims or chunk.may_hold_claims,
-                )
-            # A result with verdicts was claimed just now; a claim of an earlier call is left to that call.
-            new_claims += [
-                ClaimRef(result.consumer, result.attempt) for result in chunk.answer.prepared if result.verdicts
-            ]
-            prepared += chunk.answer.prepared
-            log_position = chunk.decision.log_position
-            tries += chunk.decision.retry + 1
-        metrics.INSTANCES_PLACED.inc(len(new_claims))
-        # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a fifteenth of
-        # the call.
-        LOG.debug("Selected hosts for %d instances in %d tries", len(prepared), tries)
-        return self.claimer.conclude(call, SelectionResult(prepared, *log_position, self._replica.partition))
+        outcome = self._place(policy, ctxt, call, snapshot)
+        if isinstance(outcome, RefusedCall):
+            LOG.info("Refused: %s", outcome.error)
+            return outcome
+        return self.claimer.conclude(call, outcome)
 
     def take_snapshot(
         self,
@@ -139,12 +103,9 @@ class Selector:
         policy: SchedulingPolicy,
         ctxt: RequestContext,
         call: SelectionCall,
-        start: int,
         snapshot: RankingSnapshot | None,
-    ) -> PlacedChunk | RefusedCall:
-        """Claim hosts for one chunk, with as many tries as the limits allow."""
-        request = add_group_members(self.claimer, call.request)
-        count = len(call.consumers[start : start + CHUNK])
+    ) -> SelectionResult | RefusedCall:
+        """Claim hosts for all instances by one script, with as many tries as the limits allow."""
         refused_call = RefusedCall(
             errors.NotReady(
                 what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
@@ -155,25 +116,29 @@ class Selector:
         )
         lost_candidates: Mapping[str, Verdict] = {}
         for retry in range(self._limits.max_tries):
-            self._check_deadline(ctxt, start)
-            if snapshot is None or (request.group is not None and not snapshot.has_group_members):
-                snapshot = self.take_snapshot(policy, request, count, start + retry, explains=call.explains)
+            ctxt.check_deadline()
+            if snapshot is None or (call.request.group is not None and not snapshot.has_group_members):
+                # A batch that was refused has no members: those that the store has now are read again.
+                request = add_group_members(self.claimer, call.request)
+                snapshot = self.take_snapshot(policy, request, len(call.consumers), retry, explains=call.explains)
             decision = DecisionBuilder(
                 call,
-                start,
                 retry,
                 snapshot,
                 snapshot.log_positions[self._replica.number],
-                policy.driver.name_for(request),
+                policy.driver.name_for(call.request),
                 self._replica.last_contact_s,
                 lost_candidates,
             )
             batch = decision.batch(ctxt, self._limits.ttl_ms)
-            self._check_deadline(ctxt, start)
+            ctxt.check_deadline()
             answer = self.claimer.prepare(batch)
             self._apply_answer(answer)
             if answer.accepted:
-                return PlacedChunk(decision, answer)
+                # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a
+                # fifteenth of the call.
+                LOG.debug("Selected hosts for %d instances in %d tries", len(answer.prepared), retry + 1)
+                return SelectionResult(answer.prepared, *decision.log_position, self._replica.partition)
             refusals.raise_claim_error(answer.prepared, self._replica.partition)
             verdicts = refusals.last_verdicts(batch.intents, answer.prepared)
             lost_candidates = refusals.merge_lost_candidates(lost_candidates, verdicts)
@@ -185,16 +150,10 @@ class Selector:
                 if not snapshot.ranking.candidates:
                     break
             metrics.CONFLICTS.inc()
-            request, snapshot = exclude_group_hosts(request, verdicts), None
+            snapshot = None
             catch_up_s = self._limits.catch_up_s
             self._replica.reach(answer.position, min(catch_up_s, ctxt.remaining(catch_up_s)))
         return refused_call
-
-    @staticmethod
-    def _check_deadline(ctxt: RequestContext, start: int) -> None:
-        """Raise DeadlinePassed before the first chunk only; a half claimed request is finished, for a repeated call."""
-        if start == 0:
-            ctxt.check_deadline()
 
     def _apply_answer(self, answer: BatchAnswer) -> None:
         self._replica.table.apply_used(answer.used, answer.position, self._replica.number)
@@ -202,18 +161,8 @@ class Selector:
             metrics.VERDICTS.labels(verdict=verdict).inc(times)
         if answer.accepted:
             metrics.FIRST_CHOICES.inc(sum(_is_first_choice(result) for result in answer.prepared))
-
-    def _abort_claims(self, refs: Sequence[ClaimRef]) -> bool:
-        """Abort claims of this call; return whether all of them have ended."""
-        answers = []
-        for start in range(0, len(refs), CHUNK):
-            try:
-                answers += self.claimer.abort(refs[start : start + CHUNK])
-            except errors.Unavailable as error:
-                # The caller needs the refusal, not this error; these claims expire at their deadline.
-                LOG.warning("Cannot abort %d claims, they will expire: %s", len(refs) - start, error)
-                return False
-        return all(result.answer in _FINAL_ANSWERS for result in answers)
+            # A result without verdicts is a claim of an earlier call.
+            metrics.INSTANCES_PLACED.inc(sum(bool(result.verdicts) for result in answer.prepared))
 
     def _check_forced_hosts(self, policy: SchedulingPolicy, call: SelectionCall) -> None:
         table = self._replica.table

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Server groups: the hosts of their members, which the store provides, in the request."""
 
-from collections.abc import Mapping
-
-from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.claimer import DecisionStore
 
@@ -18,11 +15,3 @@ def add_group_members(store: DecisionStore, request: SchedulingRequest) -> Sched
     limit = request.max_instances_per_host  # None for soft policies
     full_hosts = tuple(host for host, count in members.items() if limit is not None and count >= limit)
     return request.with_decision(members=members, excluded_hosts=full_hosts)
-
-
-def exclude_group_hosts(request: SchedulingRequest, verdicts: Mapping[str, Verdict]) -> SchedulingRequest:
-    """Return the request without the hosts that the store refused by group policy: the table has no groups."""
-    excluded_hosts = [host for host, verdict in verdicts.items() if verdict is Verdict.GROUP]
-    if not excluded_hosts:
-        return request
-    return request.with_decision(excluded_hosts=(*request.decision.excluded_hosts, *excluded_hosts))

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shadow mode: records decisions beside another, active scheduler; claims nothing."""
 
-from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef, ClaimResult
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
@@ -16,10 +15,7 @@ SHADOW = "shadow"  # the outcome, and the answer for each consumer
 
 
 class ShadowClaimer(StoreClaimer):
-    """Accepts the first candidate of each instance and records the decision; the store gets no claims.
-
-    All chunks of a large request are decided on the same state: a chunk does not see what the one before selected.
-    """
+    """Accepts the first candidate of each instance and records the decision; the store gets no claims."""
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         """Record the batch as if it had been claimed; raises StoreUnavailable."""
@@ -41,10 +37,6 @@ class ShadowClaimer(StoreClaimer):
         }
         self.record_decision(batch.request_id, {**(batch.record or {}), **shadow_fields})
         return answer
-
-    def abort(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        """Do nothing: there are no claims."""
-        return []
 
     def conclude(self, call: SelectionCall, result: SelectionResult) -> RefusedCall:
         """Return NotClaimed with the selected hosts as the call's error."""

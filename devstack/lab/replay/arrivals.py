@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from devstack.lab.replay.trace import Trace, TraceServer
 from devstack.workload import TraceError
+from rpcapi.resources.claims import MAX_INSTANCES
 from scheduler_svc.core.records import Amounts
-from scheduler_svc.scheduling.selector import CHUNK
 
 ServerShape = tuple[int, int]  # virtual CPUs, memory in MB
 
@@ -85,8 +85,9 @@ def _requests(arriving: Iterator[tuple[int, TraceServer]], together: bool) -> It
 
     for (_batch, vcpus, memory_mb, _), group in itertools.groupby(arriving, group_key):
         members = [ReplayServer(number, server.ends) for number, server in group]
-        for start in range(0, len(members), CHUNK):
-            yield ReplayRequest((vcpus, memory_mb), tuple(members[start : start + CHUNK]))  # type: ignore[arg-type]
+        for start in range(0, len(members), MAX_INSTANCES):
+            servers = tuple(members[start : start + MAX_INSTANCES])
+            yield ReplayRequest((vcpus, memory_mb), servers)  # type: ignore[arg-type]
 
 
 def summarize(trace: Trace, limit: int | None) -> TraceSummary:

@@ -19,12 +19,13 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
-from scheduler_svc.scheduling.claimer import CHUNK, StoreClaimer
+from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.validation import MAX_REFS
 
 PARTITION = "replay"
 LONG_MS = 86_400_000  # no claim expires and no host counts as down during the replay
@@ -111,8 +112,8 @@ def _by_service_host(claims: Iterator[tuple[str, str]]) -> Iterator[tuple[str, l
     for consumer, host in claims:
         by_host[host_of(host)].append(ClaimRef(consumer, 1))
     for host, refs in by_host.items():
-        for start in range(0, len(refs), CHUNK):
-            yield host, refs[start : start + CHUNK]
+        for start in range(0, len(refs), MAX_REFS):
+            yield host, refs[start : start + MAX_REFS]
 
 
 @contextlib.contextmanager

@@ -9,11 +9,10 @@ from rpcapi import objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
-from scheduler_svc.core.records import Candidate, ClaimRef, Intent, IntentResult
+from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling import refusals
-from scheduler_svc.scheduling.alternates import PreparedChunk
-from scheduler_svc.store.validation import MAX_INTENTS
+from scheduler_svc.scheduling.alternates import PreparedBatch
 from tests.unit.conductor.ledger import PARTITION, Ledger
 
 # Behaviour of a host for a build: "active", "refused", "failed", "lost" (no message ever arrives), "lost once" (the
@@ -157,17 +156,12 @@ class FakeScheduler:
             Intent(uuid, attempt, [Candidate(nodes[(index + offset) % len(nodes)]) for offset in range(len(nodes))])
             for index, uuid in enumerate(uuids)
         ]
-        prepared: list[IntentResult] = []
-        for start in range(0, len(uuids), MAX_INTENTS):
-            chunk = intents[start : start + MAX_INTENTS]
-            answer = self.ledger.prepare(ctxt, spec, chunk, snapshot.epoch, alternates)
-            if not answer.accepted:
-                self.ledger.store.abort([ClaimRef(result.consumer, result.attempt) for result in prepared])
-                refusals.raise_claim_error(answer.prepared, PARTITION)
-                raise refusals.no_valid_host(
-                    len(nodes), refusals.count_lost_candidates(refusals.last_verdicts(chunk, answer.prepared))
-                )
-            prepared += answer.prepared
+        answer = self.ledger.prepare(ctxt, spec, intents, snapshot.epoch, alternates)
+        prepared = answer.prepared
+        if not answer.accepted:
+            refusals.raise_claim_error(prepared, PARTITION)
+            verdicts = refusals.last_verdicts(intents, prepared)
+            raise refusals.no_valid_host(len(nodes), refusals.count_lost_candidates(verdicts))
         if self.lose:
             raise self.lose.pop(0)
         return objects.Selections.build(
@@ -205,7 +199,7 @@ class FakeClaims:
         ]
         epoch = self.store.snapshot().epoch  # intents of an older epoch are evaluated again
         return encode.prepare_answers(
-            [PreparedChunk(intent_list, self.ledger.prepare(ctxt, intents.spec, intent_list, epoch, 2))]
+            PreparedBatch(intent_list, self.ledger.prepare(ctxt, intents.spec, intent_list, epoch, 2))
         )
 
     def abort_claims(

@@ -90,15 +90,6 @@ def test_explain_summarizes_many_verdicts(cluster, gantt):
     assert len(gantt("explain", "req-1", "-f", "json").json["claims"]) == 50
 
 
-def test_explain_shows_the_recorded_chunk_of_a_large_request(cluster, gantt):
-    cluster.scheduler.decisions["req-1"] = DECISION | {"instances": 250, "chunk": 2, "chunks": 3}
-    assert "3 of 3; the others are not recorded" in gantt("explain", "req-1").out
-    assert gantt("explain", "req-1", "-f", "json").json["chunk"] == {"number": 3, "of": 3}
-    # A record without chunks, from an older version
-    cluster.scheduler.decisions["req-1"] = DECISION
-    assert gantt("explain", "req-1", "-f", "json").json["chunk"] is None
-
-
 def test_explain_prints_hints_as_key_value_pairs(cluster, gantt):
     spec = DECISION["spec"] | {"hints": {"rack": "a1", "query": [">=", 2]}}
     cluster.scheduler.decisions["req-1"] = DECISION | {"spec": spec}

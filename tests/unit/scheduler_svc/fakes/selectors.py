@@ -61,25 +61,13 @@ class RefusingClaimer:
         ]
         return BatchAnswer(False, self.current, batch.epoch, batch.position, prepared)
 
-    def abort(self, refs):
-        raise AssertionError("nothing was claimed")
 
-
-class FailingClaimer(StoreClaimer):
-    """A claimer whose store becomes unavailable after the first chunk."""
-
-    def __init__(self, store):
-        super().__init__(store)
-        self.prepared = 0
+class AnswerLosingClaimer(StoreClaimer):
+    """A claimer whose store claims, and becomes unavailable before it answers."""
 
     def prepare(self, batch):
-        self.prepared += 1
-        if self.prepared > 1:
-            raise errors.StoreUnavailable(why="gone")
-        return super().prepare(batch)
-
-    def abort(self, refs):
-        raise errors.StoreUnavailable(why="still gone")
+        super().prepare(batch)
+        raise errors.StoreUnavailable(why="the answer was lost")
 
 
 def allocations_by_consumer(partition):

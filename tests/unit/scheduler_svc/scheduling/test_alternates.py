@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 
 from rpcapi import context, errors
-from rpcapi.resources.claims import Answer, Verdict
+from rpcapi.resources.claims import MAX_INSTANCES, Answer, Verdict
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from scheduler_svc.endpoints import encode
-from scheduler_svc.scheduling.alternates import AlternateClaimer, PreparedChunk
+from scheduler_svc.scheduling.alternates import AlternateClaimer, PreparedBatch
 from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
@@ -31,8 +31,8 @@ class AlternatesPartition:
     def prepare(self, *names, attempt=1, replaces=None, scheduling_request=None, ctxt=None, consumer="vm"):
         intent = Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
         batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, [intent], self.epoch, self.ranked_at, ttl_ms=60_000)
-        (chunks,) = self.alternates.prepare(ctxt or context.new(), scheduling_request or request(), batch)
-        return chunks.answer.prepared[0]
+        prepared_batch = self.alternates.prepare(ctxt or context.new(), scheduling_request or request(), batch)
+        return prepared_batch.answer.prepared[0]
 
     def touch(self, host, **changes):
         version, _ = self.store.get_state("service", host)
@@ -111,10 +111,10 @@ FULL, CLOSED, FITS = Verdict.FULL, Verdict.CLOSED, Verdict.FITS
 )
 def test_refusal_that_an_audit_may_change_is_answered_closed(verdicts: tuple[Verdict, ...], current: bool, answer: str):
     result = IntentResult("vm", 2, Answer.REFUSED, verdicts=verdicts)
-    request = PreparedChunk(
+    request = PreparedBatch(
         [Intent("vm", 2, [Candidate("a"), Candidate("b")])], BatchAnswer(False, current, 1, 1, [result], {})
     )
-    prepare_answers = encode.prepare_answers([request])
+    prepare_answers = encode.prepare_answers(request)
     assert prepare_answers.answers == [answer]
     assert prepare_answers.reasons[0]
 
@@ -133,21 +133,20 @@ def test_no_retry_after_the_deadline():
         partition.prepare("b", ctxt=ctxt)
 
 
-def test_large_batch_of_alternates_is_claimed_in_chunks():
-    partition = AlternatesPartition()  # capacity for 12
-    roomy = {f"big{number}": node({"VCPU": 100, "MEMORY_MB": 500_000, "DISK_GB": 5000}) for number in range(3)}
-    hosts.join(partition.store, roomy)
-    names = ["big0"] * 50 + ["big1"] * 50 + ["a"] * 5
-    intents = [Intent(f"vm{number}", 1, [Candidate(name)]) for number, name in enumerate(names)]
+@pytest.mark.parametrize("count", [1, 100, 101, MAX_INSTANCES])
+def test_alternates_of_all_instances_are_claimed_or_none(count):
+    partition = AlternatesPartition()
+    hosts.join(partition.store, {"big": node({"VCPU": 2 * count, "MEMORY_MB": 1 << 23, "DISK_GB": 1 << 20})})
+    intents = [Intent(f"vm{number}", 1, [Candidate("big")]) for number in range(count + 1)]
     position = partition.store.state.position
-    batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, intents, partition.epoch, position, ttl_ms=60_000)
-    chunks = partition.alternates.prepare(context.new(), request(), batch)
-    assert [len(chunk.answer.prepared) for chunk in chunks] == [100, 5]
-    assert [chunk.answer.accepted for chunk in chunks] == [True, False]  # "a" takes 4
+    batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, intents[:count], partition.epoch, position, ttl_ms=60_000)
+    if count < MAX_INSTANCES:
+        refused = partition.alternates.prepare(context.new(), request(), replace(batch, intents=intents))
+        assert not refused.answer.accepted
+    prepared_batch = partition.alternates.prepare(context.new(), request(), batch)
+    assert prepared_batch.answer.accepted and len(prepared_batch.answer.prepared) == count
     again = partition.alternates.prepare(context.new(), request(), batch)
-    assert [[result.host for result in chunk.answer.prepared] for chunk in again] == [
-        [result.host for result in chunk.answer.prepared] for chunk in chunks
-    ]
+    assert [result.host for result in again.answer.prepared] == ["big"] * count
 
 
 def test_empty_batch_is_refused():

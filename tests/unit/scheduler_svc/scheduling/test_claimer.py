@@ -2,7 +2,7 @@
 """What happens to the candidates of a decision: claims in the store, or the answer as if they had been claimed."""
 
 from rpcapi.resources.claims import Answer
-from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
+from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
 from scheduler_svc.scheduling.claimer import StoreClaimer, accept_first_candidates
 from scheduler_svc.store.memory import MemoryStore
@@ -17,15 +17,13 @@ def batch(*names_by_intent, alternates=0, epoch=1, position=1):
     return ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, epoch, position, ttl_ms=60_000, alternates=alternates)
 
 
-def test_store_claimer_claims_and_aborts_in_the_store():
+def test_store_claimer_claims_in_the_store():
     store = MemoryStore("p")
     hosts.join(store, {"a": node(), "b": node()})
     claimer = StoreClaimer(store)
     state = store.state
     answer = claimer.prepare(batch(["b", "a"], epoch=state.epoch, position=state.position))
     assert (answer.accepted, [claim.host for claim in store.claims()[0]]) == (True, ["b"])
-    assert [result.answer for result in claimer.abort([ClaimRef("vm-0", 1)])] == [Answer.ABORTED]
-    assert store.claims()[0] == []
 
 
 def test_store_claimer_returns_the_claims_as_the_outcome():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The decision record: reasons, names of rejected hosts, chunks, and the freshness of the table."""
+"""The decision record: reasons, names of rejected hosts, and the freshness of the table."""
 
 from dataclasses import replace
 
@@ -90,12 +90,3 @@ def test_decision_record_has_position_seed_and_verdicts():
     assert record["seed"] == request().seed
     assert record["verdicts"][0]["tried"][0][1] == "FITS"
     assert len(record["best"]) == 4
-
-
-@pytest.mark.parametrize(("count", "chunk", "chunks"), [(1, 0, 1), (100, 0, 1), (101, 1, 2), (230, 2, 3)])
-def test_decision_record_has_chunk_and_number_of_chunks(count, chunk, chunks):
-    partition = HostPartition({f"h{number:02}": node() for number in range(60)})
-    selector, _ = partition.selector()
-    select(selector, selection_call(count))
-    document = partition.store.find_decision("req-1")
-    assert (document["instances"], document["chunk"], document["chunks"]) == (count, chunk, chunks)

@@ -27,7 +27,7 @@ def select(worker, selection_call):
     return worker.selector.select(FILTER_POLICY, context.new("p", "u"), selection_call)
 
 
-def test_chunked_call_refused_in_one_partition_is_aborted_and_moves_to_the_next():
+def test_large_call_refused_in_one_partition_moves_to_the_next():
     small = {f"a{number:02}": node(ROOMY) for number in range(14)}  # capacity for 112
     large = {f"b{number:02}": node() for number in range(40)}  # capacity for 160
     deployment = PartitionedDeployment(a=small, b=large)
@@ -35,15 +35,6 @@ def test_chunked_call_refused_in_one_partition_is_aborted_and_moves_to_the_next(
     assert result.partition == "b"
     assert len(deployment.live()) == 130
     assert set(map(tuple, deployment.live().values())) == {("b",)}
-
-
-def test_chunked_call_with_uncertain_abort_stays_in_its_partition():
-    small = {f"a{number:02}": node(ROOMY) for number in range(14)}  # capacity for 112
-    deployment = PartitionedDeployment(a=small, b={f"b{number:02}": node() for number in range(40)})
-    deployment.stores["a"].lost_answer = "abort"
-    with pytest.raises(errors.NoValidHost):
-        select(deployment.worker, call(130))
-    assert not deployment.stores["b"].claims()[0]
 
 
 def test_lost_race_in_one_partition_falls_back_to_the_next():

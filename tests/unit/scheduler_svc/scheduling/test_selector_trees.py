@@ -195,7 +195,7 @@ def test_alternates_get_current_allocations_of_their_trees():
         intents=[Intent(name, 1, [Candidate("b"), Candidate("c")]) for name in ("vm-1", "vm-2")],
         **{"epoch": state.epoch, "position": state.position, "ttl_ms": 60_000},
     )
-    (served,) = alternates.prepare(context.new(), device_request(), batch)
+    served = alternates.prepare(context.new(), device_request(), batch)
     assert served.answer.accepted
     assert allocations_by_consumer(partition)["vm-1"] == {"b": {"VCPU": 1}, "b/gpu1": {GPU: 1}}
     assert allocations_by_consumer(partition)["vm-2"] == {"c": {"VCPU": 1}, "c/gpu0": {GPU: 1}}

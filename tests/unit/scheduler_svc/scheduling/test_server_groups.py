@@ -6,21 +6,33 @@ from dataclasses import replace
 import pytest
 
 from rpcapi import errors
-from rpcapi.resources.claims import GroupPolicy, Verdict
+from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
+from scheduler_svc.scheduling.claimer import StoreClaimer
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingClaimer, select, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, select, selection_call
 
 
-def test_hosts_refused_by_group_policy_are_not_ranked_again():
-    refusing = RefusingClaimer(Verdict.GROUP)
-    nodes = {f"h{number:02}": node() for number in range(20)}
-    selector, _ = HostPartition(nodes).selector(refusing, max_tries=3)
-    with pytest.raises(errors.NoValidHost, match="20 server group policy"):
-        select(selector, selection_call())
-    ranked_hosts = [{candidate.host for candidate in batch.intents[0].candidates} for batch in refusing.batches]
-    assert [len(hosts) for hosts in ranked_hosts] == [16, 4, 0]
-    assert not ranked_hosts[0] & ranked_hosts[1]
+def test_members_of_the_group_are_read_before_each_try():
+    """Given another worker that claims for the group between the reading of its members and the claim."""
+    partition = HostPartition({f"h{number:02}": node() for number in range(2)})
+    apart = request(group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
+
+    class Overtaken(StoreClaimer):
+        is_first = True
+
+        def prepare(self, batch):
+            if self.is_first:
+                self.is_first = False
+                other = replace(apart, id="other", force_hosts=(batch.intents[0].candidates[0].host,))
+                select(partition.selector()[0], selection_call(first=1, scheduling_request=other))
+                batch = replace(batch, intents=[replace(batch.intents[0], candidates=batch.intents[0].candidates[:1])])
+            return super().prepare(batch)
+
+    selector, _ = partition.selector(Overtaken(partition.store))
+    select(selector, selection_call(scheduling_request=apart))
+    assert partition.store.group_hosts("g") == {"h00": 1, "h01": 1}
+    assert partition.store.find_decision("req-1")["lost"][0][1] == "GROUP"
 
 
 def test_affinity_puts_all_instances_on_one_host():

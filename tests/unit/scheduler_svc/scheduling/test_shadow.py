@@ -114,7 +114,7 @@ def test_shadow_batch_with_an_intent_without_candidates_is_refused():
     assert partition.record["outcome"] == "refused"
 
 
-def test_shadow_chunks_are_decided_on_the_same_state():
+def test_large_shadow_request_is_decided_as_a_whole():
     partition = ShadowPartition({f"h{number}/n": node() for number in range(30)})  # capacity for 120
     consumers = [f"c-{number}" for number in range(110)]
     with pytest.raises(errors.NotClaimed) as caught:

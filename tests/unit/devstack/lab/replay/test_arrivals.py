@@ -21,9 +21,9 @@ def test_each_server_is_a_separate_request_unless_together():
     assert together[0].requests[1].resources == {"VCPU": 2, "MEMORY_MB": 1024}
 
 
-def test_large_batch_is_split_into_chunks():
-    (batch,) = arrival_batches(ListTrace(*[server()] * 250), None, together=True)
-    assert [len(request.members) for request in batch.requests] == [100, 100, 50]
+def test_large_batch_is_split_into_requests():
+    (batch,) = arrival_batches(ListTrace(*[server()] * 2500), None, together=True)
+    assert [len(request.members) for request in batch.requests] == [1000, 1000, 500]
 
 
 def test_consumers_are_distinct_uuids():
