@@ -7,10 +7,8 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import SHARING_TRAIT
-from scheduler_svc.core.drivers.driver import Ranking
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.core.trees import finder
-from scheduler_svc.core.trees.ranking import fit_to_trees
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.policy import CurrentPolicy
 from tests.unit.scheduler_svc.fakes import hosts
@@ -199,17 +197,3 @@ def test_alternates_get_current_allocations_of_their_trees():
     assert served.answer.accepted
     assert allocations_by_consumer(partition)["vm-1"] == {"b": {"VCPU": 1}, "b/gpu1": {GPU: 1}}
     assert allocations_by_consumer(partition)["vm-2"] == {"c": {"VCPU": 1}, "c/gpu0": {GPU: 1}}
-
-
-def test_batch_ranking_is_fitted_to_trees_or_dropped():
-    """Given NUMA hosts ranked by their sums, a request that fits no cell must be ranked on its own."""
-    cell = node({"VCPU": 4, "MEMORY_MB": 8192}) | {"parent": "a"}
-    partition = HostPartition({"a": node({"DISK_GB": 100}), "a/numa0": cell, "a/numa1": cell, "b": node()})
-    _, replica_view = partition.selector()
-    with replica_view.table.reading() as view:
-        small = fit_to_trees(view, request(), Ranking([["a", "b"]] * 3, 2, {}))
-        assert [list(amounts) for amounts in small.allocations] == [["a"]] * 3
-        assert small.allocations[2]["a"].keys() == {"a", "a/numa1"}
-        assert fit_to_trees(view, request({"VCPU": 5, "DISK_GB": 1}), Ranking([["a"]], 2, {})) is None
-        no_hosts = Ranking((), 2, {"service down": 2})
-        assert fit_to_trees(view, request(), no_hosts) is no_hosts

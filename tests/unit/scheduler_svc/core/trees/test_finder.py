@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocations of one more instance on a host."""
+
+import pytest
+
+from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.trees.search import NoCandidateReason
+from scheduler_svc.core.trees import finder
+from scheduler_svc.core.trees.finder import AllocationFinder, HostAllocation
+from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request, table
+
+GPU = "CUSTOM_GPU"
+NODES = {
+    "a": node({"VCPU": 8}),
+    **{f"a/gpu{number}": child_provider("a", "a", {GPU: 1}) for number in range(2)},
+    "b": node({"VCPU": 8}),
+    "cells": node({"DISK_GB": 9}),
+    **{f"cells/{number}": child_provider("cells", "cells", {"VCPU": 2}) for number in range(2)},
+}
+GPU_REQUEST = request({"VCPU": 1}, groups=(RequestGroup("_g", {GPU: 1}),))
+FIRST = {"a": {"VCPU": 1}, "a/gpu0": {GPU: 1}}
+SECOND = {"a": {"VCPU": 1}, "a/gpu1": {GPU: 1}}
+
+
+@pytest.fixture
+def view():
+    with table(NODES).reading() as view:
+        yield view
+
+
+def test_trees_are_searched_for_groups_and_on_nested_hosts(view):
+    assert AllocationFinder(view, GPU_REQUEST).is_needed
+    assert AllocationFinder(view, request({"VCPU": 1})).is_needed
+    with table({"b": node()}).reading() as flat_view:
+        assert not AllocationFinder(flat_view, request({"VCPU": 1})).is_needed
+        assert AllocationFinder(flat_view, GPU_REQUEST).is_needed
+
+
+def test_bare_host_and_sufficient_root_take_all_resources_from_the_root(view):
+    allocations = AllocationFinder(view, request({"VCPU": 1}))
+    for name in ("b", "a"):
+        assert allocations.find(view.row(name)) == HostAllocation(None)
+
+
+def test_root_that_does_not_suffice_is_searched_below(view):
+    allocations = AllocationFinder(view, request({"VCPU": 2}))
+    row = view.row("cells")
+    assert allocations.find(row) == HostAllocation({"cells/0": {"VCPU": 2}})
+    assert AllocationFinder(view, request({"VCPU": 3})).find(row) is NoCandidateReason.NONE
+
+
+def test_reserved_providers_are_not_found_again(view):
+    allocations = AllocationFinder(view, GPU_REQUEST)
+    row = view.row("a")
+    assert [allocations.reserve(row) for _ in range(2)] == [FIRST, SECOND]
+    assert allocations.find(row) is NoCandidateReason.NONE
+    with pytest.raises(ValueError, match="a has no allocation for this request"):
+        allocations.reserve(row)
+
+
+def test_reset_drops_the_reservations(view):
+    allocations = AllocationFinder(view, GPU_REQUEST)
+    row = view.row("a")
+    allocations.reserve(row)
+    allocations.reset()
+    assert allocations.find(row) == HostAllocation(FIRST)
+
+
+def test_finding_reserves_nothing(view):
+    allocations = AllocationFinder(view, GPU_REQUEST)
+    assert allocations.find(view.row("a")) == allocations.find(view.row("a")) == HostAllocation(FIRST)
+
+
+def test_released_allocations_count_as_free():
+    with table(NODES, {"a/gpu0": {GPU: 1}, "a/gpu1": {GPU: 1}}).reading() as view:
+        row = view.row("a")
+        assert AllocationFinder(view, GPU_REQUEST).find(row) is NoCandidateReason.NONE
+        allocations = AllocationFinder(view, GPU_REQUEST)
+        allocations.assume_released({"a/gpu1": {GPU: 1}})
+        assert allocations.find(row) == HostAllocation(SECOND)
+
+
+def test_search_ends_when_the_steps_of_the_decision_are_used_up(view, monkeypatch):
+    monkeypatch.setattr(finder, "MAX_DECISION_STEPS", 1)
+    allocations = AllocationFinder(view, GPU_REQUEST)
+    assert not allocations.is_exhausted
+    allocations.find(view.row("a"))
+    assert allocations.is_exhausted
+    assert allocations.find(view.row("b")) is NoCandidateReason.STEPS

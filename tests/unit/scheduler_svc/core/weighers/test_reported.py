@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts that agents report."""
+
+import pytest
+
+from scheduler_svc.core.weighers import reported
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node
+
+
+def test_count_that_is_missing_or_negative_is_0():
+    nodes = {"a": node(metrics={"instances": 4}), "b": node(), "c": node(metrics={"instances": -2})}
+    with hosts.table(nodes, reads={"compute": frozenset({reported.INSTANCES})}).reading() as view:
+        assert reported.count(view, reported.INSTANCES).tolist() == [4, 0, 0]
+
+
+def test_count_that_workers_do_not_store_is_an_error():
+    with hosts.table({"a": node()}).reading() as view, pytest.raises(LookupError, match="io_ops"):
+        reported.count(view, reported.IO_OPS)
+
+
+def test_columns_of_the_table_are_not_changed():
+    nodes = {"a": node(metrics={"failed_builds": -3})}
+    with hosts.table(nodes, reads={"compute": frozenset({reported.FAILED_BUILDS})}).reading() as view:
+        reported.count(view, reported.FAILED_BUILDS)
+        assert view.state("compute", reported.FAILED_BUILDS).tolist() == [-3]
