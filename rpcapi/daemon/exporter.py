@@ -37,7 +37,7 @@ class Exporter:
     """A service of the daemon framework that answers GET with the metrics in ``folder``."""
 
     def __init__(self, listener: socket.socket, folder: Path) -> None:
-        # Imported in this process only: the master must not import it, see figures.use_folder().
+        # Imported in this process only: the master must not import it, see metrics_folder.use_folder().
         from prometheus_client import CollectorRegistry, multiprocess  # noqa: PLC0415
         from prometheus_client.exposition import MetricsHandler  # noqa: PLC0415
 

@@ -7,7 +7,7 @@ import signal
 import socket
 import urllib.request
 
-from tests.unit.rpcapi.daemon.conftest import ToyDaemon, eventually
+from tests.unit.rpcapi.daemon.conftest import ToyDaemon
 
 
 def free_port() -> int:
@@ -29,32 +29,3 @@ def test_metrics_are_summed_and_gauges_of_a_dead_worker_dropped(toy: ToyDaemon, 
 
     toy.await_events("start", 3)
     assert scrape(port) == {"gantt_toy_served_total": 3, "gantt_toy_load": 4}
-
-
-def test_metric_files_of_an_earlier_run_are_removed_and_none_remain(toy: ToyDaemon) -> None:
-    port, folder = free_port(), toy.folder / "figures"
-    metrics = f"listen = 127.0.0.1:{port}\nfolder = {folder}"
-    toy.begin(metrics=metrics)
-    os.killpg(toy.pid, signal.SIGKILL)
-    toy.exit_status()
-    assert list(folder.iterdir())
-
-    toy.notifications.clear()
-    toy.begin(metrics=metrics)
-
-    assert scrape(port)["gantt_toy_served_total"] == 1
-    assert folder.stat().st_mode & 0o777 == 0o700
-    toy.signal(signal.SIGTERM)
-    assert toy.exit_status() == 0
-    assert list(folder.iterdir()) == []
-
-
-def test_killed_exporter_is_respawned(toy: ToyDaemon) -> None:
-    port = free_port()
-    toy.begin(metrics=f"listen = 127.0.0.1:{port}")
-    exporter = int(re.findall(r"metrics exporter is process (\d+)", toy.text())[0])
-
-    os.kill(exporter, signal.SIGKILL)
-
-    eventually(lambda: toy.text().count("metrics exporter is process") == 2, "another exporter")
-    assert scrape(port)["gantt_toy_served_total"] == 1

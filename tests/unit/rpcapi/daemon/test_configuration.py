@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bad configuration: exit status 78 and one line with the reason, before anything starts."""
 
-import socket
-from pathlib import Path
-
 import pytest
 
-from tests.unit.rpcapi.daemon.conftest import ToyDaemon, eventually
+from tests.unit.rpcapi.daemon.conftest import ToyDaemon
 
 
 def startup_error(toy: ToyDaemon) -> str:
@@ -88,48 +85,3 @@ def test_invalid_transport_url_is_reported_without_credentials(toy: ToyDaemon, u
     line = startup_error(toy)
     assert why in line
     assert "s3cret" not in line
-
-
-@pytest.mark.parametrize("listen", ["9100", "localhost:", ":9100", "127.0.0.1:http", "127.0.0.1:99999"])
-def test_malformed_metrics_address_is_reported(toy: ToyDaemon, listen: str) -> None:
-    toy.configure(metrics=f"listen = {listen}")
-    toy.start()
-
-    assert f"[metrics] listen = '{listen}' is not host:port" in startup_error(toy)
-
-
-def test_metrics_address_in_use_is_reported(toy: ToyDaemon) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other_server:
-        toy.configure(metrics=f"listen = 127.0.0.1:{other_server.getsockname()[1]}")
-        toy.start()
-
-        assert "Address already in use" in startup_error(toy)
-
-
-def test_unusable_metrics_folder_is_reported(toy: ToyDaemon, tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    toy.configure(metrics=f"listen = 127.0.0.1:0\nfolder = {tmp_path}/file/metrics")
-    toy.start()
-
-    assert "[metrics] folder cannot be used" in startup_error(toy)
-
-
-def test_configuration_error_of_the_service_is_logged_by_one_worker(toy: ToyDaemon, executor: str) -> None:
-    toy.configure(f"executor = {executor}", start="refuse", workers=3)
-    toy.start()
-
-    assert toy.exit_status() == 78
-    assert toy.text().count("there is no filter 'colour'") == 1
-    assert "Traceback" not in toy.text()
-    assert "WARNING" not in toy.text()
-
-
-def test_unknown_option_is_logged(toy: ToyDaemon) -> None:
-    toy.begin(default="exekutor = eventlet", greting="hello")
-
-    unknown = [
-        f"{toy.conf}: unknown option '{name}' in section [{section}]"
-        for section, name in (("DEFAULT", "exekutor"), ("toy", "greting"))
-    ]
-    eventually(lambda: all(line in toy.text() for line in unknown), f"{unknown}")
-    assert "'executor'" not in toy.text()

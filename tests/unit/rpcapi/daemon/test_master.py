@@ -4,12 +4,8 @@
 import fcntl
 import os
 import signal
-import subprocess
-import sys
 
-import pytest
-
-from tests.unit.rpcapi.daemon.conftest import ROOT, ToyDaemon, eventually
+from tests.unit.rpcapi.daemon.conftest import ToyDaemon, eventually
 
 HANG = "worker_hang_timeout = 3"
 
@@ -43,17 +39,6 @@ def test_ready_is_not_sent_while_workers_wait(toy: ToyDaemon, executor: str) -> 
     (toy.folder / "broker").touch()
     toy.await_notification("READY=1")
     assert "the broker is reachable" in toy.text()
-
-
-def test_sigterm_ends_a_waiting_start(toy: ToyDaemon, executor: str) -> None:
-    toy.configure(f"executor = {executor}", start="wait", workers=2)
-    toy.start()
-    eventually(lambda: toy.text().count("the broker is unreachable") >= 2, "lines about the broker")
-
-    toy.signal(signal.SIGTERM)
-
-    assert toy.exit_status() == 0
-    assert "Traceback" not in toy.text()
 
 
 def test_sighup_reloads_options_in_the_same_workers(toy: ToyDaemon, executor: str) -> None:
@@ -111,15 +96,6 @@ def test_sigterm_drains_requests_in_flight(toy: ToyDaemon, executor: str) -> Non
     assert "STOPPING=1" in toy.listen()
 
 
-def test_drain_is_killed_at_its_timeout(toy: ToyDaemon, executor: str) -> None:
-    toy.begin(executor=executor, drain="stuck", default="graceful_shutdown_timeout = 1")
-
-    toy.signal(signal.SIGTERM)
-
-    assert toy.exit_status() == 70
-    assert "did not drain within 1 s" in toy.text()
-
-
 def test_killed_worker_is_respawned_with_its_index(toy: ToyDaemon, executor: str) -> None:
     toy.begin(workers=3, executor=executor)
     victim = next(pid for _, index, pid, _ in toy.events("start") if index == 1)
@@ -142,15 +118,6 @@ def test_worker_respawned_after_a_reload_has_the_new_options(toy: ToyDaemon) -> 
     os.kill(toy.events("start")[0][2], signal.SIGKILL)
 
     assert toy.await_events("start", 2)[1][3] == "bonjour"
-
-
-def test_workers_drain_when_their_master_is_killed(toy: ToyDaemon, executor: str) -> None:
-    toy.begin(workers=2, executor=executor)
-
-    toy.signal(signal.SIGKILL)
-
-    toy.await_events("drained", 2)
-    eventually(lambda: toy.text().count("ends with status 0") == 2, "the end of both workers")
 
 
 def test_worker_with_a_blocked_hub_is_respawned(toy: ToyDaemon) -> None:
@@ -202,28 +169,3 @@ def test_crash_in_a_later_start_is_retried(toy: ToyDaemon, executor: str) -> Non
     assert toy.await_events("start", 3)[2][1] == toy.events("crash")[0][1]
     toy.signal(signal.SIGTERM)
     assert toy.exit_status() == 0
-
-
-@pytest.mark.parametrize("module", ["eventlet", "prometheus_client"])
-def test_master_that_imported_a_worker_module_is_rejected(toy: ToyDaemon, module: str) -> None:
-    toy.configure()
-    program = f"import sys, {module}; from tests.unit.rpcapi.daemon import toy; sys.exit(toy.main())"
-    process = subprocess.run(
-        [sys.executable, "-c", program, "--config-file", str(toy.conf)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=30,
-    )
-
-    assert f"{module} was imported before the workers were forked" in process.stderr
-    assert toy.events() == []
-
-
-def test_start_aborted_without_a_stop_is_a_failure(toy: ToyDaemon) -> None:
-    toy.configure(start="give_up")
-    toy.start()
-
-    assert toy.exit_status() == 70
-    assert "startup aborted unexpectedly" in toy.text()

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scheduler backend of clients."""
+
+import importlib.metadata
+
+from rpcapi.conf import scheduler_client
+
+
+def test_default_backend_is_installed(conf):
+    scheduler_client.register_opts(conf)
+    names = {entry_point.name for entry_point in importlib.metadata.entry_points(group="gantt.scheduler_backends")}
+    assert conf.scheduler_client.backend in names
