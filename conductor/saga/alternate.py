@@ -27,7 +27,7 @@ def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
     """Prepare instances that have alternates and attempts left; the others end in ERROR."""
 
     def decision(instance: InstanceRecord) -> tuple[bool, str, int, int]:
-        able = bool(instance.alternates) and instance.attempt < saga_pass.limits.max_attempts
+        able = bool(instance.alternates) and instance.builds < saga_pass.limits.max_attempts
         return able, instance.partition or "", instance.epoch, instance.position
 
     changed = []
@@ -151,7 +151,7 @@ def _give_up(
 
 def _fail(saga_pass: SagaPass, instance: InstanceRecord, why: str | None) -> InstanceRecord:
     if why is None:
-        exhausted = instance.attempt >= saga_pass.limits.max_attempts
+        exhausted = instance.builds >= saga_pass.limits.max_attempts
         why = f"all {saga_pass.limits.max_attempts} attempts are used" if exhausted else "no alternate is left"
     return finish(
         replace(instance, reason=f"{why[0].upper()}{why[1:]}; {describe_attempts(instance)}"), InstanceStatus.ERROR

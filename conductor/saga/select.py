@@ -102,28 +102,21 @@ def _partition(saga_pass: SagaPass, error: errors.ClaimError) -> str:
 def _start_new_attempt(
     saga_pass: SagaPass, instances: Sequence[InstanceRecord], error: errors.ClaimError
 ) -> list[InstanceRecord]:
-    """Start a new attempt: the claims of the current one ended before any host got its build message.
+    """Start a new attempt of all instances: the claims of the current one ended before any host got its build message.
 
-    A conductor was down for longer than the claims' time to live. No guest can run under such a claim.
+    A scheduler worker or a conductor was down for longer than the claims' time to live, or an epoch began. No guest can
+    run under such a claim, and it counts against no limit of attempts. While a claim has not ended, all instances wait.
     """
     LOG.info("Claims of attempt %d have ended, selecting again: %s", instances[0].attempt, summarize_error(error))
     answers = claims.abort(saga_pass, instances)
     if answers is None:
         return [_wait_or_fail(saga_pass, instance, error) for instance in instances]
-    changed = []
+    changed, others = [], []
     for instance in instances:
-        answer = answers[instance.uuid, instance.attempt].answer
-        if answer in claims.ENDED_ANSWERS and instance.attempt < saga_pass.limits.max_attempts:
-            changed.append(set_step(instance, SagaStep.SELECT, attempt=instance.attempt + 1))
-        elif answer in claims.ENDED_ANSWERS:
-            changed.append(
-                _fail(
-                    instance,
-                    f"Its claims ended {instance.attempt} times before a build was sent: {summarize_error(error)}",
-                )
-            )
-        elif answer == Answer.CONFIRMED:
+        if answers[instance.uuid, instance.attempt].answer == Answer.CONFIRMED:
             changed.append(set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING))
         else:
-            changed.append(_wait_or_fail(saga_pass, instance, error))
-    return changed
+            others.append(instance)
+    if all(answers[instance.uuid, instance.attempt].answer in claims.ENDED_ANSWERS for instance in others):
+        return changed + [set_step(instance, SagaStep.SELECT, attempt=instance.attempt + 1) for instance in others]
+    return changed + [_wait_or_fail(saga_pass, instance, error) for instance in others]

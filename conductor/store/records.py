@@ -86,6 +86,11 @@ class InstanceRecord:
     created_ms: int = 0
     updated_ms: int = 0
 
+    @property
+    def builds(self) -> int:
+        """Number of attempts that a host may have been requested to build: the ended ones, and the current one."""
+        return len(self.history) + (not self.has_ended(self.attempt))
+
     def has_ended(self, attempt: int) -> bool:
         """Return whether the history contains the end of that attempt."""
         return any(entry["attempt"] == attempt for entry in self.history)

@@ -67,6 +67,44 @@ def test_claims_ended_before_build_are_selected_again(cluster: SimulatedCluster)
     cluster.check(uuids)
 
 
+def test_claims_that_end_before_a_build_cost_no_attempt(cluster: SimulatedCluster) -> None:
+    """Given more lost answers than attempts, and a host that refuses the build, then an alternate is still tried."""
+    uuids = uuid_list(2)
+    cluster.ledger.ttl_ms = 10_000
+    rounds = LIMITS.max_attempts + 1
+    cluster.scheduler.lose = [messaging.MessagingTimeout("no answer")] * rounds
+    cluster.build(uuids)
+    for _ in range(rounds):
+        cluster.work()
+        cluster.now_ms += cluster.ledger.ttl_ms
+    for uuid in uuids:
+        cluster.hosts.behaviours[uuid, rounds + 1] = "refused"
+    cluster.settle()
+    assert set(cluster.statuses(uuids)) == {"ACTIVE"}
+    assert {cluster.record(uuid).attempt for uuid in uuids} == {rounds + 2}
+    cluster.check(uuids)
+
+
+def test_all_instances_wait_until_all_their_claims_have_ended(cluster: SimulatedCluster) -> None:
+    """Given claims on two hosts whose answer was lost before an epoch, in which one host has audited."""
+    uuids = uuid_list(2)
+    cluster.scheduler.lose = [messaging.MessagingTimeout("no answer")]
+    cluster.build(uuids)
+    cluster.work()
+    assert len({claim.host for claim in cluster.ledger.store.claims()[0]}) == 2
+    cluster.ledger.store.begin_epoch()
+    cluster.ledger.audit("h1")
+    cluster.settle(20_000)
+    assert set(cluster.statuses(uuids)) == {"SCHEDULING"}
+    assert {cluster.record(uuid).attempt for uuid in uuids} == {1}
+    for host in ("h2", "h3"):
+        cluster.ledger.audit(host)
+    cluster.settle()
+    assert set(cluster.statuses(uuids)) == {"ACTIVE"}
+    assert {cluster.record(uuid).attempt for uuid in uuids} == {2}
+    cluster.check(uuids)
+
+
 def test_select_waits_for_unaudited_hosts(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(2)
     cluster.ledger.forget()
