@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host state across partitions, and hosts that move between them."""
+"""Host state across partitions."""
 
 import pytest
 
-from rpcapi import context, errors
+from rpcapi import errors
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
-from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.documents import HostStates
-from scheduler_svc.host_state.report_router import HostReportRouter
-from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.unit.scheduler_svc.fakes.hosts import node
 
 A = {"a1": node(), "m/1": node(), "z": node()}
 B = {"b1": node(), "b2": node(), "n/1": node()}
@@ -26,18 +22,6 @@ class TwoCells:
         registry = NamespaceRegistry()
         states = {partition.name: HostStates(partition.store, registry) for partition in self.partitions}
         self.states = DeploymentStates(self.partitions, states)
-        self.report_router = HostReportRouter(self.partitions)
-        self.sequence = 1
-
-    def report(self, host, partition, nodes=None):
-        self.sequence += 1
-        overviews = {host: node()} if nodes is None else nodes
-        return self.report_router.update_stats(
-            host, partition, HostReport(incarnation=1, sequence=self.sequence, nodes=overviews)
-        )
-
-    def names(self, partition):
-        return [name for name, _, _ in self.deployment.stores[partition].list_state("compute")[0]]
 
 
 @pytest.fixture
@@ -104,48 +88,6 @@ def test_document_is_created_in_requested_partition_and_only_once(cells):
         cells.states.update("service", "nobody", 0, {"enabled": True}, writer="gantt", partition="b")
     with pytest.raises(errors.UnknownPartition):
         cells.states.update("service", "b1", 0, {"enabled": True}, writer="gantt", partition="c")
-
-
-def test_report_goes_to_its_partition(cells):
-    cells.report("new", "b")
-    cells.report("old-agent", None)
-    assert "new" in cells.names("b") and "old-agent" in cells.names("a")
-    with pytest.raises(errors.UnknownPartition):
-        cells.report("new", "elsewhere")
-
-
-def test_host_without_claims_moves_with_its_nodes(cells):
-    cells.report("m", "b", {"m/1": node()})
-    cells.deployment.worker.follow()
-    assert ("m/1" in cells.names("a"), "m/1" in cells.names("b")) == (False, True)
-    assert [partition.name for partition in cells.partitions.of_host("m")] == ["b"]
-    with pytest.raises(errors.UnknownHost):
-        cells.deployment.stores["a"].get_state("service", "m")
-
-
-def test_host_with_claims_cannot_move(cells):
-    asks = SelectionCall(request(force_hosts=("m",)), ["vm"])
-    assert cells.deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), asks).partition == "a"
-    with pytest.raises(errors.HostInUse, match="'m' holds 1 live claims in partition 'a'"):
-        cells.report("m", "b", {"m/1": node()})
-    assert "m/1" not in cells.names("b")
-    cells.report("m", "a", {"m/1": node()})
-    cells.deployment.stores["a"].abort([ClaimRef("vm", 1)])
-    cells.report("m", "b", {"m/1": node()})
-    assert "m/1" in cells.names("b")
-
-
-def test_host_cannot_leave_an_unavailable_partition(cells):
-    cells.deployment.take_away("a")
-    with pytest.raises(errors.StoreUnavailable):
-        cells.report("m", "b", {"m/1": node()})
-    assert "m/1" not in cells.names("b")
-
-
-def test_host_is_removed_from_its_partition(cells):
-    for name in ("b1", "b1", "nobody"):
-        cells.report_router.remove(name)
-    assert cells.names("b") == ["b2", "n/1"]
 
 
 def test_newest_record_of_a_decision_is_returned(cells):

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.conf.notifications import KINDS
-from scheduler_svc.notifications.lease import NAMESPACE, PublishedPosition, PublisherLease
+from scheduler_svc.notifications.lease import NAMESPACE, PublisherLease
 from scheduler_svc.notifications.publisher import NotificationPublisher
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.hosts import join, node
@@ -197,16 +197,3 @@ def test_new_epoch_is_published_as_resync(bench):
     bench.publish(worker)
     event, payload = bench.bus.sent[-1]
     assert (event, payload["epoch"]) == ("host_state.resync", bench.store.state.epoch)
-
-
-def test_released_or_possibly_expired_lease_is_not_valid(bench):
-    first, second = (PublisherLease(bench.store, name, LEASE, lambda: bench.now) for name in ("first", "second"))
-    start = PublishedPosition(1, 0)
-    assert first.acquire(lambda: start) == start and first.is_valid
-    bench.now = LEASE / 2
-    assert not first.is_valid
-    assert first.renew(start) and first.is_valid
-    first.release(start)
-    assert not first.is_valid
-    assert second.acquire(lambda: start) == start and second.is_valid
-    assert first.acquire(lambda: start) is None and not first.is_valid

@@ -61,7 +61,9 @@ def test_reserved_providers_are_not_found_again(view):
 def test_reset_drops_the_reservations(view):
     allocations = AllocationFinder(view, GPU_REQUEST)
     row = view.row("a")
-    allocations.reserve(row)
+    for _ in range(2):
+        allocations.reserve(row)
+    assert allocations.find(row) is NoCandidateReason.NONE
     allocations.reset()
     assert allocations.find(row) == HostAllocation(FIRST)
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What decides in a worker, by its configuration."""
+
+import pytest
+
+from scheduler_svc.composition import policy, stores
+from scheduler_svc.composition.selection import Selection, milliseconds
+from scheduler_svc.scheduling.alternates import AlternateClaimer
+from scheduler_svc.scheduling.shadow import ShadowAlternateClaimer
+from scheduler_svc.store.memory import MemoryStore
+from tests.unit.scheduler_svc.fakes.workers import configure
+
+
+def build(conf, **options):
+    configure(conf)
+    for name, value in options.items():
+        conf.set_override(name, value, group="scheduler")
+    scheduling_policy = policy.load(conf)
+    partition_set = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
+    return Selection(conf, partition_set, scheduling_policy), scheduling_policy
+
+
+@pytest.mark.parametrize(("mode", "claimer"), [("claim", AlternateClaimer), ("shadow", ShadowAlternateClaimer)])
+def test_mode_selects_the_claimers(conf, mode, claimer):
+    selection, _ = build(conf, mode=mode)
+    assert [type(alternates) for alternates in selection.alternates] == [claimer]
+
+
+def test_alternates_are_those_of_the_served_partitions(conf):
+    selection, _ = build(conf, partitions=["default", "east", "west"], claims_partitions=["west", "default"])
+    assert len(selection.alternates) == 2
+
+
+def test_first_policy_is_the_current_one(conf):
+    selection, scheduling_policy = build(conf)
+    assert selection.current.policy is scheduling_policy
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(60.0, 60_000), (0.0004, 0), (0.0006, 1), (1.5, 1500)])
+def test_seconds_become_whole_milliseconds(seconds, expected):
+    assert milliseconds(seconds) == expected

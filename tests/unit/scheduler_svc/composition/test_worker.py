@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker is built from its configuration without sending or reading anything."""
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.composition import worker
+from scheduler_svc.replication.audit_requests import AuditAnnouncer
+from scheduler_svc.store.memory import MemoryStore
+from tests.unit.scheduler_svc.fakes.workers import configure
+
+
+class UnreadStore(MemoryStore):
+    """A store that must not be read."""
+
+    def snapshot(self, namespaces=()):
+        raise AssertionError("read")
+
+
+def test_built_worker_has_read_nothing(conf):
+    built = worker.build(configure(conf), 0, UnreadStore)
+    assert len(built.servers) == 2  # topics scheduler and claims.default
+    replica = built.partition_set.partitions.own.replica
+    assert not replica.ready
+    reads = replica.unchecked_table.reads
+    assert reads
+    assert built.selection.current.policy.reads == reads
+
+
+@pytest.mark.parametrize(("worker_index", "announces"), [(0, True), (1, False)])
+def test_one_worker_of_a_daemon_requests_audits(conf, monkeypatch, worker_index, announces):
+    requested = []
+    monkeypatch.setattr(AuditAnnouncer, "request_audits", lambda self, replica: requested.append(replica.partition))
+    worker.build(configure(conf), worker_index, MemoryStore).partition_set.load()
+    assert requested == ["default"] * announces
+
+
+def test_invalid_configuration_is_refused(conf):
+    configure(conf).set_override("enabled_filters", ["Nonsense"], group="filter_scheduler")
+    with pytest.raises(errors.BadConfiguration, match="Nonsense"):
+        worker.build(conf, 0, MemoryStore)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects from the bus as domain records."""
+
+import pytest
+
+from rpcapi import context, errors, objects
+from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.records import Candidate, ClaimGroup, Intent
+from scheduler_svc.endpoints import decode
+from scheduler_svc.store.records import RunningClaim
+
+
+def test_request_is_of_the_calls_context():
+    ctxt = context.new("p", "u")
+    request = decode.request(ctxt, objects.RequestSpec.of(resources={"VCPU": 1}))
+    assert (request.id, request.project, request.user, request.resources) == (ctxt.request_id, "p", "u", {"VCPU": 1})
+    nobody = decode.request(context.new(), objects.RequestSpec.of(resources={"VCPU": 1}))
+    assert (nobody.project, nobody.user, nobody.group) == ("", "", None)
+
+
+def test_fields_of_the_spec_become_tuples_and_canonical_names():
+    spec = objects.RequestSpec.of(
+        resources={"VCPU": 1},
+        required_traits=["HW_CPU_X86_AVX2"],
+        any_traits=[["CUSTOM_A", "CUSTOM_B"]],
+        member_of=[["gold", "silver"]],
+        ignore_hosts=["h1", "h2/n1"],
+        force_hosts=["h3/n2"],
+        availability_zone="az1",
+        group_id="g",
+        group_policy="anti-affinity",
+        group_max_per_host=2,
+        groups={"_gpu": {"resources": {"VGPU": 1}}},
+        groups_policy="isolate",
+    )
+    request = decode.request(context.new(), spec)
+    assert (request.ignore_hosts, request.force_hosts) == (("h1", "h2/n1"), ("h3/n2",))
+    assert (request.required_traits, request.any_traits) == (("HW_CPU_X86_AVX2",), (("CUSTOM_A", "CUSTOM_B"),))
+    assert (request.member_of, request.availability_zone) == ((("gold", "silver"),), "az1")
+    assert request.group == ClaimGroup("g", GroupPolicy.ANTI_AFFINITY, 2)
+    assert [(group.suffix, group.resources) for group in request.groups] == [("_gpu", {"VGPU": 1})]
+    assert request.groups_policy == "isolate"
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"resources": {}}, errors.InvalidSpec),
+        ({"resources": {"WARP": 1}}, errors.UnknownResourceClass),
+        ({"resources": {"VCPU": 1}, "required_traits": ["SHINY"]}, errors.UnknownTrait),
+    ],
+)
+def test_invalid_spec_is_refused(fields, error):
+    with pytest.raises(error):
+        decode.request(context.new(), objects.RequestSpec.of(**fields))
+
+
+@pytest.mark.parametrize(("policy", "most"), [("neighbourly", 1), ("affinity", "many"), ("affinity", None)])
+def test_malformed_group_is_refused(policy, most):
+    with pytest.raises(errors.MalformedObject, match="server group"):
+        decode.group("g", policy, most)
+    assert decode.group(None, policy, most) is None
+
+
+def test_intents_have_canonical_candidates():
+    claim_intents = objects.ClaimIntents.of(
+        spec=objects.RequestSpec.of(resources={"VCPU": 1}),
+        consumers=["c1", "c2"],
+        attempts=[2, 1],
+        replaces=[1, None],
+        candidates=[["h1", ["h2", "n1"]], []],
+        epoch=1,
+        position=1,
+    )
+    assert decode.intents(claim_intents) == [
+        Intent("c1", 2, [Candidate("h1"), Candidate("h2/n1")], 1),
+        Intent("c2", 1, [], None),
+    ]
+
+
+def test_references_are_pairs_of_consumer_and_attempt():
+    refs = decode.refs(objects.ClaimRefs.of(consumers=["c1", "c2"], attempts=[1, 3]))
+    assert refs == [("c1", 1), ("c2", 3)]
+
+
+OWNER = {"type": "INSTANCE", "project": "p", "user": "u", "request_id": "r"}
+
+
+def audit_report(owner=OWNER, state="confirmed"):
+    return objects.AuditReport.of(
+        host="h1",
+        epoch=1,
+        consumers=["c1"],
+        attempts=[2],
+        states=[state],
+        names=["h1/n1"],
+        allocations=[{"h1/n1": {"VCPU": 1}}],
+        owners=[owner],
+    )
+
+
+@pytest.mark.parametrize(("state", "confirmed"), [("confirmed", True), ("prepared", False)])
+def test_running_claims_of_an_audit(state, confirmed):
+    (running,) = decode.running(audit_report(OWNER | {"group_id": "g", "group_policy": "affinity"}, state))
+    assert running == RunningClaim(
+        "c1",
+        2,
+        confirmed,
+        "h1/n1",
+        {"h1/n1": {"VCPU": 1}},
+        **OWNER,
+        group=ClaimGroup("g", GroupPolicy.AFFINITY, 1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("report", "why"),
+    [
+        (audit_report(state="released"), "unknown claim state 'released'"),
+        (audit_report(state="x" * 500), "unknown claim state 'x{40}'"),
+        (audit_report({"type": "INSTANCE", "user": 5, "request_id": "r"}), "owner of c1 lacks project, user"),
+        (audit_report(OWNER | {"group_id": "g", "group_policy": "none"}), "server group"),
+    ],
+)
+def test_malformed_running_claim_is_refused(report, why):
+    with pytest.raises(errors.MalformedObject, match=why):
+        decode.running(report)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The partitions of a worker: opened, loaded as far as they are available, and closed."""
+
+import pytest
+
+from rpcapi import errors
+from scheduler_svc.replication.partition_set import PartitionSet
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.deployments import FragileStore
+from tests.unit.scheduler_svc.fakes.hosts import node
+
+
+class ClosableStore(FragileStore):
+    closed = False
+
+    def close(self):
+        self.closed = True
+
+
+class Stores:
+    """Opens memory stores; the two stores of a partition share nothing, which is enough for opening and closing."""
+
+    def __init__(self, **nodes):
+        self.nodes = nodes
+        self.opened = []
+        self.unavailable = set()
+
+    def open(self, partition):
+        store = ClosableStore(partition, lambda: 1_000_000)
+        hosts.join(store, self.nodes[partition])
+        store.away = partition in self.unavailable
+        self.opened.append(store)
+        return store
+
+
+@pytest.fixture
+def stores():
+    return Stores(east={"e": node()}, west={"w": node()})
+
+
+def build(stores, served=("east",), on_loaded=None):
+    return PartitionSet(["east", "west"], served, "east", opener=stores.open, reads={}, on_loaded=on_loaded)
+
+
+def test_every_partition_has_a_store_for_calls_and_one_for_its_log(stores):
+    partition_set = build(stores)
+    assert [store.partition for store in stores.opened] == ["east", "east", "west", "west"]
+    assert [partition.name for partition in partition_set.partitions] == ["east", "west"]
+    assert [partition.name for partition in partition_set.served_partitions] == ["east"]
+    assert partition_set.partitions.own.name == "east"
+
+
+def test_all_partitions_are_loaded_into_one_table(stores):
+    partition_set = build(stores)
+    partition_set.load()
+    (table,) = {id(partition.replica.table): partition.replica.table for partition in partition_set.partitions}.values()
+    assert table.hosts == 2
+
+
+def test_only_loads_of_served_partitions_are_announced(stores):
+    loaded = []
+    build(stores, on_loaded=lambda replica: loaded.append(replica.partition)).load()
+    assert loaded == ["east"]
+
+
+def test_worker_starts_with_the_partitions_that_are_available(stores, caplog):
+    stores.unavailable = {"west"}
+    partition_set = build(stores)
+    partition_set.load()
+    assert [partition.replica.ready for partition in partition_set.partitions] == [True, False]
+    assert "Partition west is unavailable" in caplog.text
+    for store in stores.opened:
+        store.away = False
+    partition_set.load()
+    assert all(partition.replica.ready for partition in partition_set.partitions)
+
+
+def test_worker_without_any_partition_cannot_start(stores):
+    stores.unavailable = {"east", "west"}
+    with pytest.raises(errors.StoreUnavailable):
+        build(stores).load()
+
+
+def test_closing_closes_all_stores(stores):
+    partition_set = build(stores)
+    partition_set.load()
+    partition_set.stop()
+    partition_set.close()
+    assert [store.closed for store in stores.opened] == [True] * 4
+
+
+def test_unknown_served_partition_is_refused(stores):
+    with pytest.raises(errors.UnknownPartition):
+        build(stores, served=("north",))
