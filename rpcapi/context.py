@@ -13,16 +13,20 @@ from rpcapi import errors
 class RequestContext(oslo_context.RequestContext):
     """oslo.context's request context with a deadline in seconds of Unix time (0 = none).
 
-    Clocks of all machines must be synchronized (NTP) to within one second.
+    Clocks of all machines must be synchronized (NTP) to within one second. ``sent_ms`` of a received context is the
+    sender's clock when it sent the message, or None from an older peer.
     """
 
-    def __init__(self, *, deadline: float = 0.0, overwrite: bool = True, **kwargs: Any) -> None:
+    def __init__(
+        self, *, deadline: float = 0.0, sent_ms: float | None = None, overwrite: bool = True, **kwargs: Any
+    ) -> None:
         # Without a current context oslo.context makes this one current even with overwrite=False; then log lines
         # outside of requests would have the id of the first request.
         self._detached = not overwrite
         super().__init__(overwrite=overwrite, **kwargs)
         self._detached = False
         self.deadline = float(deadline)
+        self.sent_ms = sent_ms
 
     def update_store(self) -> None:
         """Make this the thread's current context, which sets the ids in log lines."""
@@ -47,10 +51,13 @@ class RequestContext(oslo_context.RequestContext):
         """Build from a peer's context; unknown keys are ignored."""
         ids = {key: values[key] for key in ("request_id", "project_id", "user_id") if values.get(key)}
         deadline = values.get("deadline") or 0.0
-        valid = isinstance(deadline, (int, float)) and math.isfinite(deadline)
+        sent_ms = values.get("sent_ms")
+        valid = _is_finite(deadline) and (sent_ms is None or _is_finite(sent_ms))
         if not valid or not all(isinstance(text, str) for text in ids.values()):
-            raise errors.MalformedObject(name="request context", why="ids must be strings and the deadline a number")
-        return cls(deadline=deadline, **ids, **kwargs)
+            raise errors.MalformedObject(
+                name="request context", why="ids must be strings, the deadline and the time of sending numbers"
+            )
+        return cls(deadline=deadline, sent_ms=sent_ms, **ids, **kwargs)
 
     def with_timeout(self, seconds: float) -> "RequestContext":
         """Return a copy with a deadline ``seconds`` from now, or its own deadline when that is earlier."""
@@ -73,6 +80,10 @@ class RequestContext(oslo_context.RequestContext):
         late = time.time() - self.deadline
         if self.deadline and late > 0:
             raise errors.DeadlinePassed(request_id=self.request_id, late=late)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value)
 
 
 def new(project_id: str = "", user_id: str = "", **kwargs: Any) -> RequestContext:

@@ -25,19 +25,30 @@ def expose(method: Method) -> Method:
     logs with its traceback.
 
     When the endpoint has a method ``_observe(method, code, seconds)``, it is called after each call; ``code`` is "ok",
-    the code of the error, or "bug".
+    the code of the error, or "bug". When it has a method ``_observe_late(method, ctxt, values)``, that is called for a
+    request past its deadline, after the arguments were checked.
 
     The undecorated function is available as ``__wrapped__``. ``oslo_messaging.ExplicitRPCAccessPolicy`` checks the
     attribute ``exposed``.
     """
     arguments = ArgumentChecker(method)
 
+    def check_deadline(endpoint: Any, ctxt: RequestContext, values: dict[str, Any]) -> None:
+        try:
+            ctxt.check_deadline()
+        except errors.DeadlinePassed:
+            observe_late = getattr(endpoint, "_observe_late", None)
+            if observe_late is not None:
+                arguments.check(endpoint, ctxt, values)
+                observe_late(method.__name__, ctxt, values)
+            raise
+
     @functools.wraps(method)
     def wrapper(self: Any, ctxt: RequestContext, **values: Any) -> Any:
         ctxt.update_store()
         began, code = time.perf_counter(), "bug"
         try:
-            ctxt.check_deadline()
+            check_deadline(self, ctxt, values)
             arguments.check(self, ctxt, values)
             answer = method(self, ctxt, **values)
             code = "ok"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serializer of versioned objects and contexts, with typed errors."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +29,7 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
         self._backport = backport
 
     def serialize_context(self, context: RequestContext) -> dict[str, Any]:
-        return context.to_dict()
+        return {**context.to_dict(), "sent_ms": round(1000 * time.time())}
 
     def deserialize_context(self, context: dict[str, Any]) -> RequestContext:
         return RequestContext.from_dict(context)

@@ -65,6 +65,16 @@ class TimestampColumn(columns.FormattableColumn[Any]):
         return datetime.datetime.fromtimestamp(self._value / 1000, tz=datetime.UTC).isoformat(timespec="milliseconds")
 
 
+class OffsetColumn(columns.FormattableColumn[Any]):
+    """A difference of clocks in milliseconds, or None: shown in seconds, with its sign."""
+
+    def human_readable(self) -> str:
+        return "-" if self._value is None else f"{self._value / 1000:+.0f} s"
+
+    def machine_readable(self) -> Any:
+        return None if self._value is None else self._value / 1000
+
+
 class TextColumn(columns.FormattableColumn[Any]):
     """A text, or None."""
 

@@ -6,11 +6,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi.cli import partition
-from rpcapi.cli.columns import TextColumn, TimestampColumn
+from rpcapi.cli.columns import OffsetColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister
 
 AGENT = "gantt-compute"
-COLUMNS = ("binary", "host", "state", "enabled", "disabled_reason", "audited", "last_report", "partition")
+COLUMNS = (
+    "binary",
+    "host",
+    "state",
+    "enabled",
+    "disabled_reason",
+    "audited",
+    "last_report",
+    "clock_offset",
+    "partition",
+)
 
 
 class ListServices(Lister):
@@ -33,6 +43,7 @@ class ListServices(Lister):
                 TextColumn(state.document.get("disabled_reason")),
                 TextColumn(state.document.get("audited") if _is_agent(state) else None),
                 TimestampColumn(state.document.get("last_report_ms")),
+                OffsetColumn(state.document.get("clock_offset_ms")),
                 TextColumn(state.partition),
             )
             for state in states

@@ -58,7 +58,7 @@ class ClaimIntents(base.GanttObject):
 class ClaimAnswers(base.GanttObject):
     """Answers of a claim verb, one element per claim: an Answer, its host, and the reason.
 
-    ``allocations`` is as in Selections, for prepared claims.
+    ``allocations`` is as in Selections, for prepared claims, and so is the time of ``deadlines_ms``.
 
     Version 1.0: Initial version
     Version 1.1: Add allocations
@@ -97,7 +97,8 @@ class ClaimPage(base.GanttObject):
     """One page of live claims in the store; ``marker`` is None on the last page.
 
     Each element of ``claims`` is a mapping with: consumer, attempt, generation, type, project, user, state, host,
-    allocations ({provider: {class: amount}}), deadline_ms, request_id, group_id, alternates, created_ms.
+    allocations ({provider: {class: amount}}), deadline_ms, request_id, group_id, alternates, created_ms (both times by
+    the clock of the store's server).
 
     Version 1.0: Initial version
     """

@@ -13,7 +13,8 @@ class HostState(base.GanttObject):
     """A document and its version, which an update must give.
 
     Namespace ``compute`` (one per node): inventories with capacity, used, traits, availability_zone, metrics.
-    Namespace ``service`` (one per service host): binary, enabled, disabled_reason, alive, last_report_ms, audited.
+    Namespace ``service`` (one per service host): binary, enabled, disabled_reason, alive, last_report_ms, audited,
+    clock_offset_ms (by which its clock is ahead of the store's; None: by less than 5 s).
     The content of other namespaces is up to their declared writers. Version 0 means that the document does not exist
     yet. ``partition`` is the partition of the document; None: that of the host with this name.
 

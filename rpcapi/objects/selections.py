@@ -17,7 +17,7 @@ class Selections(base.GanttObject):
     per instance) refer to it, so that 100 instances cost little more than one. ``epoch`` and ``position`` identify the
     partition state of the decision; a later claim on an alternate passes them on. ``allocations`` has {provider:
     {class: amount}} of each claim, or None for the request's resources at the host itself; it is empty when all
-    elements would be None.
+    elements would be None. ``deadline_ms`` is in the partition's own time, with which no other clock may be compared.
 
     Version 1.0: Initial version
     Version 1.1: Add allocations

@@ -2,6 +2,7 @@
 """Builds the background tasks of a worker. Worker 0 of a daemon has those of which one is enough."""
 
 import os
+import time
 import uuid
 from collections.abc import Sequence
 from typing import Protocol
@@ -100,11 +101,11 @@ def _reaping(conf: cfg.ConfigOpts, store: Store) -> Periodic:
 
 
 def _heartbeat(conf: cfg.ConfigOpts, store: Store) -> Periodic:
-    return Periodic(
-        "Reporting this service",
-        lambda: store.heartbeat(conf.scheduler.host, BINARY),
-        lambda: conf.scheduler.report_interval,
-    )
+    def report() -> None:
+        store.heartbeat(conf.scheduler.host, BINARY)
+        store.note_clock(service_name(conf.scheduler.host, BINARY), round(1000 * time.time()))
+
+    return Periodic("Reporting this service", report, lambda: conf.scheduler.report_interval)
 
 
 def _aggregate_check(conf: cfg.ConfigOpts, partition_set: PartitionSet) -> Periodic:

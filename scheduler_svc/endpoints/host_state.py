@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """RPC methods that report, read and change the state of hosts and services."""
 
-from collections.abc import Callable
+import contextlib
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import oslo_messaging as messaging
@@ -17,7 +19,8 @@ from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.host_state.reports import check_nodes
 from scheduler_svc.replication.partitions import OpenPartitions
-from scheduler_svc.store.records import HostReport
+from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport
+from scheduler_svc.store.reports import service_name
 
 GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents must report; None: all
 
@@ -52,6 +55,7 @@ class HostStateEndpoint(MeteredEndpoint):
             nodes=check_nodes(host, stats.nodes, stats.full),
         )
         outcome = self._report_router.update_stats(host, stats.partition, report)
+        self._note_clock(ctxt, stats.partition, host)
         return objects.StatsAnswer.of(
             sequence=stats.sequence,
             need_full=outcome.need_full,
@@ -64,6 +68,7 @@ class HostStateEndpoint(MeteredEndpoint):
     def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
         """Record the heartbeat of a service without nodes."""
         self._partitions.own.store.heartbeat(_service_host(host), _service_host(binary))
+        self._note_clock(ctxt, None, service_name(host, binary))
 
     @expose
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
@@ -111,6 +116,20 @@ class HostStateEndpoint(MeteredEndpoint):
         """Delete a document of the declared writer."""
         bounds.check("version", version, 0)
         self._states.delete(namespace, names.canonical(name), version, writer)
+
+    def _observe_late(self, method: str, ctxt: RequestContext, values: Mapping[str, Any]) -> None:
+        """Note the sender's clock of a heartbeat past its deadline: perhaps the message was not late, but its clock."""
+        if method == "update_resource_stats":
+            self._note_clock(ctxt, values["stats"].partition, _service_host(values["name"]))
+        elif method == "report_service":
+            name = service_name(_service_host(values["host"]), _service_host(values["binary"]))
+            self._note_clock(ctxt, None, name)
+
+    def _note_clock(self, ctxt: RequestContext, partition: str | None, name: str) -> None:
+        """Have the store compare a sender's clock with its own, if it is off by this worker's."""
+        if ctxt.sent_ms is not None and abs(ctxt.sent_ms - 1000 * time.time()) >= MAX_CLOCK_OFFSET_MS:
+            with contextlib.suppress(errors.Unavailable):  # the next heartbeat shows it too
+                self._partitions.find(partition).store.note_clock(name, round(ctxt.sent_ms))
 
 
 def _service_host(name: names.ResourceName) -> str:

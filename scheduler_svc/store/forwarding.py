@@ -76,6 +76,9 @@ class ForwardingStore(Store):
     def heartbeat(self, host: str, binary: str) -> None:
         self._store.heartbeat(host, binary)
 
+    def note_clock(self, name: str, sent_ms: int) -> None:
+        self._store.note_clock(name, sent_ms)
+
     def remove(self, host: str) -> None:
         self._store.remove(host)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules of host state namespaces, and the form in which readers get their documents."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
@@ -71,10 +71,26 @@ def compute(document: Mapping[str, Any], used: Mapping[str, int]) -> Versioned:
     return version, shown | {"used": dict(used)}
 
 
-def service(document: Mapping[str, Any], *, alive: bool, audited: bool, last_report_ms: int | None) -> Versioned:
+def service(
+    document: Mapping[str, Any],
+    *,
+    alive: bool,
+    audited: bool,
+    last_report_ms: int | None,
+    clock_offset_ms: int | None,
+) -> Versioned:
     """Return (version, document) of a service in the form for readers."""
     version, shown = _open(document)
-    return version, shown | {"alive": alive, "audited": audited, "last_report_ms": last_report_ms}
+    figures = {"last_report_ms": last_report_ms, "clock_offset_ms": clock_offset_ms}
+    return version, shown | {"alive": alive, "audited": audited, **figures}
+
+
+def shown_offset(noted: Sequence[int] | None, beat: int | None) -> int | None:
+    """Return the offset of a service's clock in ms, or None where a heartbeat came after it was noted.
+
+    ``noted`` is (offset, time of the note), ``beat`` the time of the last heartbeat.
+    """
+    return noted[0] if noted is not None and (beat is None or noted[1] >= beat) else None
 
 
 def _open(document: Mapping[str, Any]) -> Versioned:

@@ -27,6 +27,7 @@ class MemoryPartition(PartitionState):
         self.providers, self.capacity, self.used = {}, {}, {}
         self.changed, self.eligible, self.excess = {}, {}, {}
         self.services, self.reports, self.beats, self.alive, self.opened = {}, {}, {}, {}, {}
+        self.clock_offsets = {}
         self._awaited: set[str] = set()
         self._states: dict[tuple[str, str], namespaces.Versioned] = {}
         self._log: deque[LogEntry] = deque(maxlen=log_length)

@@ -26,6 +26,14 @@ class HostReportStore(Protocol):
         """Record a heartbeat of a service without nodes; its name is ``binary@host`` (see reports.service_name)."""
 
     @abc.abstractmethod
+    def note_clock(self, name: str, sent_ms: int) -> None:
+        """Record how far the clock of a service is from the server's, where it differs by MAX_CLOCK_OFFSET_MS or more.
+
+        ``sent_ms`` is its clock when it sent a heartbeat, which may have been too late to be counted. The service's
+        document shows the offset until its next heartbeat. Does nothing for an unknown service.
+        """
+
+    @abc.abstractmethod
     def remove(self, host: str) -> None:
         """Remove service host ``host``: its nodes, its reports, its service document, and that it was awaited.
 

@@ -30,6 +30,7 @@ KEYS: dict[str, str] = {
     "services": "hash service -> document, JSON",
     "beats": "zset service -> time of its last heartbeat",
     "alive": "hash service -> 1 or 0",
+    "clock_offsets": "hash service -> 'MS TIME': how far its clock was ahead, shown until a heartbeat after that time",
     "excess": "hash provider|class -> time since when it is flagged as over capacity",
     "state": "hash name -> document {schema, version, state}, JSON; ends in ':' and a declared namespace",
     "pins": "hash key of a request -> its partition; group:<id> -> its partition, generation; left:<id> -> generation",

@@ -173,21 +173,26 @@ class RedisHostStates:
     def _read_service(self, names: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
         def fill(pipe: Any) -> None:
             pipe.hmget(self._head + "meta", "epoch", *clock.FIELDS)
-            for word in ("services", "alive", "opened"):
+            for word in ("services", "alive", "opened", "clock_offsets"):
                 pipe.hmget(self._head + word, names)
             for name in names:
                 pipe.zscore(self._head + "beats", name)
 
-        (epoch, *time), texts, alive, opened, *beats = self._connection.read(fill)
+        (epoch, *time), texts, alive, opened, offsets, *beats = self._connection.read(fill)
         lead = clock.lead(*time)
         rows = []
-        for name, text, is_alive, audited, beat in zip(names, texts, alive, opened, beats, strict=True):
+        for name, text, is_alive, audited, offset, beat_text in zip(
+            names, texts, alive, opened, offsets, beats, strict=True
+        ):
             if text is not None:
+                beat = None if beat_text is None else int(beat_text)
+                noted = None if offset is None else [int(number) for number in offset.split()]
                 shown = namespaces.service(
                     documents.decode(text, "service"),
                     alive=is_alive == "1",
                     audited=audited is not None and audited == epoch,
-                    last_report_ms=None if beat is None else int(beat) + lead,
+                    last_report_ms=None if beat is None else beat + lead,
+                    clock_offset_ms=namespaces.shown_offset(noted, beat),
                 )
                 rows.append((name, *shown))
         return rows

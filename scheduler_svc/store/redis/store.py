@@ -9,6 +9,7 @@ from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store import documents, interface, reports, validation, verification
 from scheduler_svc.store.records import (
+    MAX_CLOCK_OFFSET_MS,
     MAX_STEP_MS,
     SCHEMA,
     AuditOutcome,
@@ -157,6 +158,10 @@ class RedisStore(interface.Store):
         name = reports.service_name(host, binary)
         validation.check_name(name)
         self._states.heartbeat(name, binary)
+
+    def note_clock(self, name: str, sent_ms: int) -> None:
+        validation.check_name(name)
+        self._connection.run("note_clock", name=name, sent_ms=sent_ms, least_ms=MAX_CLOCK_OFFSET_MS)
 
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         return self._states.get(namespace, name)

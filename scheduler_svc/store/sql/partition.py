@@ -47,6 +47,7 @@ SERVICE_CODECS = {
     "alive": codecs.PLAIN,
     "opened": codecs.PLAIN,
     "awaited": codecs.PLAIN,
+    "clock_offset": codecs.JSON,
 }
 
 
@@ -91,6 +92,7 @@ class SqlPartition(PartitionState):
         self.reports = ColumnView(self._services, SERVICES.c.report)
         self.beats = ColumnView(self._services, SERVICES.c.beat_ms)
         self.alive = ColumnView(self._services, SERVICES.c.alive)
+        self.clock_offsets = ColumnView(self._services, SERVICES.c.clock_offset)
         self.opened = ColumnView(self._services, SERVICES.c.opened)
         self.pins = ColumnView(self._pins, PINS.c.pinned)
 

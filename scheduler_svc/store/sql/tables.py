@@ -56,6 +56,7 @@ SERVICES = _table(
     Column("alive", Boolean),
     Column("opened", BigInteger),
     Column("awaited", Boolean),
+    Column("clock_offset", Text),  # [ms by which its clock was ahead, time of the note]
 )
 GROUPS = _table("server_groups", Column("hosts", Text))
 PINS = _table("pins", Column("pinned", Text), Column("until_ms", BigInteger))

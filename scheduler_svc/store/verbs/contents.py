@@ -44,6 +44,7 @@ class PartitionStorage(abc.ABC):
     reports: MutableMapping[str, AppliedReport]
     beats: MutableMapping[str, int]
     alive: MutableMapping[str, bool]
+    clock_offsets: MutableMapping[str, list[int]]  # -> ms by which its clock was ahead, time of the note
     opened: MutableMapping[str, int]  # -> epoch
     # by pinned key
     pins: MutableMapping[str, tuple[str, int]]  # -> (partition that serves it, expiry in ms)

@@ -24,7 +24,13 @@ def remove(partition: PartitionState, name: str, host: str, now: int) -> None:
         raise errors.Conflict(what=f"Removing host {host!r}", why=reports.SHARED)
     partition.reports.pop(host, None)
     drop_nodes(partition, nodes, now)
-    for mapping in (partition.opened, partition.beats, partition.alive, partition.eligible):
+    for mapping in (
+        partition.opened,
+        partition.beats,
+        partition.alive,
+        partition.eligible,
+        partition.clock_offsets,
+    ):
         mapping.pop(host, None)
     if partition.services.pop(host, None) is not None:
         partition.append("service", {host: None})

@@ -7,7 +7,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.store import aggregates, documents, namespaces, reports
-from scheduler_svc.store.records import HostReport, StatsOutcome
+from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport, StatsOutcome
 from scheduler_svc.store.verbs.partition import PartitionState
 
 
@@ -68,6 +68,13 @@ def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> N
         partition.drop_idle_sums(name)
 
 
+def note_clock(partition: PartitionState, name: str, sent_ms: int, now: int) -> None:
+    """Record how far a known service's clock is from the server's, if that is much."""
+    offset = sent_ms - now - partition.lead_ms
+    if abs(offset) >= MAX_CLOCK_OFFSET_MS and name in partition.services:
+        partition.clock_offsets[name] = [offset, now]
+
+
 def mark_silent_down(partition: PartitionState, since: int) -> None:
     """Mark services without a heartbeat after ``since`` as down, and log them."""
     dead = sorted(partition.silent_services(since))
@@ -102,6 +109,7 @@ def get_state(partition: PartitionState, namespace: str, name: str) -> namespace
             alive=partition.alive.get(name, False),
             audited=partition.opened.get(name) == partition.epoch,
             last_report_ms=None if beat is None else beat + partition.lead_ms,
+            clock_offset_ms=namespaces.shown_offset(partition.clock_offsets.get(name), beat),
         )
     versioned = partition.document_of(namespace, name)
     if versioned is None:

@@ -187,6 +187,10 @@ class VerbStore(interface.Store):
         validation.check_name(name)
         self._transact(lambda partition, now: states.beat(partition, name, binary, now))
 
+    def note_clock(self, name: str, sent_ms: int) -> None:
+        validation.check_name(name)
+        self._transact(lambda partition, now: states.note_clock(partition, name, sent_ms, now))
+
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         rules.check(namespace, self._declared)
         validation.check_name(name)

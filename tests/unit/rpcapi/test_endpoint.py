@@ -84,3 +84,19 @@ def test_observe_is_called_with_the_result_of_each_call():
     with pytest.raises(errors.DeadlinePassed):
         call(endpoint, context.new(deadline=1.0), what="a")
     assert observations == [("work", code, True) for code in ("ok", "invalid_spec", "bug", "deadline_passed")]
+
+
+def test_late_requests_are_observed_with_checked_arguments():
+    observations = []
+
+    class ObservedEndpoint(Endpoint):
+        def _observe_late(self, method: str, ctxt: context.RequestContext, values: dict[str, object]) -> None:
+            observations.append((method, ctxt.deadline, values))
+
+    endpoint = ObservedEndpoint()
+    call(endpoint, context.new(), what="a")
+    with pytest.raises(errors.DeadlinePassed):
+        call(endpoint, context.new(deadline=1.0), what="a")
+    with pytest.raises(errors.MalformedObject):
+        call(endpoint, context.new(deadline=1.0), what=7)
+    assert observations == [("work", 1.0, {"what": "a"})]

@@ -2,6 +2,7 @@
 """Serialization of objects and contexts, and errors for malformed ones."""
 
 import json
+import time
 
 import pytest
 
@@ -88,12 +89,22 @@ def test_context_is_sent_without_tokens():
     assert received.to_dict() == sent.to_dict()
 
 
+def test_context_is_sent_with_the_senders_clock():
+    sent = context.new()
+    before = time.time()
+    received = GanttSerializer().deserialize_context(GanttSerializer().serialize_context(sent))
+    assert sent.sent_ms is None
+    assert int(1000 * before) <= received.sent_ms <= 1000 * time.time() + 1
+
+
 @pytest.mark.parametrize(
     "raw",
     [
         {"deadline": "soon"},
         {"deadline": float("nan")},
         {"deadline": float("inf")},
+        {"sent_ms": "now"},
+        {"sent_ms": float("nan")},
         {"request_id": 7},
         {"user_id": ["u"]},
     ],

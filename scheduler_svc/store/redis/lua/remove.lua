@@ -4,7 +4,7 @@
 -- Returns: 0 if removed; else nothing was done: number of live claims on it; -1: it may run claims that the store
 --          forgot; -2: claims on other hosts hold what it shares
 --@ args log_length host
---@ keys awaited reports nodes services beats alive
+--@ keys awaited reports nodes services beats alive clock_offsets
 --@ include _partition
 --@ include _nodes
 local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
@@ -38,6 +38,7 @@ redis.call('HDEL', K.nodes, host)
 redis.call('HDEL', K.opened, host)
 redis.call('HDEL', K.eligible, host)
 redis.call('HDEL', K.alive, host)
+redis.call('HDEL', K.clock_offsets, host)
 redis.call('ZREM', K.beats, host)
 if redis.call('HDEL', K.services, host) == 1 then
   append('service', '{' .. quote(host) .. ':null}')

@@ -5,7 +5,15 @@ import json
 
 import pytest
 
-from rpcapi.cli.columns import CountsColumn, DocumentColumn, FieldsColumn, LinesColumn, TextColumn, TimestampColumn
+from rpcapi.cli.columns import (
+    CountsColumn,
+    DocumentColumn,
+    FieldsColumn,
+    LinesColumn,
+    OffsetColumn,
+    TextColumn,
+    TimestampColumn,
+)
 
 
 def test_counts_are_sorted_by_number_and_then_by_word():
@@ -59,3 +67,11 @@ def test_missing_time_is_a_dash(value):
 @pytest.mark.parametrize(("value", "text"), [(None, "-"), ("", ""), ("x", "x")])
 def test_missing_text_is_a_dash(value, text):
     assert (TextColumn(value).human_readable(), TextColumn(value).machine_readable()) == (text, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown", "number"), [(None, "-", None), (7_250, "+7 s", 7.25), (-60_000, "-60 s", -60)]
+)
+def test_offset_has_a_sign_and_seconds(value, shown, number):
+    column = OffsetColumn(value)
+    assert (column.human_readable(), column.machine_readable()) == (shown, number)

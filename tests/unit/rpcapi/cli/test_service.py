@@ -30,3 +30,11 @@ def test_services_of_all_binaries_are_listed(hosts, gantt):
         ("gantt-conductor", "c1", "up"),
     ]
     assert rows[1]["disabled_reason"] == "broken fan"
+
+
+def test_offset_of_a_clock_is_shown_in_seconds(cluster, gantt):
+    cluster.scheduler.service("host1", clock_offset_ms=-3_600_400)
+    cluster.scheduler.service("host2")
+    offsets = {row["host"]: row["clock_offset"] for row in gantt("service", "list", "-f", "json").json}
+    assert offsets == {"host1": -3600.4, "host2": None}
+    assert "| -3600 s" in gantt("service", "list", "-c", "clock_offset").out

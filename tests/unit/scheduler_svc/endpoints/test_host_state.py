@@ -4,6 +4,7 @@
 import pytest
 
 from rpcapi import context, errors
+from rpcapi.serializer import GanttSerializer
 from tests.unit.scheduler_svc.fakes.workers import node_report
 
 
@@ -50,6 +51,49 @@ def test_services_are_listed_with_their_binary(worker):
     page = worker.scheduler.list_host_state(context.new(), "service")
     kinds = {state.document["binary"]: state.document["alive"] for state in page.states}
     assert kinds["gantt-conductor"] and kinds["gantt-scheduler"]
+
+
+@pytest.fixture
+def clock_ahead(monkeypatch):
+    """Return a function that moves the clock of all senders by some milliseconds."""
+    serialize = GanttSerializer.serialize_context
+
+    def move(ahead_ms):
+        def serialize_there(self, ctxt):
+            raw = serialize(self, ctxt)
+            return raw | {"sent_ms": raw["sent_ms"] + ahead_ms, "deadline": raw["deadline"] + ahead_ms / 1000}
+
+        monkeypatch.setattr(GanttSerializer, "serialize_context", serialize_there)
+
+    return move
+
+
+def offsets_of(worker):
+    states = worker.store.list_state("service")[0]
+    return {name: document["clock_offset_ms"] for name, _version, document in states}
+
+
+def test_clocks_of_services_that_are_off_are_shown(worker, clock_ahead):
+    worker.report("st", {"st/1": node_report()})
+    worker.scheduler.report_service(context.new(), "gantt-conductor", "m1")
+    assert not any(offsets_of(worker).values())
+    clock_ahead(3_600_000)
+    worker.report("st", {}, sequence=2, base=1, full=False)
+    worker.scheduler.report_service(context.new(), "gantt-conductor", "m1")
+    offsets = offsets_of(worker)
+    assert offsets["st"] > 3_500_000 and offsets["gantt-conductor@m1"] > 3_500_000
+
+
+def test_clock_so_far_behind_that_heartbeats_are_late_is_shown(worker, clock_ahead):
+    worker.report("st", {"st/1": node_report()})
+    worker.scheduler.report_service(context.new(), "gantt-conductor", "m1")
+    clock_ahead(-3_600_000)
+    with pytest.raises(errors.DeadlinePassed):
+        worker.report("st", {}, sequence=2, base=1, full=False)
+    with pytest.raises(errors.DeadlinePassed):
+        worker.scheduler.report_service(context.new(), "gantt-conductor", "m1")
+    offsets = offsets_of(worker)
+    assert offsets["st"] < -3_500_000 and offsets["gantt-conductor@m1"] < -3_500_000
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,40 @@ def test_silent_host_goes_down_and_recovers(partition: StorePartition) -> None:
     ]
 
 
+@pytest.mark.parametrize("ahead_ms", [3_600_000, -3_600_000])
+def test_clock_of_a_service_that_is_off_is_shown_until_its_next_heartbeat(
+    partition: StorePartition, ahead_ms: int
+) -> None:
+    def offset() -> int | None:
+        (row,) = partition.store.list_state("service")[0]
+        shown = row[2]["clock_offset_ms"]
+        assert shown == partition.store.get_state("service", "h1")[1]["clock_offset_ms"]
+        return shown
+
+    full(partition, 1, {"h1": node_stats(ROOMY)})
+    clock_ms = partition.time() + partition.store.clock_lead()
+    partition.store.note_clock("h1", clock_ms)
+    assert offset() is None
+    partition.store.note_clock("h1", clock_ms + ahead_ms)
+    shown = offset()
+    # time passes between reading the store's clock and the verb, so that the service's is older by then
+    assert shown is not None and shown <= ahead_ms and (shown > 0) == (ahead_ms > 0)
+    partition.wait_until(partition.time() + 2)
+    delta(partition, 2, 1, {})
+    assert offset() is None
+    # and it goes with the host
+    partition.store.note_clock("h1", clock_ms + ahead_ms)
+    partition.store.remove("h1")
+    full(partition, 1, {"h1": node_stats(ROOMY)})
+    assert offset() is None
+
+
+def test_clock_of_an_unknown_service_is_not_recorded(partition: StorePartition) -> None:
+    partition.store.note_clock("h1", 1)
+    full(partition, 1, {"h1": node_stats(ROOMY)})
+    assert partition.store.get_state("service", "h1")[1]["clock_offset_ms"] is None
+
+
 def test_heartbeat_of_a_service_without_nodes(partition: StorePartition) -> None:
     partition.store.heartbeat("m1", "gantt-conductor")
     before = partition.store.snapshot().position
