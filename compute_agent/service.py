@@ -105,6 +105,7 @@ class ComputeService:
         return SharedContext(
             conf=self._conf,
             folder=self._folder.path,
+            check_folder=self._folder.check,
             make_server=make_server,
             scheduler=SchedulerAPI(self._conf, transport),
             claims=ClaimsAPI(self._conf, transport, rpc.partition),

@@ -51,6 +51,16 @@ class OwnedFolder:
             self.release()
             raise errors.BadConfiguration(why=f"[compute] state_path is unusable: {error}") from error
 
+    def check(self) -> None:
+        """Raise FolderInUse unless this process still owns the folder: its lock file may have been replaced."""
+        try:
+            owned = os.path.samestat(os.fstat(self._fd), (self.path / "lock").stat())
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise FolderInUse(f"{self.path} is not owned by this gantt-compute any more: {error}") from error
+        if not owned:
+            raise FolderInUse(f"{self.path} is not owned by this gantt-compute any more: its lock file was replaced")
+
     def release(self) -> None:
         """Release the folder for another process."""
         if self._fd >= 0:

@@ -94,7 +94,7 @@ OPTS = [
         max=1.0,
         mutable=True,
         help="Probability, from 0 to 1, at each report that the service host's agent restarts instead: a new "
-        "incarnation takes over journal and guests, reports in full and audits before it serves. The process goes on.",
+        "agent takes over journal and guests, reports in full and audits before it serves. The process goes on.",
     ),
 ]
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stats reports of a service host's nodes to the scheduler: one full report, then only changes."""
 
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempts.activity import NodeActivity
@@ -14,6 +17,8 @@ from compute_agent.simulator.load import SimulatedLoad
 from rpcapi import objects
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.resources.inventory import Inventory
+
+LOG = log.getLogger(__name__)
 
 State = Mapping[str, Any]  # the part of a report about one node
 COMPUTE = "compute"  # the default kind, left out of reports
@@ -35,8 +40,9 @@ class StatsReporter:
         activity: NodeActivity,
         scheduler: SchedulerAPI,
         calls: ServiceCalls,
-        incarnation: int,
+        check_folder: Callable[[], None],
     ) -> None:
+        """``check_folder`` raises FolderInUse where the agent has lost its state folder, and must not register."""
         self._host = host
         self._partition = partition
         self._nodes = nodes
@@ -45,7 +51,10 @@ class StatsReporter:
         self._activity = activity
         self._scheduler = scheduler
         self._calls = calls
-        self._incarnation = incarnation
+        self._check_folder = check_folder
+        self._agent = uuid.uuid4().hex
+        self._incarnation = 0
+        self._registered = False
         # By shape: thousands of nodes share these parts of a report.
         self._shape_inventories = {node.shape.name: _inventory_dicts(node.shape.inventories) for node in nodes}
         self._shape_providers = {
@@ -62,19 +71,22 @@ class StatsReporter:
         """Send the changes since the last acknowledged report, or everything; raises CallUnanswered, CallRejected.
 
         An unanswered report may have been applied: it is sent again unchanged, which is harmless. Later changes wait
-        for the next report, unless ``urgent`` is set.
+        for the next report, unless ``urgent`` is set. The first report registers the agent, and so does the next one
+        after another agent superseded it; raises FolderInUse where it must not register.
         """
         if self._pending_report is not None:
             answer = self._send(*self._pending_report)
-            if not (answer.need_full or urgent):
+            if not (answer.need_full or answer.superseded or urgent):
                 return answer
         self._load.advance_interval()
         answer = self._send(*self._next_report())
-        if answer.need_full:
+        if answer.need_full or answer.superseded:
             answer = self._send(*self._next_report())
         return answer
 
     def _next_report(self) -> tuple[objects.StatsReport, dict[str, State]]:
+        if not self._registered:
+            self._check_folder()
         states = self._current_states()
         self._sequence += 1
         full = self._acknowledged_states is None
@@ -85,6 +97,8 @@ class StatsReporter:
             full=full,
             nodes=states if self._acknowledged_states is None else _changes(self._acknowledged_states, states),
             partition=self._partition,
+            register=not self._registered,
+            agent=self._agent,
         )
         return report, states
 
@@ -103,9 +117,15 @@ class StatsReporter:
             metrics.REPORTS.labels(kind, "rejected").inc()
             self._pending_report, self._acknowledged_states = None, None
             raise
-        metrics.REPORTS.labels(kind, "need_full" if answer.need_full else "applied").inc()
+        result = "superseded" if answer.superseded else "need_full" if answer.need_full else "applied"
+        metrics.REPORTS.labels(kind, result).inc()
         self._pending_report = None
-        self._acknowledged_states = None if answer.need_full else states
+        self._registered = not answer.superseded
+        if answer.superseded:
+            LOG.warning("Host %s: this agent was superseded by another one, or the store forgot it", self._host)
+        else:
+            self._incarnation = answer.incarnation
+        self._acknowledged_states = states if result == "applied" else None
         self._base = report.sequence
         self._read_keys = None if answer.wanted is None else frozenset(answer.wanted)
         return answer

@@ -21,6 +21,7 @@ from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.runtime.executor import JobTimer, SerialQueue
 from compute_agent.runtime.reporter import StatsReporter
 from compute_agent.simulator.faults import FaultInjector, SimulatedFault
+from compute_agent.state_files import FolderInUse
 from rpcapi.daemon.waiting import wait_for
 
 LOG = log.getLogger(__name__)
@@ -56,6 +57,7 @@ class ServiceHost:
         intervals: Callable[[], AgentIntervals],
         fault_injector: FaultInjector,
         restart: Callable[[], None],
+        leave: Callable[[], None],
         clock: Clock = wall_ms,
     ) -> None:
         self.name = guest_manager.host
@@ -69,6 +71,7 @@ class ServiceHost:
         self._intervals = intervals
         self._fault_injector = fault_injector
         self._restart = restart
+        self._leave = leave
         self._clock = clock
         self._advance_queued = False
         self._saga_timer: JobTimer | None = None
@@ -227,5 +230,8 @@ class ServiceHost:
             LOG.warning("%s; host %s will report again", error, self.name)
         except CallRejected as error:
             LOG.error("%s", error)
+        except FolderInUse as error:
+            LOG.error("Host %s is served no more: another agent superseded this one, and %s", self.name, error)
+            self._leave()
         else:
             self.audit(answer.epoch, always=answer.audit)

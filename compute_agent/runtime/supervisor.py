@@ -20,7 +20,6 @@ from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
 from compute_agent.attempts.saga import AttemptSaga
 from compute_agent.resources import nodes
 from compute_agent.resources.tracker import ResourceTracker
-from compute_agent.runtime import incarnation
 from compute_agent.runtime.executor import CancellableQueue, SerialQueuePool
 from compute_agent.runtime.reporter import StatsReporter
 from compute_agent.runtime.service_host import AgentIntervals, ServiceHost
@@ -41,11 +40,13 @@ LOG = log.getLogger(__name__)
 class SharedContext:
     """Objects that all service hosts of a process share.
 
-    ``folder`` has a subfolder for each host; ``make_server`` returns a host's RPC server, not yet started.
+    ``folder`` has a subfolder for each host; ``check_folder`` raises FolderInUse where another process owns it now.
+    ``make_server`` returns a host's RPC server, not yet started.
     """
 
     conf: cfg.ConfigOpts
     folder: Path
+    check_folder: Callable[[], None]
     make_server: Callable[[ServiceHost], messaging.MessageHandlingServer]
     scheduler: SchedulerAPI
     claims: ClaimsAPI
@@ -90,7 +91,7 @@ class HostSupervisor:
                 Hypervisor(folder / "guests", self._shared.profile),
             )
             guest_manager.open()
-            self._host = self._make_host(guest_manager, incarnation.next_incarnation(folder / "incarnation"))
+            self._host = self._make_host(guest_manager)
         except (JournalDamaged, ValueError, OSError) as error:
             raise errors.BadConfiguration(why=f"the state of host {self.name} is unusable: {error}") from error
 
@@ -137,7 +138,7 @@ class HostSupervisor:
             server.stop()
             server.wait()
 
-    def _make_host(self, guest_manager: GuestManager, incarnation_number: int) -> ServiceHost:
+    def _make_host(self, guest_manager: GuestManager) -> ServiceHost:
         shared, host = self._shared, self.name
         tracker = guest_manager.tracker
         self._queues = [CancellableQueue(self._queue), CancellableQueue(shared.report_queue_pool.new_queue())]
@@ -156,11 +157,12 @@ class HostSupervisor:
                 activity=guest_manager.activity,
                 scheduler=shared.scheduler,
                 calls=shared.calls,
-                incarnation=incarnation_number,
+                check_folder=shared.check_folder,
             ),
             queue=queue,
             report_queue=report_queue,
             intervals=shared.intervals,
             fault_injector=self._fault_injector,
             restart=self.restart,
+            leave=self.leave,
         )

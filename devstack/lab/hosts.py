@@ -78,7 +78,9 @@ def join(store: Store, nodes: Nodes) -> None:
     for name, node in nodes.items():
         by_host.setdefault(host_of(name), {})[name] = node
     for host, host_nodes in by_host.items():
-        outcome = store.update_stats(host, HostReport(incarnation=1, sequence=1, nodes=host_nodes))
+        outcome = store.update_stats(
+            host, HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes=host_nodes)
+        )
         store.audit(host, outcome.epoch, [], 0)
 
 

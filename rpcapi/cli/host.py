@@ -49,7 +49,11 @@ class ListHosts(Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("--az", metavar="ZONE", help="Only nodes of this availability zone.")
-        parser.add_argument("--down", action="store_true", help="Only nodes that cannot be selected: down or disabled.")
+        parser.add_argument(
+            "--down",
+            action="store_true",
+            help="Only nodes that cannot be selected: down, disabled or a duplicate identity.",
+        )
         partition.add_partition_option(parser)
         return parser
 
@@ -65,7 +69,7 @@ class ListHosts(Lister):
             if _is_child(state):
                 continue
             service = services.get((state.partition, names.host_of(state.name)), {})
-            fit = bool(service.get("alive") and service.get("enabled"))
+            fit = _state_of(service) == "up" and bool(service.get("enabled"))
             zones = zones_by_host.of(state.name, state.document)
             if (parsed_args.az is None or parsed_args.az in zones) and not (parsed_args.down and fit):
                 rows.append(_row(state, service, zones))
@@ -81,12 +85,19 @@ def _join(zones: Sequence[str]) -> str | None:
     return ", ".join(zones) or None
 
 
+def _state_of(service: Mapping[str, Any]) -> str:
+    """Return up, down, or "duplicate identity" where two agents report as this host, which then takes no servers."""
+    if not service.get("alive"):
+        return "down"
+    return "up" if service.get("duplicate_ms") is None else "duplicate identity"
+
+
 def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[Any, ...]:
     amounts = free_and_used(state.document)
     nothing = {"free": 0, "used": 0}
     return (
         state.name,
-        "up" if service.get("alive") else "down",
+        _state_of(service),
         bool(service.get("enabled")),
         TextColumn(_join(zones)),
         *(amounts.get(resource_class, nothing)[key] for resource_class in LISTED for key in ("free", "used")),
@@ -137,7 +148,7 @@ class ShowHost(ShowOne):
             "name": name,
             "partition": TextColumn(service.partition),
             "binary": service.document.get("binary"),
-            "state": "up" if service.document.get("alive") else "down",
+            "state": _state_of(service.document),
             "enabled": bool(service.document.get("enabled")),
             "disabled_reason": TextColumn(service.document.get("disabled_reason")),
             "audited": bool(service.document.get("audited")),

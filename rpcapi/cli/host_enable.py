@@ -20,12 +20,18 @@ class _SetEnabled(Command):
         """Write the enablement; overrides a concurrent change of it."""
         state = "enabled" if self.enabled else "disabled"
         host = parse_service_host(name, state)
-        update_document(self.session, "service", host, {"enabled": self.enabled, "disabled_reason": reason})
+        changes = {"enabled": self.enabled, "disabled_reason": reason} | (
+            {"duplicate_ms": None} if self.enabled else {}
+        )
+        update_document(self.session, "service", host, changes)
         self.show_message(f"{host} is {state}")
 
 
 class EnableHost(_SetEnabled):
-    """Allow new servers on a host again."""
+    """Allow new servers on a host again.
+
+    A host that is shown as a duplicate identity is one again only if its two agents still alternate.
+    """
 
     enabled = True
 

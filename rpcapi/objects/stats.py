@@ -15,7 +15,9 @@ _SINCE_1_2 = frozenset({"parent", "kind", "facts", "host_ip", "numa"})  # keys o
 class StatsReport(base.GanttObject):
     """The state of the nodes of one service host: complete (``full``), or the changes since report ``base``.
 
-    ``incarnation`` increases with each start of the agent; ``sequence`` numbers its reports from 1.
+    ``incarnation`` is the one that the answer to the agent's registration named. A full report that sets ``register``
+    requests one; its own is then the agent's last one, or 0. ``agent`` is a random text of each start of an agent, and
+    ``sequence`` numbers the reports of a start from 1.
     ``nodes`` maps a resource name to {"inventories": {class: {total, reserved, ...}}, "traits": [...],
     "availability_zone": text, "metrics": {name: number}, "facts": {...}, "host_ip": text, "numa": [...], "kind":
     "compute" | "volume" | "network"}; a delta has only the changed keys. An entry with a
@@ -26,9 +28,10 @@ class StatsReport(base.GanttObject):
     Version 1.0: Initial version
     Version 1.1: Add partition
     Version 1.2: Nodes may have facts, host_ip, numa and kind; providers below a node have a parent
+    Version 1.3: The scheduler issues the incarnation; add register and agent
     """
 
-    VERSION = "1.2"
+    VERSION = "1.3"
 
     fields = {
         "incarnation": fields.IntegerField(),
@@ -37,11 +40,14 @@ class StatsReport(base.GanttObject):
         "full": fields.BooleanField(default=False),
         "nodes": base.JsonField(default={}),
         "partition": fields.StringField(nullable=True, default=None),
+        "register": fields.BooleanField(default=False),
+        "agent": fields.StringField(default=""),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"partition": (1, 1)})
+        later = {"partition": (1, 1), "register": (1, 3), "agent": (1, 3)}
+        versions.drop_later(primitive, target_version, later)
         if versionutils.convert_version_to_tuple(target_version) < (1, 2):
             primitive["nodes"] = _drop_later_nodes(self.nodes)
 
@@ -64,15 +70,18 @@ def _drop_later_nodes(nodes: Any) -> Any:
 class StatsAnswer(base.GanttObject):
     """Answer to a report; ``need_full`` requests a full report, ``audit`` an audit in ``epoch``.
 
+    ``superseded``: the report is of another incarnation than the host's, and changed nothing; its agent must register
+    before it reports again. ``incarnation`` is that of the host, 0 to a superseded agent.
     ``wanted`` lists the keys of a node's state that the scheduler uses and later reports must contain: "inventories",
     "traits", "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>", where a name that ends in "=" is a
     prefix. None: all keys.
 
     Version 1.0: Initial version
     Version 1.1: Add wanted
+    Version 1.2: Add incarnation and superseded
     """
 
-    VERSION = "1.1"
+    VERSION = "1.2"
 
     fields = {
         "sequence": fields.IntegerField(),
@@ -80,8 +89,11 @@ class StatsAnswer(base.GanttObject):
         "epoch": fields.IntegerField(),
         "audit": fields.BooleanField(default=False),
         "wanted": fields.ListOfStringsField(nullable=True, default=None),
+        "incarnation": fields.IntegerField(default=0),
+        "superseded": fields.BooleanField(default=False),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"wanted": (1, 1)})
+        later = {"wanted": (1, 1), "incarnation": (1, 2), "superseded": (1, 2)}
+        versions.drop_later(primitive, target_version, later)

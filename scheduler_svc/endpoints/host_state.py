@@ -20,6 +20,7 @@ from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.host_state.reports import check_nodes
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport
+from scheduler_svc.store.registrations import MAX_INCARNATION
 from scheduler_svc.store.reports import service_name
 
 GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents must report; None: all
@@ -44,7 +45,7 @@ class HostStateEndpoint(MeteredEndpoint):
     ) -> objects.StatsAnswer:
         """Apply the report of a service host."""
         host = _service_host(name)
-        bounds.check("incarnation", stats.incarnation, 1)
+        bounds.check("incarnation", stats.incarnation, 0 if stats.register else 1, MAX_INCARNATION)
         bounds.check("sequence", stats.sequence, 1)
         bounds.check("base", stats.base, 0, stats.sequence - 1)
         report = HostReport(
@@ -53,15 +54,20 @@ class HostStateEndpoint(MeteredEndpoint):
             base=stats.base,
             full=stats.full,
             nodes=check_nodes(host, stats.nodes, stats.full),
+            register=stats.register,
+            agent=stats.agent,
         )
         outcome = self._report_router.update_stats(host, stats.partition, report)
-        self._note_clock(ctxt, stats.partition, host)
+        if not outcome.superseded:
+            self._note_clock(ctxt, stats.partition, host)
         return objects.StatsAnswer.of(
             sequence=stats.sequence,
             need_full=outcome.need_full,
             epoch=outcome.epoch,
             audit=outcome.audit,
             wanted=self._get_reported_keys(),
+            incarnation=outcome.incarnation,
+            superseded=outcome.superseded,
         )
 
     @expose

@@ -18,12 +18,12 @@ class HostReportRouter:
     def update_stats(self, host: str, partition: str | None, report: HostReport) -> StatsOutcome:
         """Apply a report; see Store.update_stats. ``partition`` None: this worker's own partition.
 
-        A host that is known in another partition is removed there first, because claims cannot move with it. Raises
-        HostInUse if it has claims there, Conflict if it may have some, StoreUnavailable if that store is unavailable,
-        and UnknownPartition.
+        A host that registers while it is known in another partition is removed there first, because claims cannot
+        move with it. Raises HostInUse if it has claims there, Conflict if it may have some, StoreUnavailable if that
+        store is unavailable, and UnknownPartition.
         """
         target = self._partitions.find(partition)
-        if len(self._partitions) > 1:
+        if report.register and len(self._partitions) > 1:
             for former in self._partitions.of_host(host):
                 if former is not target:
                     former.store.remove(host)

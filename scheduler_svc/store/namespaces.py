@@ -7,6 +7,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.store import aggregates, validation
+from scheduler_svc.store.registrations import DUPLICATE
 
 COMPUTE = "compute"  # one document a node, written by its host's reports only
 SERVICE = "service"  # one document a service
@@ -38,9 +39,11 @@ def check_deletable(namespace: str) -> None:
 
 
 def _check_service(changes: Mapping[str, Any]) -> None:
-    unknown = sorted(changes.keys() - {"enabled", "disabled_reason"})
+    unknown = sorted(changes.keys() - {"enabled", "disabled_reason", DUPLICATE})
     if unknown:
         raise validation.refuse(f"cannot set {', '.join(unknown)} of a service; only enabled and disabled_reason")
+    if changes.get(DUPLICATE) is not None:
+        raise validation.refuse(f"{DUPLICATE} can only be cleared, with null")
     if not isinstance(changes.get("enabled", True), bool):
         raise validation.refuse(f"enabled must be true or false, got {changes['enabled']!r}")
     reason = changes.get("disabled_reason")
@@ -53,11 +56,12 @@ def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[s
 
     Raises VersionConflict where it has changed since ``version``. Repeating an update changes nothing.
     """
-    if all(stored[key] == value for key, value in changes.items()):
+    if all(stored.get(key) == value for key, value in changes.items()):
         return dict(stored)
     if stored["version"] != version:
         raise conflict(SERVICE, name, stored["version"], version)
-    return {**stored, **changes, "version": version + 1}
+    merged = {**stored, **changes, "version": version + 1}
+    return {key: value for key, value in merged.items() if key != DUPLICATE or value is not None}
 
 
 def conflict(namespace: str, name: str, recorded: int, expected: int) -> errors.VersionConflict:

@@ -60,7 +60,8 @@ class Verification:
 class HostReport:
     """A report of a service host; see rpcapi.objects.StatsReport.
 
-    ``nodes`` has all nodes of a ``full`` report, else the changes since the report numbered ``base``.
+    ``nodes`` has all nodes of a ``full`` report, else the changes since the report numbered ``base``. A report that
+    registers requests a new incarnation; its own is then the last one that its agent had, or 0.
     """
 
     incarnation: int
@@ -68,16 +69,23 @@ class HostReport:
     nodes: Mapping[str, Mapping[str, Any]]
     base: int = 0
     full: bool = True
+    register: bool = False
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StatsOutcome:
-    """The result of ``update_stats``: ``need_full`` requests a full report, ``audit`` an audit in ``epoch``."""
+    """The result of ``update_stats``: ``need_full`` requests a full report, ``audit`` an audit in ``epoch``.
+
+    ``superseded`` requests a new registration. ``incarnation`` is that of the host, 0 if it is not the agent's.
+    """
 
     need_full: bool
     epoch: int
     audit: bool
     position: int
+    incarnation: int
+    superseded: bool = False
 
 
 class GroupHome(NamedTuple):

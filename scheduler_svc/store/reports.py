@@ -10,12 +10,13 @@ from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.store import lineage, validation
 from scheduler_svc.store.records import SCHEMA, HostReport
+from scheduler_svc.store.registrations import MAX_INCARNATION, AppliedReport
 
 COMPUTE = "gantt-compute"  # the binary of services that report nodes
 # Reasons why a host is not removed.
 AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"
 SHARED = "claims on other hosts hold what it shares: delete or move those first"
-MAX_COUNTER = 10**20 - 1  # largest incarnation: a start time in nanoseconds fits
+MAX_COUNTER = 10**20 - 1  # of reports
 _EMPTY: Mapping[str, Any] = {
     "inventories": {},
     "traits": [],
@@ -29,21 +30,14 @@ _OPTIONAL = frozenset({"facts", "host_ip", "numa"})  # omitted from a document w
 _ELIGIBILITY = frozenset({"traits", "availability_zone", "parent", "kind"})  # fields that decide eligibility
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedReport:
-    """The last report applied for a service host, and the nodes that the host has since."""
-
-    incarnation: int
-    sequence: int
-    nodes: tuple[str, ...]
-
-
 class Freshness(Enum):
     """How a report is handled."""
 
     APPLY = auto()
+    REGISTER = auto()  # applied under a new incarnation
     IGNORE = auto()  # repeated, or older than one that was applied
     NEED_FULL = auto()  # a delta whose base is not what is stored
+    SUPERSEDED = auto()  # of another incarnation than the host's
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +64,13 @@ class ReportPlan:
 def check(host: str, report: HostReport) -> None:
     """Raise InvalidRequest, or InvalidName, for invalid counters or names; the figures were validated before."""
     validation.check_service_host(host)
-    for what, value in (("incarnation", report.incarnation), ("sequence", report.sequence), ("base", report.base)):
+    validation.check_number("incarnation", report.incarnation, 0, MAX_INCARNATION)
+    for what, value in (("sequence", report.sequence), ("base", report.base)):
         validation.check_number(what, value, 0, MAX_COUNTER)
+    if report.register:
+        validation.check_text("agent", report.agent)
+        if not (report.full and report.agent):
+            raise validation.refuse(f"host {host!r} must register with a full report that identifies its agent")
     for name in report.nodes:
         validation.check_name(name)
         if names.host_of(name) != host:
@@ -79,12 +78,18 @@ def check(host: str, report: HostReport) -> None:
 
 
 def report_freshness(last: AppliedReport | None, report: HostReport) -> Freshness:
-    """Return how to handle ``report`` after ``last``."""
-    if last is not None and (report.incarnation, report.sequence) <= (last.incarnation, last.sequence):
+    """Return how to handle ``report`` after ``last``.
+
+    An agent's sequence numbers grow through all its registrations, so that a late or repeated one is recognised.
+    """
+    if report.register:
+        is_repeated = last is not None and report.agent == last.agent and report.sequence <= last.sequence
+        return Freshness.IGNORE if is_repeated else Freshness.REGISTER
+    if last is None or report.incarnation != last.incarnation:
+        return Freshness.SUPERSEDED
+    if report.sequence <= last.sequence:
         return Freshness.IGNORE
-    if not report.full and (last is None or (report.incarnation, report.base) != (last.incarnation, last.sequence)):
-        return Freshness.NEED_FULL
-    return Freshness.APPLY
+    return Freshness.APPLY if report.full or report.base == last.sequence else Freshness.NEED_FULL
 
 
 def plan(

@@ -160,7 +160,9 @@ def test_repeated_request_uses_the_pinned_partition(cluster: RunningCluster, rig
 def report(cluster: RunningCluster, host: str, partition: str, sequence: int) -> objects.StatsAnswer:
     inventories = {name: {"total": 64 * amount} for name, amount in TINY.items()}
     stats = objects.StatsReport.of(
-        incarnation=1,
+        incarnation=0,
+        register=True,
+        agent="a",
         sequence=sequence,
         full=True,
         nodes={host: {"inventories": inventories}},

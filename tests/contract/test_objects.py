@@ -32,8 +32,8 @@ FINGERPRINTS = {
     "SelectionAnswers": "1.0-6ff407c891f3f376c885395602684111",
     "SelectionRequests": "1.0-fe82e919df1f6d41283ef343cf3c670c",
     "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
-    "StatsAnswer": "1.1-d9c952baadda6c0dae3becdb9cf71cc2",
-    "StatsReport": "1.2-14c9fab41528ba6dbcf4fa30dac35642",
+    "StatsAnswer": "1.2-b7660716ad828661cf61a4ca91fd2057",
+    "StatsReport": "1.3-0e5585c77c56d396f16f854125c9ef6e",
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }
 
@@ -50,8 +50,8 @@ FIELDS_ADDED = {
         | {"driver"},
     },
     "Selections": {1: {"allocations"}},
-    "StatsAnswer": {1: {"wanted"}},
-    "StatsReport": {1: {"partition"}, 2: set()},
+    "StatsAnswer": {1: {"wanted"}, 2: {"incarnation", "superseded"}},
+    "StatsReport": {1: {"partition"}, 2: set(), 3: {"register", "agent"}},
     "VerifyReport": {1: {"awaited"}},
 }
 

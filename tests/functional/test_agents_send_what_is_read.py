@@ -33,7 +33,7 @@ class Agent:
             activity=NodeActivity(),
             scheduler=self,
             calls=ServiceCalls(10.0),
-            incarnation=1,
+            check_folder=lambda: None,
         )
 
     def update_resource_stats(self, ctxt, host, report):

@@ -69,7 +69,7 @@ def report(worker, host, *distros):
         activity=NodeActivity(),
         scheduler=Scheduler(),
         calls=ServiceCalls(10.0),
-        incarnation=1,
+        check_folder=lambda: None,
     )
     reporter.report()
     worker.audit(host)

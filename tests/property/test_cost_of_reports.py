@@ -44,10 +44,17 @@ class DirectScheduler:
                 base=stats.base,
                 full=stats.full,
                 nodes=check_nodes(host, stats.nodes, stats.full),
+                register=stats.register,
+                agent=stats.agent,
             ),
         )
         return objects.StatsAnswer.of(
-            sequence=stats.sequence, need_full=outcome.need_full, epoch=outcome.epoch, wanted=self.required_keys
+            sequence=stats.sequence,
+            need_full=outcome.need_full,
+            epoch=outcome.epoch,
+            wanted=self.required_keys,
+            incarnation=outcome.incarnation,
+            superseded=outcome.superseded,
         )
 
 
@@ -68,7 +75,7 @@ class ReportingAgent:
             activity=NodeActivity(),
             scheduler=self.scheduler,
             calls=ServiceCalls(5.0),
-            incarnation=1,
+            check_folder=lambda: None,
         )
 
     def report_and_read_log(self, reports: int) -> list[tuple[str, int]]:

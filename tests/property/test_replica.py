@@ -85,7 +85,9 @@ class ReplicaMachine(RuleBasedStateMachine):
         nodes_reported = {f"{host}/{node_name}": node(totals, ["CUSTOM_X"], *said) for node_name in nodes}
         for node_name in cells.keys() & set(nodes):
             nodes_reported |= self._cell(f"{host}/{node_name}", totals, cells[node_name])
-        self.store.update_stats(host, HostReport(incarnation=1, sequence=self.sequence, nodes=nodes_reported))
+        self.store.update_stats(
+            host, HostReport(register=True, agent="a", incarnation=0, sequence=self.sequence, nodes=nodes_reported)
+        )
 
     @staticmethod
     def _cell(name, totals, deep):

@@ -61,6 +61,7 @@ class ReportingAgents:
         for name in nodes:
             self._by_host.setdefault(host_of(name), []).append(name)
         self._sequences = dict.fromkeys(self._by_host, 1)
+        self._incarnations = {host: self._register(host) for host in self._by_host}
         self._chance = random.Random(SEED)
 
     def send(self, plan: ScheduledReports, on_change: Callable[[], None]) -> ReportTimes:
@@ -93,10 +94,16 @@ class ReportingAgents:
                 memory = Inventory(total, reserved=self._chance.randrange(1, total // 2)).as_dict()
                 yield name, {"inventories": {**inventories, "MEMORY_MB": memory}}
 
+    def _register(self, host: str) -> int:
+        nodes = {name: self._nodes[name] for name in self._by_host[host]}
+        report = HostReport(incarnation=0, sequence=1, nodes=nodes, register=True, agent="reporter")
+        return self._store.update_stats(host, report).incarnation
+
     def _report(self, host: str, changes: Mapping[str, Any]) -> int:
         base = self._sequences[host]
         self._sequences[host] = base + 1
-        report = HostReport(incarnation=1, sequence=base + 1, base=base, full=False, nodes=changes)
+        incarnation = self._incarnations[host]
+        report = HostReport(incarnation=incarnation, sequence=base + 1, base=base, full=False, nodes=changes)
         return self._store.update_stats(host, report).position
 
 

@@ -168,7 +168,8 @@ class HostTable(HostRows):
         if service is None:
             part.services.set_deleted(host, position)
         else:
-            part.services.set_enabled(host, service["enabled"], position)
+            # Of two agents that share a host's name, either may get a build: such a host takes no claims.
+            part.services.set_enabled(host, service["enabled"] and "duplicate_ms" not in service, position)
 
     def _set_provider(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
         """Set a provider's document: roots become host rows, others go to the forest. Either may become the other."""

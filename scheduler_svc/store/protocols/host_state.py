@@ -16,8 +16,10 @@ class HostReportStore(Protocol):
         """Apply a service host's report and count it as a heartbeat.
 
         Its nodes are already validated, and every inventory carries its ``capacity``. Only actual changes are logged.
-        A repeated or older report changes nothing. A delta whose base is not the last applied report, or is of
-        another incarnation, is answered ``need_full`` and changes nothing.
+        A report that registers is issued a new incarnation, which never repeats. A report of another incarnation is
+        answered ``superseded`` and changes nothing, not even the heartbeat. A repeated or older report changes nothing.
+        A delta whose base is not the last applied report is answered ``need_full`` and is a heartbeat only. Two agents
+        that register alternately mark the service as a duplicate identity (see registrations.is_duplicate).
         Raises UnknownHost where a delta names a node that the host never reported.
         """
 

@@ -6,12 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store import documents, namespaces, paging, reports, validation
+from scheduler_svc.store import documents, namespaces, paging, registrations, reports, validation
 from scheduler_svc.store.records import SCHEMA, HostReport, Liveness, StatsOutcome
 from scheduler_svc.store.redis import clock
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix, state_key
+from scheduler_svc.store.registrations import AppliedReport
 
+_MODES = {
+    reports.Freshness.APPLY: "apply",
+    reports.Freshness.REGISTER: "register",
+    reports.Freshness.NEED_FULL: "beat",
+}
 RACES = 5  # attempts to write a report or a service's document that concurrent updates disturb
 
 
@@ -36,28 +42,38 @@ class RedisHostStates:
         raw, node_names, stored = self._last_report(host, list(report.nodes))
         last = _applied(raw, node_names)
         freshness = reports.report_freshness(last, report)
-        mode, plan = "look", reports.ReportPlan((), (), (), ())
-        if freshness is reports.Freshness.APPLY:
-            mode, plan = "apply", reports.plan(host, last, report, stored)
-        elif freshness is reports.Freshness.NEED_FULL:
-            mode = "beat"
-        new = documents.encode({"schema": SCHEMA, "incarnation": report.incarnation, "sequence": report.sequence})
-        done, epoch, position, audited = self._connection.run(
+        mode, plan = _MODES.get(freshness, "look"), reports.ReportPlan((), (), (), ())
+        if mode in ("apply", "register"):
+            plan = reports.plan(host, last, report, stored)
+        done, epoch, position, audited, registered = self._connection.run(
             "report",
             (*_change_arguments(plan.changes), *plan.stale_roots, *plan.removed_nodes),
             host=host,
             mode=mode,
             service=documents.encode(reports.new_service(reports.COMPUTE)),
             read_report=raw or "",
-            report=new,
+            report=_new_record(last, report),
             nodes=documents.encode(plan.nodes),
             beats_decide=self._beats_decide,
+            returning=int(registrations.is_return(last, report)),
+            returned_ms="" if last is None or last.returned_ms is None else last.returned_ms,
+            quiet_ms=registrations.DUPLICATE_QUIET_MS,
             changes=len(plan.changes),
             stale=len(plan.stale_roots),
         )
+        if not done:
+            return None
         self._connection.identity.observe(epoch, position)
-        need_full = freshness is reports.Freshness.NEED_FULL
-        return StatsOutcome(need_full, epoch, not audited, position) if done else None
+        superseded = freshness is reports.Freshness.SUPERSEDED
+        current = last.incarnation if last is not None and not superseded else 0
+        return StatsOutcome(
+            freshness is reports.Freshness.NEED_FULL,
+            epoch,
+            not audited,
+            position,
+            incarnation=registrations.incarnation(epoch, registered) if registered else current,
+            superseded=superseded,
+        )
 
     def _last_report(self, host: str, nodes: list[str]) -> tuple[str | None, str | None, dict[str, Any]]:
         def fill(pipe: Any) -> None:
@@ -198,11 +214,23 @@ class RedisHostStates:
         return rows
 
 
-def _applied(raw: str | None, node_names: str | None) -> reports.AppliedReport | None:
+def _applied(raw: str | None, node_names: str | None) -> AppliedReport | None:
     if raw is None:
         return None
     report = documents.decode(raw, "report")
-    return reports.AppliedReport(report["incarnation"], report["sequence"], tuple(json.loads(node_names or "[]")))
+    issued = report.get("issued")  # [epoch, position]: Lua's numbers are too short for an incarnation
+    number = report["incarnation"] if issued is None else registrations.incarnation(*issued)
+    nodes = tuple(json.loads(node_names or "[]"))
+    return AppliedReport(number, report["sequence"], nodes, report.get("agent", ""), report.get("returned_ms"))
+
+
+def _new_record(last: AppliedReport | None, report: HostReport) -> str:
+    """Return the record of a report; for one that registers, the script adds what it issues."""
+    record: dict[str, Any] = {"schema": SCHEMA, "sequence": report.sequence, "agent": report.agent}
+    if last is not None and not report.register:
+        returned = {} if last.returned_ms is None else {"returned_ms": last.returned_ms}
+        record |= {"agent": last.agent, "issued": registrations.issued(last.incarnation), **returned}
+    return documents.encode(record)
 
 
 def _change_arguments(changes: Sequence[reports.NodeChange]) -> list[Any]:

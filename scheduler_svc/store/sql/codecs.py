@@ -9,7 +9,7 @@ from typing import Any
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store import documents
 from scheduler_svc.store.records import SCHEMA
-from scheduler_svc.store.reports import AppliedReport
+from scheduler_svc.store.registrations import AppliedReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ def _encode_report(applied: AppliedReport) -> str:
 
 def _decode_report(text: str) -> AppliedReport:
     raw = documents.decode(text, "report")
-    return AppliedReport(raw["incarnation"], raw["sequence"], tuple(raw["nodes"]))
+    values = {name: raw[name] for name in ("agent", "returned_ms") if name in raw}
+    return AppliedReport(raw["incarnation"], raw["sequence"], tuple(raw["nodes"]), **values)
 
 
 def _encode_pin(pin: tuple[str, int]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store.namespaces import Versioned
-from scheduler_svc.store.reports import AppliedReport
+from scheduler_svc.store.registrations import AppliedReport
 from scheduler_svc.store.verification import StoreDump
 
 

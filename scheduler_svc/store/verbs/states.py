@@ -2,11 +2,12 @@
 """Host state: reports, heartbeats and documents by namespace."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
-from scheduler_svc.store import aggregates, documents, namespaces, reports
+from scheduler_svc.store import aggregates, documents, namespaces, registrations, reports
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport, StatsOutcome
 from scheduler_svc.store.verbs.partition import PartitionState
 
@@ -16,16 +17,53 @@ def update_stats(partition: PartitionState, host: str, report: HostReport, now: 
     last = partition.reports.get(host)
     partition.prefetch(services=[host], providers={*report.nodes, *(last.nodes if last and report.full else ())})
     freshness = reports.report_freshness(last, report)
-    if freshness is reports.Freshness.APPLY:
+    if freshness in (reports.Freshness.APPLY, reports.Freshness.REGISTER):
         stored = {name: partition.providers[name] for name in report.nodes if name in partition.providers}
         plan = reports.plan(host, last, report, stored)
         beat(partition, host, reports.COMPUTE, now)
+        applied = replace(last, sequence=report.sequence, nodes=plan.nodes) if last else None
+        if applied is None or freshness is reports.Freshness.REGISTER:
+            applied = _register(partition, host, report, plan.nodes, now)
         _apply(partition, plan, now)
-        partition.reports[host] = reports.AppliedReport(report.incarnation, report.sequence, plan.nodes)
+        partition.reports[host] = applied
     elif freshness is reports.Freshness.NEED_FULL:
         beat(partition, host, reports.COMPUTE, now)
-    need_full = freshness is reports.Freshness.NEED_FULL
-    return StatsOutcome(need_full, partition.epoch, not partition.is_open(host), partition.position)
+    if freshness in (reports.Freshness.APPLY, reports.Freshness.NEED_FULL):
+        _end_quiet_duplicate(partition, host, now)
+    superseded = freshness is reports.Freshness.SUPERSEDED
+    return StatsOutcome(
+        freshness is reports.Freshness.NEED_FULL,
+        partition.epoch,
+        not partition.is_open(host),
+        partition.position,
+        incarnation=0 if superseded else partition.reports[host].incarnation,
+        superseded=superseded,
+    )
+
+
+def _register(
+    partition: PartitionState, host: str, report: HostReport, nodes: tuple[str, ...], now: int
+) -> registrations.AppliedReport:
+    """Issue an incarnation, which is the position of a log entry; mark alternating agents as a duplicate identity."""
+    last = partition.reports.get(host)
+    service = partition.services[host]
+    duplicate = registrations.is_duplicate(last, report, now)
+    if duplicate:
+        service = partition.services[host] = registrations.with_duplicate(service, now)
+    position = partition.append("service", {host: service})
+    if duplicate:
+        partition.make_stale([host])
+    returned_ms = now if registrations.is_return(last, report) else last.returned_ms if last else None
+    number = registrations.incarnation(partition.epoch, position)
+    return registrations.AppliedReport(number, report.sequence, nodes, report.agent, returned_ms)
+
+
+def _end_quiet_duplicate(partition: PartitionState, host: str, now: int) -> None:
+    service = partition.services[host]
+    if registrations.is_quiet(service, now):
+        partition.services[host] = registrations.with_duplicate(service, None)
+        partition.append("service", {host: partition.services[host]})
+        partition.make_stale([host])
 
 
 def beat(partition: PartitionState, name: str, binary: str, now: int) -> None:

@@ -100,7 +100,7 @@ class FailoverLoad:
         store = self.store()
         for name in HOSTS:
             nodes = {name: node_stats({"VCPU": CAPACITY, "MEMORY_MB": 64 * CAPACITY})}
-            store.update_stats(name, HostReport(incarnation=1, sequence=1, nodes=nodes))
+            store.update_stats(name, HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes=nodes))
         store.close()
         for thread in self._threads:
             thread.start()

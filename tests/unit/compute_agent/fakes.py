@@ -157,7 +157,9 @@ class FakeScheduler:
 
     def __init__(self) -> None:
         self.views: dict[str, dict[str, Any]] = {}
-        self.last: dict[str, tuple[int, int]] = {}
+        self.incarnations: dict[str, int] = {}
+        self.agents: dict[str, str] = {}
+        self.last: dict[str, int] = {}  # sequence of the last report
         self.reports: list[tuple[str, objects.StatsReport]] = []
         self.epoch = 7
         self.audit = False
@@ -172,27 +174,42 @@ class FakeScheduler:
             raise messaging.MessagingTimeout("the report was lost")
         with self.lock:
             self.reports.append((name, stats))
-            need_full = not self._apply(name, stats)
+            superseded = not stats.register and stats.incarnation != self.incarnations.get(name)
+            need_full = not superseded and not self._apply(name, stats)
         if fault == "answer":
             raise messaging.MessagingTimeout("the answer was lost")
         return objects.StatsAnswer.of(
-            sequence=stats.sequence, need_full=need_full, epoch=self.epoch, audit=self.audit, wanted=self.required_keys
+            sequence=stats.sequence,
+            need_full=need_full,
+            epoch=self.epoch,
+            audit=self.audit,
+            wanted=self.required_keys,
+            incarnation=0 if superseded else self.incarnations[name],
+            superseded=superseded,
         )
 
     def forget(self, name: str) -> None:
-        self.last.pop(name, None)
+        """Forget the last report, so that the next delta needs another base."""
+        self.last[name] = 0
+
+    def supersede(self, name: str) -> None:
+        """Issue an incarnation to another agent of the host."""
+        self.incarnations[name] += 1
+        self.agents[name] = "another"
 
     def _apply(self, name: str, stats: objects.StatsReport) -> bool:
-        mark = (stats.incarnation, stats.sequence)
-        last = self.last.get(name, (0, 0))
-        if mark <= last:
+        last = self.last.get(name, 0) if self.agents.get(name) == stats.agent else 0
+        if stats.sequence <= last:
             return True
+        if stats.register:
+            self.incarnations[name] = self.incarnations.get(name, 0) + 1
+            self.agents[name] = stats.agent
         if stats.full:
             self.views[name] = copy.deepcopy(stats.nodes)
-        elif last != (stats.incarnation, stats.base):
+        elif last != stats.base:
             return False
         else:
             for node, changes in stats.nodes.items():
                 self.views[name][node].update(copy.deepcopy(changes))
-        self.last[name] = mark
+        self.last[name] = stats.sequence
         return True

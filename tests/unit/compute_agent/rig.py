@@ -166,6 +166,8 @@ class AgentRig:
         self.report_queue = ManualQueue(self.clock)
         self.guest_manager: GuestManager | None = None
         self.restarts = 0  # number of requested restarts
+        self.leaves = 0  # number of requests to stop serving
+        self.check_folder: Callable[[], None] = lambda: None
 
     def start(self, kill_switch: KillSwitch | None = None) -> ServiceHost:
         """Create an agent that takes over the state; ``kill_switch`` kills it."""
@@ -193,7 +195,7 @@ class AgentRig:
             activity=guest_manager.activity,
             scheduler=scheduler,
             calls=calls,
-            incarnation=self.clock.now,
+            check_folder=self.check_folder,
         )
         self.host = ServiceHost(
             guest_manager,
@@ -206,6 +208,7 @@ class AgentRig:
             intervals=AgentIntervals,
             fault_injector=FaultInjector(HOST, lambda: self.profile),
             restart=self._restart,
+            leave=self._leave,
             clock=self.clock,
         )
         return self.host
@@ -219,6 +222,9 @@ class AgentRig:
 
     def _restart(self) -> None:
         self.restarts += 1
+
+    def _leave(self) -> None:
+        self.leaves += 1
 
     def stop(self) -> None:
         """Close the files of the agent."""

@@ -247,7 +247,7 @@ def test_restarted_agent_takes_over_its_guests(cloud: ServedPeers, serve: Any, c
 
     # when its agent restarts
     alpha._queue.submit(alpha.restart)
-    wait_until(lambda: len({r.incarnation for name, r in cloud.scheduler.reports if name == "alpha"}) == 2)
+    wait_until(lambda: len({r.agent for name, r in cloud.scheduler.reports if name == "alpha"}) == 2)
 
     # then the new agent reports in full, audits the guests, and builds
     wait_until(lambda: [audit.consumers for audit in cloud.ledger.audits if audit.host == "alpha"][1:] == [[first]])
@@ -259,7 +259,7 @@ def test_restarted_agent_takes_over_its_guests(cloud: ServedPeers, serve: Any, c
     assert cloud.conductor.outcomes[(first, 1)] == ["active"]
     assert alpha._host is not first_host
     # and the other host is not affected
-    assert len({r.incarnation for name, r in cloud.scheduler.reports if name == "beta"}) == 1
+    assert len({r.agent for name, r in cloud.scheduler.reports if name == "beta"}) == 1
 
 
 def test_hosts_restart_and_fall_silent_at_configured_rates(

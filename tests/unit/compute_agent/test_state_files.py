@@ -21,6 +21,23 @@ def test_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     second.release()
 
 
+def test_folder_is_lost_with_its_lock_file(tmp_path: Path) -> None:
+    first, second = OwnedFolder(tmp_path / "state"), OwnedFolder(tmp_path / "state")
+    first.acquire()
+    first.check()
+    (tmp_path / "state" / "lock").unlink()
+    with pytest.raises(FolderInUse, match="not owned by this gantt-compute any more"):
+        first.check()
+    second.acquire()
+    second.check()
+    with pytest.raises(FolderInUse, match="its lock file was replaced"):
+        first.check()
+    first.release()
+    with pytest.raises(FolderInUse):
+        first.check()
+    second.release()
+
+
 def test_unusable_folder_raises_bad_configuration(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(errors.BadConfiguration, match="state_path is unusable"):

@@ -29,7 +29,11 @@ class Ledger:
             self.store.update_stats(
                 host,
                 HostReport(
-                    incarnation=1, sequence=1, nodes={name: _document(capacity) for name, capacity in nodes.items()}
+                    register=True,
+                    agent="a",
+                    incarnation=0,
+                    sequence=1,
+                    nodes={name: _document(capacity) for name, capacity in nodes.items()},
                 ),
             )
             self.store.audit(host, self.store.snapshot().epoch, [], 0)

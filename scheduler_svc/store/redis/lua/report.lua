@@ -1,22 +1,52 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Applies a service host's report, already compared with the stored documents, unless another report came between.
--- ARGV: log length, service host, what to do: 'look' | 'beat' | 'apply', document of a new service as JSON,
---       the last report as read or '', this report, all nodes as JSON, 1 if heartbeats decide liveness else 0,
+-- ARGV: log length, service host, what to do: 'look' | 'beat' | 'apply' | 'register', document of a new service as
+--       JSON, the last report as read or '', this report, all nodes as JSON, 1 if heartbeats decide liveness else 0,
+--       1 if an agent returns that another one had superseded else 0, ms of the last such return or '',
+--       ms without one after which a duplicate identity ends,
 --       number of changed nodes, number of nodes whose eligibility changed;
 --       for each changed node: id, document as JSON, capacity as JSON or '' if unchanged;
 --       then the nodes whose eligibility changed, then the removed nodes
--- Returns: done 0|1 (0: another report came between), epoch, position, audited in this epoch 0|1
---@ args log_length host mode service read_report report nodes beats_decide changes stale
+-- Returns: done 0|1 (0: another report came between), epoch, position, audited in this epoch 0|1,
+--          the position of the registration or 0
+--@ args log_length host mode service read_report report nodes beats_decide returning returned_ms quiet_ms changes stale
 --@ keys reports nodes
 --@ include _partition
 --@ include _beat
 --@ include _nodes
 local host, mode = A.host, A.mode
-if mode == 'apply' and (redis.call('HGET', K.reports, host) or '') ~= A.read_report then
-  return { 0, epoch, position, 0 }
+local applies = mode == 'apply' or mode == 'register'
+if applies and (redis.call('HGET', K.reports, host) or '') ~= A.read_report then
+  return { 0, epoch, position, 0, 0 }
 end
 if mode ~= 'look' then
   beat(host, A.service, A.beats_decide)
+end
+
+-- Marks a service as a duplicate identity since a time, or with nil not; logs it. Earlier decisions become stale.
+local function set_duplicate(text, since)
+  local service = cjson.decode(text)
+  if (type(service.duplicate_ms) == 'number') ~= (since ~= nil) then
+    service.version = service.version + 1
+  end
+  service.duplicate_ms = since
+  text = cjson.encode(service)
+  redis.call('HSET', K.services, host, text)
+  append('service', '{' .. quote(host) .. ':' .. text .. '}')
+  redis.call('HSET', K.eligible, host, int(position))
+end
+
+-- Logs a registration, whose position becomes a part of the incarnation. Returns the report with both.
+local function register(report)
+  local text, returned_ms = redis.call('HGET', K.services, host), A.returned_ms
+  if A.returning == '1' and returned_ms ~= '' and now - tonumber(returned_ms) < tonumber(A.quiet_ms) then
+    set_duplicate(text, now)
+  else
+    append('service', '{' .. quote(host) .. ':' .. text .. '}')
+  end
+  returned_ms = A.returning == '1' and now_text or returned_ms
+  local returned = returned_ms ~= '' and ',"returned_ms":' .. returned_ms or ''
+  return string.sub(report, 1, -2) .. ',"issued":[' .. int(epoch) .. ',' .. int(position) .. ']' .. returned .. '}'
 end
 
 local function change_node(id, document, capacity)
@@ -28,7 +58,7 @@ local function change_node(id, document, capacity)
   end
 end
 
-local function apply()
+local function apply(report)
   local changes, stale, body, removed = tonumber(A.changes), tonumber(A.stale), {}, {}
   for i = 1, changes do
     local at = REST + 3 * (i - 1)
@@ -48,13 +78,25 @@ local function apply()
   for i = REST + 3 * changes, REST - 1 + 3 * changes + stale do
     redis.call('HSET', K.eligible, ARGV[i], int(position)) -- not before the position of its last log entry
   end
-  redis.call('HSET', K.reports, host, A.report)
+  redis.call('HSET', K.reports, host, report)
   if changes > 0 or #removed > 0 then
     redis.call('HSET', K.nodes, host, A.nodes)
   end
 end
 
-if mode == 'apply' then
-  apply()
+local registered = 0
+if mode == 'register' then
+  local report = register(A.report)
+  registered = position
+  apply(report)
+elseif mode ~= 'look' then
+  local service = redis.call('HGET', K.services, host)
+  local since = string.match(service, '"duplicate_ms":(%d+)')
+  if since and now - tonumber(since) >= tonumber(A.quiet_ms) then
+    set_duplicate(service, nil)
+  end
+  if mode == 'apply' then
+    apply(A.report)
+  end
 end
-return { 1, epoch, position, is_open(host) and 1 or 0 }
+return { 1, epoch, position, is_open(host) and 1 or 0, registered }

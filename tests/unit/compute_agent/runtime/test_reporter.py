@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from compute_agent.attempts.calls import CallRejected, CallUnanswered
 from compute_agent.simulator.profile import HostProfile
+from compute_agent.state_files import FolderInUse
 from rpcapi import errors
 from tests.unit.compute_agent.rig import HOST, NODES, AgentRig
 
@@ -99,6 +100,56 @@ def test_unanswered_report_is_sent_again_unchanged(rig: AgentRig) -> None:
     assert [report.sequence for _, report in rig.scheduler.reports] == [1, 2, 2, 3]
     assert kinds(rig) == ["full", "beat", "beat", "delta"]
     assert rig.scheduler.views == {HOST: truth(rig)}
+
+
+def registrations(rig: AgentRig) -> list[bool]:
+    return [report.register for _, report in rig.scheduler.reports]
+
+
+def test_first_report_registers_and_the_next_ones_carry_the_issued_incarnation(rig: AgentRig) -> None:
+    for _ in range(3):
+        rig.reporter.report()
+    assert registrations(rig) == [True, False, False]
+    assert [report.incarnation for _, report in rig.scheduler.reports] == [0, 1, 1]
+    assert len({report.agent for _, report in rig.scheduler.reports}) == 1
+
+
+def test_unanswered_registration_is_repeated_as_it_was(rig: AgentRig) -> None:
+    rig.scheduler.lose = ["answer"]
+    with pytest.raises(CallUnanswered):
+        rig.reporter.report()
+    rig.reporter.report()
+    rig.reporter.report()
+    assert registrations(rig) == [True, True, False]
+    assert [report.sequence for _, report in rig.scheduler.reports] == [1, 1, 2]
+    assert rig.scheduler.reports[-1][1].incarnation == 1
+
+
+def test_superseded_agent_registers_again_in_full_with_its_last_incarnation(rig: AgentRig) -> None:
+    rig.reporter.report()
+    rig.scheduler.supersede(HOST)
+    answer = rig.reporter.report()
+    assert not answer.superseded
+    assert registrations(rig) == [True, False, True]
+    again = rig.scheduler.reports[-1][1]
+    assert (again.full, again.incarnation, again.sequence) == (True, 1, 3)
+    rig.reporter.report()
+    assert rig.scheduler.reports[-1][1].incarnation == answer.incarnation == 3
+    assert kinds(rig)[-1] == "beat"
+
+
+def test_superseded_agent_without_its_folder_sends_nothing_more(rig: AgentRig) -> None:
+    rig.reporter.report()
+    rig.scheduler.supersede(HOST)
+
+    def refuse() -> None:
+        raise FolderInUse("the folder is another's")
+
+    rig.reporter._check_folder = refuse
+    for _ in range(2):
+        with pytest.raises(FolderInUse):
+            rig.reporter.report()
+    assert registrations(rig) == [True, False]
 
 
 @pytest.mark.parametrize(

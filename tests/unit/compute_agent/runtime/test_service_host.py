@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from compute_agent.runtime.service_host import AgentIntervals
+from compute_agent.state_files import FolderInUse
 from rpcapi import errors, objects
 from tests.unit.compute_agent.rig import AgentRig
 
@@ -160,3 +161,16 @@ def test_reports_continue_after_a_rejected_report(rig: AgentRig, monkeypatch: py
     rig.report_queue.fire()
     assert rig.scheduler.reports[-1][1].full
     assert 8000 <= rig.clock.now - start <= 12_000
+
+
+def test_superseded_host_without_its_folder_stops_serving(rig: AgentRig, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse() -> None:
+        raise FolderInUse("the folder is another's")
+
+    rig.reporter.report()
+    rig.scheduler.supersede(rig.host.name)
+    rig.reporter._check_folder = refuse
+    rig.host._report()
+    assert rig.leaves == 1
+    assert "is served no more" in caplog.text
+    assert rig.report_queue.waiting() == 1  # it tries again

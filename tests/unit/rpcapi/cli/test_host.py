@@ -19,6 +19,19 @@ def test_list_is_filtered_by_options(hosts, gantt):
     assert [row["name"] for row in gantt("host", "list", "-f", "json", "--down").json] == ["host2", "host3/node1"]
 
 
+def test_duplicate_identity_is_a_state_that_excludes_the_host_until_it_is_enabled(hosts, gantt):
+    hosts.state["service"]["host1"]["duplicate_ms"] = 1_700_000_000_000
+    rows = {row["name"]: row["state"] for row in gantt("host", "list", "-f", "json", "--down").json}
+    assert rows == dict.fromkeys(("host1/node1", "host1/node2"), "duplicate identity") | {
+        "host2": "up",
+        "host3/node1": "down",
+    }
+    assert gantt("host", "show", "host1", "-f", "json").json["state"] == "duplicate identity"
+    gantt("host", "enable", "host1")
+    assert hosts.state["service"]["host1"].get("duplicate_ms") is None
+    assert gantt("host", "show", "host1", "-f", "json").json["state"] == "up"
+
+
 def test_list_by_zone_respects_zones_of_aggregates(hosts, gantt):
     aggregates = hosts.state["aggregate"]
     aggregates["hall"] = {"hosts": ["host1"], "metadata": {"availability_zone": "az9"}}

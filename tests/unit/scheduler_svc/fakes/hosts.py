@@ -86,7 +86,9 @@ def join(store: MemoryStore, nodes: Mapping[str, Mapping[str, Any]], sequence: i
     for name, document in nodes.items():
         by_host.setdefault(name.partition("/")[0], {})[name] = document
     for host, documents in by_host.items():
-        report_result = store.update_stats(host, HostReport(incarnation=1, sequence=sequence, nodes=documents))
+        report_result = store.update_stats(
+            host, HostReport(register=True, agent="a", incarnation=0, sequence=sequence, nodes=documents)
+        )
         store.audit(host, report_result.epoch, [], 0)
 
 

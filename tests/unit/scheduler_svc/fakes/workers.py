@@ -55,14 +55,18 @@ class FakeTransportWorker:
             name: ShortPollStore(name, namespaces=["aggregate"]) for name in options.get("partitions", ["default"])
         }
         self.store = self.stores["default"]
+        self.incarnations = {}
         self.service = SchedulerService(self.conf, 0, lambda partition: self.stores[partition])
         transport = bus.get_transport(self.conf)
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
         self.claims = claims.ClaimsAPI(self.conf, transport, "default")
 
     def report(self, host, nodes, sequence=1, base=0, full=True):
-        stats = objects.StatsReport.of(incarnation=1, sequence=sequence, base=base, full=full, nodes=nodes)
-        return self.scheduler.update_resource_stats(context.new(), host, stats)
+        identity = {"incarnation": self.incarnations.get(host, 0), "register": full, "agent": "a"}
+        stats = objects.StatsReport.of(sequence=sequence, base=base, full=full, nodes=nodes, **identity)
+        answer = self.scheduler.update_resource_stats(context.new(), host, stats)
+        self.incarnations[host] = answer.incarnation
+        return answer
 
     def audit(self, host, epoch, **columns):
         empty = {key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")}

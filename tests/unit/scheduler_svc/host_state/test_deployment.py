@@ -41,7 +41,9 @@ def test_pages_contain_each_document_of_all_partitions_once_by_name(cells, limit
 
 
 def test_documents_of_one_name_are_on_one_page(cells):
-    cells.deployment.stores["b"].update_stats("a1", HostReport(incarnation=1, sequence=1, nodes={"a1": node()}))
+    cells.deployment.stores["b"].update_stats(
+        "a1", HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes={"a1": node()})
+    )
     page, marker = cells.states.list("compute", None, 1)
     assert [(document.state.name, document.partition) for document in page] == [("a1", "a"), ("a1", "b")]
     assert cells.states.list("compute", marker, 1)[0][0].state.name == "b1"

@@ -29,7 +29,9 @@ class TwoCells:
         self.sequence += 1
         overviews = {host: node()} if nodes is None else nodes
         return self.report_router.update_stats(
-            host, partition, HostReport(incarnation=1, sequence=self.sequence, nodes=overviews)
+            host,
+            partition,
+            HostReport(register=True, agent="a", incarnation=0, sequence=self.sequence, nodes=overviews),
         )
 
     def names(self, partition):
@@ -93,6 +95,8 @@ def test_move_of_a_host_is_logged(cells, caplog):
 
 def test_host_that_no_worker_knows_is_removed_from_every_partition(cells):
     # The host is in a store, but the worker's table has not followed yet.
-    cells.deployment.stores["b"].update_stats("late", HostReport(incarnation=1, sequence=1, nodes={"late": node()}))
+    cells.deployment.stores["b"].update_stats(
+        "late", HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes={"late": node()})
+    )
     cells.report_router.remove("late")
     assert "late" not in cells.names("b")

@@ -47,7 +47,9 @@ def test_audit_is_requested_for_live_unaudited_hosts():
 
 def test_no_audit_is_requested_if_all_live_hosts_are_audited():
     store = joined()
-    store.update_stats("silent", HostReport(incarnation=1, sequence=1, nodes={"silent": node()}))
+    store.update_stats(
+        "silent", HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes={"silent": node()})
+    )
     store.state.alive["silent"] = False
     conductor = Conductor()
     AuditAnnouncer(conductor).request_audits(loaded(store))

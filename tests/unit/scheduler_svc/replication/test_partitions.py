@@ -22,7 +22,13 @@ class Cells(FakeTransportWorker):
     def report(self, host, partition):
         """Report and audit a host in a partition, and wait until the worker has applied it."""
         stats = objects.StatsReport.of(
-            incarnation=1, sequence=1, full=True, nodes={host: node_report()}, partition=partition
+            incarnation=0,
+            register=True,
+            agent="a",
+            sequence=1,
+            full=True,
+            nodes={host: node_report()},
+            partition=partition,
         )
         answer = self.scheduler.update_resource_stats(context.new(), host, stats)
         client = self.claims if partition == "default" else self.second

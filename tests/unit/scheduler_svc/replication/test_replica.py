@@ -67,7 +67,7 @@ def test_returning_host_is_closed_until_its_audit(store):
     replica = Replica(store)
     replica.load()
     store.remove("b")
-    store.update_stats("b", HostReport(incarnation=2, sequence=1, nodes={"b/1": node()}))
+    store.update_stats("b", HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes={"b/1": node()}))
     while replica.log_position.position < store.snapshot().position:
         replica.step(0)
     same(replica, store)

@@ -100,7 +100,7 @@ def two():
     worker = FakeTransportWorker(partitions=["default", "west"])
     worker.service.start()
     for name, host in (("default", "h0"), ("west", "w0")):
-        stats = {"incarnation": 1, "sequence": 1, "full": True, "partition": name}
+        stats = {"incarnation": 0, "register": True, "agent": "a", "sequence": 1, "full": True, "partition": name}
         report = objects.StatsReport.of(nodes={host: node_report()}, **stats)
         answer = worker.scheduler.update_resource_stats(context.new(), host, report)
         worker.stores[name].audit(host, answer.epoch, [], 0)

@@ -51,11 +51,23 @@ class StorePartition:
 
     def __post_init__(self) -> None:
         self._sequences = itertools.count(1)
+        self.incarnations: dict[str, int] = {}
 
     def report(self, host: str, nodes: Mapping[str, Mapping[str, Any]], **options: Any) -> StatsOutcome:
-        """Send a full report of a host's nodes, the next one in order."""
-        values: dict[str, Any] = {"incarnation": 1, "sequence": next(self._sequences), "base": 0, "full": True}
-        return self.store.update_stats(host, HostReport(**{**values, **options}, nodes=nodes))
+        """Send a full report of a host's nodes, the next one in order; registers the host where that is needed.
+
+        ``options`` replace fields of the report, which is sent as it is where they name its incarnation.
+        """
+        values: dict[str, Any] = {"sequence": next(self._sequences), "base": 0, "full": True, "agent": "a"} | options
+        if "incarnation" in values:
+            return self.store.update_stats(host, HostReport(**values, nodes=nodes))
+        values["incarnation"] = self.incarnations.get(host, 0)
+        values["register"] = host not in self.incarnations
+        outcome = self.store.update_stats(host, HostReport(**values, nodes=nodes))
+        if outcome.superseded:
+            outcome = self.store.update_stats(host, HostReport(**{**values, "register": True}, nodes=nodes))
+        self.incarnations[host] = outcome.incarnation
+        return outcome
 
     def add_host(self, host: str, *nodes: str, amounts: Mapping[str, int] = ROOMY, opened: bool = True) -> None:
         """Report a host with these nodes (default: one node with the host's name), and audit it."""

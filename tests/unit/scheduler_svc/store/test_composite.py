@@ -99,7 +99,9 @@ def test_documents_lost_by_memcached_do_not_exist(run_folder) -> None:
 
 
 def test_host_table_applies_documents_from_memcached(composite_store: CompositeStore) -> None:
-    composite_store.update_stats("h1", HostReport(incarnation=1, sequence=1, nodes={"h1": node_stats(ROOMY)}))
+    composite_store.update_stats(
+        "h1", HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes={"h1": node_stats(ROOMY)})
+    )
     version = composite_store.put_state("rack", "h1", 0, {"watts": 300})
     replica = Replica(composite_store, table=HostTable([composite_store.partition], {"rack": frozenset({"watts"})}))
     replica.load()

@@ -9,7 +9,6 @@ from rpcapi import errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.store.lineage import MAX_DEPTH
-from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.store.store_partition import ROOMY, StorePartition, child_stats, node_stats
 
 
@@ -110,9 +109,7 @@ def test_tree_of_maximum_depth_is_accepted(partition: StorePartition) -> None:
 
 
 def delta(partition: StorePartition, nodes: dict[str, Any], sequence: int = 2) -> None:
-    partition.store.update_stats(
-        "h1", HostReport(incarnation=1, sequence=sequence, base=sequence - 1, full=False, nodes=nodes)
-    )
+    partition.report("h1", nodes, sequence=sequence, base=sequence - 1, full=False)
 
 
 def test_delta_may_contain_a_child_alone(partition: StorePartition) -> None:

@@ -17,10 +17,10 @@ def test_log_positions_are_consecutive(partition: StorePartition) -> None:
     entries = partition.store.follow(start, 0)
     assert entries is not None
     assert [entry.position for entry in entries] == list(range(start + 1, start + len(entries) + 1))
-    assert [entry.kind for entry in entries] == ["service", "alive", "provider", "opened", "used", "used"]
+    assert [entry.kind for entry in entries] == ["service", "alive", "service", "provider", "opened", "used", "used"]
     assert entries[-2].payload == {"h1": SMALL}
     assert entries[-1].payload == {"h1": {"VCPU": 0, "MEMORY_MB": 0}}
-    assert entries[3].payload == {"h1": partition.store.snapshot().epoch}
+    assert entries[4].payload == {"h1": partition.store.snapshot().epoch}
 
 
 def test_batch_writes_a_single_log_entry(partition: StorePartition) -> None:

@@ -8,13 +8,19 @@ import pytest
 from rpcapi import errors
 from scheduler_svc.store import reports
 from scheduler_svc.store.records import HostReport
-from scheduler_svc.store.reports import AppliedReport, Freshness, ReportPlan
+from scheduler_svc.store.registrations import MAX_INCARNATION, AppliedReport
+from scheduler_svc.store.reports import Freshness, ReportPlan
 from tests.unit.scheduler_svc.store.store_partition import child_stats, node_stats
 
 
-def report(incarnation: int, sequence: int, base: int | None = None) -> HostReport:
+def report(incarnation: int, sequence: int, base: int | None = None, **registration: Any) -> HostReport:
     """Return an empty report: a delta to report ``base``, or a full one."""
-    return HostReport(incarnation, sequence, {}, base or 0, full=base is None)
+    return HostReport(incarnation, sequence, {}, base or 0, full=base is None, **registration)
+
+
+def registration(agent: str, sequence: int, incarnation: int = 0) -> HostReport:
+    """Return an empty report that registers an agent."""
+    return report(incarnation, sequence, register=True, agent=agent)
 
 
 def stored(plan: ReportPlan) -> dict[str, Any]:
@@ -25,26 +31,31 @@ def stored(plan: ReportPlan) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("last", "next_report", "freshness"),
     [
-        (None, report(1, 1), Freshness.APPLY),
-        (None, report(1, 2, base=1), Freshness.NEED_FULL),
+        (None, registration("a", 1), Freshness.REGISTER),
+        (None, report(1, 1), Freshness.SUPERSEDED),
+        (None, report(1, 2, base=1), Freshness.SUPERSEDED),
         ((1, 4), report(1, 5), Freshness.APPLY),
         ((1, 4), report(1, 5, base=4), Freshness.APPLY),
         ((1, 4), report(1, 6, base=5), Freshness.NEED_FULL),
         ((1, 4), report(1, 4), Freshness.IGNORE),
         ((1, 4), report(1, 3, base=2), Freshness.IGNORE),
-        ((2, 1), report(1, 9), Freshness.IGNORE),
-        ((1, 9), report(2, 1), Freshness.APPLY),
-        ((1, 4), report(2, 5, base=4), Freshness.NEED_FULL),
+        ((2, 1), report(1, 9), Freshness.SUPERSEDED),
+        ((1, 9), report(2, 10), Freshness.SUPERSEDED),
+        ((1, 4), report(2, 5, base=4), Freshness.SUPERSEDED),
+        ((1, 4), registration("b", 1), Freshness.REGISTER),
+        ((1, 4), registration("a", 5, incarnation=1), Freshness.REGISTER),
+        ((1, 4), registration("a", 4), Freshness.IGNORE),
+        ((1, 4), registration("a", 1), Freshness.IGNORE),
     ],
 )
 def test_report_is_judged_by_the_last_applied_one(
     last: tuple[int, int] | None, next_report: HostReport, freshness: Freshness
 ) -> None:
-    assert reports.report_freshness(None if last is None else AppliedReport(*last, ()), next_report) is freshness
+    assert reports.report_freshness(None if last is None else AppliedReport(*last, (), "a"), next_report) is freshness
 
 
 @pytest.mark.parametrize("field", ["incarnation", "sequence", "base"])
-@pytest.mark.parametrize("value", [-1, 1.0, True, "1", reports.MAX_COUNTER + 1])
+@pytest.mark.parametrize("value", [-1, 1.0, True, "1", MAX_INCARNATION + 1])
 def test_invalid_counter_is_rejected(field: str, value: object) -> None:
     counters: dict[str, Any] = {"incarnation": 1, "sequence": 1, "base": 0, field: value}
     with pytest.raises(errors.InvalidRequest, match=field):

@@ -38,7 +38,9 @@ class RackWorker:
 
     def report(self, host, names, sequence=1, **keys):
         nodes = {name: node(**keys) for name in names}
-        report = objects.StatsReport.of(incarnation=1, sequence=sequence, full=True, nodes=nodes)
+        report = objects.StatsReport.of(
+            incarnation=0, register=True, agent="a", sequence=sequence, full=True, nodes=nodes
+        )
         return self.scheduler.update_resource_stats(context.new(), host, report)
 
     def join(self, host, names):

@@ -43,14 +43,17 @@ def test_report_is_compared_again_after_a_concurrent_one(
     redis_server: RedisServer, partition: StorePartition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = redis_partition(redis_server, partition=partition.store.partition)
+    incarnation = partition.incarnations["h1"]
 
     def report_once(call: int) -> None:
         if call == 1:
             nodes = {"h1": node_stats({"VCPU": 8})}
-            other.store.update_stats("h1", HostReport(incarnation=1, sequence=5, nodes=nodes))
+            other.store.update_stats("h1", HostReport(incarnation=incarnation, sequence=5, nodes=nodes))
 
     disturb(monkeypatch, partition, "report", report_once)
-    outcome = partition.store.update_stats("h1", HostReport(1, 2, {"h1": {"traits": ["HW_A"]}}, base=1, full=False))
+    outcome = partition.store.update_stats(
+        "h1", HostReport(incarnation, 2, {"h1": {"traits": ["HW_A"]}}, base=1, full=False)
+    )
     # The other report is newer: this one is old by now.
     assert not outcome.need_full
     _version, node = partition.store.get_state("compute", "h1")
@@ -66,10 +69,10 @@ def test_report_disturbed_too_often_is_unavailable(
         monkeypatch,
         partition,
         "report",
-        lambda call: other.store.update_stats("h1", HostReport(1, 1 + call, full)),
+        lambda call: other.store.update_stats("h1", HostReport(0, 1 + call, full, register=True, agent="a")),
     )
     with pytest.raises(errors.StoreUnavailable, match="too many concurrent reports of 'h1'; retry"):
-        partition.store.update_stats("h1", HostReport(2, 1, full))
+        partition.store.update_stats("h1", HostReport(0, 1, full, register=True, agent="b"))
 
 
 def test_service_update_disturbed_too_often_is_unavailable(

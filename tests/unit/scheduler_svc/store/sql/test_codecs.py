@@ -9,7 +9,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup
-from scheduler_svc.store.reports import AppliedReport
+from scheduler_svc.store.registrations import AppliedReport
 from scheduler_svc.store.sql import codecs
 
 GROUP = ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY, 2)
@@ -25,6 +25,7 @@ CLAIM = Claim("c1", 1, 1, "INSTANCE", "p", "u", "confirmed", "h1", {"h1": {"VCPU
         (codecs.CLAIM, CLAIM),
         (codecs.CLAIM, replace(CLAIM, deadline_ms=5, alternates=("h2", "h3"), group=GROUP, moved_from="c0@1")),
         (codecs.REPORT, AppliedReport(10**19, 4, ("h1/n1", "h1/n2"))),
+        (codecs.REPORT, AppliedReport(2**80, 4, (), "agent", 1_700_000_000_000)),
         (codecs.PIN, ("cell1", 99)),
         (codecs.PROVIDER, {"schema": 1, "id": "h1"}),
         (codecs.SERVICE, {"schema": 1, "binary": "gantt-compute"}),

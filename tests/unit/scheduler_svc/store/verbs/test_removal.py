@@ -91,10 +91,11 @@ def test_removed_host_leaves_no_state_behind(partition: StorePartition) -> None:
     assert partition.store.snapshot().position == position
 
 
-def test_delta_after_removal_needs_a_full_report(partition: StorePartition) -> None:
-    first = {"incarnation": 7, "sequence": 1}
-    partition.report("h1", {"h1": node_stats(ROOMY)}, **first)
+def test_report_after_removal_needs_a_registration(partition: StorePartition) -> None:
+    first = partition.report("h1", {"h1": node_stats(ROOMY)}, sequence=1)
     partition.store.remove("h1")
-    assert partition.report("h1", {}, incarnation=7, sequence=2, base=1, full=False).need_full
-    assert partition.report("h1", {"h1": node_stats(ROOMY)}, **first).need_full is False
+    delta = {"incarnation": first.incarnation, "sequence": 2, "base": 1, "full": False}
+    assert partition.report("h1", {}, **delta).superseded
+    again = partition.report("h1", {"h1": node_stats(ROOMY)}, sequence=3)
+    assert again.incarnation > first.incarnation
     assert list(partition.store.snapshot().providers) == ["h1"]

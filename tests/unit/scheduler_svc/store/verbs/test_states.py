@@ -6,7 +6,6 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import ClaimRef
-from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.store.store_partition import (
     ROOMY,
     SHORT_MS,
@@ -15,14 +14,12 @@ from tests.unit.scheduler_svc.store.store_partition import (
 )
 
 
-def delta(partition: StorePartition, sequence: int, base: int, nodes: dict, incarnation: int = 1):
-    return partition.store.update_stats(
-        "h1", HostReport(incarnation=incarnation, sequence=sequence, base=base, full=False, nodes=nodes)
-    )
+def delta(partition: StorePartition, sequence: int, base: int, nodes: dict):
+    return partition.report("h1", nodes, sequence=sequence, base=base, full=False)
 
 
-def full(partition: StorePartition, sequence: int, nodes: dict, incarnation: int = 1):
-    return partition.store.update_stats("h1", HostReport(incarnation=incarnation, sequence=sequence, nodes=nodes))
+def full(partition: StorePartition, sequence: int, nodes: dict):
+    return partition.report("h1", nodes, sequence=sequence)
 
 
 def test_first_report_creates_the_host(partition: StorePartition) -> None:
@@ -51,21 +48,6 @@ def test_repeated_report_changes_nothing(partition: StorePartition) -> None:
     assert partition.store.snapshot() == before
 
 
-def test_report_of_an_older_incarnation_changes_nothing(partition: StorePartition) -> None:
-    full(partition, 1, {"h1": node_stats(ROOMY)}, incarnation=2)
-    before = partition.store.snapshot()
-    full(partition, 9, {"h1": node_stats({"VCPU": 9})}, incarnation=1)
-    assert partition.store.snapshot() == before
-
-
-def test_incarnation_may_be_in_nanoseconds(partition: StorePartition) -> None:
-    started = 1_763_654_400_123_456_789
-    full(partition, 1, {"h1": node_stats(ROOMY)}, incarnation=started)
-    full(partition, 1, {"h1": node_stats({"VCPU": 7})}, incarnation=started + 1)
-    full(partition, 5, {"h1": node_stats({"VCPU": 8})}, incarnation=started)
-    assert partition.store.get_state("compute", "h1")[1]["inventories"]["VCPU"]["total"] == 7
-
-
 def test_delta_changes_only_reported_fields(partition: StorePartition) -> None:
     full(partition, 1, {"h1/n1": node_stats(ROOMY, zone="az1"), "h1/n2": node_stats(ROOMY)})
     assert delta(partition, 2, 1, {"h1/n1": {"traits": ["HW_A"]}}).need_full is False
@@ -77,11 +59,9 @@ def test_delta_changes_only_reported_fields(partition: StorePartition) -> None:
 
 
 def test_delta_on_another_base_needs_a_full_report(partition: StorePartition) -> None:
-    assert delta(partition, 1, 0, {}).need_full is True
     full(partition, 2, {"h1": node_stats(ROOMY)})
     before = partition.store.snapshot()
     assert delta(partition, 4, 3, {"h1": {"traits": ["HW_A"]}}).need_full is True
-    assert delta(partition, 1, 2, {"h1": {"traits": ["HW_A"]}}, incarnation=2).need_full is True
     assert partition.store.snapshot() == before
     assert delta(partition, 3, 2, {}).need_full is False
     assert delta(partition, 4, 3, {}).need_full is False
