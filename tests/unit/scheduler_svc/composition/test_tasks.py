@@ -24,6 +24,15 @@ def test_first_worker_also_checks_aggregates_and_publishes_notifications(conf):
     assert task_classes(conf, 1) == [Periodic] * 3
 
 
+def test_partition_is_cleaned_up_twice_within_the_longest_step_of_its_time(conf):
+    configure(conf).set_override("reap_interval", 3600.0, group="store")
+    store = MemoryStore("default")
+    reaping = tasks._reaping(conf, store)
+    assert reaping._interval() == conf.store.max_clock_step / 2
+    conf.set_override("reap_interval", 2.0, group="store")
+    assert reaping._interval() == 2.0
+
+
 def test_every_worker_joins_a_configured_service_group(conf):
     configure(conf).set_override("driver", "tooz", group="service_group")
     conf.set_override("backend_url", "redis://127.0.0.1:1", group="service_group")

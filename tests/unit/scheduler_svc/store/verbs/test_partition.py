@@ -100,6 +100,18 @@ def test_confirmed_claim_never_expires(partition: MemoryPartition) -> None:
     assert partition.expire(NOW + 10**9, 10).ended == 0
 
 
+@pytest.mark.parametrize(("step_ms", "counted_ms"), [(0, 0), (7, 7), (10, 10), (11, 10), (10**9, 10), (-(10**9), 0)])
+def test_time_advances_by_the_limited_step_of_the_clock(
+    partition: MemoryPartition, step_ms: int, counted_ms: int
+) -> None:
+    assert partition.lead_ms == 0
+    assert partition.advance(5000, 10) == 5000
+    assert partition.advance(5000 + step_ms, 10) == 5000 + counted_ms
+    assert partition.lead_ms == step_ms - counted_ms
+    # and it goes on from there at once
+    assert partition.advance(5003 + step_ms, 10) == 5003 + counted_ms
+
+
 def test_epoch_grows_even_if_the_clock_does_not(partition: MemoryPartition) -> None:
     before, position = partition.epoch, partition.position
     partition.begin_epoch(NOW - 500)
