@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The store interface: every backend has every verb; the tests beside this file compare what they do."""
+
+import inspect
+
+import pytest
+
+from scheduler_svc.store.composite import CompositeStore
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.memory import MemoryStore
+from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.sql import SqlStore
+
+VERBS = sorted(Store.__abstractmethods__)
+
+
+@pytest.mark.parametrize("backend", [MemoryStore, RedisStore, SqlStore, CompositeStore])
+def test_backend_implements_every_verb(backend: type) -> None:
+    assert not getattr(backend, "__abstractmethods__", frozenset())
+    assert [verb for verb in VERBS if not callable(getattr(backend, verb, None))] == []
+
+
+@pytest.mark.parametrize("backend", [MemoryStore, RedisStore, SqlStore])
+@pytest.mark.parametrize("verb", VERBS)
+def test_verb_has_the_parameters_of_the_interface(backend: type, verb: str) -> None:
+    def parameters(owner: type) -> list[tuple[str, object, object]]:
+        signature = inspect.signature(getattr(owner, verb))
+        return [(item.name, item.kind, item.default) for item in signature.parameters.values()]
+
+    assert parameters(backend) == parameters(Store)
