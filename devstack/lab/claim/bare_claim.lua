@@ -22,6 +22,7 @@ for i = 12, #ARGV, 2 do
   redis.call('HMGET', K.eligible, ARGV[i], ARGV[i + 1])
   redis.call('HGET', K.opened, ARGV[i + 1])
 end
+redis.call('SCARD', K.awaited)
 redis.call('HSET', K.claims, ARGV[2], ARGV[3])
 redis.call('ZADD', K.by_host, '0', ARGV[4])
 redis.call('ZADD', K.deadlines, ARGV[5], ARGV[2])
