@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from peer_wire import serve
 from placement import db_api
 from placement.db.sqlalchemy import models
-from placement_side import PROJECT, VERSION, Placement, _insert
+from placement_side import PROJECT, VERSION, PlacementApplication, _insert
 
 CLEARED_TABLES = (
     models.Allocation,
@@ -24,7 +24,7 @@ CLEARED_TABLES = (
 )
 
 
-class PlacementTreesApplication(Placement):
+class PlacementTreesApplication(PlacementApplication):
     """Placement's application with a set of provider trees in its database.
 
     A provider is {"uuid", "parent" (a uuid or None), "root", "inventories" {class: {...}}, "used" {class: amount},
