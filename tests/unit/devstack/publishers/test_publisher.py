@@ -3,7 +3,6 @@
 
 import pytest
 
-from devstack.publishers import site_topology
 from devstack.publishers.publisher import StatePublisher
 from rpcapi import errors, objects
 
@@ -118,11 +117,3 @@ def test_failed_publication_is_repeated_in_the_next_round(scheduler, publisher):
     scheduler.failing = False
     publisher.publish()
     assert len(scheduler.states) == 4
-
-
-def test_a_single_network_reaches_all_hosts():
-    assert site_topology.network_document("compute7", 1, 2) == {
-        "physnets": ["physnet0"],
-        "segments": ["physnet0-rack1"],
-    }
-    assert site_topology.number_of("gw") == site_topology.number_of("gw/node1")

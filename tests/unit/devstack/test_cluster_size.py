@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The size of a cluster."""
+
+from devstack.cluster_size import ClusterSize
+
+
+def test_every_cluster_has_the_three_daemons_and_optional_ones_by_its_size():
+    core = ("scheduler", "conductor", "compute")
+    assert ClusterSize().daemons == core
+    assert ClusterSize(pools=2).daemons == (*core, "volume", "publisher")
+    assert ClusterSize(networks=1).daemons == (*core, "network", "publisher")
+    assert ClusterSize(pools=1, networks=1).daemons == (*core, "volume", "network", "publisher")
+
+
+def test_nodes_are_those_of_all_hosts():
+    assert ClusterSize(computes=3, nodes_per_host=7).nodes == 21
