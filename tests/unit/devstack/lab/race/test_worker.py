@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts of a race."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+from devstack.lab.race.worker import CountingClaimer, RaceTally
+from rpcapi.resources.claims import Verdict
+
+FITS, PASSED, CONCURRENT = Verdict.FITS, Verdict.PASSED, Verdict.CONCURRENT
+
+
+def test_tallies_are_added_and_the_longest_list_is_kept():
+    total = RaceTally(1, 2, 3, 4, 5, 6, 7, Counter({FITS: 1}))
+    total.add(RaceTally(10, 20, 30, 40, 50, 3, 70, Counter({FITS: 1, CONCURRENT: 2})))
+    assert total == RaceTally(11, 22, 33, 44, 55, 6, 77, Counter({FITS: 2, CONCURRENT: 2}))
+
+
+def tally_of(*verdicts, position=20, accepted=1):
+    """Return the tally of one claim script with these verdicts, decided at position 10."""
+    prepared = [SimpleNamespace(verdicts=list(tried)) for tried in verdicts]
+    answer = SimpleNamespace(prepared=prepared, position=position, accepted=accepted)
+    tally = RaceTally()
+    claimer = CountingClaimer(SimpleNamespace(prepare=lambda batch: answer), tally)
+    claimer.prepare(SimpleNamespace(position=10))
+    return tally
+
+
+def test_first_choice_loses_no_candidate_to_others():
+    assert (tally_of([FITS]).first_choices, tally_of([FITS]).very_first_choices) == (1, 1)
+    tally = tally_of([PASSED, FITS])
+    assert (tally.first_choices, tally.very_first_choices, tally.max_candidates) == (1, 0, 2)
+    tally = tally_of([CONCURRENT, FITS])
+    assert (tally.first_choices, tally.very_first_choices) == (0, 0)
+    assert tally.verdicts == {CONCURRENT: 1, FITS: 1}
+
+
+def test_own_claim_does_not_count_as_lag():
+    assert tally_of([FITS], position=20, accepted=1).behind == 9
+    assert tally_of([CONCURRENT], position=20, accepted=0).behind == 10
+
+
+def test_script_without_candidates_is_not_counted():
+    tally = tally_of([])
+    assert (tally.scripts, tally.behind, tally.first_choices, tally.max_candidates) == (0, 0, 0, 0)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a replay."""
+
+import pytest
+
+from devstack.lab.race.regret import JudgedClaim
+from devstack.lab.replay import policies, report
+from devstack.lab.replay.observer import UsageSample
+from devstack.lab.replay.scenario import FirstRefusal, ReplayRun
+
+
+def sample(at, used, density=0.5):
+    return UsageSample(at, density, density, used, used / 2, empty_hosts=3, stranded_cpu=0.1, stranded_memory=0.2)
+
+
+def run(**values):
+    defaults = {"placements": 90, "refusals": 10, "seconds": 2.0, "samples": [sample(1, 0.2, 0.4), sample(2, 0.8, 0.6)]}
+    return ReplayRun(**(defaults | values))
+
+
+def rows(replay_run, oracle=100):
+    return {
+        row.name.partition(": ")[2]: row for row in report.rows(policies.load("filter"), replay_run, oracle, hosts=7)
+    }
+
+
+def test_overcommit_has_a_budget_of_none():
+    assert rows(run())["overcommit"].ok
+    assert not rows(run(overcommit=1))["overcommit"].ok
+
+
+def test_placements_are_compared_with_the_oracle():
+    row = rows(run(first_refusal=FirstRefusal(7, 0.9)))["placed, beside the oracle"]
+    assert (row.ratio, row.figures["placed_per_s"], row.figures["ms_per_server"]) == (0.9, 45.0, 20.0)
+    assert (row.figures["first_refusal_request"], row.figures["first_refusal_fill"]) == (7, 0.9)
+    assert rows(run(), oracle=0)["placed, beside the oracle"].ratio == 1.0
+
+
+def test_density_is_the_mean_over_time_beside_that_at_the_peak():
+    row = rows(run())["density, mean of cpu and memory"]
+    assert row.ratio == pytest.approx(0.5)
+    assert (row.figures["cpu_density_at_peak"], row.figures["fill_at_peak"]) == (0.6, 0.8)
+
+
+def test_regret_is_a_share_of_the_range_of_scores():
+    weighted = [(None, 1.0), (None, -3.0)]
+    claims = [JudgedClaim(1.0, 2.0), JudgedClaim(-1.0, 0.0)]
+    assert report.regret(weighted, claims) == pytest.approx(2 / (2 * 4))
+    assert report.regret(weighted, []) == 0.0
+    assert report.regret([], claims) == 0.0

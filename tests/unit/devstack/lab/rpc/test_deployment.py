@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buses and configuration of a measurement; nothing is started."""
+
+import pytest
+
+from devstack.cluster_size import ClusterSize
+from devstack.lab.rpc import deployment
+from devstack.lab.rpc.deployment import PrivateCluster
+
+
+@pytest.mark.parametrize(("text", "names"), [("both", ["rabbit", "embedded"]), ("rabbit", ["rabbit"])])
+def test_both_means_each_bus(text, names):
+    assert list(deployment.buses(text)) == names
+    assert set(names) <= set(deployment.MODES)
+
+
+@pytest.mark.parametrize(("fsync", "appendonly"), [("always", "always"), ("everysec", "everysec"), ("no", "no")])
+def test_store_is_as_durable_as_the_measurement_needs(tmp_path, fsync, appendonly):
+    cluster = PrivateCluster(tmp_path, ClusterSize(), fsync, {})
+    assert cluster.cluster.store.appendonly == appendonly
+    assert cluster.store_url.startswith("unix://scheduler:")
+    assert cluster.bus_url.startswith("gantt+redis://bus:")
+
+
+def test_nothing_expires_during_a_measurement():
+    assert deployment.LONG_TIMEOUTS["scheduler"]["claim_ttl"] >= 3600
+    assert deployment.LONG_TIMEOUTS["store"]["service_down_time"] >= 3600

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments, output and plots of the benchmarks."""
+
+import argparse
+import io
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from devstack.lab import benchmark, machine
+from devstack.lab.rows import ResultRow
+from rpcapi.cli.error_messages import CommandFailed
+
+
+@pytest.mark.parametrize(("text", "number"), [("1", 1), ("200000", 200_000)])
+def test_count_is_parsed(text, number):
+    assert benchmark.host_count(text) == number
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "many", ""])
+def test_text_that_is_no_count_is_rejected(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="not a whole number of at least 1"):
+        benchmark.positive(text)
+
+
+def test_more_hosts_than_fit_into_memory_are_rejected():
+    with pytest.raises(argparse.ArgumentTypeError, match="200001 hosts are more than the maximum of 200000"):
+        benchmark.host_count("200001")
+
+
+@pytest.mark.parametrize(
+    ("text", "accepted"), [("1", True), ("0.001", True), ("0", False), ("1.01", False), ("x", False)]
+)
+def test_share_is_above_zero_and_up_to_one(text, accepted):
+    if accepted:
+        assert benchmark.share(text) == float(text)
+    else:
+        with pytest.raises(argparse.ArgumentTypeError, match="is not a share above 0 and up to 1"):
+            benchmark.share(text)
+
+
+class Toy(benchmark.Benchmark):
+    """Measures nothing, and says so."""
+
+    pictures = True
+
+    def measure(self, args):
+        return [ResultRow("a", 2.0, 1.0, figures={"n": 7})]
+
+    def draw(self, figure, result_rows):
+        figure.subplots().plot([1, 2])
+
+
+@pytest.fixture
+def run(monkeypatch):
+    monkeypatch.setattr(machine, "describe", lambda: {"cores": 2})
+    monkeypatch.setattr(machine, "sentence", lambda description: f"{description['cores']} cores")
+
+    def run_with(*argv):
+        app = SimpleNamespace(stdout=io.StringIO(), stderr=io.StringIO(), NAME="toy")
+        command = Toy(app, None)
+        assert command.take_action(command.get_parser("toy").parse_args(argv)) == 0
+        return app.stdout.getvalue()
+
+    return run_with
+
+
+def test_exceeded_budget_is_shown_and_no_error(run):
+    document = json.loads(run("--json"))
+    assert document["machine"] == {"cores": 2}
+    assert [(row["name"], row["n"], row["ok"]) for row in document["rows"]] == [("a", 7, False)]
+    table = run()
+    assert "NO" in table and table.endswith("2 cores\n")
+
+
+def test_unusable_plot_is_reported_before_the_measurement(run, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(Toy, "measure", lambda self, args: pytest.fail("it measured"))
+    with pytest.raises(CommandFailed, match=r"ends in \.png"):
+        run("--plot", str(tmp_path / "x.exe"))
+    with pytest.raises(CommandFailed, match="folder is missing"):
+        run("--plot", str(tmp_path / "none" / "x.png"))
+
+
+def test_plot_is_written(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    run("--plot", str(tmp_path / "x.svg"))
+    assert "<svg" in (tmp_path / "x.svg").read_text()

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drivers of the benchmarks."""
+
+from devstack.lab import default_driver
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf import filter_scheduler
+
+
+def test_default_driver_is_that_of_an_unconfigured_scheduler(conf):
+    scheduler_conf.register_opts(conf)
+    names = {entry.name for entry in default_driver.filters()}
+    assert set(conf.filter_scheduler.enabled_filters) <= names < set(filter_scheduler.FILTERS)
+    assert len(default_driver.weighted()) <= len(conf.filter_scheduler.enabled_weighers)
+
+
+def test_full_driver_reads_at_least_what_the_default_reads():
+    default, full = default_driver.default().reads, default_driver.all_filters().reads
+    assert full != default
+    assert default == default_driver.default(subset=5).reads
