@@ -25,6 +25,7 @@ from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
+from conductor.vouching import ClaimVouching
 from rpcapi import errors
 from rpcapi.background import BackgroundLoop
 from rpcapi.clients.claims import ClaimsAPI
@@ -122,7 +123,8 @@ class ConductorService:
             BuildReports(self._store, self._clients, self._pump.wake, max_instances),
             InstanceDeletion(self._store, self._pump.wake, max_instances),
             InstanceReader(self._store, max_instances),
-            self._clients,
+            vouching=ClaimVouching(self._store, self._clients),
+            clients=self._clients,
         )
 
 

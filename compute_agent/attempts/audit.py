@@ -92,6 +92,12 @@ class HostAuditor:
             if answer in ENDED_ANSWERS:
                 reason = f"claim is over: {answer}"
                 ended.append(attempt.to_ended(attempt.outcome_if_ended, reason, ClaimEnd.NOTHING, self._clock()))
+            elif answer == Answer.UNVERIFIED:
+                LOG.warning(
+                    "The store does not know the claim of instance %s (attempt %d), which runs on this host; it is "
+                    "unverified until the conductor's record names it",
+                    *attempt.ref,
+                )
             elif answer == Answer.UNKNOWN and attempt.stage is not Stage.INTENT:
                 LOG.error(
                     "The store does not accept the claim of instance %s (attempt %d), which runs on this host",

@@ -12,6 +12,7 @@ from conductor.instances import InstanceReader
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
 from conductor.service_clients import ServiceClients
+from conductor.vouching import ClaimVouching
 from rpcapi import errors, objects
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.context import RequestContext
@@ -29,12 +30,15 @@ class ConductorEndpoint:
         reports: BuildReports,
         deletion: InstanceDeletion,
         instances: InstanceReader,
+        *,
+        vouching: ClaimVouching,
         clients: ServiceClients,
     ) -> None:
         self._requests = requests
         self._reports = reports
         self._deletion = deletion
         self._instances = instances
+        self._vouching = vouching
         self._clients = clients
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
@@ -73,6 +77,12 @@ class ConductorEndpoint:
     ) -> dict[str, Any]:
         # The serializer has already decoded the primitive.
         return backport(objinst, object_versions)
+
+    @expose
+    def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
+        if not isinstance(refs, objects.ClaimRefs):
+            raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
+        self._vouching.check(partition, host, refs)
 
     @expose
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:

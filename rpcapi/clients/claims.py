@@ -22,10 +22,11 @@ class ClaimsAPI(ServiceClient):
     1.1 - Add fence_host
     1.2 - fence_host: require token, add force
     1.3 - Add find_claims
+    1.4 - Add vouch_for_claims
     """
 
     TOPIC = "claims"
-    VERSION = "1.3"
+    VERSION = "1.4"
     CAP = "claims"
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
@@ -75,6 +76,13 @@ class ClaimsAPI(ServiceClient):
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
         """Reconcile the claims of a host with what runs there, and open the host in this epoch; raises UnknownHost."""
         return self._call(ctxt, "1.0", "audit_host", report=report)
+
+    def vouch_for_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        """Make unverified claims of a service host claims of their consumers, because records name these attempts.
+
+        The answer of each is "confirmed", its end, "unknown" (it is not unverified there), or "conflict".
+        """
+        return self._call(ctxt, "1.4", "vouch_for_claims", host=host, refs=refs)
 
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:
         """Recompute all sums from the claims and compare them with the stored ones."""

@@ -103,6 +103,11 @@ class ServiceClient:
         with _translate_bus_errors():
             self._client.prepare(version=version, server=server).cast(ctxt.without_deadline(), method, **values)
 
+    def _cast_any(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
+        """Send to any one server of the topic, without waiting for an answer; raises as ``_cast``."""
+        with _translate_bus_errors():
+            self._client.prepare(version=version).cast(ctxt.without_deadline(), method, **values)
+
     def _fanout(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
         """Send to all servers that listen on the topic now, without waiting for answers; raises as ``_cast``."""
         with _translate_bus_errors():

@@ -16,10 +16,11 @@ class ConductorAPI(ServiceClient):
           object_backport_versions
     1.1 - Add audit_hosts
     1.2 - build_instances: add names
+    1.3 - Add check_unverified
     """
 
     TOPIC = "conductor"
-    VERSION = "1.2"
+    VERSION = "1.3"
     CAP = "conductor"
 
     def build_instances(
@@ -60,6 +61,13 @@ class ConductorAPI(ServiceClient):
         """Return the object of primitive ``objinst``, backported to the version in ``object_versions``."""
         values = {"objinst": objinst, "object_versions": object_versions}
         return self._call(ctxt, "1.0", "object_backport_versions", **values)
+
+    def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
+        """Request vouch_for_claims for those unverified claims of a service host that records name.
+
+        Sent without waiting, because conductors call the claims service: a call could block both.
+        """
+        self._cast_any(ctxt, "1.3", "check_unverified", partition=partition, host=host, refs=refs)
 
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Request all agents to audit in ``epoch``; the scheduler itself cannot send to agents."""

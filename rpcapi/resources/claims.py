@@ -23,6 +23,7 @@ class ClaimState(StrEnum):
 
     PREPARED = "prepared"
     CONFIRMED = "confirmed"
+    UNVERIFIED = "unverified"  # reported by its host's audit against what the store knows
     RELEASED = "released"
     ABORTED = "aborted"
     EXPIRED = "expired"
@@ -51,6 +52,7 @@ class Answer(StrEnum):
     ABORTED = "aborted"
     EXPIRED = "expired"
     FENCED = "fenced"
+    UNVERIFIED = "unverified"  # audit: counted on its host only, until the conductor's record names the attempt
     UNKNOWN = "unknown"  # no claim has that identity
     FOREIGN = "foreign"  # the claim belongs to another host than the caller
     REFUSED = "refused"  # prepare: no candidate accepted the claim

@@ -14,7 +14,7 @@ from scheduler_svc.composition.selection import Selection, milliseconds
 from scheduler_svc.conf import namespaces
 from scheduler_svc.core import reads
 from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
-from scheduler_svc.endpoints.claims import ClaimsEndpoint
+from scheduler_svc.endpoints.claims import ClaimsEndpoint, UnverifiedHandler
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
@@ -32,6 +32,7 @@ def servers(
     selection: Selection,
     *,
     worker: str,
+    on_unverified: UnverifiedHandler,
     serializer: GanttSerializer,
 ) -> list[Any]:
     """Return the servers of topics ``scheduler`` and ``claims.<partition>``, not started."""
@@ -39,7 +40,9 @@ def servers(
     ttl_ms = milliseconds(conf.scheduler.claim_ttl)
     for partition, alternates in zip(partition_set.served_partitions, selection.alternates, strict=True):
         endpoints[claims.topic(partition.name)] = [
-            ClaimsEndpoint(partition.store, alternates, ttl_ms, lambda: milliseconds(conf.store.audit_grace))
+            ClaimsEndpoint(
+                partition.store, alternates, ttl_ms, lambda: milliseconds(conf.store.audit_grace), on_unverified
+            )
         ]
     return [
         bus.get_server(transport, messaging.Target(topic=topic, server=worker), topic_endpoints, serializer)

@@ -33,8 +33,9 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Sched
     scheduling_policy = policy.load(conf)
     transport = bus.get_transport(conf)
     conductor = ConductorAPI(conf, transport)
+    announcer = AuditAnnouncer(conductor)
     # One worker of a daemon is enough to request audits.
-    on_loaded = AuditAnnouncer(conductor).request_audits if worker_index == 0 else None
+    on_loaded = announcer.request_audits if worker_index == 0 else None
     partition_set = open_partitions(conf, opener, scheduling_policy.reads, on_loaded)
     selection = Selection(conf, partition_set, scheduling_policy)
     servers = endpoints.servers(
@@ -43,6 +44,7 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Sched
         partition_set,
         selection,
         worker=f"{conf.scheduler.host}:{worker_index}",
+        on_unverified=announcer.check_unverified,
         serializer=GanttSerializer(conductor.object_backport_versions),
     )
     return SchedulerWorker(

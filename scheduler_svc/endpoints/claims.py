@@ -21,16 +21,27 @@ from scheduler_svc.store.interface import Store
 LOG = log.getLogger(__name__)
 
 
+UnverifiedHandler = Callable[[str, str, Sequence[ClaimResult]], None]  # gets partition, service host and its claims
+
+
 class ClaimsEndpoint(MeteredEndpoint):
     """Endpoint of rpcapi.clients.claims.ClaimsAPI, which documents each method."""
 
     target = messaging.Target(version=ClaimsAPI.VERSION)
 
-    def __init__(self, store: Store, alternates: AlternateClaimer, ttl_ms: int, grace_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        alternates: AlternateClaimer,
+        ttl_ms: int,
+        grace_ms: Callable[[], int],
+        on_unverified: UnverifiedHandler,
+    ) -> None:
         self._store = store
         self._alternates = alternates
         self._ttl_ms = ttl_ms
         self._grace_ms = grace_ms
+        self._on_unverified = on_unverified
 
     @expose
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
@@ -81,6 +92,13 @@ class ClaimsEndpoint(MeteredEndpoint):
         return encode.claim_answers(self._store.find(decode.refs(refs)), Answer.CONFIRMED)
 
     @expose
+    def vouch_for_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        """Make unverified claims of a host, which the conductor's records name, claims of their consumers."""
+        answers = self._store.vouch(host, decode.refs(refs))
+        _count("vouch", answers)
+        return encode.claim_answers(answers, Answer.CONFIRMED)
+
+    @expose
     def list_claims(
         self,
         ctxt: RequestContext,
@@ -102,6 +120,9 @@ class ClaimsEndpoint(MeteredEndpoint):
         running = decode.running(report)
         outcome = self._store.audit(report.host, report.epoch, running, self._grace_ms())
         _count("audit", outcome.answers)
+        unverified = [result for result in outcome.answers if result.answer is Answer.UNVERIFIED]
+        if unverified:
+            self._on_unverified(self._store.partition, report.host, unverified)
         return encode.audit_answer(outcome)
 
     @expose

@@ -13,6 +13,7 @@ from scheduler_svc.scheduling.alternates import PreparedBatch
 from scheduler_svc.scheduling.calls import SelectionResult
 from scheduler_svc.scheduling.extensions import CatalogueEntry
 from scheduler_svc.store.records import AuditOutcome, Verification
+from scheduler_svc.store.unverified import consumer_of
 
 
 def selections(attempt: int, selection_result: SelectionResult) -> objects.Selections:
@@ -79,7 +80,7 @@ def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
     That clock is ``lead_ms`` ahead of the partition's time.
     """
     return {
-        "consumer": claim.consumer,
+        "consumer": consumer_of(claim.consumer),
         "attempt": claim.attempt,
         "generation": claim.generation,
         "type": claim.type,

@@ -2,12 +2,14 @@
 """Notifies the conductor of hosts that need an audit; the scheduler itself sends no commands to hosts."""
 
 import threading
+from collections.abc import Sequence
 
 import oslo_messaging as messaging
 from oslo_log import log
 
-from rpcapi import context, errors
+from rpcapi import context, errors, objects
 from rpcapi.clients.conductor import ConductorAPI
+from scheduler_svc.core.records import ClaimResult
 from scheduler_svc.replication.replica import Replica
 
 LOG = log.getLogger(__name__)
@@ -33,6 +35,21 @@ class AuditAnnouncer:
             )
             arguments = (replica.partition, epoch)
             threading.Thread(target=self._call_conductor, args=arguments, name="announcer", daemon=True).start()
+
+    def check_unverified(self, partition: str, host: str, claims: Sequence[ClaimResult]) -> None:
+        """Ask the conductor whether its records name unverified claims of ``host``; its agent audits again anyway."""
+        LOG.warning(
+            "The audit of host %s reports %d attempts that partition %s does not know; they count on that host until "
+            "the conductor's records name them, 'gantt audit' shows them",
+            *(host, len(claims), partition),
+        )
+        refs = objects.ClaimRefs.of(
+            consumers=[claim.consumer for claim in claims], attempts=[claim.attempt for claim in claims]
+        )
+        try:
+            self._conductor.check_unverified(context.new(), partition, host, refs)
+        except (errors.GanttError, messaging.MessagingException, OSError) as error:
+            LOG.warning("The conductor could not be asked about host %s; its next audit repeats it: %s", host, error)
 
     def _call_conductor(self, partition: str, epoch: int) -> None:
         try:

@@ -67,6 +67,9 @@ class ForwardingStore(Store):
     def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
         return self._store.audit(host, epoch, running, grace_ms)
 
+    def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        return self._store.vouch(host, refs)
+
     def fence(self, host: str, token: str, *, force: bool = False) -> int:
         return self._store.fence(host, token, force=force)
 

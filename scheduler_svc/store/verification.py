@@ -50,6 +50,8 @@ def verify(dump: StoreDump) -> Verification:
     ]
     states = Counter(claim.state for claim in dump.claims)
     state_counts = {state.value: states[state] for state in (ClaimState.PREPARED, ClaimState.CONFIRMED)}
+    if states[ClaimState.UNVERIFIED]:
+        state_counts[ClaimState.UNVERIFIED.value] = states[ClaimState.UNVERIFIED]
     awaited_hosts = sorted(dump.awaited)
     return Verification(dump.epoch, dump.position, state_counts, len(dump.capacity), problems, excess, awaited_hosts)
 
@@ -79,7 +81,9 @@ def _index_problems(dump: StoreDump) -> Iterator[str]:
         "index by host", {(claim.host, claim.consumer): 1 for claim in dump.claims}, dict.fromkeys(dump.by_host, 1)
     )
     group_counts: Counter[tuple[str, str]] = Counter(
-        (claim.group.id, claim.host) for claim in dump.claims if claim.group is not None
+        (claim.group.id, claim.host)
+        for claim in dump.claims
+        if claim.group is not None and claim.state != ClaimState.UNVERIFIED
     )
     recorded = {(group, host): n for group, hosts in dump.groups.items() for host, n in hosts.items()}
     yield from _differences("group count", group_counts, recorded)

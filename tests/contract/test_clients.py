@@ -35,8 +35,8 @@ ENDPOINTS = {
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
     "SchedulerAPI": "1.3-57e9922c9e5c7cedc83a04c32221aca5",
-    "ClaimsAPI": "1.3-d921b67443f70b7646dd0a7b0a9bd6b7",
-    "ConductorAPI": "1.2-7a379cb07fed8594887e28e4be738684",
+    "ClaimsAPI": "1.4-e458c32b22652008b985a3b495d982c3",
+    "ConductorAPI": "1.3-d3c77a421dc43ea57c26a911e60fb46c",
     "ComputeAPI": "1.0-7340987c1b10d70be832199c238fe897",
 }
 
@@ -80,7 +80,7 @@ def sent_by(api):
         client = SchedulerAPI(None, None, backend=recorder)
     else:
         client = object.__new__(api)
-        for name in ("_call", "_cast", "_fanout"):
+        for name in ("_call", "_cast", "_cast_any", "_fanout"):
             setattr(client, name, recorder.note)
     for name, signature in methods(api).items():
         # The value of each argument is its name.

@@ -92,7 +92,7 @@ class MemoryPartition(PartitionState):
         return bool(self._awaited)
 
     def await_hosts(self) -> None:
-        self._awaited.update(self.opened)
+        self._awaited.update(host for host, epoch in self.opened.items() if epoch)
         self._awaited.update(host for host in self.reports if self.alive.get(host))
 
     def stop_awaiting(self, host: str) -> None:

@@ -113,15 +113,27 @@ class ClaimAudits(Protocol):
     def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
         """Reconcile the claims of service host ``host`` with what runs there, and open the host in ``epoch``.
 
-        What runs is the truth. A confirmed claim that the store lost is re-asserted (an excess is flagged); a reported
-        attempt later than the live one proves that the live one had ended. A claim that ended stays ended, and the
-        answer says so. A prepared claim of an earlier epoch is aborted, because the store may have forgotten that it
+        In the host's first audit of an epoch what runs is the truth. A confirmed claim that the store lost is
+        re-asserted (an excess is flagged); a reported attempt later than the live one proves that the live one had
+        ended, unless the host of that one has reported it in this epoch. Otherwise a confirmed attempt that the store
+        does not know, or knows on another host, is UNVERIFIED: it counts against its host's capacity, is no claim of
+        its consumer and no member of a group, ends no other claim, and stays until it is vouched for, released or no
+        longer reported. A fenced host's next audit is not a first one. A claim that ended stays ended, and the answer
+        says so. A prepared claim of an earlier epoch is aborted, because the store may have forgotten that it
         was aborted before. A confirmed claim that is not reported is an orphan, and is released when it is still an
         orphan after ``grace_ms``.
 
         Returns a ClaimResult for each reported claim, in order. Where ``epoch`` is not the store's, nothing is opened
         and no results are returned: the agent then audits again in the returned epoch. Raises UnknownHost where
         ``host`` never reported: once opened, it would be awaited in each new epoch.
+        """
+
+    @abc.abstractmethod
+    def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        """Make unverified claims of service host ``host`` claims of their consumers: records name these attempts.
+
+        Returns for each CONFIRMED (also when it was before), its end, UNKNOWN (it is not unverified on that host), or
+        CONFLICT: another attempt is live that is later, or that its host has reported in this epoch.
         """
 
     @abc.abstractmethod

@@ -30,6 +30,11 @@ def find(connection: RedisConnection, refs: Sequence[ClaimRef]) -> list[ClaimRes
     return _run_on_refs(connection, "find", refs)
 
 
+def vouch(connection: RedisConnection, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    """Make unverified claims of a host claims of their consumers, and return a result for each."""
+    return _run_on_refs(connection, "vouch", refs, host=host)
+
+
 def _run_on_refs(
     connection: RedisConnection, script: str, refs: Sequence[ClaimRef], **arguments: Any
 ) -> list[ClaimResult]:

@@ -11,7 +11,7 @@ judged by them.
 
 KEYS: dict[str, str] = {
     "meta": "hash: schema, epoch, position, run_id, replid, time, clock (the server's, at that time)",
-    "claims": "hash consumer -> live claim, JSON",
+    "claims": "hash consumer -> live claim, JSON; or 'unverified CONSUMER ATTEMPT HOST' -> unverified claim",
     "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}; "
     "or 'fence HOST TOKEN' -> JSON {number of claims that the fence ended: fenced}",
     "ended_at": "zset consumer -> time of its last end",
@@ -23,7 +23,7 @@ KEYS: dict[str, str] = {
     "used": "hash provider -> sums of live claims, JSON {class: sum}",
     "changed": "hash provider -> position of the last change of its sums or inventories",
     "eligible": "hash provider, or service host for all its nodes -> position of the last change of its eligibility",
-    "opened": "hash service host -> epoch in which it was last audited",
+    "opened": "hash service host -> epoch in which it was last audited; 0: it was fenced since",
     "awaited": "set of service hosts that may run claims which the store forgot, until they audit or are fenced",
     "reports": "hash service host -> its last applied report, JSON",
     "nodes": "hash service host -> its nodes, JSON list",

@@ -112,6 +112,11 @@ class RedisStore(interface.Store):
         validation.check_number("grace in milliseconds", grace_ms, 0, validation.MAX_TTL_MS)
         return audit.audit(self._connection, host, epoch, running, grace_ms)
 
+    def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        validation.check_service_host(host)
+        validation.check_refs(refs)
+        return claims.vouch(self._connection, host, refs)
+
     def fence(self, host: str, token: str, *, force: bool = False) -> int:
         validation.check_service_host(host)
         validation.check_name(token)

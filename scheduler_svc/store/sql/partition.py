@@ -181,7 +181,7 @@ class SqlPartition(PartitionState):
     def await_hosts(self) -> None:
         self._services.write()
         is_alive = and_(SERVICES.c.report.is_not(None), SERVICES.c.alive.is_(True))
-        may_run = and_(SERVICES.c.partition == self._name, or_(SERVICES.c.opened.is_not(None), is_alive))
+        may_run = and_(SERVICES.c.partition == self._name, or_(SERVICES.c.opened > 0, is_alive))
         self._connection.execute(update(SERVICES).where(may_run).values(awaited=True))
         self._services.forget()
         self._awaits = None

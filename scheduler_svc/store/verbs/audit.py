@@ -9,6 +9,8 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
+from scheduler_svc.store.unverified import consumer_of, unverified_name
+from scheduler_svc.store.verbs.ending import find_for_host
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
 
@@ -28,31 +30,60 @@ def audit(
     outcomes = [_reconcile(partition, claim, now) for claim in running]
     reported = {(claim.consumer, claim.attempt) for claim in running}
     released, waits = _end_unreported(partition, host, reported, grace_ms, now)
+    orphans = len(waits)
     partition.flush(now, flag=True)
     partition.stop_awaiting(host)
     if partition.opened.get(host) != epoch:
         partition.opened[host] = epoch
         partition.append("opened", {host: epoch})
+    if any(answer is Answer.UNVERIFIED for answer, _again in outcomes):
+        waits.append(grace_ms)
     answers = [
         ClaimResult(claim.consumer, claim.attempt, answer)
         for claim, (answer, _again) in zip(running, outcomes, strict=True)
     ]
     reasserted = sum(again for _answer, again in outcomes)
-    return AuditOutcome(epoch, answers, reasserted, released, len(waits), max(waits, default=0))
+    return AuditOutcome(epoch, answers, reasserted, released, orphans, max(waits, default=0))
+
+
+def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
+    """Make one unverified claim of ``host`` a claim of its consumer: the conductor's record names this attempt."""
+    claim, answer = find_for_host(partition, ref, host, now)
+    if claim is not None or answer is not None:
+        return ClaimResult(*ref, answer or answer_of(claim.state if claim else ""), claim.host if claim else None)
+    unverified = partition.claims.get(unverified_name(*ref, host))
+    if unverified is None:
+        return ClaimResult(*ref, Answer.UNKNOWN)
+    live = partition.claims.get(ref.consumer)
+    if live is not None and (live.attempt > ref.attempt or partition.is_newest(live)):
+        return ClaimResult(*ref, Answer.CONFLICT, live.host)
+    if live is not None:
+        partition.end_claim(live, _forgotten_end(live), now)
+    partition.end_claim(unverified, ClaimState.RELEASED, now)
+    partition.add_claim(replace(unverified, consumer=ref.consumer, state=ClaimState.CONFIRMED))
+    return ClaimResult(*ref, Answer.CONFIRMED, unverified.host)
 
 
 def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
     """Reconcile one reported claim; return its answer, and whether the store had forgotten it."""
     live = partition.claims.get(claim.consumer)
     if live is not None and live.attempt == claim.attempt:
-        if names.host_of(live.host) != names.host_of(claim.host):
-            return Answer.CONFLICT, False
-        return _reconcile_live(partition, live, claim, now)
+        if names.host_of(live.host) == names.host_of(claim.host):
+            return _reconcile_live(partition, live, claim, now)
+        return (_add_unverified(partition, claim, now) if claim.confirmed else Answer.CONFLICT), False
     end = partition.end_of(ClaimRef(claim.consumer, claim.attempt))
     if end is not None:
         return (Answer.ABORTED if end == UNKNOWN_END else answer_of(end)), False
     if live is not None and live.attempt > claim.attempt:
         return Answer.CONFLICT, False
+    if not partition.may_have_lost_claims_of(claim.host) or (live is not None and partition.is_newest(live)):
+        # The store has forgotten nothing of this host, or the live claim's host has reported that one.
+        return (_add_unverified(partition, claim, now) if claim.confirmed else Answer.ABORTED), False
+    return _reassert(partition, live, claim, now)
+
+
+def _reassert(partition: PartitionState, live: Claim | None, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
+    """Believe what the host reports: the store has forgotten it."""
     if live is not None:
         # A later attempt exists only if the earlier one has ended: the store forgot that end.
         partition.end_claim(live, _forgotten_end(live), now)
@@ -60,8 +91,16 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
         # Only this host could have confirmed it, and it reports that it has not.
         partition.add_tombstone(ClaimRef(claim.consumer, claim.attempt), ClaimState.ABORTED, now)
         return Answer.ABORTED, False
-    partition.add_claim(_reasserted(claim, now + partition.lead_ms))
+    partition.add_claim(_reported_claim(claim, now + partition.lead_ms))
     return Answer.CONFIRMED, True
+
+
+def _add_unverified(partition: PartitionState, claim: RunningClaim, now: int) -> Answer:
+    name = unverified_name(claim.consumer, claim.attempt, names.host_of(claim.host))
+    if name not in partition.claims:
+        reported = _reported_claim(claim, now + partition.lead_ms)
+        partition.add_claim(replace(reported, consumer=name, state=ClaimState.UNVERIFIED))
+    return Answer.UNVERIFIED
 
 
 def _reconcile_live(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
@@ -99,6 +138,10 @@ def _end_unreported(
     """End or flag claims on ``host`` that it did not report; return (number released, waits of orphans in ms)."""
     released, waits = 0, []
     for claim in partition.claims_on(host):
+        if claim.state == ClaimState.UNVERIFIED:
+            if not _stays_unverified(partition, claim, reported):
+                partition.end_claim(claim, ClaimState.RELEASED, now)
+            continue
         if (claim.consumer, claim.attempt) in reported:
             continue
         if claim.state == ClaimState.PREPARED:
@@ -116,7 +159,18 @@ def _end_unreported(
     return released, waits
 
 
-def _reasserted(claim: RunningClaim, clock_ms: int) -> Claim:
+def _stays_unverified(partition: PartitionState, claim: Claim, reported: set[tuple[str, int]]) -> bool:
+    """Return whether an unverified claim is reported still, and nothing shows yet how its attempt stands."""
+    ref = ClaimRef(consumer_of(claim.consumer), claim.attempt)
+    if ref not in reported or partition.end_of(ref) is not None:
+        return False
+    live = partition.claims.get(ref.consumer)
+    if live is None or live.attempt < claim.attempt:
+        return True
+    return live.attempt == claim.attempt and names.host_of(live.host) != names.host_of(claim.host)
+
+
+def _reported_claim(claim: RunningClaim, clock_ms: int) -> Claim:
     return Claim(
         consumer=claim.consumer,
         attempt=claim.attempt,

@@ -6,12 +6,13 @@ from dataclasses import replace
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
+from scheduler_svc.store.unverified import unverified_name
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
 
 def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
     """Confirm one claim for its host."""
-    claim, answer = _find(partition, ref, host, now)
+    claim, answer = find_for_host(partition, ref, host, now)
     if claim is None:
         return ClaimResult(*ref, answer or Answer.UNKNOWN)
     if answer is not None:
@@ -26,7 +27,7 @@ def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Cl
 
 def abort(partition: PartitionState, host: str | None, ref: ClaimRef, now: int) -> ClaimResult:
     """End one prepared claim."""
-    claim, answer = _find(partition, ref, host, now)
+    claim, answer = find_for_host(partition, ref, host, now)
     if answer is not None:
         return ClaimResult(*ref, answer, claim.host if claim else None)
     if claim is None:
@@ -44,12 +45,16 @@ def abort(partition: PartitionState, host: str | None, ref: ClaimRef, now: int) 
 
 def release(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
     """Release one claim."""
-    claim, answer = _find(partition, ref, host, now)
+    claim, answer = find_for_host(partition, ref, host, now)
     if answer is not None:
         result = Answer.RELEASED if answer is Answer.UNKNOWN else answer
         return ClaimResult(*ref, result, claim.host if claim else None)
     if claim is None:
-        partition.add_tombstone(ref, ClaimState.RELEASED, now)
+        unverified = partition.claims.get(unverified_name(*ref, host))
+        if unverified is not None:
+            partition.end_claim(unverified, ClaimState.RELEASED, now)
+        else:
+            partition.add_tombstone(ref, ClaimState.RELEASED, now)
         return ClaimResult(*ref, Answer.RELEASED)
     partition.end_claim(claim, ClaimState.RELEASED, now)
     return ClaimResult(*ref, Answer.RELEASED, claim.host)
@@ -57,7 +62,7 @@ def release(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Cl
 
 def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
     """Look up one claim."""
-    claim, answer = _find(partition, ref, None, now)
+    claim, answer = find_for_host(partition, ref, None, now)
     if claim is not None:
         return ClaimResult(*ref, answer_of(claim.state), claim.host)
     live = partition.claims.get(ref.consumer)
@@ -75,7 +80,7 @@ def move(partition: PartitionState, ref: ClaimRef, to: ClaimRef, consumer_type: 
     end = partition.end_of(to)
     if end is not None:
         return ClaimResult(*to, answer_of(end))
-    claim, answer = _find(partition, ref, None, now)
+    claim, answer = find_for_host(partition, ref, None, now)
     if claim is not None and claim.state == ClaimState.CONFIRMED and existing is None:
         _transfer(partition, claim, to, consumer_type, now)
         return ClaimResult(*to, Answer.CONFIRMED, claim.host)
@@ -118,7 +123,9 @@ def _transfer(partition: PartitionState, claim: Claim, to: ClaimRef, consumer_ty
     )
 
 
-def _find(partition: PartitionState, ref: ClaimRef, host: str | None, now: int) -> tuple[Claim | None, Answer | None]:
+def find_for_host(
+    partition: PartitionState, ref: ClaimRef, host: str | None, now: int
+) -> tuple[Claim | None, Answer | None]:
     """Return (live claim, None), (live claim, FOREIGN), (None, answer for its end) or (None, None) if unknown."""
     claim = partition.live_claim(ref.consumer, now)
     if claim is not None and claim.attempt == ref.attempt:

@@ -13,6 +13,7 @@ from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.verbs.contents import PartitionStorage
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
+FENCED = 0  # in ``opened``: the host was fenced after its last audit
 UNKNOWN_END = "unknown"  # the end of a claim that never existed, as the first abort was answered
 
 
@@ -50,6 +51,13 @@ class PartitionState(PartitionStorage):
         """Return whether the service host of ``host`` has been audited in this epoch."""
         return self.opened.get(names.host_of(host)) == self.epoch
 
+    def may_have_lost_claims_of(self, host: str) -> bool:
+        """Return whether the store may have forgotten claims of the service host of ``host``.
+
+        The host has not audited in this epoch, and was not fenced since its last audit.
+        """
+        return self.opened.get(names.host_of(host)) not in (self.epoch, FENCED)
+
     def append(self, kind: str, payload: Any) -> int:
         """Write a log entry and return its position."""
         self.position += 1
@@ -78,6 +86,10 @@ class PartitionState(PartitionStorage):
 
     def end_claim(self, claim: Claim, state: str, now: int) -> None:
         """Remove a live claim from every sum and index, and store its end."""
+        if claim.state == ClaimState.UNVERIFIED:  # no claim of its consumer: how that attempt ended is not known
+            del self.claims[claim.consumer]
+            self._count(claim, -1)
+            return
         if self.is_newest(claim):
             self.settled[claim.consumer] = self.epoch
         del self.claims[claim.consumer]
@@ -180,7 +192,7 @@ class PartitionState(PartitionStorage):
             for resource_class, amount in amounts.items():
                 used[resource_class] = used.get(resource_class, 0) + sign * amount
             self.changed_providers.add(provider)
-        if claim.group is not None:
+        if claim.group is not None and claim.state != ClaimState.UNVERIFIED:
             hosts = defaultdict(int, self.groups.get(claim.group.id, {}))
             hosts[claim.host] += sign
             self.groups[claim.group.id] = {host: count for host, count in hosts.items() if count}

@@ -133,6 +133,17 @@ class VerbStore(interface.Store):
             lambda partition, now: auditing.audit(partition, host, epoch, running, grace_ms=grace_ms, now=now)
         )
 
+    def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+        validation.check_service_host(host)
+        validation.check_refs(refs)
+
+        def step(partition: PartitionState, now: int) -> list[ClaimResult]:
+            results = [auditing.vouch(partition, host, ref, now) for ref in refs]
+            partition.flush(now, flag=True)
+            return results
+
+        return self._transact(step)
+
     def fence(self, host: str, token: str, *, force: bool = False) -> int:
         validation.check_service_host(host)
         validation.check_name(token)

@@ -70,7 +70,7 @@ local function count(claim, sign)
       changed_providers[#changed_providers + 1] = provider
     end
   end
-  if type(claim.group) == 'table' then
+  if type(claim.group) == 'table' and claim.state ~= 'unverified' then
     local group = group_of(claim.group.id)
     local number = (group.hosts[claim.host] or 0) + sign
     group.hosts[claim.host] = number ~= 0 and number or nil
@@ -125,6 +125,9 @@ local function end_claim(claim, state)
   redis.call('ZREM', K.by_host, claim.host .. '|' .. claim.consumer)
   redis.call('ZREM', K.deadlines, claim.consumer)
   count(claim, -1)
+  if claim.state == 'unverified' then
+    return -- no claim of its consumer: how that attempt ended is not known
+  end
   add_tombstone(claim.consumer, claim.attempt, state, is_newest(claim))
 end
 

@@ -8,6 +8,7 @@
 --@ keys awaited reports
 --@ include _partition
 --@ include _unconfirmed
+--@ include _unverified
 if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
 elseif tonumber(A.epoch) ~= epoch then
@@ -38,12 +39,28 @@ local function settle_unreported(claim)
   orphans, again = orphans + 1, math.max(again, since + grace - now)
 end
 
+-- Ends an unverified claim that is not reported any more, or of which it is known now how its attempt stands.
+local function settle_unverified(claim)
+  local consumer, attempt = consumer_of(claim.consumer), int(claim.attempt)
+  local raw = redis.call('HGET', K.claims, consumer)
+  local live = raw and cjson.decode(raw) or nil
+  local contradicts = not live or live.attempt < claim.attempt
+    or (live.attempt == claim.attempt and host_of(live.host) ~= host)
+  if reported[consumer .. '@' .. attempt] and contradicts and not end_of(ends_of(consumer), attempt) then
+    again = math.max(again, grace)
+  else
+    end_claim(claim)
+  end
+end
+
 for _, after in ipairs({ '/', '|' }) do
   for _, member in ipairs(redis.call('ZRANGEBYLEX', K.by_host, '[' .. host .. after, '(' .. host .. after .. '\255')) do
     local consumer = string.match(member, '|(.*)$')
     local claim = cjson.decode(redis.call('HGET', K.claims, consumer))
     local name = consumer .. '@' .. int(claim.attempt)
-    if reported[name] then
+    if claim.state == 'unverified' then
+      settle_unverified(claim)
+    elseif reported[name] then
       live_here[name] = true
     else
       settle_unreported(claim)

@@ -8,6 +8,7 @@
 --@ keys reports
 --@ include _partition
 --@ include _unconfirmed
+--@ include _unverified
 if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
 elseif tonumber(A.epoch) ~= epoch then
@@ -32,20 +33,44 @@ local function reconcile_live(live, confirmed)
   return ended or 'prepared', 0
 end
 
+-- Returns whether the store may have forgotten claims of the host: it has not audited in this epoch, and was not fenced
+-- since its last audit.
+local function may_have_lost_claims(host)
+  return not is_open(host) and redis.call('HGET', K.opened, host) ~= '0'
+end
+
+local function add_unverified(consumer, attempt, host, claim_text)
+  local name = unverified_name(consumer, attempt, host)
+  if redis.call('HEXISTS', K.claims, name) == 0 then
+    local claim = cjson.decode(claim_text)
+    claim.consumer, claim.state, claim.created_ms = name, 'unverified', clock
+    add_claim(claim, cjson.encode(claim))
+  end
+  return 'unverified', 0
+end
+
 local function reconcile(consumer, attempt, confirmed, host, claim_text)
   local raw = redis.call('HGET', K.claims, consumer)
   local live = raw and cjson.decode(raw) or nil
   if live and live.attempt == tonumber(attempt) then
-    if host_of(live.host) ~= host then
-      return 'conflict', 0
+    if host_of(live.host) == host then
+      return reconcile_live(live, confirmed)
+    elseif confirmed then
+      return add_unverified(consumer, attempt, host, claim_text)
     end
-    return reconcile_live(live, confirmed)
+    return 'conflict', 0
   end
   local ended = end_of(ends_of(consumer), attempt)
   if ended then
     return ended == UNKNOWN_END and 'aborted' or ended, 0
   elseif live and live.attempt > tonumber(attempt) then
     return 'conflict', 0
+  elseif not may_have_lost_claims(host) or (live and is_newest(live)) then
+    -- the store has forgotten nothing of this host, or the live claim's host has reported that one
+    if confirmed then
+      return add_unverified(consumer, attempt, host, claim_text)
+    end
+    return 'aborted', 0
   elseif live then
     -- a later attempt exists only if the earlier one has ended: the store forgot that end
     end_claim(live, live.state == 'confirmed' and 'released' or 'aborted')

@@ -37,9 +37,10 @@ elseif not ended then
 end
 
 is_open(host) -- cached before the host is closed: while it is open, its claims are their consumers' newest attempts
-if redis.call('HDEL', K.opened, host) == 1 then
+if tonumber(redis.call('HGET', K.opened, host) or 0) > 0 then
   append('opened', '{' .. quote(host) .. ':0}')
 end
+redis.call('HSET', K.opened, host, '0')
 
 local members = {}
 for _, after in ipairs({ '/', '|' }) do

@@ -14,8 +14,11 @@ if not begins then
 end
 
 position = position > 0 and position + POSITION_LEAP or 1
-for _, host in ipairs(redis.call('HKEYS', K.opened)) do
-  redis.call('SADD', K.awaited, host)
+local opened = redis.call('HGETALL', K.opened)
+for i = 1, #opened, 2 do
+  if opened[i + 1] ~= '0' then -- 0: it was fenced
+    redis.call('SADD', K.awaited, opened[i])
+  end
 end
 for _, host in ipairs(redis.call('HKEYS', K.reports)) do
   if redis.call('HGET', K.alive, host) == '1' then -- the store may have forgotten its opening

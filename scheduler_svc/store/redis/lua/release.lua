@@ -5,6 +5,7 @@
 --@ args log_length host
 --@ include _partition
 --@ include _find
+--@ include _unverified
 local host, answers = A.host, {}
 for i = REST, #ARGV, 2 do
   local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
@@ -12,8 +13,9 @@ for i = REST, #ARGV, 2 do
     answer = 'released'
   elseif answer == nil then
     answer = 'released'
-    if claim then
-      end_claim(claim, 'released')
+    local unverified = redis.call('HGET', K.claims, unverified_name(ARGV[i], ARGV[i + 1], host))
+    if claim or unverified then
+      end_claim(claim or cjson.decode(unverified), 'released')
     else
       add_tombstone(ARGV[i], ARGV[i + 1], 'released')
     end

@@ -77,10 +77,11 @@ def test_intent_with_expired_claim_is_refused_after_restart(rig: AgentRig) -> No
     assert rig.conductor.outcomes == {("a", 1): ["refused"]}
 
 
-def test_guest_of_unknown_claim_keeps_running(rig: AgentRig, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("answer", ["unknown", "unverified"])
+def test_guest_of_a_claim_that_is_not_known_keeps_running(rig: AgentRig, answer: str) -> None:
     rig.build(rig.intent("a"))
     rig.queue.settle()
-    rig.ledger.states[("a", 1)] = "unknown"
+    rig.ledger.states[("a", 1)] = answer
     rig.auditor.audit(7)
     rig.queue.settle()
     assert list(rig.guests()) == [("a", 1)]

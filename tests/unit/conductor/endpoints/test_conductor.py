@@ -13,6 +13,7 @@ from rpcapi import context, errors, objects
 
 CTXT = context.new("project", "user")
 REPORT = objects.BuildReport.of(host="h", uuids=["a"], attempts=[1], outcomes=["active"], reasons=[""])
+REFS = objects.ClaimRefs.of(consumers=["a"], attempts=[1])
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
 
 
@@ -39,7 +40,7 @@ def recorder() -> Recorder:
 def endpoint(recorder: Recorder) -> ConductorEndpoint:
     clients: Any = SimpleNamespace(compute=recorder)
     parts: Any = recorder
-    return ConductorEndpoint(parts, parts, parts, parts, clients)
+    return ConductorEndpoint(parts, parts, parts, parts, vouching=parts, clients=clients)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +62,7 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
             ("list", ("7", 5), {"deleted": True}),
         ),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
+        ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check", ("p", "h", REFS), {})),
     ],
 )
 def test_method_is_passed_on(
@@ -85,6 +87,7 @@ def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
         ("audit_hosts", {"partition": "p", "epoch": True}),
         ("report_builds", {"report": {"host": "h"}}),
         ("report_builds", {"report": SPEC}),
+        ("check_unverified", {"partition": "p", "host": "h", "refs": REPORT}),
         ("get_instances", {}),
         ("get_instances", {"uuids": ["a"], "colour": "red"}),
     ],

@@ -37,6 +37,8 @@ def call(sender, options):
         ("list_claims", {"consumer": "c", "limit": 1}, "1.0", PAGE | {"consumer": "c", "limit": 1}),
         ("audit_host", {"report": "report"}, "1.0", {"report": "report"}),
         ("verify", {}, "1.0", {}),
+        ("find_claims", {"refs": REFS}, "1.3", {"refs": REFS}),
+        ("vouch_for_claims", {"host": "h", "refs": REFS}, "1.4", {"host": "h", "refs": REFS}),
         ("fence_host", {"host": "h", "token": "t"}, "1.2", {"host": "h", "token": "t", "force": False}),
     ],
 )

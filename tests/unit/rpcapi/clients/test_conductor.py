@@ -40,6 +40,11 @@ def test_method_is_called_with_its_version_and_arguments(call, method, arguments
     assert call(method, arguments) == (version, [("call", method, values)])
 
 
+def test_check_of_unverified_claims_waits_for_no_answer(call):
+    values = {"partition": "cell1", "host": "h", "refs": "refs"}
+    assert call("check_unverified", values) == ("1.3", [("cast", "check_unverified", values)])
+
+
 def test_topic_is_that_of_the_conductors(sender, options):
     ConductorAPI(options, None)
     assert sender.target.topic == "conductor"

@@ -7,6 +7,7 @@ import uuid
 import pytest
 
 from rpcapi import context, errors, objects
+from rpcapi.clients.conductor import ConductorAPI
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node
 from tests.unit.scheduler_svc.fakes.workers import node_report
 
@@ -60,6 +61,7 @@ def test_alternate_claim_replaces_refused_attempt(worker):
 def test_audit_reasserts_running_claims_and_settles_the_rest(worker):
     worker.join("aud", {"aud/1": node_report()})
     epoch = worker.store.state.epoch
+    worker.store.state.opened.pop("aud")  # as in an epoch in which the host has not audited
     consumer = str(uuid.uuid4())
     owner = {"type": "INSTANCE", "project": "p", "user": "u", "request_id": "r"}
     columns = {
@@ -79,6 +81,31 @@ def test_audit_reasserts_running_claims_and_settles_the_rest(worker):
         worker.audit("aud", epoch, **(columns | {"owners": [{"type": "INSTANCE", "user": "u", "request_id": "r"}]}))
     with pytest.raises(errors.MalformedObject, match="unknown claim state"):
         worker.audit("aud", epoch, **(columns | {"states": ["running"]}))
+
+
+def test_contradicting_audit_is_passed_on_and_settled_by_vouching(worker, monkeypatch):
+    casts = []
+    monkeypatch.setattr(ConductorAPI, "check_unverified", lambda _api, _ctxt, *arguments: casts.append(arguments))
+    worker.join("con", {"con/1": node_report()})
+    consumer = str(uuid.uuid4())
+    columns = {
+        "consumers": [consumer],
+        "attempts": [1],
+        "states": ["confirmed"],
+        "names": ["con/1"],
+        "allocations": [{"con/1": SMALL_REQUEST}],
+        "owners": [{"type": "INSTANCE", "project": "p", "user": "u", "request_id": "r"}],
+    }
+    epoch = worker.store.state.epoch
+    worker.audit("con", epoch)
+    assert worker.audit("con", epoch, **columns).answers == ["unverified"]
+    assert [(host, refs.pairs()) for _partition, host, refs in casts] == [("con", [(consumer, 1)])]
+    (claim,) = worker.claims.list_claims(context.new(), host="con").claims
+    assert (claim["consumer"], claim["state"]) == (consumer, "unverified")
+    refs = objects.ClaimRefs.of(consumers=[consumer], attempts=[1])
+    assert worker.claims.find_claims(context.new(), refs).answers == ["unknown"]
+    assert worker.claims.vouch_for_claims(context.new(), "con", refs).answers == ["confirmed"]
+    assert worker.claims.find_claims(context.new(), refs).hosts == ["con/1"]
 
 
 def test_fencing_ends_claims_and_verify_lists_awaited_hosts(worker):

@@ -6,6 +6,8 @@ import threading
 
 import oslo_messaging as messaging
 
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import ClaimResult
 from scheduler_svc.replication.audit_requests import AuditAnnouncer
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
@@ -21,6 +23,11 @@ class Conductor:
 
     def audit_hosts(self, ctxt, partition, epoch):
         self.calls.put((partition, epoch, ctxt.deadline > 0))
+        if self._fault is not None:
+            raise self._fault
+
+    def check_unverified(self, ctxt, partition, host, refs):
+        self.calls.put((partition, host, refs.pairs()))
         if self._fault is not None:
             raise self._fault
 
@@ -58,6 +65,15 @@ def test_no_audit_is_requested_if_all_live_hosts_are_audited():
         if thread.name == "announcer":
             thread.join(10)
     assert conductor.calls.empty()
+
+
+def test_conductor_checks_unverified_claims(caplog):
+    claims = [ClaimResult("c1", 2, Answer.UNVERIFIED)]
+    conductor = Conductor()
+    AuditAnnouncer(conductor).check_unverified("p", "h1", claims)
+    assert conductor.calls.get(timeout=10) == ("p", "h1", [("c1", 2)])
+    AuditAnnouncer(Conductor(messaging.MessageDeliveryFailure("no bus"))).check_unverified("p", "h1", claims)
+    assert "its next audit repeats it: no bus" in caplog.text
 
 
 def test_unavailable_conductor_is_only_logged(caplog):

@@ -97,8 +97,8 @@ def test_reported_claim_with_live_claim_elsewhere_is_conflict(partition: StorePa
     partition.hold("c1", "h2")
     partition.hold("c2", "h2", attempt=2)
     outcome = audit(partition, running(REF, "h1"), running(ClaimRef("c2", 1), "h1"))
-    assert [result.answer for result in outcome.answers] == [Answer.CONFLICT, Answer.CONFLICT]
-    assert partition.used("h1") == {}
+    assert [result.answer for result in outcome.answers] == [Answer.UNVERIFIED, Answer.CONFLICT]
+    assert partition.used("h1") == SMALL
 
 
 def test_unconfirmed_reported_claims_stay_end_or_are_aborted(partition: StorePartition) -> None:
@@ -109,7 +109,12 @@ def test_unconfirmed_reported_claims_stay_end_or_are_aborted(partition: StorePar
     waiting = [running(ClaimRef(name, 1), "h1", confirmed=False) for name in ("c1", "c2", "c3")]
     outcome = audit(partition, *waiting)
     assert [result.answer for result in outcome.answers] == [Answer.PREPARED, Answer.EXPIRED, Answer.ABORTED]
-    assert partition.prepare("c3", "h1").answer is Answer.ENDED
+    # The store has forgotten nothing of this host: an attempt that it does not know is not recorded as ended
+    assert partition.prepare("c3", "h1").answer is Answer.PREPARED
+    # In a new epoch it may have: then a late prepare of that attempt must not succeed
+    partition.new_epoch()
+    assert audit(partition, running(ClaimRef("c4", 1), "h1", confirmed=False)).answers[0].answer is Answer.ABORTED
+    assert partition.prepare("c4", "h1").answer is Answer.ENDED
     partition.check()
 
 
@@ -253,6 +258,7 @@ def test_orphan_is_no_evidence_of_the_newest_attempt(partition: StorePartition) 
 
 def test_large_audit_is_reconciled_completely(partition: StorePartition) -> None:
     partition.add_host("h1", amounts={"VCPU": 1000, "MEMORY_MB": 100_000})
+    partition.new_epoch()
     claims = [running(ClaimRef(f"c{n}", 1), "h1") for n in range(250)]
     outcome = audit(partition, *claims)
     assert outcome.reasserted == 250

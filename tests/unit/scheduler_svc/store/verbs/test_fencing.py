@@ -144,9 +144,9 @@ def test_returning_agent_learns_ends_and_its_host_opens(partition: StorePartitio
     partition.fence("h1")
     assert tuple(partition.prepare("c3", "h1").verdicts) == (Verdict.CLOSED,)
     outcome = audit(partition, "h1", running(REF, "h1"), running(ClaimRef("c2", 1), "h1"))
-    # Ended claims stay ended; an unknown claim is re-asserted by its agent
-    assert [result.answer for result in outcome.answers] == [Answer.FENCED, Answer.CONFIRMED]
-    assert partition.states() == {"c2": "confirmed"}
+    # Ended claims stay ended; an unknown claim waits for the conductor's record
+    assert [result.answer for result in outcome.answers] == [Answer.FENCED, Answer.UNVERIFIED]
+    assert set(partition.states().values()) == {"unverified"}
     assert partition.prepare("c3", "h1").answer is Answer.PREPARED
     partition.check()
 

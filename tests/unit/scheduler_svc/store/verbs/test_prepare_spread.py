@@ -99,7 +99,7 @@ def test_a_move_keeps_all_providers(partition: StorePartition) -> None:
 
 
 def test_audit_reasserts_all_providers_of_a_forgotten_claim(partition: StorePartition) -> None:
-    epoch = partition.store.snapshot().epoch
+    epoch = partition.new_epoch()
     forgotten = RunningClaim("c1", 1, True, "h1", REQUIRED, "INSTANCE", "p", "u", "req-1")
     assert partition.store.audit("h1", epoch, [forgotten], 60_000).reasserted == 1
     assert used(partition) == REQUIRED
@@ -155,9 +155,9 @@ def test_shared_provider_is_closed_until_every_host_that_may_hold_from_it_audits
     for host in ("h1", "san"):
         partition.store.audit(host, epoch, [], 60_000)
         assert verdicts(partition, batch(partition, spread_intent("c1", on("h1")))) == [Verdict.CLOSED]
-    held = forgotten.prepared[0].allocations
-    assert held is not None
-    partition.store.audit("h2", epoch, [RunningClaim("c2", 1, True, "h2", held, "INSTANCE", "p", "u", "r")], 60_000)
+    live = forgotten.prepared[0].allocations
+    assert live is not None
+    partition.store.audit("h2", epoch, [RunningClaim("c2", 1, True, "h2", live, "INSTANCE", "p", "u", "r")], 60_000)
     assert verdicts(partition, batch(partition, spread_intent("c1", on("h1")))) == [Verdict.FULL]
     assert verdicts(partition, batch(partition, spread_intent("c1", on("h1", disk=5)))) == [Verdict.FITS]
     assert not partition.check().excess

@@ -1,0 +1,37 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Makes unverified claims of a service host claims of their consumers: the conductor's records name these attempts.
+-- ARGV: log length, service host, then for each claim: consumer, attempt
+-- Returns: for each claim: answer, host or ''
+--@ args log_length host
+--@ include _partition
+--@ include _find
+--@ include _unverified
+local host, answers = A.host, {}
+
+local function vouch(consumer, attempt)
+  local raw = redis.call('HGET', K.claims, unverified_name(consumer, attempt, host))
+  local claim, answer = find_claim(consumer, attempt, host)
+  if claim or answer or not raw then
+    return claim, answer or (claim and claim.state) or 'unknown'
+  end
+  local live = redis.call('HGET', K.claims, consumer)
+  live = live and cjson.decode(live) or nil
+  if live and (live.attempt > tonumber(attempt) or is_newest(live)) then
+    return live, 'conflict'
+  elseif live then
+    end_claim(live, live.state == 'confirmed' and 'released' or 'aborted')
+  end
+  claim = cjson.decode(raw)
+  end_claim(claim)
+  claim.consumer, claim.state = consumer, 'confirmed'
+  add_claim(claim, cjson.encode(claim))
+  return claim, 'confirmed'
+end
+
+for i = REST, #ARGV, 2 do
+  local claim, answer = vouch(ARGV[i], ARGV[i + 1])
+  answers[#answers + 1] = answer
+  answers[#answers + 1] = claim and claim.host or ''
+end
+flush(true)
+return answers

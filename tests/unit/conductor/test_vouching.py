@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vouching for unverified claims: only for the attempt and host that a record names."""
+
+from dataclasses import replace
+from typing import Any
+
+import oslo_messaging as messaging
+import pytest
+
+from conductor.service_clients import ServiceClients
+from conductor.store.memory import MemoryConductorStore
+from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
+from conductor.vouching import ClaimVouching
+from rpcapi import objects
+from tests.unit.conductor.store.conftest import request
+
+
+class RecordingClaims:
+    """The claims service of a partition; ``vouched`` has the host and references of each call."""
+
+    def __init__(self) -> None:
+        self.vouched: list[tuple[str, list[tuple[str, int]]]] = []
+        self.down = False
+
+    def vouch_for_claims(self, ctxt: object, host: str, refs: objects.ClaimRefs) -> None:
+        if self.down:
+            raise messaging.MessagingTimeout("no answer")
+        self.vouched.append((host, refs.pairs()))
+
+
+@pytest.fixture
+def claims() -> RecordingClaims:
+    return RecordingClaims()
+
+
+def vouching(claims: RecordingClaims, **records: dict[str, Any]) -> ClaimVouching:
+    """Return a vouching over records of these instances on h1/n as attempt 2, with these changes."""
+    store = MemoryConductorStore(StoreTimeouts())
+    store.record(request(), list(records))
+    stored = store.get(list(records))
+    usual = {"status": InstanceStatus.ACTIVE, "step": SagaStep.DONE, "attempt": 2, "host": "h1/n"}
+    for uuid, changes in records.items():
+        store.write_without_lease([replace(stored[uuid], **{**usual, **changes})], wake=False)
+
+    def client_of(partition: str) -> Any:
+        assert partition == "cell"
+        return claims
+
+    return ClaimVouching(store, ServiceClients(None, None, client_of, "default"))  # type: ignore[arg-type]
+
+
+def refs(*consumers: str, attempt: int = 2) -> objects.ClaimRefs:
+    return objects.ClaimRefs.of(consumers=list(consumers), attempts=[attempt] * len(consumers))
+
+
+def test_named_attempts_are_vouched_for_in_one_call(claims: RecordingClaims) -> None:
+    vouching(claims, a={}, b={"status": InstanceStatus.ERROR}, c={"status": InstanceStatus.DELETING}).check(
+        "cell", "h1", refs("a", "b", "c", "unknown")
+    )
+    assert claims.vouched == [("h1", [("a", 2), ("b", 2), ("c", 2)])]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"host": "h2/n"},
+        {"host": None},
+        {"attempt": 1},
+        {"attempt": 3},
+        {"status": InstanceStatus.DELETED},
+        {"status": InstanceStatus.ERROR, "history": [{"attempt": 2, "host": "h1/n", "outcome": "lost", "reason": ""}]},
+    ],
+)
+def test_other_attempts_and_hosts_are_not_vouched_for(claims: RecordingClaims, changes: dict[str, Any]) -> None:
+    vouching(claims, a=changes).check("cell", "h1", refs("a"))
+    assert claims.vouched == []
+
+
+def test_unanswered_call_is_left_to_the_next_audit(claims: RecordingClaims, caplog: pytest.LogCaptureFixture) -> None:
+    claims.down = True
+    vouching(claims, a={}).check("cell", "h1", refs("a"))
+    assert "its next audit repeats it: no answer" in caplog.text
