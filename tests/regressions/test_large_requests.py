@@ -245,5 +245,5 @@ def test_hosts_that_only_an_unwritten_batch_had_planned_stay_candidates(
 
 
 def test_larger_request_is_refused_with_both_numbers() -> None:
-    with pytest.raises(errors.InvalidCount, match="1001.*1000|1000.*1001"):
+    with pytest.raises(errors.InvalidCount, match=r"1001.*1000|1000.*1001"):
         OneRequest(Worker(memory_partition()), MAX_INSTANCES + 1)

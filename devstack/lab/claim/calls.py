@@ -110,7 +110,7 @@ class ClaimCalls:
 
     def _batch(self, number: int) -> ClaimBatch:
         consumer = str(uuid.uuid4())
-        hosts = [*self._full_nodes(), _empty_node(number)]
+        hosts = [*self._full_nodes(), empty_node(number)]
         return ClaimBatch(
             request_id=f"req-{consumer}",
             project="lab",
@@ -141,7 +141,14 @@ def send(client: redis.Redis, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
     return pipeline.execute()
 
 
-def _empty_node(number: int) -> str:
+def evalsha_us(client: redis.Redis) -> int:
+    """Return the microseconds that the server has spent on scripts."""
+    statistics: Any = client.info("commandstats")
+    return statistics.get("cmdstat_evalsha", {}).get("usec", 0)
+
+
+def empty_node(number: int) -> str:
+    """Return the name of a node that takes claims; numbers repeat the nodes."""
     node = number % EMPTY_NODES
     return f"compute{node // hosts.NODES_PER_HOST}/node{node % hosts.NODES_PER_HOST}"
 

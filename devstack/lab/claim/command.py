@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
-import redis
 
 from devstack.lab import private_redis
 from devstack.lab.benchmark import Benchmark, positive
-from devstack.lab.claim.calls import BARE, CLAIM, ClaimCalls, prepare_partitions, send
+from devstack.lab.claim import large
+from devstack.lab.claim.calls import BARE, CLAIM, ClaimCalls, evalsha_us, prepare_partitions, send
 from devstack.lab.rows import ResultRow
 from devstack.lab.timing import TimedSubject, Times, interleave
 from devstack.servers.redis import AppendFsync
@@ -29,7 +29,8 @@ class ClaimBenchmark(Benchmark):
     """Time the claim script against a bare EVALSHA: append-only file off, everysec and always; 1, 4, 16 candidates.
 
     All candidates but the last are full, so that every one is checked. Latency: one call at a time; rate: 16 calls per
-    pipeline on one connection. The server's own time is what Redis counts for EVALSHA.
+    pipeline on one connection. The server's own time is what Redis counts for EVALSHA. Last, the stall of the largest
+    request: the server's time for its one script, against the most that it may take.
     """
 
     pictures: ClassVar[bool] = True
@@ -43,7 +44,8 @@ class ClaimBenchmark(Benchmark):
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         rows: list[ResultRow] = []
-        with self.bar(2 * (BLOCKS + 1) * len(MODES) * len(CANDIDATES), "claiming", args) as bar:
+        ticks = len(MODES) * (2 * (BLOCKS + 1) * len(CANDIDATES) + large.REQUESTS + 1)
+        with self.bar(ticks, "claiming", args) as bar:
             for mode in MODES:
                 with private_redis.running(mode) as server:
                     prepare_partitions(server.url())
@@ -51,6 +53,7 @@ class ClaimBenchmark(Benchmark):
                         for candidates in CANDIDATES:
                             calls = ClaimCalls(client, server.url(), candidates)
                             rows += _rows(mode, candidates, calls, args.calls, bar.update)
+                        rows.append(large.measure(mode, server.url(), client, bar.update))
         return rows
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
@@ -88,9 +91,9 @@ def _measure(
 
     @contextlib.contextmanager
     def count_server_time(which: str) -> Iterator[None]:
-        before = _evalsha_us(calls.client)
+        before = evalsha_us(calls.client)
         yield
-        server_us[which] += _evalsha_us(calls.client) - before
+        server_us[which] += evalsha_us(calls.client) - before
 
     return interleave(subjects, blocks=BLOCKS, size=size, tick=tick, watch=count_server_time), server_us
 
@@ -118,11 +121,6 @@ def _require_claimed(which: str, answers: Sequence[Any]) -> None:
     for answer in answers:
         if not answer[0]:
             raise CommandFailed(f"A call of the {which} script claimed nothing ({answer}): choose fewer --calls")
-
-
-def _evalsha_us(client: redis.Redis) -> int:
-    statistics: Any = client.info("commandstats")
-    return statistics.get("cmdstat_evalsha", {}).get("usec", 0)
 
 
 def _figures(times: dict[str, Times], server_us: Counter[str], depth: int) -> dict[str, float]:

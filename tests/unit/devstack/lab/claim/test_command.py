@@ -5,6 +5,7 @@ import pytest
 
 from devstack.lab.claim import calls as claim_calls
 from devstack.lab.claim import command as claim
+from devstack.lab.claim import large
 from devstack.lab.claim.calls import BARE, CLAIM, ClaimCalls
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
@@ -48,12 +49,15 @@ def test_json_rows_and_plot(monkeypatch, tmp_path):
     monkeypatch.setattr(claim, "MODES", ("always",))
     monkeypatch.setattr(claim, "CANDIDATES", (1, 4))
     monkeypatch.setattr(claim, "BLOCKS", 2)
+    monkeypatch.setattr(large, "REQUESTS", 1)
     picture = tmp_path / "claim.png"
-    rows = asking.run_json("claim", "--calls", "3", "--plot", str(picture))
+    *rows, stall = asking.run_json("claim", "--calls", "3", "--plot", str(picture))
     assert [(row["name"], row["fsync"], row["candidates"]) for row in rows] == [
         (f"claim {what}", "always", candidates) for candidates in (1, 4) for what in ("latency", "rate")
     ]
     assert all(row["budget"] == 2 and row["server_us"] > 0 and row["calls_per_s"] > 0 for row in rows)
+    assert (stall["name"], stall["instances"], stall["budget"]) == ("stall of the largest request", 1000, 1)
+    assert stall["p99_ms"] >= stall["p50_ms"] > 0
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
