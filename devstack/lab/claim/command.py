@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
-
 from devstack.lab import private_redis
 from devstack.lab.benchmark import Benchmark, positive
 from devstack.lab.claim import large
