@@ -13,6 +13,7 @@ from rpcapi.cli.application import Application, hush_libraries
 # By name, not by class: a benchmark's libraries are imported only when it runs.
 COMMANDS = {
     "boot": "devstack.lab.boot.command:BootBenchmark",
+    "chaos": "devstack.lab.chaos.command:ChaosRun",
     "claim": "devstack.lab.claim.command:ClaimBenchmark",
     "decide": "devstack.lab.decide.command:DecideBenchmark",
     "peers": "devstack.lab.peers.command:PeersBenchmark",

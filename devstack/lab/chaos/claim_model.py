@@ -32,10 +32,10 @@ class _Life:
 
 
 def check_claims(sightings: Iterable[ClaimSighting]) -> Iterator[Violation]:
-    """Yield the writes that no sequential execution explains; ``sightings`` are in the order of the writes."""
+    """Yield the writes that no sequential execution explains; ``sightings`` are sorted by their times."""
     epochs: dict[str, int] = {}
     lives: dict[tuple[str, str, int], _Life] = {}
-    for sighting in sightings:
+    for sighting in sorted(sightings, key=lambda sighting: sighting.at):
         if not sighting.consumer:
             epochs[sighting.partition] = sighting.epoch
             continue

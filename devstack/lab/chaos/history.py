@@ -3,7 +3,7 @@
 
 A line is written by one ``write`` to a file opened for append, so that several processes may share the file and that a
 killed process leaves at most one torn last line, which the reader ignores. Times are seconds of CLOCK_MONOTONIC, which
-all processes of a machine share.
+all processes of a machine share, except where a class says otherwise.
 """
 
 import json
@@ -53,7 +53,7 @@ class GuestSighting:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSighting:
-    """One write of a partition's claims, in the order of the server's writes.
+    """One write of a partition's claims; ``at`` is the time of the server that wrote it, on its wall clock.
 
     ``state`` is that of the claim's attempt afterwards: prepared, confirmed, or the recorded end. In a sighting with
     ``epoch`` set and no consumer a new epoch began.
@@ -131,7 +131,7 @@ class HistoryWriter:
         )
 
     def sighting(self, kind: str, **values: Any) -> None:
-        """Record what an observer saw: the fields of the class in SIGHTINGS, without the time."""
+        """Record what an observer saw: the fields of the class in SIGHTINGS; without ``at``, it is now."""
         self._append({"kind": kind, **values})
 
     def fault(self, **values: Any) -> None:

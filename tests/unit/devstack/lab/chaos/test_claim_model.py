@@ -72,3 +72,10 @@ def test_a_new_epoch_excuses_one_step_back_only() -> None:
 def test_attempts_are_apart() -> None:
     lives = [ClaimSighting(1.0, "p", "c", 1, "aborted", "h"), ClaimSighting(1.0, "p", "c", 2, "prepared", "h")]
     assert not list(check_claims(lives))
+
+
+def test_writes_are_sorted_by_the_servers_times() -> None:
+    # The line of a killed server is read after those of its successor
+    epoch, late = ClaimSighting(2.0, "p", epoch=2), ClaimSighting(1.9, "p", "c", 1, "expired", "h")
+    first, again = ClaimSighting(1.0, "p", "c", 1, "prepared", "h"), ClaimSighting(2.1, "p", "c", 1, "prepared", "h")
+    assert not list(check_claims([first, epoch, late, again]))

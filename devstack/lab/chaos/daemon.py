@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real daemon whose clock can be stepped, and that a signal stops at an exact phase.
+
+Run as ``python -m devstack.lab.chaos.daemon PROGRAM --config-file ...`` with GANTT_CHAOS, the path of a control file
+without its suffix. ``.clock`` has the offset of the daemon's wall clock in seconds, a double; the daemon creates it.
+``.phase`` is a JSON object (target, is_after, argument, signal): the worker that reaches the phase first renames it to
+``.met``, writes its process id there, and sends itself the signal.
+"""
+
+import functools
+import importlib
+import json
+import mmap
+import os
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from devstack.lab.chaos.phases import PHASES, Phase
+
+CONTROL = "GANTT_CHAOS"
+PROGRAM = "GANTT_CHAOS_PROGRAM"
+SERVICES = {"compute": "compute_agent", "conductor": "conductor", "scheduler": "scheduler_svc"}
+NO_OFFSET = struct.pack("d", 0.0)
+
+
+def step_clock(control: Path, seconds: float) -> None:
+    """Set the offset of a daemon's clock; for the process that controls it."""
+    with control.with_suffix(".clock").open("r+b") as file:
+        file.write(struct.pack("d", seconds))
+
+
+def arm(control: Path, phase: Phase, number: signal.Signals) -> None:
+    """Let the daemon's next worker that reaches the phase send itself the signal."""
+    document = {
+        "target": phase.target,
+        "is_after": phase.is_after,
+        "argument": phase.argument,
+        "signal": number.name,
+    }
+    draft = control.with_suffix(".draft")
+    draft.write_text(json.dumps(document))
+    control.with_suffix(".met").unlink(missing_ok=True)
+    draft.replace(control.with_suffix(".phase"))
+
+
+def disarm(control: Path) -> None:
+    """Remove an armed phase that no worker has reached."""
+    control.with_suffix(".phase").unlink(missing_ok=True)
+
+
+def met_by(control: Path) -> int | None:
+    """Return the process id of the worker that reached the armed phase, or None."""
+    try:
+        return int(control.with_suffix(".met").read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def make_service(conf: Any, index: int) -> Any:
+    """Wrap the phases' methods in this worker, then make the service as the daemon would."""
+    control, program = Path(os.environ[CONTROL]), os.environ[PROGRAM]
+    for target in {phase.target for phase in PHASES[program]}:
+        module, _, path = target.partition(":")
+        owner, _, method = path.partition(".")
+        cls = getattr(importlib.import_module(module), owner)
+        setattr(cls, method, _with_phases(getattr(cls, method), target, control))
+    return importlib.import_module(f"{SERVICES[program]}.service").make_service(conf, index)
+
+
+def _with_phases(method: Callable[..., Any], target: str, control: Path) -> Callable[..., Any]:
+    armed = control.with_suffix(".phase")
+
+    @functools.wraps(method)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if armed.exists():
+            _meet(control, target, False, args)
+        result = method(*args, **kwargs)
+        if armed.exists():
+            _meet(control, target, True, args)
+        return result
+
+    return wrapped
+
+
+def _meet(control: Path, target: str, is_after: bool, args: tuple[Any, ...]) -> None:
+    try:
+        document = json.loads(control.with_suffix(".phase").read_text())
+    except (FileNotFoundError, ValueError):
+        return  # another worker was first
+    if (document["target"], document["is_after"]) != (target, is_after):
+        return
+    if document["argument"] and (len(args) < 2 or args[1] != document["argument"]):
+        return
+    own = control.with_suffix(f".{os.getpid()}")
+    try:
+        control.with_suffix(".phase").rename(own)
+    except FileNotFoundError:
+        return
+    own.write_text(str(os.getpid()))
+    own.rename(control.with_suffix(".met"))
+    os.kill(os.getpid(), signal.Signals[document["signal"]])
+
+
+def _follow_offset(control: Path) -> None:
+    """Add the offset in the control file to the wall clock of this process and its workers."""
+    path = control.with_suffix(".clock")
+    path.write_bytes(NO_OFFSET)
+    with path.open("rb") as file:
+        offset = mmap.mmap(file.fileno(), len(NO_OFFSET), prot=mmap.PROT_READ)
+    real_time, real_time_ns = time.time, time.time_ns
+    time.time = lambda: real_time() + struct.unpack("d", offset)[0]
+    time.time_ns = lambda: real_time_ns() + int(1e9 * struct.unpack("d", offset)[0])
+
+
+def main() -> int:
+    """Run the daemon with this module's service factory."""
+    program = sys.argv.pop(1)
+    os.environ[PROGRAM] = program
+    _follow_offset(Path(os.environ[CONTROL]))
+    command: Any = importlib.import_module(f"{SERVICES[program]}.cmd.{program}")
+    run = command.run
+    command.run = lambda prog, factory, **options: run(prog, "devstack.lab.chaos.daemon:make_service", **options)
+    return int(command.main())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster under test: RabbitMQ, a store behind Sentinel, the conductors' own store, and several of each daemon."""
+
+import contextlib
+import os
+import re
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import redis
+
+from devstack import confs
+from devstack.cluster import INHERITED
+from devstack.cluster_size import ClusterSize, Mode
+from devstack.lab.chaos.proxy import TcpProxy
+from devstack.layout import CLIENT, Layout
+from devstack.servers.folder import private_folder, write_private
+from devstack.servers.ports import free_port
+from devstack.servers.process import ServerProcess, stop_together
+from devstack.servers.rabbitmq import RabbitNode
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_binary import Flavour, redis_binary
+from devstack.servers.redis_users import STORE_USERS
+from devstack.servers.sentinel import SentinelGroup
+
+AGENTS, HOSTS_PER_AGENT, NODES_PER_HOST = 3, 2, 3
+CONDUCTORS, WORKERS = 2, 2
+NODES = AGENTS * HOSTS_PER_AGENT * NODES_PER_HOST
+CLAIM_SECONDS, GRACE_SECONDS, LEASE_SECONDS, DOWN_SECONDS = 6, 3, 4, 15
+
+# Short time-outs, so that recovery takes seconds rather than minutes.
+OPTIONS: Mapping[str, confs.Groups] = {
+    "scheduler": {
+        "scheduler": {"claim_ttl": CLAIM_SECONDS},
+        "store": {"audit_grace": GRACE_SECONDS, "reap_interval": 0.5, "service_down_time": DOWN_SECONDS},
+    },
+    "conductor": {
+        "rpc": {"call_timeout": 4, "call_monitor_timeout": 4},
+        "conductor": {
+            "build_timeout": 30,
+            "select_timeout": 60,
+            "recast_interval": 1,
+            "lease": LEASE_SECONDS,
+            "pump_interval": 0.2,
+        },
+    },
+    "compute": {
+        "compute": {"call_timeout": 3, "retry_interval_max": 1, "report_interval": 1},
+        "simulator": {"boot_delay": 0.05, "boot_delay_spread": 0.5},
+    },
+}
+
+
+class ChaosCluster:
+    """Starts and stops the processes in one run folder; its path must be short enough for Unix sockets."""
+
+    def __init__(self, folder: Path, replicas_acknowledge: int = 1) -> None:
+        self.layout = Layout(folder)
+        self.replicas_acknowledge = replicas_acknowledge
+        self.rabbit = RabbitNode(self.layout.rabbit)
+        binary = redis_binary(Flavour.SYSTEM)
+        self.store = SentinelGroup(self.layout.store, binary=binary, users=STORE_USERS, replicas=1)
+        self.records = RedisServer(
+            self.layout.folder / "records",
+            binary=binary,
+            users=STORE_USERS,
+            appendonly="always",
+            port=free_port(),
+            name="the conductors' redis-server",
+        )
+        self.programs = {
+            "scheduler": "scheduler",
+            **{f"conductor-{number}": "conductor" for number in range(CONDUCTORS)},
+            **{f"compute-{number}": "compute" for number in range(AGENTS)},
+        }
+        self.daemons = {
+            name: ServerProcess(f"gantt-{name}", self.layout.pid_file(name), self.layout.log_file(name))
+            for name in self.programs
+        }
+        self.proxies: dict[str, TcpProxy] = {}
+
+    @property
+    def client_conf(self) -> Path:
+        """The configuration file of the callers."""
+        return self.layout.conf(CLIENT)
+
+    @property
+    def agents(self) -> list[str]:
+        """Names of the agents' daemons."""
+        return [name for name, program in self.programs.items() if program == "compute"]
+
+    def state_folder(self, agent: str) -> Path:
+        """Return the state folder of an agent's daemon."""
+        return self.layout.state / agent
+
+    def control(self, name: str) -> Path:
+        """Return the control file of a daemon, see devstack.lab.chaos.daemon."""
+        return self.layout.state / f"control-{name}"
+
+    def store_client(self) -> redis.Redis:
+        """Return a client of the partition's primary, with all permissions."""
+        return self.store.primary().client()
+
+    def start(self) -> None:
+        """Start all processes; raises ServerError, and the caller then calls ``stop``."""
+        self.layout.make()
+        self.rabbit.start()
+        self.store.start()
+        self.records.start()
+        self.proxies = {name: TcpProxy(self.rabbit.ports.amqp) for name in (*self.programs, CLIENT)}
+        self._write_confs()
+        for name in self.programs:
+            self.start_daemon(name)
+
+    def start_daemon(self, name: str) -> None:
+        """Start one daemon; it waits for its servers by itself."""
+        program = self.programs[name]
+        command = [sys.executable, "-m", "devstack.lab.chaos.daemon", program]
+        inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
+        project = str(Path(__file__).resolve().parents[3])
+        env = {**inherited, "PYTHONPATH": project, "GANTT_CHAOS": str(self.control(name))}
+        self.daemons[name].spawn([*command, "--config-file", str(self.layout.conf(name))], env, self.layout.folder)
+
+    def kill_daemon(self, name: str) -> None:
+        """End a daemon and its workers with SIGKILL, all at once, as a power failure would."""
+        daemon = self.daemons[name]
+        if daemon.pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(daemon.pid, signal.SIGKILL)
+        daemon.kill()
+
+    def revive(self) -> None:
+        """Start every daemon that ended, as a service manager does."""
+        for name, daemon in self.daemons.items():
+            if daemon.pid is None:
+                self.start_daemon(name)
+
+    def workers(self, name: str) -> list[int]:
+        """Return the process ids of a daemon's workers."""
+        pid = self.daemons[name].pid
+        if pid is None:
+            return []
+        try:
+            return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        except FileNotFoundError:
+            return []
+
+    def stop(self) -> None:
+        """Kill everything: the data is evidence, and needs no orderly end."""
+        for name in self.daemons:
+            self.kill_daemon(name)
+        self.store.kill()
+        self.records.kill()
+        self.rabbit.kill()
+        self.rabbit.stop()
+        for proxy in self.proxies.values():
+            proxy.close()
+
+    def stop_leftovers(self) -> None:
+        """End the processes that a killed run left in this folder."""
+        if self.layout.folder.exists():
+            files = sorted(self.layout.folder.rglob("*.pid"))
+            stop_together([ServerProcess(path.stem, path, path.with_suffix(".log")) for path in files], 0)
+
+    def _write_confs(self) -> None:
+        size = ClusterSize(Mode.STANDARD, HOSTS_PER_AGENT, NODES_PER_HOST, WORKERS, report_interval=1)
+        for name, program in {**self.programs, CLIENT: CLIENT}.items():
+            urls = confs.Urls(self._bus_url(name, program), self._store_url(program))
+            groups = confs.merge(confs.render(program, size, self.layout, urls), OPTIONS.get(program, {}))
+            write_private(self.layout.conf(name), confs.text(confs.merge(groups, self._own_options(name, program))))
+
+    def _bus_url(self, name: str, program: str) -> str:
+        return re.sub(r":\d+/", f":{self.proxies[name].port}/", self.rabbit.url(program))
+
+    def _store_url(self, program: str) -> str | None:
+        if program == "scheduler":
+            return self.store.url("scheduler")
+        return self.records.tcp_url("conductor") if program == "conductor" else None
+
+    def _own_options(self, name: str, program: str) -> confs.Groups:
+        if program == "scheduler":
+            return {"store": {"durability": "everysec", "replicas_acknowledge": self.replicas_acknowledge}}
+        if program == "conductor":
+            return {"conductor": {"host": name}}
+        if program == "compute":
+            folder = private_folder(self.state_folder(name))
+            hosts = f"{name}h[0-{HOSTS_PER_AGENT - 1}]"
+            return {"compute": {"hosts": hosts, "state_path": folder}}
+        return {}

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Daemons that are killed or suspended, at any time or between two steps; their clocks and their disks."""
+
+import contextlib
+import os
+import resource
+import signal
+import threading
+from pathlib import Path
+from typing import ClassVar
+
+from devstack.lab.chaos import daemon
+from devstack.lab.chaos.faults.fault import Fault, choose
+from devstack.lab.chaos.phases import PHASES
+
+PHASE_SECONDS = 6.0  # in which a busy daemon reaches any phase
+
+
+class _DaemonFault(Fault):
+    PROGRAM: ClassVar[str]
+
+    name = ""
+
+
+class _Killed(_DaemonFault):
+    """SIGKILL of a daemon with its workers, or of one worker that its master replaces."""
+
+    def inject(self) -> str:
+        self.name = choose(self.cluster, self.chance, self.PROGRAM)
+        workers = self.cluster.workers(self.name)
+        if workers and self.chance.random() < 0.5:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.chance.choice(workers), signal.SIGKILL)
+            return f"a worker of {self.name}"
+        self.cluster.kill_daemon(self.name)
+        return self.name
+
+    def heal(self) -> bool:
+        self.cluster.revive()
+        return True
+
+
+class _Paused(_DaemonFault):
+    """SIGSTOP, later SIGCONT, of a daemon's workers."""
+
+    HOLD = (0.5, 12.0)
+    pids: tuple[int, ...] = ()
+
+    def inject(self) -> str:
+        self.name = choose(self.cluster, self.chance, self.PROGRAM)
+        self.pids = tuple(self.cluster.workers(self.name))
+        _signal(self.pids, signal.SIGSTOP)
+        return self.name
+
+    def heal(self) -> bool:
+        _signal(self.pids, signal.SIGCONT)
+        self.cluster.revive()
+        return True
+
+
+class SchedulerKilled(_Killed):
+    """A scheduler is killed."""
+
+    KIND = "scheduler killed"
+    PROGRAM = "scheduler"
+
+
+class ConductorKilled(_Killed):
+    """A conductor is killed."""
+
+    KIND = "conductor killed"
+    PROGRAM = "conductor"
+
+
+class AgentKilled(_Killed):
+    """An agent is killed."""
+
+    KIND = "agent killed"
+    PROGRAM = "compute"
+
+
+class SchedulerPaused(_Paused):
+    """A scheduler is suspended."""
+
+    KIND = "scheduler suspended"
+    PROGRAM = "scheduler"
+
+
+class ConductorPaused(_Paused):
+    """A conductor is suspended, maybe longer than its leases."""
+
+    KIND = "conductor suspended"
+    PROGRAM = "conductor"
+
+
+class AgentPaused(_Paused):
+    """An agent is suspended, maybe longer than its claims' deadlines."""
+
+    KIND = "agent suspended"
+    PROGRAM = "compute"
+
+
+class _AtPhase(Fault):
+    NEEDS_LOAD = True
+    NUMBER: ClassVar[signal.Signals]
+    name = ""
+
+    def inject(self) -> str:
+        program = self.chance.choice(sorted(PHASES))
+        self.name = choose(self.cluster, self.chance, program)
+        phase = self.chance.choice(PHASES[program])
+        daemon.arm(self.cluster.control(self.name), phase, self.NUMBER)
+        pause = threading.Event()
+        for _ in range(int(PHASE_SECONDS / 0.1)):
+            if daemon.met_by(self.cluster.control(self.name)) is not None:
+                break
+            pause.wait(0.1)
+        return f"{self.name} {phase.name}"
+
+    def heal(self) -> bool:
+        control = self.cluster.control(self.name)
+        daemon.disarm(control)
+        pid = daemon.met_by(control)
+        if pid is not None:
+            _signal((pid,), signal.SIGCONT)
+        self.cluster.revive()
+        return pid is not None
+
+
+class KilledAtPhase(_AtPhase):
+    """A worker is killed between two steps of a verb or a saga."""
+
+    KIND = "killed between two steps"
+    NUMBER = signal.SIGKILL
+
+
+class PausedAtPhase(_AtPhase):
+    """A worker is suspended between two steps of a verb or a saga, while everything else goes on."""
+
+    KIND = "suspended between two steps"
+    NUMBER = signal.SIGSTOP
+    HOLD = (0.5, 12.0)
+
+
+class ClockStepped(Fault):
+    """The wall clock of a daemon steps forward or back; it stays wrong until the next step."""
+
+    KIND = "daemon's clock stepped"
+    HOLD = (1.0, 4.0)
+    STEPS: ClassVar[tuple[int, ...]] = (-2_592_000, -3_600, -30, 30, 3_600, 2_592_000)
+    name = ""
+
+    def inject(self) -> str:
+        self.name = self.chance.choice(sorted(self.cluster.programs))
+        seconds = self.chance.choice(self.STEPS)
+        daemon.step_clock(self.cluster.control(self.name), seconds)
+        return f"{self.name} by {seconds} s"
+
+    def heal(self) -> bool:
+        daemon.step_clock(self.cluster.control(self.name), 0.0)
+        return True
+
+
+class DiskFull(Fault):
+    """Files of an agent cannot grow (RLIMIT_FSIZE at the size of its journals): writes fail as on a full disk."""
+
+    KIND = "agent's disk full"
+    HOLD = (1.0, 5.0)
+    pids: tuple[int, ...] = ()
+
+    def inject(self) -> str:
+        name = choose(self.cluster, self.chance, "compute")
+        self.pids = tuple(self.cluster.workers(name))
+        journals = list(self.cluster.state_folder(name).glob("*/journal"))
+        size = min((path.stat().st_size for path in journals), default=0) if self.chance.random() < 0.5 else 0
+        for pid in self.pids:
+            _limit(pid, size)
+        return f"{name}, {size} bytes"
+
+    def heal(self) -> bool:
+        for pid in self.pids:
+            _limit(pid, resource.RLIM_INFINITY)
+        self.cluster.revive()
+        return bool(self.pids)
+
+
+def _limit(pid: int, size: int) -> None:
+    with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+        if Path(f"/proc/{pid}").exists():
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def _signal(pids: tuple[int, ...], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+FAULTS: tuple[type[Fault], ...] = (
+    SchedulerKilled,
+    ConductorKilled,
+    AgentKilled,
+    SchedulerPaused,
+    ConductorPaused,
+    AgentPaused,
+    KilledAtPhase,
+    PausedAtPhase,
+    ClockStepped,
+    DiskFull,
+)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Callers that boot, delete and list servers, and write to the history what they are answered."""
+
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import oslo_messaging as messaging
+
+from devstack.lab.chaos.history import CallOutcome, HistoryWriter
+from rpcapi import errors, objects
+from rpcapi.cli.session import Session
+
+CALL_SECONDS = 5.0
+GIVE_UP_SECONDS = 90.0  # of repeating one call: longer than any fault
+PAUSE = 0.2
+NO_ANSWER = (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError)
+PERCENT_OF_LARGE = 3
+FOLLOW_SECONDS = 10.0
+FOLLOW_POLL = 0.2
+FINAL_STATUSES = ("ACTIVE", "ERROR", "DELETED")
+
+
+class Population:
+    """The acknowledged instances that no caller has begun to delete; shared by all callers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._uuids: list[str] = []
+        self.acknowledged = 0
+
+    def __len__(self) -> int:
+        return len(self._uuids)
+
+    def add(self, uuids: Sequence[str]) -> None:
+        """Add acknowledged instances."""
+        with self._lock:
+            self._uuids += uuids
+            self.acknowledged += len(uuids)
+
+    def take(self, chance: random.Random, count: int) -> list[str]:
+        """Remove and return up to ``count`` random instances."""
+        with self._lock:
+            chance.shuffle(self._uuids)
+            chosen, self._uuids = self._uuids[:count], self._uuids[count:]
+            return chosen
+
+
+class Caller:
+    """One caller with a connection of its own. A call without an answer is repeated: it is the same call."""
+
+    def __init__(self, client_conf: Path, history: HistoryWriter) -> None:
+        self.session = Session([str(client_conf)])
+        self._history = history
+
+    def boot(self, resources: dict[str, int], uuids: Sequence[str], give_up: Callable[[], bool]) -> bool:
+        """Boot instances; return whether it was acknowledged."""
+        spec = objects.RequestSpec.of(resources=resources)
+        return self._repeat("boot", uuids, give_up, lambda ctxt: self._conductor.build_instances(ctxt, spec, uuids))
+
+    def delete(self, uuids: Sequence[str], give_up: Callable[[], bool]) -> bool:
+        """Delete instances; return whether it was acknowledged."""
+        return self._repeat("delete", uuids, give_up, lambda ctxt: self._conductor.delete_instances(ctxt, uuids))
+
+    def statuses(self, uuids: Sequence[str]) -> dict[str, str]:
+        """Return the instances' statuses, and record the answer; empty without an answer."""
+        operation = self._history.call("list", uuids)
+        try:
+            page = self._conductor.get_instances(self.session.ctxt.with_timeout(CALL_SECONDS), list(uuids))
+        except NO_ANSWER:
+            return {}
+        except errors.GanttError as error:
+            self._history.answer(operation, CallOutcome.REFUSED, str(error))
+            return {}
+        statuses = {instance.uuid: instance.status for instance in page.instances}
+        self._history.answer(operation, CallOutcome.ACKNOWLEDGED, statuses=statuses)
+        return statuses
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.session.close()
+
+    @property
+    def _conductor(self) -> Any:
+        return self.session.conductor
+
+    def _repeat(self, verb: str, uuids: Sequence[str], give_up: Callable[[], bool], send: Callable[[Any], Any]) -> bool:
+        self.session.new_request()
+        operation = self._history.call(verb, uuids)
+        deadline = time.monotonic() + GIVE_UP_SECONDS
+        while True:
+            try:
+                send(self.session.ctxt.with_timeout(CALL_SECONDS))
+            except NO_ANSWER:
+                if time.monotonic() > deadline or give_up():
+                    return False
+                time.sleep(PAUSE)
+            except errors.GanttError as error:
+                self._history.answer(operation, CallOutcome.REFUSED, f"{type(error).__name__}: {error}")
+                return False
+            else:
+                self._history.answer(operation, CallOutcome.ACKNOWLEDGED)
+                return True
+
+
+class Load:
+    """Several callers in threads, which keep about ``target`` instances alive and replace them all the time."""
+
+    def __init__(
+        self, client_conf: Path, history: HistoryWriter, seed: str, callers: int = 4, target: int = 250
+    ) -> None:
+        self._client_conf = client_conf
+        self._history = history
+        self._seed = seed
+        self._target = target
+        self.population = Population()
+        self._is_running = threading.Event()
+        self._stopped = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(callers)]
+
+    def start(self) -> None:
+        """Start the callers."""
+        self._is_running.set()
+        for thread in self._threads:
+            thread.start()
+
+    def pause(self) -> None:
+        """Let the callers end their present calls and wait."""
+        self._is_running.clear()
+
+    def resume(self) -> None:
+        """Let the callers continue."""
+        self._is_running.set()
+
+    def stop(self) -> None:
+        """Stop the callers after their present calls; calls that are not answered yet stay unanswered."""
+        self._stopped.set()
+        self._is_running.set()
+        for thread in self._threads:
+            thread.join(GIVE_UP_SECONDS)
+
+    def _run(self, number: int) -> None:
+        chance = random.Random(f"{self._seed}/{number}")
+        with closing(Caller(self._client_conf, self._history)) as caller:
+            while not self._stopped.is_set():
+                self._is_running.wait()
+                try:
+                    self._act(caller, chance)
+                except NO_ANSWER:  # the first connection
+                    time.sleep(PAUSE)
+
+    def _act(self, caller: Caller, chance: random.Random) -> None:
+        if len(self.population) > self._target * chance.uniform(0.5, 1.5):
+            caller.delete(self.population.take(chance, chance.choice((1, 2, 5, 10))), self._stopped.is_set)
+            return
+        count = 40 if chance.randrange(100) < PERCENT_OF_LARGE else chance.choice((1, 1, 2, 4, 8))
+        vcpus = chance.choice((1, 1, 2, 4))
+        uuids = [str(uuid.UUID(int=chance.getrandbits(128), version=4)) for _ in range(count)]
+        if caller.boot({"VCPU": vcpus, "MEMORY_MB": 1024 * vcpus, "DISK_GB": 1}, uuids, self._stopped.is_set):
+            self.population.add(uuids)
+            self._follow(caller, uuids)
+
+    def _follow(self, caller: Caller, uuids: Sequence[str]) -> None:
+        """List the instances until they are built, or for FOLLOW_SECONDS: the load stays below what agents can do."""
+        deadline = time.monotonic() + FOLLOW_SECONDS
+        while time.monotonic() < deadline and not self._stopped.wait(FOLLOW_POLL):
+            statuses = caller.statuses(uuids)
+            if statuses and all(status in FINAL_STATUSES for status in statuses.values()):
+                return

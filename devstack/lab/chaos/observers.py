@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Observers that write to the history what the services do not say: guests on disk, writes of claims in Redis."""
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from devstack.lab.chaos.agent_files import host_folders, host_name
+from devstack.lab.chaos.history import HistoryWriter
+from devstack.servers.redis import RedisServer
+
+SCAN_SECONDS = 0.05
+RETRY_SECONDS = 0.2
+
+Running = dict[str, tuple[int, int]]  # uuid -> (inode of its file, attempt)
+
+
+class GuestObserver:
+    """Polls the guest files of all service hosts."""
+
+    def __init__(self, state_folders: Sequence[Path], history: HistoryWriter) -> None:
+        self._state_folders = state_folders
+        self._history = history
+        self._running: dict[Path, Running] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Start to observe."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Observe once more, and stop."""
+        self._stop.set()
+        self._thread.join()
+        self.scan()
+
+    def scan(self) -> None:
+        """Compare the files with those of the last scan, and record what began and what ended."""
+        for state_folder in self._state_folders:
+            for folder in host_folders(state_folder):
+                self._scan_host(folder)
+
+    def _run(self) -> None:
+        while not self._stop.wait(SCAN_SECONDS):
+            self.scan()
+
+    def _scan_host(self, folder: Path) -> None:
+        before, now = self._running.get(folder, {}), dict(_files(folder / "guests"))
+        running: Running = {}
+        for uuid, inode in now.items():
+            if uuid in before and before[uuid][0] == inode:
+                running[uuid] = before[uuid]
+                continue
+            attempt = _attempt(folder / "guests" / f"{uuid}.json")
+            if attempt is not None:
+                running[uuid] = (inode, attempt)
+        self._running[folder] = running
+        for uuid, row in before.items():
+            if running.get(uuid) != row:
+                self._record(folder, uuid, row[1], True, ())
+        for uuid, row in running.items():
+            if before.get(uuid) != row:
+                self._record(folder, uuid, row[1], False, list(self._copies(folder, uuid)))
+
+    def _copies(self, folder: Path, uuid: str) -> Iterator[str]:
+        """Yield the other hosts on which the guest still runs: its file there is read after it appeared here."""
+        for other in self._running:
+            if other != folder and uuid in self._running[other]:
+                attempt = _attempt(other / "guests" / f"{uuid}.json")
+                if attempt is not None:
+                    yield f"attempt {attempt} on {host_name(other)}"
+
+    def _record(self, folder: Path, uuid: str, attempt: int, ended: bool, others: Sequence[str]) -> None:
+        self._history.sighting(
+            "guest", host=host_name(folder), uuid=uuid, attempt=attempt, ended=ended, others=list(others)
+        )
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int]]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".json") and not entry.name.startswith("."):
+                    yield entry.name.removesuffix(".json"), entry.inode()
+    except FileNotFoundError:
+        return
+
+
+def _attempt(path: Path) -> int | None:
+    try:
+        return int(json.loads(path.read_text())["attempt"])
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+class ClaimObserver:
+    """Records the writes of claims on one server of a partition, through MONITOR.
+
+    Only what scripts write is recorded: a replica receives the same writes as plain commands.
+    """
+
+    def __init__(self, server: RedisServer, partition: str, history: HistoryWriter) -> None:
+        self._server = server
+        self._partition = partition
+        self._prefix = f"gantt:{{p:{partition}}}:"
+        self._history = history
+        self._claims: dict[str, tuple[int, str]] = {}
+        self._ends: dict[str, dict[str, str]] = {}
+        self._capacity: dict[str, dict[str, Any]] = {}
+        self._at = 0.0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Start to observe."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the current line."""
+        self._stop.set()
+
+    def apply(self, command: str, at: float) -> None:
+        """Record what one command of a script, as MONITOR prints it, changes; ``at`` is the server's time."""
+        self._at = at
+        words = _words(command)
+        if len(words) < 3 or words[0].upper() != "HSET" or not words[1].startswith(self._prefix):
+            return
+        key, fields = words[1].removeprefix(self._prefix), dict(zip(words[2::2], words[3::2], strict=True))
+        if key == "claims":
+            for text in fields.values():
+                self._claim(json.loads(text))
+        elif key == "ended":
+            for consumer, text in fields.items():
+                self._end(consumer, json.loads(text))
+        elif key == "meta" and "epoch" in fields:
+            self._claims.clear()
+            self._ends.clear()
+            self._history.sighting("claim", at=at, partition=self._partition, epoch=int(float(fields["epoch"])))
+        elif key == "capacity":
+            self._capacity |= {provider: json.loads(text) for provider, text in fields.items()}
+        elif key == "used":
+            for provider, text in fields.items():
+                self._use(provider, json.loads(text))
+
+    def _claim(self, claim: dict[str, Any]) -> None:
+        attempt, state = int(claim["attempt"]), claim["state"]
+        if self._claims.get(claim["consumer"]) != (attempt, state):
+            self._claims[claim["consumer"]] = (attempt, state)
+            self._record(claim["consumer"], attempt, state, claim["host"])
+
+    def _end(self, consumer: str, ends: dict[str, str]) -> None:
+        known = self._ends.setdefault(consumer, {})
+        for attempt, end in ends.items():
+            if attempt.isdigit() and known.get(attempt) != end:
+                known[attempt] = end
+                self._record(consumer, int(attempt), end, "")
+        self._claims.pop(consumer, None)
+
+    def _use(self, provider: str, used: dict[str, int]) -> None:
+        for resource_class, amount in used.items():
+            unit = self._capacity.get(provider, {}).get(resource_class)
+            limit = unit[0] if isinstance(unit, list) else unit
+            if limit is not None and amount > limit:
+                self._history.sighting(
+                    "use",
+                    at=self._at,
+                    partition=self._partition,
+                    provider=provider,
+                    resource_class=resource_class,
+                    used=amount,
+                    capacity=limit,
+                )
+
+    def _record(self, consumer: str, attempt: int, state: str, host: str) -> None:
+        self._history.sighting(
+            "claim", at=self._at, partition=self._partition, consumer=consumer, attempt=attempt, state=state, host=host
+        )
+
+    def _read_capacity(self) -> None:
+        with self._server.client() as client:
+            for provider, text in client.hgetall(self._prefix + "capacity").items():
+                self._capacity[str(provider)] = json.loads(text)
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                with self._server.client() as client, client.monitor() as monitor:
+                    self._read_capacity()
+                    while not self._stop.is_set():
+                        line = str(monitor.connection.read_response())
+                        head, is_script, command = line.partition(" lua] ")
+                        if is_script:
+                            self.apply(command, float(head.partition(" ")[0]))
+            except (redis.RedisError, OSError):
+                self._stop.wait(RETRY_SECONDS)
+
+
+def _words(command: str) -> list[str]:
+    """Return the words of a line of MONITOR: JSON-like strings, separated by spaces."""
+    if '"' not in command:
+        return []
+    return [_unescape(word) for word in command[1:-1].split('" "')]
+
+
+def _unescape(word: str) -> str:
+    return word.replace('\\"', '"').replace("\\\\", "\\")

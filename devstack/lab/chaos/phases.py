@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live phases: points between two steps of a verb or a saga, at which a process can be killed or suspended."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_APPEND = "compute_agent.attempts.journal_file:JournalFile.append"
+_SPAWN = "compute_agent.simulator.hypervisor:Hypervisor.spawn"
+_STOP = "compute_agent.simulator.hypervisor:Hypervisor.stop"
+_CLAIMS = "rpcapi.clients.claims:ClaimsAPI."
+_REPORT = "rpcapi.clients.conductor:ConductorAPI.report_builds"
+_RECORDS = "conductor.store.redis:RedisConductorStore."
+_SCRIPT = "scheduler_svc.store.redis.connect:RedisConnection.run"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Before or after a call of ``target`` ("package.module:Class.method"); ``argument``: only if it is the first."""
+
+    target: str
+    is_after: bool
+    argument: str = ""
+
+    @property
+    def name(self) -> str:
+        """The phase as text."""
+        argument = f"({self.argument})" if self.argument else ""
+        return f"{'after' if self.is_after else 'before'} {self.target.rpartition(':')[2]}{argument}"
+
+
+def _around(*targets: str) -> list[Phase]:
+    return [Phase(target, is_after) for target in targets for is_after in (False, True)]
+
+
+PHASES: Mapping[str, Sequence[Phase]] = {
+    "compute": _around(_APPEND, _SPAWN, _STOP, _CLAIMS + "confirm_claims", _CLAIMS + "release_claims", _REPORT),
+    "conductor": _around(
+        _RECORDS + "record",
+        _RECORDS + "write",
+        "rpcapi.clients.scheduler:SchedulerAPI.select_destinations",
+        "rpcapi.clients.compute:ComputeAPI.build_instances",
+        "rpcapi.clients.compute:ComputeAPI.terminate_instances",
+    ),
+    "scheduler": [
+        Phase(_SCRIPT, is_after, verb)
+        for verb in ("prepare", "confirm", "release", "report")
+        for is_after in (False, True)
+    ],
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Progress of a campaign, kept in a file, so that a run can be interrupted and continued."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from devstack.servers.folder import write_private
+from rpcapi.cli.error_messages import CommandFailed
+
+SCHEMA = 1
+
+
+@dataclass
+class Progress:
+    """Figures of all finished segments of a campaign.
+
+    ``faults`` and ``idle_faults`` count occurred faults by kind, all and those on an idle cluster; ``missed`` counts
+    faults that were drawn and did not occur; ``phases`` counts the phases at which a process was stopped. ``answers``
+    counts acknowledged calls by verb, ``claims`` claims that were prepared, ``violations`` violations by kind.
+    ``recoveries`` are seconds from the end of a fault, that is the start of its repair, until a new server is ACTIVE,
+    ``seconds`` the machine time.
+    """
+
+    seed: int
+    schema: int = SCHEMA
+    segments: int = 0
+    seconds: float = 0.0
+    faults: Counter[str] = field(default_factory=Counter)
+    idle_faults: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    phases: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)
+    instances: int = 0
+    claims: int = 0
+    violations: Counter[str] = field(default_factory=Counter)
+    evidence: list[str] = field(default_factory=list)
+    recoveries: list[float] = field(default_factory=list)
+    unrecovered: int = 0
+
+    @property
+    def fault_count(self) -> int:
+        """Number of faults that occurred."""
+        return sum(self.faults.values())
+
+    def add(self, other: "Progress") -> None:
+        """Add the figures of a finished segment."""
+        for name in ("faults", "idle_faults", "missed", "phases", "answers", "violations"):
+            getattr(self, name).update(getattr(other, name))
+        self.segments += 1
+        self.seconds += other.seconds
+        self.instances += other.instances
+        self.claims += other.claims
+        self.unrecovered += other.unrecovered
+        self.recoveries += other.recoveries
+        self.evidence += other.evidence
+
+    def recovery(self, share: float) -> float:
+        """Return the recovery time in seconds that this share of the faults did not exceed; 0 without faults."""
+        ordered = sorted(self.recoveries)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+    def save(self, path: Path) -> None:
+        """Write the file, atomically."""
+        write_private(path, json.dumps(vars(self), indent=1))
+
+    @classmethod
+    def load(cls, path: Path, seed: int) -> "Progress":
+        """Read the file, or begin; raises CommandFailed for the file of another seed or schema."""
+        if not path.exists():
+            return cls(seed)
+        try:
+            document = json.loads(path.read_text())
+            counters = {name: Counter(value) for name, value in document.items() if isinstance(value, dict)}
+            progress = cls(**{**document, **counters})
+        except (ValueError, TypeError, AttributeError) as why:
+            raise CommandFailed(f"{path} is not the progress of a chaos run: {why}") from why
+        if (progress.seed, progress.schema) != (seed, SCHEMA):
+            raise CommandFailed(
+                f"{path} is the progress of seed {progress.seed}, schema {progress.schema}: continue it with that "
+                f"seed, or name another file with --state"
+            )
+        return progress

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A segment of a campaign: a fresh cluster under load, some faults, and the check of what they left behind."""
+
+import random
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import redis
+
+from devstack import exercise
+from devstack.confs import PARTITION
+from devstack.lab.chaos import agent_files, history, store_state
+from devstack.lab.chaos.checker import CheckReport, check
+from devstack.lab.chaos.deployment import DOWN_SECONDS, NODES, ChaosCluster
+from devstack.lab.chaos.draw import KINDS, DrawnFault, draw
+from devstack.lab.chaos.final_state import FinalState
+from devstack.lab.chaos.history import CallOutcome, HistoryWriter
+from devstack.lab.chaos.load import Caller, Load
+from devstack.lab.chaos.observers import ClaimObserver, GuestObserver
+from devstack.lab.chaos.progress import Progress
+from devstack.lab.chaos.violations import ViolationKind
+from devstack.servers.errors import ServerError
+
+READY_SECONDS = 120.0
+RECOVERY_SECONDS = 120.0
+SETTLE_SECONDS = 150.0
+POLL = 0.1
+SETTLE_POLL = 2.0
+FINAL_STATUSES = ("ACTIVE", "ERROR")
+PERMANENT = frozenset({ViolationKind.DOUBLE_END, ViolationKind.ILLEGAL, ViolationKind.STOPPED})  # no wait mends them
+
+Say = Callable[[str], None]
+
+
+class Segment:
+    """One segment; its figures are in ``figures``. ``folder`` keeps logs, data and history as evidence."""
+
+    def __init__(self, folder: Path, seed: str, kinds: Sequence[str], counts: Progress, say: Say) -> None:
+        self._folder = folder
+        self._seed = seed
+        self._kinds = kinds
+        self._counts = counts
+        self._say = say
+        self._chance = random.Random(seed)
+        self._cluster = ChaosCluster(folder / "run", replicas_acknowledge=self._chance.choice((0, 1)))
+        self._history_file = folder / "history"
+        self.figures = Progress(counts.seed)
+
+    def run(self, faults: int, load_target: int) -> CheckReport:
+        """Inject this many faults, and return what the checker finds; raises ServerError, TimeoutError."""
+        began = time.monotonic()
+        with ExitStack() as stack:
+            stack.callback(self._cluster.stop)
+            self._cluster.start()
+            writer = HistoryWriter(self._history_file)
+            stack.callback(writer.close)
+            caller = Caller(self._cluster.client_conf, writer)
+            stack.callback(caller.close)
+            exercise.wait_for_nodes(caller.session, NODES, READY_SECONDS, lambda nodes: None)
+            guests = GuestObserver([self._cluster.state_folder(agent) for agent in self._cluster.agents], writer)
+            guests.start()
+            claims = [ClaimObserver(server, PARTITION, writer) for server in self._cluster.store.servers]
+            for observer in claims:
+                observer.start()
+                stack.callback(observer.stop)
+            load = Load(self._cluster.client_conf, writer, self._seed, target=load_target)
+            load.start()
+            for number in range(faults):
+                self._inject(number, load, caller, writer)
+            load.stop()
+            report = self._settle()
+            guests.stop()
+            report = self._check()
+        self._count(report, time.monotonic() - began)
+        return report
+
+    def _inject(self, number: int, load: Load, caller: Caller, writer: HistoryWriter) -> None:
+        drawn = draw(self._chance, self._kinds, self._counts.faults + self.figures.faults)
+        if drawn.is_idle:
+            load.pause()
+        time.sleep(drawn.pause)
+        fault = KINDS[drawn.kind](self._cluster, self._chance)
+        detail = fault.inject()
+        writer.fault(name=drawn.kind, detail=detail, step="inject", idle=drawn.is_idle)
+        time.sleep(drawn.hold)
+        ended_at = time.monotonic()
+        occurred = fault.heal()
+        writer.fault(name=drawn.kind, step="heal", occurred=occurred)
+        recovered = self._probe(caller)
+        seconds = time.monotonic() - ended_at
+        load.resume()
+        self._note(drawn, detail, occurred, seconds if recovered else None)
+        self._say(
+            f"fault {number + 1}: {drawn.kind} ({detail}){', idle' if drawn.is_idle else ''}"
+            f"{'' if occurred else ', did not occur'}; "
+            f"{f'recovered in {seconds:.1f} s' if recovered else 'NOT RECOVERED'}"
+        )
+
+    def _note(self, drawn: DrawnFault, detail: str, occurred: bool, seconds: float | None) -> None:
+        figures = self.figures
+        if not occurred:
+            figures.missed[drawn.kind] += 1
+            return
+        figures.faults[drawn.kind] += 1
+        if drawn.is_idle:
+            figures.idle_faults[drawn.kind] += 1
+        if drawn.kind.endswith("between two steps"):
+            figures.phases[detail.partition(" ")[2]] += 1
+        if seconds is None:
+            figures.unrecovered += 1
+        else:
+            figures.recoveries.append(seconds)
+
+    def _probe(self, caller: Caller) -> bool:
+        """Boot one server, and return whether it became ACTIVE in time; one in ERROR is followed by another."""
+        deadline = time.monotonic() + RECOVERY_SECONDS
+        while time.monotonic() < deadline:
+            server = str(uuid.UUID(int=self._chance.getrandbits(128), version=4))
+            if not caller.boot({"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}, [server], lambda: False):
+                continue
+            status = ""
+            while status not in FINAL_STATUSES and time.monotonic() < deadline:
+                status = caller.statuses([server]).get(server, "")
+                time.sleep(POLL)
+            if status == "ACTIVE":
+                return True
+        return False
+
+    def _settle(self) -> CheckReport:
+        """Check until there is no violation, or for SETTLE_SECONDS: orphans end after their grace."""
+        self._cluster.revive()
+        deadline = time.monotonic() + SETTLE_SECONDS
+        time.sleep(DOWN_SECONDS / 3)
+        while True:
+            try:
+                report = self._check()
+            except (redis.RedisError, ServerError, ValueError) as why:
+                self._say(f"the state cannot be read: {why}")
+            else:
+                if all(item.kind in PERMANENT for item in report.violations) or time.monotonic() > deadline:
+                    return report
+            time.sleep(SETTLE_POLL)
+
+    def _check(self) -> CheckReport:
+        folders = [self._cluster.state_folder(agent) for agent in self._cluster.agents]
+        with self._cluster.store_client() as store, self._cluster.records.client() as records:
+            state = FinalState(
+                guests=[guest for folder in folders for guest in agent_files.read_guests(folder)],
+                attempts=[attempt for folder in folders for attempt in agent_files.read_attempts(folder)],
+                partitions=[store_state.read_partition(store, PARTITION)],
+                instances=store_state.read_instances(records),
+            )
+        return check(history.read(self._history_file), state)
+
+    def _count(self, report: CheckReport, seconds: float) -> None:
+        figures, run = self.figures, history.read(self._history_file)
+        acknowledged = [item for item in run.operations if item.outcome is CallOutcome.ACKNOWLEDGED]
+        figures.answers.update(item.verb for item in acknowledged)
+        figures.instances = sum(len(item.uuids) for item in acknowledged if item.verb == "boot")
+        figures.claims = len({(item.consumer, item.attempt) for item in run.claims if item.state == "prepared"})
+        figures.violations.update({kind: count for kind, count in report.counts.items() if count})
+        figures.evidence = [f"{item.kind}: {item.subject}: {item.evidence}" for item in report.violations[:20]]
+        figures.seconds = seconds

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Observers: guests that begin, end and run twice; a claim's writes as MONITOR of a real server prints them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from devstack.lab.chaos import history
+from devstack.lab.chaos.history import HistoryWriter
+from devstack.lab.chaos.observers import ClaimObserver, GuestObserver
+from devstack.servers.redis import RedisServer
+from scheduler_svc.core.records import ClaimRef
+from tests.unit.scheduler_svc.store.backends import redis_partition
+from tests.unit.scheduler_svc.store.store_partition import poll
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The history file."""
+    return tmp_path / "history"
+
+
+def guest(state: Path, host: str, uuid: str, attempt: int) -> Path:
+    """Write a guest file, as the agent replaces it."""
+    folder = state / host / "guests"
+    folder.mkdir(parents=True, exist_ok=True)
+    (state / host / "journal").touch()
+    path = folder / f"{uuid}.json"
+    fresh = folder / f".{uuid}.new"
+    fresh.write_text(json.dumps({"uuid": uuid, "attempt": attempt, "name": host, "running_at_ms": 0}))
+    return fresh.replace(path)
+
+
+def test_guests_that_begin_and_end(tmp_path: Path, file: Path) -> None:
+    observer = GuestObserver([tmp_path / "state"], HistoryWriter(file))
+    path = guest(tmp_path / "state", "h1", "a", 1)
+    observer.scan()
+    observer.scan()
+    guest(tmp_path / "state", "h1", "a", 2)
+    observer.scan()
+    path.unlink()
+    observer.scan()
+    assert [(item.uuid, item.attempt, item.ended) for item in history.read(file).guests] == [
+        ("a", 1, False),
+        ("a", 1, True),
+        ("a", 2, False),
+        ("a", 2, True),
+    ]
+
+
+def test_second_copy_of_a_guest(tmp_path: Path, file: Path) -> None:
+    observer = GuestObserver([tmp_path / "state"], HistoryWriter(file))
+    first = guest(tmp_path / "state", "h1", "a", 1)
+    observer.scan()
+    guest(tmp_path / "state", "h2", "a", 2)
+    observer.scan()
+    # A copy that ended before the next one appeared is none
+    first.unlink()
+    guest(tmp_path / "state", "h3", "b", 1)
+    guest(tmp_path / "state", "h1", "b", 1).unlink()
+    observer.scan()
+    assert [(item.host, list(item.others)) for item in history.read(file).guests if item.others] == [
+        ("h2", ["attempt 1 on h1"])
+    ]
+
+
+def test_writes_of_claims(make_redis: Callable[..., RedisServer], file: Path) -> None:
+    server = make_redis()
+    partition = redis_partition(server)
+    name = partition.store.partition
+    partition.add_host("h1")
+    observer = ClaimObserver(server, name, HistoryWriter(file))
+    observer.start()
+    with server.client() as client:
+        poll(lambda: any(row["cmd"] == "monitor" for row in client.client_list()), 20)
+    ref = partition.hold("a", "h1")
+    partition.prepare("b", "h1")
+    partition.store.abort([ClaimRef("b", 1)])
+    partition.store.release("h1", [ref])
+    epoch = partition.new_epoch()
+    poll(lambda: history.read(file).claims and history.read(file).claims[-1].epoch == epoch, 20)
+    observer.stop()
+    partition.store.close()
+    assert [(item.consumer, item.attempt, item.state) for item in history.read(file).claims[:-1]] == [
+        ("a", 1, "prepared"),
+        ("a", 1, "confirmed"),
+        ("b", 1, "prepared"),
+        ("b", 1, "aborted"),
+        ("a", 1, "released"),
+    ]
+    assert not history.read(file).uses
+
+
+def test_sums_beyond_capacity(make_redis: Callable[..., RedisServer], file: Path) -> None:
+    observer = ClaimObserver(make_redis(), "p", HistoryWriter(file))
+    observer.apply(r'"HSET" "gantt:{p:p}:capacity" "h1" "{\"VCPU\":[4,1,4,1],\"MEMORY_MB\":64}"', 1.5)
+    observer.apply(r'"HSET" "gantt:{p:p}:used" "h1" "{\"VCPU\":4,\"MEMORY_MB\":64}"', 1.5)
+    observer.apply(r'"HSET" "gantt:{p:p}:used" "h1" "{\"VCPU\":5,\"MEMORY_MB\":64}"', 1.5)
+    observer.apply(r'"HSET" "gantt:{p:other}:used" "h1" "{\"VCPU\":5,\"MEMORY_MB\":64}"', 1.5)
+    (use,) = history.read(file).uses
+    assert (use.provider, use.resource_class, use.used, use.capacity) == ("h1", "VCPU", 5, 4) and use.at == 1.5
