@@ -11,9 +11,9 @@ def test_each_state_can_be_an_answer():
     assert set(ClaimState) <= set(Answer)
 
 
-def test_each_answer_but_prepared_and_refused_is_reported_as_an_error():
-    # REFUSED has verdicts, from which NoValidHost is made.
-    assert set(CLAIM_REFUSALS) == set(Answer) - {Answer.PREPARED, Answer.REFUSED}
+def test_each_answer_that_ends_or_denies_a_claim_is_reported_as_an_error():
+    # REFUSED has verdicts, from which NoValidHost is made; UNVERIFIED answers only audits.
+    assert set(CLAIM_REFUSALS) == set(Answer) - {Answer.PREPARED, Answer.REFUSED, Answer.UNVERIFIED}
 
 
 @pytest.mark.parametrize(
