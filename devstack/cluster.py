@@ -11,7 +11,7 @@ from devstack import confs
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.layout import CLIENT, SIMULATED_DAEMONS, Layout
 from devstack.servers.errors import ServerError
-from devstack.servers.folder import write_private
+from devstack.servers.folder import Passwords, write_private
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.rabbitmq import RabbitNode
@@ -157,7 +157,8 @@ class Cluster:
         store = None
         if name in ("scheduler", "conductor"):
             store = self.store.tcp_url(name) if self.size.mode is Mode.STANDARD else self.store.url(name)
-        return confs.Urls(bus=bus, store=store)
+        stamp_key = Passwords(self.layout.etc).of("stamp") if name == "scheduler" else None
+        return confs.Urls(bus=bus, store=store, stamp_key=stamp_key)
 
 
 def _command(name: str) -> list[str]:

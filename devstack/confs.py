@@ -64,10 +64,11 @@ SIMULATED_SERVICES: Groups = {
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """URLs of a service's bus and, if it uses one, store; they contain passwords."""
+    """URLs of a service's bus and, if it uses one, store; they contain passwords. ``stamp_key`` is the schedulers'."""
 
     bus: str
     store: str | None = None
+    stamp_key: str | None = None
 
 
 def _shapes(name: str, count: int) -> Groups:
@@ -94,7 +95,7 @@ def render(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
         base["DEFAULT"] = {"transport_url": urls.bus}
     elif name == "scheduler":
         base |= {
-            "scheduler": {"workers": size.schedulers},
+            "scheduler": {"workers": size.schedulers, **({"stamp_key": urls.stamp_key} if urls.stamp_key else {})},
             "store": {
                 "url": urls.store,
                 "durability": _durability(size),

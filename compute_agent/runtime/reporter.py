@@ -14,6 +14,7 @@ from compute_agent.resources.kinds.kind import NodeProvider
 from compute_agent.resources.nodes import Node
 from compute_agent.resources.tracker import Inventories, ResourceTracker
 from compute_agent.simulator.load import SimulatedLoad
+from compute_agent.stamps import StampFile
 from rpcapi import objects
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.resources.inventory import Inventory
@@ -41,6 +42,7 @@ class StatsReporter:
         scheduler: SchedulerAPI,
         calls: ServiceCalls,
         check_folder: Callable[[], None],
+        stamps: StampFile,
     ) -> None:
         """``check_folder`` raises FolderInUse where the agent has lost its state folder, and must not register."""
         self._host = host
@@ -52,6 +54,7 @@ class StatsReporter:
         self._scheduler = scheduler
         self._calls = calls
         self._check_folder = check_folder
+        self._stamps = stamps
         self._agent = uuid.uuid4().hex
         self._incarnation = 0
         self._registered = False
@@ -99,6 +102,7 @@ class StatsReporter:
             partition=self._partition,
             register=not self._registered,
             agent=self._agent,
+            stamp=self._stamps.newest,
         )
         return report, states
 
@@ -119,6 +123,7 @@ class StatsReporter:
             raise
         result = "superseded" if answer.superseded else "need_full" if answer.need_full else "applied"
         metrics.REPORTS.labels(kind, result).inc()
+        self._stamps.keep(answer.stamp)
         self._pending_report = None
         self._registered = not answer.superseded
         if answer.superseded:

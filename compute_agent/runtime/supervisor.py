@@ -27,6 +27,7 @@ from compute_agent.simulator.faults import FaultInjector
 from compute_agent.simulator.hypervisor import Hypervisor
 from compute_agent.simulator.load import SimulatedLoad
 from compute_agent.simulator.profile import HostProfile
+from compute_agent.stamps import StampFile
 from rpcapi import errors
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.conductor import ConductorAPI
@@ -91,7 +92,8 @@ class HostSupervisor:
                 Hypervisor(folder / "guests", self._shared.profile),
             )
             guest_manager.open()
-            self._host = self._make_host(guest_manager)
+            stamps = StampFile(folder / "stamp", self._shared.conf.rpc.partition)
+            self._host = self._make_host(guest_manager, stamps)
         except (JournalDamaged, ValueError, OSError) as error:
             raise errors.BadConfiguration(why=f"the state of host {self.name} is unusable: {error}") from error
 
@@ -138,7 +140,7 @@ class HostSupervisor:
             server.stop()
             server.wait()
 
-    def _make_host(self, guest_manager: GuestManager) -> ServiceHost:
+    def _make_host(self, guest_manager: GuestManager, stamps: StampFile) -> ServiceHost:
         shared, host = self._shared, self.name
         tracker = guest_manager.tracker
         self._queues = [CancellableQueue(self._queue), CancellableQueue(shared.report_queue_pool.new_queue())]
@@ -158,6 +160,7 @@ class HostSupervisor:
                 scheduler=shared.scheduler,
                 calls=shared.calls,
                 check_folder=shared.check_folder,
+                stamps=stamps,
             ),
             queue=queue,
             report_queue=report_queue,

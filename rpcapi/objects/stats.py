@@ -23,15 +23,17 @@ class StatsReport(base.GanttObject):
     "compute" | "volume" | "network"}; a delta has only the changed keys. An entry with a
     "parent", the name of another provider of this host, is a nested provider: it has inventories and traits only. A
     full report has all nodes of the host; nodes that are not in it are removed. A delta without nodes is a heartbeat.
-    ``partition`` is the partition of the host; None (from an older agent): that of the scheduler.
+    ``partition`` is the partition of the host; None (from an older agent): that of the scheduler. ``stamp`` is the
+    newest one that the agent got, None if it has none.
 
     Version 1.0: Initial version
     Version 1.1: Add partition
     Version 1.2: Nodes may have facts, host_ip, numa and kind; providers below a node have a parent
     Version 1.3: The scheduler issues the incarnation; add register and agent
+    Version 1.4: Add stamp
     """
 
-    VERSION = "1.3"
+    VERSION = "1.4"
 
     fields = {
         "incarnation": fields.IntegerField(),
@@ -42,11 +44,12 @@ class StatsReport(base.GanttObject):
         "partition": fields.StringField(nullable=True, default=None),
         "register": fields.BooleanField(default=False),
         "agent": fields.StringField(default=""),
+        "stamp": fields.StringField(nullable=True, default=None),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        later = {"partition": (1, 1), "register": (1, 3), "agent": (1, 3)}
+        later = {"partition": (1, 1), "register": (1, 3), "agent": (1, 3), "stamp": (1, 4)}
         versions.drop_later(primitive, target_version, later)
         if versionutils.convert_version_to_tuple(target_version) < (1, 2):
             primitive["nodes"] = _drop_later_nodes(self.nodes)
@@ -71,7 +74,8 @@ class StatsAnswer(base.GanttObject):
     """Answer to a report; ``need_full`` requests a full report, ``audit`` an audit in ``epoch``.
 
     ``superseded``: the report is of another incarnation than the host's, and changed nothing; its agent must register
-    before it reports again. ``incarnation`` is that of the host, 0 to a superseded agent.
+    before it reports again. ``incarnation`` is that of the host, 0 to a superseded agent. ``stamp`` proves to
+    schedulers the epoch and the position of the store; the agent keeps it and sends it back.
     ``wanted`` lists the keys of a node's state that the scheduler uses and later reports must contain: "inventories",
     "traits", "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>", where a name that ends in "=" is a
     prefix. None: all keys.
@@ -79,9 +83,10 @@ class StatsAnswer(base.GanttObject):
     Version 1.0: Initial version
     Version 1.1: Add wanted
     Version 1.2: Add incarnation and superseded
+    Version 1.3: Add stamp
     """
 
-    VERSION = "1.2"
+    VERSION = "1.3"
 
     fields = {
         "sequence": fields.IntegerField(),
@@ -91,9 +96,10 @@ class StatsAnswer(base.GanttObject):
         "wanted": fields.ListOfStringsField(nullable=True, default=None),
         "incarnation": fields.IntegerField(default=0),
         "superseded": fields.BooleanField(default=False),
+        "stamp": fields.StringField(nullable=True, default=None),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        later = {"wanted": (1, 1), "incarnation": (1, 2), "superseded": (1, 2)}
+        later = {"wanted": (1, 1), "incarnation": (1, 2), "superseded": (1, 2), "stamp": (1, 3)}
         versions.drop_later(primitive, target_version, later)

@@ -21,6 +21,7 @@ from scheduler_svc.endpoints.selection import SelectionEndpoint
 from scheduler_svc.host_state.aggregates import AggregateWriter
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.documents import HostStates
+from scheduler_svc.host_state.stamps import StampSigner
 from scheduler_svc.replication.partition_set import PartitionSet
 from scheduler_svc.scheduling import extensions
 
@@ -66,6 +67,7 @@ def _scheduler_endpoints(
             partitions,
             DeploymentStates(partitions, states),
             lambda: reads.required_keys(selection.current.policy.reads),
+            StampSigner(conf.scheduler.stamp_key),
         ),
         AggregatesEndpoint(AggregateWriter(partitions, registry.find("aggregate"))),
         DecisionsEndpoint(

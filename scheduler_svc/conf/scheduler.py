@@ -110,6 +110,14 @@ OPTS: list[cfg.Opt] = [
         help="Seconds between the heartbeats of each worker to the store. It must be well below [store] "
         "service_down_time.",
     ),
+    cfg.StrOpt(
+        "stamp_key",
+        secret=True,
+        help="Secret of at least 32 random characters, the same for all schedulers of the deployment and known to "
+        "nobody else. Answers to agents carry a stamp of the store's state that is signed with it; a store that is "
+        "behind a stamp was restored from a backup, and begins a new epoch. Without a key there are no stamps, "
+        "and only schedulers that kept running notice a restored backup.",
+    ),
 ]
 
 

@@ -18,6 +18,7 @@ from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.host_state.reports import check_nodes
+from scheduler_svc.host_state.stamps import StampSigner
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION
@@ -32,12 +33,17 @@ class HostStateEndpoint(MeteredEndpoint):
     target = messaging.Target(version=SchedulerAPI.VERSION)
 
     def __init__(
-        self, partitions: OpenPartitions, states: DeploymentStates, get_reported_keys: GetReportedKeys
+        self,
+        partitions: OpenPartitions,
+        states: DeploymentStates,
+        get_reported_keys: GetReportedKeys,
+        stamps: StampSigner,
     ) -> None:
         self._partitions = partitions
         self._report_router = HostReportRouter(partitions)
         self._states = states
         self._get_reported_keys = get_reported_keys
+        self._stamps = stamps
 
     @expose
     def update_resource_stats(
@@ -48,6 +54,7 @@ class HostStateEndpoint(MeteredEndpoint):
         bounds.check("incarnation", stats.incarnation, 0 if stats.register else 1, MAX_INCARNATION)
         bounds.check("sequence", stats.sequence, 1)
         bounds.check("base", stats.base, 0, stats.sequence - 1)
+        partition = self._partitions.find(stats.partition).name
         report = HostReport(
             incarnation=stats.incarnation,
             sequence=stats.sequence,
@@ -56,6 +63,7 @@ class HostStateEndpoint(MeteredEndpoint):
             nodes=check_nodes(host, stats.nodes, stats.full),
             register=stats.register,
             agent=stats.agent,
+            proof=self._stamps.verify(partition, host, stats.stamp),
         )
         outcome = self._report_router.update_stats(host, stats.partition, report)
         if not outcome.superseded:
@@ -68,6 +76,7 @@ class HostStateEndpoint(MeteredEndpoint):
             wanted=self._get_reported_keys(),
             incarnation=outcome.incarnation,
             superseded=outcome.superseded,
+            stamp=self._stamps.sign(partition, host, outcome.epoch, outcome.position),
         )
 
     @expose

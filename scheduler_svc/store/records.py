@@ -61,7 +61,8 @@ class HostReport:
     """A report of a service host; see rpcapi.objects.StatsReport.
 
     ``nodes`` has all nodes of a ``full`` report, else the changes since the report numbered ``base``. A report that
-    registers requests a new incarnation; its own is then the last one that its agent had, or 0.
+    registers requests a new incarnation; its own is then the last one that its agent had, or 0. ``proof`` is a verified
+    (epoch, position) that the store once had.
     """
 
     incarnation: int
@@ -71,6 +72,7 @@ class HostReport:
     full: bool = True
     register: bool = False
     agent: str = ""
+    proof: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

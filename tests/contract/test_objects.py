@@ -32,8 +32,8 @@ FINGERPRINTS = {
     "SelectionAnswers": "1.0-6ff407c891f3f376c885395602684111",
     "SelectionRequests": "1.0-fe82e919df1f6d41283ef343cf3c670c",
     "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
-    "StatsAnswer": "1.2-b7660716ad828661cf61a4ca91fd2057",
-    "StatsReport": "1.3-0e5585c77c56d396f16f854125c9ef6e",
+    "StatsAnswer": "1.3-04ed7a6747a61190baefbf1fddd9d187",
+    "StatsReport": "1.4-f3f11d45cd7c790009825ae69a53886e",
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }
 
@@ -50,8 +50,8 @@ FIELDS_ADDED = {
         | {"driver"},
     },
     "Selections": {1: {"allocations"}},
-    "StatsAnswer": {1: {"wanted"}, 2: {"incarnation", "superseded"}},
-    "StatsReport": {1: {"partition"}, 2: set(), 3: {"register", "agent"}},
+    "StatsAnswer": {1: {"wanted"}, 2: {"incarnation", "superseded"}, 3: {"stamp"}},
+    "StatsReport": {1: {"partition"}, 2: set(), 3: {"register", "agent"}, 4: {"stamp"}},
     "VerifyReport": {1: {"awaited"}},
 }
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An agent's reporter and a scheduler worker: keys that no filter or weigher reads are neither sent nor logged."""
 
+from pathlib import Path
+
 import pytest
 
 from compute_agent.attempts.activity import NodeActivity
@@ -10,6 +12,7 @@ from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.reporter import StatsReporter
 from compute_agent.simulator.load import CPU_PERCENT, SimulatedLoad
 from compute_agent.simulator.profile import HostProfile
+from compute_agent.stamps import StampFile
 from rpcapi.resources.inventory import Inventory
 from tests.unit.scheduler_svc.core.plugins.rack_worker import RackWorker
 
@@ -34,6 +37,7 @@ class Agent:
             scheduler=self,
             calls=ServiceCalls(10.0),
             check_folder=lambda: None,
+            stamps=StampFile(Path("unused"), "p1"),
         )
 
     def update_resource_stats(self, ctxt, host, report):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents that count guests by image property, and a scheduler worker with ImagePropertiesWeigher."""
 
+from pathlib import Path
+
 import pytest
 
 from compute_agent.attempt import Attempt, Stage
@@ -11,6 +13,7 @@ from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.reporter import StatsReporter
 from compute_agent.simulator.load import SimulatedLoad
 from compute_agent.simulator.profile import HostProfile
+from compute_agent.stamps import StampFile
 from rpcapi import context, objects
 from rpcapi.resources import names
 from tests.unit.compute_agent.machines import node
@@ -70,6 +73,7 @@ def report(worker, host, *distros):
         scheduler=Scheduler(),
         calls=ServiceCalls(10.0),
         check_folder=lambda: None,
+        stamps=StampFile(Path("unused"), "p1"),
     )
     reporter.report()
     worker.audit(host)

@@ -3,6 +3,7 @@
 
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.reporter import StatsReporter
 from compute_agent.simulator.load import SimulatedLoad
 from compute_agent.simulator.profile import HostProfile
+from compute_agent.stamps import StampFile
 from devstack.servers.redis import RedisServer
 from rpcapi import objects
 from rpcapi.resources.inventory import Inventory
@@ -76,6 +78,7 @@ class ReportingAgent:
             scheduler=self.scheduler,
             calls=ServiceCalls(5.0),
             check_folder=lambda: None,
+            stamps=StampFile(Path("unused"), "p1"),
         )
 
     def report_and_read_log(self, reports: int) -> list[tuple[str, int]]:

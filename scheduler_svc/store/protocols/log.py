@@ -21,6 +21,13 @@ class LogStore(Protocol):
         """
 
     @abc.abstractmethod
+    def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
+        """Begin an epoch if the store is behind (epoch, position), which it once had: a backup was restored.
+
+        Returns whether it was behind. The epoch is later than ``epoch``; of callers that race, one begins it.
+        """
+
+    @abc.abstractmethod
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         """Return a consistent copy of the state that replicas hold, with its log position.
 

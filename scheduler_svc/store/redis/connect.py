@@ -84,6 +84,16 @@ class RedisConnection:
         """Compare the server's identity with the recorded one; return the epoch."""
         return self.run_with_retries(lambda: self.identity.check(self._client.execute_command))
 
+    def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
+        """Begin an epoch if the partition is behind (epoch, position), which it once had; return whether it was."""
+        key = prefix(self.partition) + "meta"
+        recorded = self.read(lambda pipe: pipe.hmget(key, "epoch", "position"))[0]
+        if place(recorded) >= (epoch, position):
+            return False
+        self.identity.observe(epoch, position)
+        self.check_identity()
+        return True
+
     def run_with_retries(self, attempt: Callable[[], T]) -> T:
         """Return the result of ``attempt``, retried where no answer came; raises StoreUnavailable."""
         try:
@@ -132,6 +142,12 @@ class RedisConnection:
         except redis.ResponseError as error:
             self.identity.check_emptied(error, self._client.execute_command)
             raise
+
+
+def place(recorded: Sequence[str | None]) -> tuple[int, int]:
+    """Return (epoch, position) of a partition, given these fields of its hash ``meta``."""
+    epoch, position = (int(value or 0) for value in recorded)
+    return epoch, position
 
 
 def _nothing_unread(timeout: float = 0) -> bool:

@@ -9,7 +9,7 @@ from rpcapi import errors
 from scheduler_svc.store import documents, namespaces, paging, registrations, reports, validation
 from scheduler_svc.store.records import SCHEMA, HostReport, Liveness, StatsOutcome
 from scheduler_svc.store.redis import clock
-from scheduler_svc.store.redis.connect import RedisConnection
+from scheduler_svc.store.redis.connect import RedisConnection, place
 from scheduler_svc.store.redis.keys import prefix, state_key
 from scheduler_svc.store.registrations import AppliedReport
 
@@ -39,7 +39,10 @@ class RedisHostStates:
         raise errors.StoreUnavailable(why=f"too many concurrent reports of {host!r}; retry")
 
     def _try_report(self, host: str, report: HostReport) -> StatsOutcome | None:
-        raw, node_names, stored = self._last_report(host, list(report.nodes))
+        raw, node_names, stored, current = self._last_report(host, list(report.nodes))
+        if report.proof is not None and report.proof > current:
+            self._connection.begin_epoch_if_behind(*report.proof)
+            return None
         last = _applied(raw, node_names)
         freshness = reports.report_freshness(last, report)
         mode, plan = _MODES.get(freshness, "look"), reports.ReportPlan((), (), (), ())
@@ -65,26 +68,32 @@ class RedisHostStates:
             return None
         self._connection.identity.observe(epoch, position)
         superseded = freshness is reports.Freshness.SUPERSEDED
-        current = last.incarnation if last is not None and not superseded else 0
+        incarnation = last.incarnation if last is not None and not superseded else 0
         return StatsOutcome(
             freshness is reports.Freshness.NEED_FULL,
             epoch,
             not audited,
             position,
-            incarnation=registrations.incarnation(epoch, registered) if registered else current,
+            incarnation=registrations.incarnation(epoch, registered) if registered else incarnation,
             superseded=superseded,
         )
 
-    def _last_report(self, host: str, nodes: list[str]) -> tuple[str | None, str | None, dict[str, Any]]:
+    def _last_report(
+        self, host: str, nodes: list[str]
+    ) -> tuple[str | None, str | None, dict[str, Any], tuple[int, int]]:
+        """Return the record of the last report, the host's nodes, the documents of ``nodes``, and (epoch, position)."""
+
         def fill(pipe: Any) -> None:
             pipe.hget(self._head + "reports", host)
             pipe.hget(self._head + "nodes", host)
+            pipe.hmget(self._head + "meta", "epoch", "position")
             if nodes:
                 pipe.hmget(self._head + "providers", nodes)
 
-        raw, node_names, *providers = self._connection.read(fill)
+        raw, node_names, meta, *providers = self._connection.read(fill)
         texts = zip(nodes, providers[0] if providers else (), strict=True)
-        return raw, node_names, {name: documents.decode(text, "provider") for name, text in texts if text}
+        stored = {name: documents.decode(text, "provider") for name, text in texts if text}
+        return raw, node_names, stored, place(meta)
 
     def heartbeat(self, name: str, binary: str) -> None:
         """Record a heartbeat of a service without nodes."""

@@ -198,6 +198,9 @@ class RedisStore(interface.Store):
     def check_identity(self) -> tuple[int, bool]:
         return self._connection.check_identity(), self._connection.identity.take_epoch_change()
 
+    def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
+        return self._connection.begin_epoch_if_behind(epoch, position)
+
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         validation.check_text("request_id", request_id)
         text = documents.encode({**document, "schema": SCHEMA})

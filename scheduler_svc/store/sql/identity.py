@@ -34,6 +34,11 @@ class SqlIdentity:
         with self._lock:
             self._high_water_mark = max(self._high_water_mark[0], epoch), max(self._high_water_mark[1], position)
 
+    def note_epoch_change(self) -> None:
+        """Record that a verb of this process began a new epoch."""
+        with self._lock:
+            self._epoch_changed = True
+
     def take_epoch_change(self) -> bool:
         """Return whether this process began a new epoch since the last call."""
         with self._lock:

@@ -76,6 +76,8 @@ class SqlStore(VerbStore):
             now = partition.advance(clock_ms, self._max_step_ms)
             answer = step(partition, now)
             partition.flush(now)
+            if partition.epoch != meta["epoch"]:
+                self._identity.note_epoch_change()
             if partition.finish():
                 self._dialect.announce(connection, self.partition)
             return partition, answer

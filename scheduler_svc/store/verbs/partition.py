@@ -72,6 +72,14 @@ class PartitionState(PartitionStorage):
             self.position += POSITION_LEAP
         self.append("epoch", self.epoch)
 
+    def begin_epoch_if_behind(self, epoch: int, position: int, now: int) -> bool:
+        """Begin an epoch if the partition is behind (epoch, position), which it once had; return whether it was."""
+        if (self.epoch, self.position) >= (epoch, position):
+            return False
+        self.epoch, self.position = max(self.epoch, epoch), max(self.position, position)
+        self.begin_epoch(now)
+        return True
+
     def make_stale(self, names: Iterable[str]) -> None:
         """Make earlier decisions on these providers, or on any node of these service hosts, stale."""
         for name in names:

@@ -13,7 +13,9 @@ from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def update_stats(partition: PartitionState, host: str, report: HostReport, now: int) -> StatsOutcome:
-    """Apply a checked report."""
+    """Apply a checked report, in a new epoch if it proves that the store was rolled back."""
+    if report.proof is not None:
+        partition.begin_epoch_if_behind(*report.proof, now)
     last = partition.reports.get(host)
     partition.prefetch(services=[host], providers={*report.nodes, *(last.nodes if last and report.full else ())})
     freshness = reports.report_freshness(last, report)

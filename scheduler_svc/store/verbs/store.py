@@ -232,6 +232,9 @@ class VerbStore(interface.Store):
         validation.check_service_host(host)
         self._transact(lambda partition, now: removal.remove(partition, self.partition, host, now))
 
+    def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
+        return self._transact(lambda partition, now: partition.begin_epoch_if_behind(epoch, position, now))
+
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         return self._read(lambda partition: partition.snapshot(namespaces))
 

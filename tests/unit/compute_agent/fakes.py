@@ -158,6 +158,7 @@ class FakeScheduler:
     def __init__(self) -> None:
         self.views: dict[str, dict[str, Any]] = {}
         self.incarnations: dict[str, int] = {}
+        self.stamp: str | None = None
         self.agents: dict[str, str] = {}
         self.last: dict[str, int] = {}  # sequence of the last report
         self.reports: list[tuple[str, objects.StatsReport]] = []
@@ -186,6 +187,7 @@ class FakeScheduler:
             wanted=self.required_keys,
             incarnation=0 if superseded else self.incarnations[name],
             superseded=superseded,
+            stamp=self.stamp,
         )
 
     def forget(self, name: str) -> None:

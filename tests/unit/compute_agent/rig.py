@@ -27,6 +27,7 @@ from compute_agent.simulator.faults import FaultInjector
 from compute_agent.simulator.hypervisor import Guest, Hypervisor
 from compute_agent.simulator.load import SimulatedLoad
 from compute_agent.simulator.profile import HostProfile
+from compute_agent.stamps import StampFile
 from rpcapi import context
 from rpcapi.resources.inventory import Inventory
 from tests.unit.compute_agent.fakes import FakeClaims, FakeConductor, FakeScheduler
@@ -196,6 +197,7 @@ class AgentRig:
             scheduler=scheduler,
             calls=calls,
             check_folder=self.check_folder,
+            stamps=StampFile(self.folder / "stamp", "cell1"),
         )
         self.host = ServiceHost(
             guest_manager,

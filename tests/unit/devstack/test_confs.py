@@ -8,6 +8,15 @@ from devstack.cluster_size import ClusterSize
 from devstack.layout import Layout
 
 
+def test_only_the_scheduler_gets_the_stamp_key(tmp_path: Path) -> None:
+    size = ClusterSize(computes=2, nodes_per_host=1, report_interval=1.0, churn=0.0)
+    urls = confs.Urls("bus", "store", "secret")
+    rendered = {
+        name: str(confs.render(name, size, Layout(tmp_path), urls)) for name in ("scheduler", "conductor", "compute")
+    }
+    assert [name for name, text in rendered.items() if "secret" in text] == ["scheduler"]
+
+
 def test_down_time_allows_missed_reports(tmp_path: Path) -> None:
     def seconds(interval: float) -> float:
         size = ClusterSize(computes=200, nodes_per_host=50, report_interval=interval, churn=0.1)

@@ -138,6 +138,17 @@ def test_superseded_agent_registers_again_in_full_with_its_last_incarnation(rig:
     assert kinds(rig)[-1] == "beat"
 
 
+def test_newest_stamp_is_sent_back_also_by_the_next_agent(rig: AgentRig) -> None:
+    rig.scheduler.stamp = "7.42.aa"
+    rig.reporter.report()
+    rig.scheduler.stamp = "7.41.bb"  # of a store that was restored from a backup
+    rig.reporter.report()
+    rig.stop()
+    rig.serve()
+    rig.reporter.report()
+    assert [report.stamp for _, report in rig.scheduler.reports] == [None, "7.42.aa", "7.42.aa"]
+
+
 def test_superseded_agent_without_its_folder_sends_nothing_more(rig: AgentRig) -> None:
     rig.reporter.report()
     rig.scheduler.supersede(HOST)

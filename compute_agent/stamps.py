@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The newest stamp that the scheduler gave a host: evidence of what its store had, if a backup is restored."""
+
+import json
+import threading
+from pathlib import Path
+
+from oslo_log import log
+
+from compute_agent import state_files
+
+LOG = log.getLogger(__name__)
+
+
+class StampFile:
+    """The newest stamp of a host's partition, in a file that survives the agent. Thread-safe.
+
+    The file is not synced to disk: an older stamp is weaker evidence, never wrong. An unreadable file is replaced.
+    """
+
+    def __init__(self, path: Path, partition: str) -> None:
+        self._path = path
+        self._partition = partition
+        self._lock = threading.Lock()
+        self._newest = self._read()
+
+    @property
+    def newest(self) -> str | None:
+        """The newest stamp, or None."""
+        return self._newest
+
+    def keep(self, stamp: str | None) -> None:
+        """Store the stamp of an answer unless it is older than the newest one, which then proves a rollback."""
+        if stamp is None:
+            return
+        with self._lock:
+            if stamp == self._newest or _place(stamp) < _place(self._newest):
+                return
+            self._newest = stamp
+            try:
+                state_files.replace(self._path, json.dumps({"partition": self._partition, "stamp": stamp}))
+            except OSError as error:
+                LOG.warning("The stamp is only in memory, file=%s: %s", self._path, error)
+
+    def _read(self) -> str | None:
+        try:
+            record = json.loads(self._path.read_text(encoding="utf-8"))
+            stamp = record["stamp"] if record["partition"] == self._partition else None
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            LOG.warning("The stamp is ignored, file=%s: %s", self._path, error)
+            return None
+        return stamp if isinstance(stamp, str) else None
+
+
+def _place(stamp: str | None) -> tuple[int, int]:
+    """Return the epoch and position in a stamp, zeros for a malformed one."""
+    parts = (stamp or "").split(".")
+    if len(parts) != 3 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
+        return 0, 0
+    return int(parts[0]), int(parts[1])

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stamps on answers to agents: proof of the epoch and position that a partition's store once had."""
+
+import hashlib
+import hmac
+import json
+
+from rpcapi import errors
+
+MIN_KEY = 32  # characters
+
+
+class StampSigner:
+    """Signs stamps and verifies them with a key that only schedulers know; without a key it does neither.
+
+    A stamp is EPOCH.POSITION.MAC. The message authentication code also covers the partition and the host, so that a
+    stamp proves nothing when another host sends it, or in another partition.
+    """
+
+    def __init__(self, key: str | None) -> None:
+        """Raise BadConfiguration for a key that is too short."""
+        if key and len(key) < MIN_KEY:
+            raise errors.BadConfiguration(
+                why=f"[scheduler] stamp_key must have at least {MIN_KEY} characters, got {len(key)}"
+            )
+        self._key = key.encode() if key else None
+
+    def sign(self, partition: str, host: str, epoch: int, position: int) -> str | None:
+        """Return the stamp of an answer to ``host``, or None without a key."""
+        if self._key is None:
+            return None
+        return f"{epoch}.{position}.{self._code(self._key, partition, host, epoch, position)}"
+
+    def verify(self, partition: str, host: str, stamp: str | None) -> tuple[int, int] | None:
+        """Return the epoch and position in a stamp that was signed for ``host``, or None for anything else."""
+        parts = stamp.split(".") if stamp else []
+        if self._key is None or len(parts) != 3 or not all(_is_number(part) for part in parts[:2]):
+            return None
+        epoch, position = int(parts[0]), int(parts[1])
+        code = self._code(self._key, partition, host, epoch, position)
+        return (epoch, position) if hmac.compare_digest(code.encode(), parts[2].encode()) else None
+
+    @staticmethod
+    def _code(key: bytes, partition: str, host: str, epoch: int, position: int) -> str:
+        text = json.dumps(["gantt stamp 1", partition, host, epoch, position])
+        return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18
