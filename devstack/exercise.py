@@ -14,7 +14,7 @@ from devstack.workload import WorkloadRequest
 from rpcapi import errors, objects
 from rpcapi.cli import waiting
 from rpcapi.cli.session import Session
-from rpcapi.resources.claims import ClaimState
+from rpcapi.resources.claims import MAX_INSTANCES, ClaimState
 from rpcapi.resources.names import host_of
 
 POLL = 0.2
@@ -22,7 +22,6 @@ POLL = 0.2
 PROBE_SECONDS = 0.5
 PROBE_SECONDS_MAX = 8.0
 NO_ANSWER = (messaging.MessagingException, errors.Unavailable)
-CHUNK = 100
 FINAL_STATUSES = ("ACTIVE", "ERROR")
 
 
@@ -120,14 +119,14 @@ def _wait_for_scheduler(session: Session, deadline: float) -> None:
 
 
 def boot(session: Session, requests: Sequence[WorkloadRequest]) -> list[str]:
-    """Request all servers and return their uuids, in order; large requests are sent in chunks."""
+    """Request all servers and return their uuids, in order; a larger one than allowed is divided."""
     uuids: list[str] = []
     for request in requests:
-        for start in range(0, request.count, CHUNK):
-            chunk = [str(uuid.uuid4()) for _ in range(min(CHUNK, request.count - start))]
+        for start in range(0, request.count, MAX_INSTANCES):
+            part = [str(uuid.uuid4()) for _ in range(min(MAX_INSTANCES, request.count - start))]
             session.new_request()
-            session.call(session.conductor.build_instances, request.spec(), chunk)
-            uuids += chunk
+            session.call(session.conductor.build_instances, request.spec(), part)
+            uuids += part
     return uuids
 
 

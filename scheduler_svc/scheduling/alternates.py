@@ -145,7 +145,7 @@ class AlternateClaimer:
         """
         number = self._replica.number
         with self._replica.table.reading() as view:
-            finder = AllocationFinder(view, request)
+            finder = AllocationFinder(view, request, len(batch.intents))
             if not finder.is_needed:
                 return batch
             for allocations in replaced_allocations:

@@ -3,7 +3,7 @@
 
 A part that was given back had used its attempt up, so that all instances ended in ERROR while they only had to wait;
 one that could not be given back was built without the rest; and affinity chose a host for the first part only.
-A real selector and claims endpoint on a real store, and a real saga, whose clock the test steps.
+A real selector on a real store, and a real saga, whose clock the test steps.
 """
 
 import contextlib
@@ -22,14 +22,11 @@ from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from rpcapi import context, errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
+from rpcapi.resources.claims import MAX_INSTANCES, Answer, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.endpoints import decode, encode
-from scheduler_svc.endpoints.claims import ClaimsEndpoint
-from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import StoreClaimer
-from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from tests.unit.scheduler_svc.fakes.hosts import request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
@@ -58,9 +55,6 @@ class Worker:
         self._partition = partition
         self._replica = FollowingReplicaView(partition.store)
         self._selector = Selector(StoreClaimer(partition.store), self._replica, RetryLimits(ttl_ms=ttl_ms))
-        policy = CurrentPolicy(FILTER_POLICY)
-        alternates = AlternateClaimer(policy, partition.store, self._replica, catch_up_s=1.0)
-        self._claims = ClaimsEndpoint(partition.store, alternates, ttl_ms, lambda: 0)
         self.lost_answers = 0
         self.attempts: list[int] = []
 
@@ -84,7 +78,7 @@ class Worker:
     def abort_claims(
         self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
     ) -> objects.ClaimAnswers:
-        return self._claims.abort_claims(ctxt, refs=refs, host=host)
+        return encode.claim_answers(self._partition.store.abort(decode.refs(refs), host), Answer.ABORTED)
 
 
 class SilentHosts:

@@ -14,7 +14,7 @@ from scheduler_svc.core.tree_request import tree_request
 from scheduler_svc.core.trees.numa import NumaFit
 from scheduler_svc.core.trees.reader import AllocationLedger, TreeReader
 
-MAX_DECISION_STEPS = 5 * MAX_STEPS  # of all searches of one decision
+MAX_DECISION_STEPS = 5 * MAX_STEPS  # of all searches of one decision, for each hundred instances
 TREE_READ_STEPS = 8  # search steps that reading one tree counts for
 
 
@@ -27,12 +27,13 @@ class HostAllocation(NamedTuple):
 class AllocationFinder:
     """Searches the trees of single hosts, on top of what is reserved for other instances of the same call."""
 
-    def __init__(self, view: View, request: SchedulingRequest) -> None:
+    def __init__(self, view: View, request: SchedulingRequest, count: int = 1) -> None:
+        """``count`` is the number of instances that allocations are searched for: it bounds the search steps."""
         self._view = view
         self._request = request
         self._tree_request = tree_request(request)
         self._reader = TreeReader(view, request, self._tree_request)
-        self._remaining_steps = MAX_DECISION_STEPS
+        self._remaining_steps = MAX_DECISION_STEPS * max(1, -(-count // 100))
         self._initial_allocations: dict[int, HostAllocation | NoCandidateReason] = {}  # with nothing reserved
         self._allocations = self._initial_allocations
         self._ledger = AllocationLedger()

@@ -24,7 +24,7 @@ def rank(driver: Driver, view: View, request: SchedulingRequest, count: int, see
     parts together is dropped, and the rest is ranked again, until the search steps are used up.
     """
     ranking = driver.rank(view, request, count, seed)
-    finder = AllocationFinder(view, request)
+    finder = AllocationFinder(view, request, count)
     if not ranking.candidates or not finder.is_needed:
         return ranking
     plan = _AssignmentPlan(view, request, finder, ranking)
@@ -43,7 +43,7 @@ def fit_to_trees(view: View, request: SchedulingRequest, ranking: Ranking) -> Ra
 
     None if some instance has no host left, and should be ranked on its own.
     """
-    finder = AllocationFinder(view, request)
+    finder = AllocationFinder(view, request, len(ranking.candidates))
     if not ranking.candidates or not finder.is_needed:
         return ranking
     plan = _AssignmentPlan(view, request, finder, ranking)

@@ -4,7 +4,7 @@
 import pytest
 
 from rpcapi import context, errors
-from rpcapi.resources.claims import GroupPolicy
+from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
@@ -74,6 +74,20 @@ def test_host_whose_tree_fits_groups_only_separately_is_dropped():
     assert [result.host for result in selection.prepared] == ["b"]
     document = partition.store.find_decision("req-1")
     assert document["reasons"] == {"no provider tree fits": 1}
+
+
+@pytest.mark.parametrize("count", [100, 101, MAX_INSTANCES])
+def test_each_instance_of_a_large_request_gets_a_provider_of_its_own(count):
+    root = {"VCPU": 8, "MEMORY_MB": 1024, "DISK_GB": 10}
+    hosts_of_eight = range(-(-count // 8))
+    nodes = {f"h{number}": node(root) for number in hosts_of_eight}
+    nodes |= {f"h{number}/gpu{slot}": card(f"h{number}") for number in hosts_of_eight for slot in range(8)}
+    partition = HostPartition(nodes)
+    selector, _ = partition.selector()
+    result = select(selector, selection_call(count, scheduling_request=device_request()))
+    providers = {name for prepared in result.prepared for name in prepared.allocations or () if "/" in name}
+    assert len(providers) == len(result.prepared) == count
+    assert partition.store.verify().problems == []
 
 
 def test_exhausted_search_steps_are_a_refusal_reason(monkeypatch):

@@ -89,3 +89,11 @@ def test_search_ends_when_the_steps_of_the_decision_are_used_up(view, monkeypatc
     allocations.find(view.row("a"))
     assert allocations.is_exhausted
     assert allocations.find(view.row("b")) is NoCandidateReason.STEPS
+
+
+@pytest.mark.parametrize(("count", "exhausted"), [(0, True), (1, True), (100, True), (101, False)])
+def test_search_steps_grow_with_the_hundreds_of_instances(view, monkeypatch, count, exhausted):
+    monkeypatch.setattr(finder, "MAX_DECISION_STEPS", finder.TREE_READ_STEPS)
+    allocations = AllocationFinder(view, GPU_REQUEST, count)
+    assert allocations.find(view.row("a")) == HostAllocation(FIRST)
+    assert allocations.is_exhausted == exhausted
