@@ -9,15 +9,31 @@ from urllib.parse import quote
 from rpcapi import errors
 
 
-def replace(path: Path, text: str, durable: bool = False) -> None:
-    """Replace the content of ``path`` by ``text`` atomically; ``durable`` also syncs it to disk."""
+def replace(path: Path, text: str) -> None:
+    """Replace the content of ``path`` by ``text``, atomically and durably.
+
+    Raises OSError: nothing has changed, except that after a failed sync of the folder the new content is in place.
+    """
     fresh = path.with_name(f".{path.name}.new")
-    with fresh.open("w", encoding="utf-8") as file:
-        file.write(text)
-        if durable:
+    try:
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
-    fresh.replace(path)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Write a folder's entries to disk: a rename or a new file is durable after it; raises OSError."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def folder_name(host: str) -> str:

@@ -32,15 +32,16 @@ class GuestManager:
 
         Nothing may run without a confirmed claim, and every spawn is journalled: a guest without a live attempt is
         left from an interrupted stop, and is stopped. A guest that was spawned according to the journal but does not
-        exist was lost with its machine; it is spawned again under its existing claim.
+        exist, or has a damaged file, was lost with its machine; it is spawned again under its existing claim.
         Raises JournalDamaged, ValueError and OSError.
         """
-        self.hypervisor.open()
+        damaged = self.hypervisor.open()
         self.journal.open()
         guests = self.hypervisor.list()
-        if guests and not self.journal.has_attempts:
+        guest_count = len(guests) + len(damaged)
+        if guest_count and not self.journal.has_attempts:
             raise JournalDamaged(
-                f"host {self.host} has {len(guests)} guests but an empty journal: restore the journal, or remove the "
+                f"host {self.host} has {guest_count} guests but an empty journal: restore the journal, or remove the "
                 "guests folder if these guests may be deleted"
             )
         for attempt in self.journal.live():
@@ -51,6 +52,7 @@ class GuestManager:
             if guest_attempt is None or not guest_attempt.live:
                 LOG.warning("Stopping guest %s (attempt %d): it has no live claim", *guest.ref)
                 self.hypervisor.stop(guest.ref)
+        self._report_damaged(damaged)
         lost_refs = [
             attempt.ref for attempt in self.journal.at(Stage.SPAWNED) if self.hypervisor.get(attempt.ref) is None
         ]
@@ -59,6 +61,16 @@ class GuestManager:
         self.journal.advance(lost_refs, Stage.CONFIRMED)
         for provider, excess in self.tracker.excess().items():
             LOG.warning("Provider %s is over capacity by %s", provider, excess)
+
+    def _report_damaged(self, uuids: Iterable[str]) -> None:
+        """Count the guests whose files are damaged, and log what the journal intended for each."""
+        for uuid in uuids:
+            metrics.DAMAGED_GUESTS.inc()
+            live = [attempt for attempt in self.journal.of_instance(uuid) if attempt.live]
+            for attempt in live:
+                LOG.error("Guest %s lost its state; by the journal, attempt %d is %s", *attempt.ref, attempt.stage)
+            if not live:
+                LOG.warning("The damaged file of guest %s is ignored: it has no live claim", uuid)
 
     def add_intents(self, intents: Sequence[Attempt]) -> None:
         """Journal admitted attempts and count their resources."""

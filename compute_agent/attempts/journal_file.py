@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from compute_agent.state_files import sync_folder
+
 SCHEMA = 1
 
 JournalRecord = dict[str, Any]
@@ -80,7 +82,7 @@ class JournalFile:
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(self._path)
-        _sync_folder(self._path.parent)
+        sync_folder(self._path.parent)
         self.close()
         self._open()
         self.lines = 2
@@ -124,11 +126,3 @@ def _write_all(fd: int, data: bytes) -> None:
     remaining = memoryview(data)
     while remaining:
         remaining = remaining[os.write(fd, remaining) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -6,12 +6,17 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from oslo_log import log
+
 from compute_agent import state_files
 from compute_agent.attempt import AttemptRef
 from compute_agent.clock import Clock, wall_ms
 from compute_agent.simulator.profile import HostProfile
 
+LOG = log.getLogger(__name__)
+
 _SUFFIX = ".json"
+_DAMAGED = ".damaged"  # follows _SUFFIX
 
 
 class SpawnFailed(Exception):
@@ -42,13 +47,27 @@ class Hypervisor:
         self._clock = clock
         self._guests: dict[str, Guest] = {}
 
-    def open(self) -> None:
-        """Read the guests' files; raises OSError, and ValueError for a malformed file."""
+    def open(self) -> list[str]:
+        """Read the guests' files, and return the instances whose files are damaged; raises OSError.
+
+        A damaged file is renamed to ``*.damaged``: what it describes was lost with the power of its machine.
+        """
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path in self._folder.glob(f"*{_SUFFIX}"):
-            if not path.name.startswith("."):
+        damaged = []
+        for path in list(self._folder.glob(f"*{_SUFFIX}")):
+            if path.name.startswith("."):
+                continue
+            try:
                 guest = _read(path)
+            except ValueError as error:
+                LOG.error("%s; it is renamed to %s%s", error, path.name, _DAMAGED)
+                path.replace(path.with_name(path.name + _DAMAGED))
+                damaged.append(path.stem)
+            else:
                 self._guests[guest.uuid] = guest
+        if damaged:
+            state_files.sync_folder(self._folder)
+        return damaged
 
     def list(self) -> list[Guest]:
         """Return all guests, building or running."""
@@ -64,9 +83,10 @@ class Hypervisor:
         return self._profile().refuses(ref)
 
     def spawn(self, ref: AttemptRef, name: str) -> Guest:
-        """Start a guest, or return the existing guest of this attempt.
+        """Start a guest, or return the existing guest of this attempt; its file is on disk when this returns.
 
         Raises SpawnFailed, also when a guest of another attempt of this instance exists; that must be stopped first.
+        Raises OSError when the file cannot be written; the guest does not exist then.
         """
         existing = self._guests.get(ref.uuid)
         if existing is not None:
@@ -78,7 +98,11 @@ class Hypervisor:
             raise SpawnFailed("simulated spawn failure")
         running_at = self._clock() + round(1000 * profile.boot_seconds(ref.uuid))
         guest = Guest(ref.uuid, ref.attempt, name, running_at)
-        state_files.replace(self._path(ref.uuid), json.dumps(asdict(guest)))
+        try:
+            state_files.replace(self._path(ref.uuid), json.dumps(asdict(guest)))
+        except OSError:
+            self._path(ref.uuid).unlink(missing_ok=True)
+            raise
         self._guests[ref.uuid] = guest
         return guest
 
@@ -94,6 +118,10 @@ class Hypervisor:
 
 def _read(path: Path) -> Guest:
     try:
-        return Guest(**json.loads(path.read_text(encoding="utf-8")))
+        guest = Guest(**json.loads(path.read_text(encoding="utf-8")))
+        numbers = (guest.attempt, guest.running_at_ms)
+        if guest.uuid != path.stem or type(guest.name) is not str or any(type(number) is not int for number in numbers):
+            raise ValueError("it does not describe the guest that it is named after")
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path} is not a valid guest file: {error}") from error
+        raise ValueError(f"the guest file {path} is damaged: {error}") from error
+    return guest

@@ -10,6 +10,7 @@ from compute_agent import metrics
     ("metric", "name", "labels"),
     [
         (metrics.GUESTS, "gantt_compute_guests", ()),
+        (metrics.DAMAGED_GUESTS, "gantt_compute_damaged_guests", ()),
         (metrics.EXCESS, "gantt_compute_nodes_over_capacity", ()),
         (metrics.BUILDS, "gantt_compute_builds", ("outcome",)),
         (metrics.CONFIRMS, "gantt_compute_confirms", ("answer",)),

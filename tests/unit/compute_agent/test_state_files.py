@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state folder: one owner, safe names, atomic replacement."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -53,5 +54,17 @@ def test_folder_name_is_a_direct_child_of_the_state_folder(tmp_path: Path, host:
 
 def test_file_is_replaced_atomically(tmp_path: Path) -> None:
     state_files.replace(tmp_path / "x", "old")
-    state_files.replace(tmp_path / "x", "new", durable=True)
+    state_files.replace(tmp_path / "x", "new")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "new")]
+
+
+def test_failed_replacement_leaves_the_former_content_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state_files.replace(tmp_path / "x", "old")
+
+    def fail(_fd: int) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="no space left"):
+        state_files.replace(tmp_path / "x", "new")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("x", "old")]

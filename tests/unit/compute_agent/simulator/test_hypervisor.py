@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from compute_agent import state_files
 from compute_agent.attempt import AttemptRef
 from compute_agent.simulator.hypervisor import Hypervisor, SpawnFailed
 from compute_agent.simulator.profile import HostProfile
@@ -74,7 +75,36 @@ def test_partially_written_guest_file_is_ignored(tmp_path: Path) -> None:
     assert open_hypervisor(tmp_path, ManualClock()).list() == []
 
 
-def test_malformed_guest_file_is_named_in_the_error(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"a\.json is not a valid guest file"):
-        open_hypervisor(tmp_path, ManualClock())
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        '{"uuid": "a", "atte',
+        "{}",
+        "[]",
+        '{"uuid": "b", "attempt": 1, "name": "alpha/node0", "running_at_ms": 1}',
+        '{"uuid": "a", "attempt": "1", "name": "alpha/node0", "running_at_ms": 1}',
+    ],
+)
+def test_damaged_guest_file_is_set_aside_and_named(tmp_path: Path, text: str) -> None:
+    first = open_hypervisor(tmp_path, ManualClock(), HostProfile())
+    guest = first.spawn(AttemptRef("intact", 1), "alpha/node0")
+    (tmp_path / "a.json").write_text(text)
+    second = Hypervisor(tmp_path, HostProfile)
+    assert second.open() == ["a"]
+    assert second.list() == [guest]
+    assert (tmp_path / "a.json.damaged").read_text() == text
+    assert Hypervisor(tmp_path, HostProfile).open() == []
+
+
+def test_guest_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hypervisor = open_hypervisor(tmp_path, ManualClock(), HostProfile())
+
+    def fail(_folder: Path) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(state_files, "sync_folder", fail)
+    with pytest.raises(OSError, match="no space left"):
+        hypervisor.spawn(AttemptRef("a", 1), "alpha/node0")
+    assert hypervisor.list() == []
+    assert list(tmp_path.iterdir()) == []
