@@ -12,6 +12,7 @@ from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.clock import Clock, wall_ms
+from compute_agent.stamps import StampFile
 from rpcapi import objects
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.resources.claims import Answer, ClaimState
@@ -45,11 +46,17 @@ class HostAuditor:
     """Audits one service host. Runs in the host's serial queue, so that nothing changes during an audit."""
 
     def __init__(
-        self, guest_manager: GuestManager, claims: ClaimsAPI, calls: ServiceCalls, clock: Clock = wall_ms
+        self,
+        guest_manager: GuestManager,
+        claims: ClaimsAPI,
+        calls: ServiceCalls,
+        stamps: StampFile,
+        clock: Clock = wall_ms,
     ) -> None:
         self._guest_manager = guest_manager
         self._claims = claims
         self._calls = calls
+        self._stamps = stamps
         self._clock = clock
         self.epoch = 0  # the last one in which this host was audited
 
@@ -60,12 +67,13 @@ class HostAuditor:
         Raises CallUnanswered and CallRejected.
         """
         live_attempts = self._guest_manager.journal.live()
-        report = _audit_report(self._guest_manager.host, epoch, live_attempts)
+        report = _audit_report(self._guest_manager.host, epoch, live_attempts, self._stamps.newest)
         try:
             answer = self._calls.call("audit_host", lambda ctxt: self._claims.audit_host(ctxt, report))
         except (CallUnanswered, CallRejected):
             metrics.AUDITS.labels("unanswered").inc()
             raise
+        self._stamps.keep(answer.stamp)
         self._end_finished_attempts(live_attempts, answer)
         if answer.epoch == epoch:
             self.epoch = epoch
@@ -106,7 +114,7 @@ class HostAuditor:
         self._guest_manager.end_attempts(ended)
 
 
-def _audit_report(host: str, epoch: int, live_attempts: list[Attempt]) -> objects.AuditReport:
+def _audit_report(host: str, epoch: int, live_attempts: list[Attempt], stamp: str | None) -> objects.AuditReport:
     return objects.AuditReport.of(
         host=host,
         epoch=epoch,
@@ -116,6 +124,7 @@ def _audit_report(host: str, epoch: int, live_attempts: list[Attempt]) -> object
         names=[attempt.name for attempt in live_attempts],
         allocations=[dict(attempt.allocations) for attempt in live_attempts],
         owners=[dict(attempt.owner) for attempt in live_attempts],
+        stamp=stamp,
     )
 
 

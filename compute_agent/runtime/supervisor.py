@@ -149,7 +149,7 @@ class HostSupervisor:
             guest_manager,
             builder=AdmissionController(guest_manager),
             saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, shared.calls),
-            auditor=HostAuditor(guest_manager, shared.claims, shared.calls),
+            auditor=HostAuditor(guest_manager, shared.claims, shared.calls, stamps),
             reporter=StatsReporter(
                 host=host,
                 partition=shared.conf.rpc.partition,

@@ -118,11 +118,13 @@ class AuditReport(base.GanttObject):
     ``states`` has "confirmed" for a claim whose confirmation the agent received, "prepared" for a pending intent.
     ``allocations`` has {provider: {class: amount}} and ``owners`` {type, project, user, request_id, group_id,
     group_policy, group_max_per_host} of each, which the store needs to re-assert a claim that it lost.
+    ``stamp`` is as in StatsReport.
 
     Version 1.0: Initial version
+    Version 1.1: Add stamp
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
     COLUMNS = ("consumers", "attempts", "states", "names", "allocations", "owners")
 
     fields = {
@@ -134,7 +136,12 @@ class AuditReport(base.GanttObject):
         "names": base.ColumnField(str),
         "allocations": base.ColumnField(dict),
         "owners": base.ColumnField(dict),
+        "stamp": fields.StringField(nullable=True, default=None),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"stamp": (1, 1)})
 
 
 @base.GanttObjectRegistry.register
@@ -146,10 +153,13 @@ class AuditAnswer(base.GanttObject):
     live claim elsewhere. ``orphans`` counts the host's claims that the agent did not report and whose grace period has
     not ended: the agent audits again after ``again_s`` seconds (0: not needed).
 
+    ``stamp`` is as in StatsAnswer; None where the audit was for another epoch.
+
     Version 1.0: Initial version
+    Version 1.1: Add stamp
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
     COLUMNS = ("consumers", "attempts", "answers")
 
     fields = {
@@ -161,7 +171,12 @@ class AuditAnswer(base.GanttObject):
         "released": fields.IntegerField(default=0),
         "orphans": fields.IntegerField(default=0),
         "again_s": fields.FloatField(default=0.0),
+        "stamp": fields.StringField(nullable=True, default=None),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"stamp": (1, 1)})
 
 
 @base.GanttObjectRegistry.register

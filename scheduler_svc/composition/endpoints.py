@@ -38,11 +38,16 @@ def servers(
 ) -> list[Any]:
     """Return the servers of topics ``scheduler`` and ``claims.<partition>``, not started."""
     endpoints: dict[str, list[Any]] = {BusBackend.TOPIC: _scheduler_endpoints(conf, partition_set, selection, worker)}
-    ttl_ms = milliseconds(conf.scheduler.claim_ttl)
+    ttl_ms, stamps = milliseconds(conf.scheduler.claim_ttl), StampSigner(conf.scheduler.stamp_key)
     for partition, alternates in zip(partition_set.served_partitions, selection.alternates, strict=True):
         endpoints[claims.topic(partition.name)] = [
             ClaimsEndpoint(
-                partition.store, alternates, ttl_ms, lambda: milliseconds(conf.store.audit_grace), on_unverified
+                partition.store,
+                alternates,
+                ttl_ms,
+                lambda: milliseconds(conf.store.audit_grace),
+                on_unverified=on_unverified,
+                stamps=stamps,
             )
         ]
     return [

@@ -15,6 +15,7 @@ from scheduler_svc import metrics
 from scheduler_svc.core.records import ClaimBatch, ClaimResult, IntentResult
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.host_state.stamps import StampSigner
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.store.interface import Store
 
@@ -35,13 +36,16 @@ class ClaimsEndpoint(MeteredEndpoint):
         alternates: AlternateClaimer,
         ttl_ms: int,
         grace_ms: Callable[[], int],
+        *,
         on_unverified: UnverifiedHandler,
+        stamps: StampSigner,
     ) -> None:
         self._store = store
         self._alternates = alternates
         self._ttl_ms = ttl_ms
         self._grace_ms = grace_ms
         self._on_unverified = on_unverified
+        self._stamps = stamps
 
     @expose
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
@@ -118,12 +122,18 @@ class ClaimsEndpoint(MeteredEndpoint):
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
         """Reconcile claims with the guests of a host, and open the host in this epoch."""
         running = decode.running(report)
+        partition = self._store.partition
+        proof = self._stamps.verify(partition, report.host, report.stamp)
+        if proof is not None:
+            self._store.begin_epoch_if_behind(*proof)
         outcome = self._store.audit(report.host, report.epoch, running, self._grace_ms())
         _count("audit", outcome.answers)
         unverified = [result for result in outcome.answers if result.answer is Answer.UNVERIFIED]
         if unverified:
-            self._on_unverified(self._store.partition, report.host, unverified)
-        return encode.audit_answer(outcome)
+            self._on_unverified(partition, report.host, unverified)
+        has_position = outcome.position > 0
+        stamp = self._stamps.sign(partition, report.host, outcome.epoch, outcome.position) if has_position else None
+        return encode.audit_answer(outcome, stamp)
 
     @expose
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:

@@ -97,7 +97,7 @@ def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
     }
 
 
-def audit_answer(outcome: AuditOutcome) -> objects.AuditAnswer:
+def audit_answer(outcome: AuditOutcome, stamp: str | None) -> objects.AuditAnswer:
     """Return the answer to audit_host; its columns are empty for another epoch."""
     return objects.AuditAnswer.of(
         epoch=outcome.epoch,
@@ -108,6 +108,7 @@ def audit_answer(outcome: AuditOutcome) -> objects.AuditAnswer:
         released=outcome.released,
         orphans=outcome.orphans,
         again_s=outcome.again_ms / 1000,
+        stamp=stamp,
     )
 
 

@@ -33,7 +33,7 @@ class RunningClaim:
 
 @dataclass(frozen=True, slots=True)
 class AuditOutcome:
-    """The result of an audit; see rpcapi.objects.AuditAnswer."""
+    """The result of an audit; see rpcapi.objects.AuditAnswer. ``position`` is 0 where nothing was done."""
 
     epoch: int
     answers: Sequence[ClaimResult]
@@ -41,6 +41,7 @@ class AuditOutcome:
     released: int
     orphans: int
     again_ms: int
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)

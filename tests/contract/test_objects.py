@@ -12,8 +12,8 @@ from rpcapi.objects.base import GanttObject, GanttObjectRegistry
 
 # When an object changes: increase VERSION, add a docstring line and an obj_make_compatible step, update this table.
 FINGERPRINTS = {
-    "AuditAnswer": "1.0-3ca9df668c657fb2f0eddb7923f1e3ed",
-    "AuditReport": "1.0-ffc7efde7352908aa51399cc847c0070",
+    "AuditAnswer": "1.1-78f0786b2a4d2f2ced08361113892f02",
+    "AuditReport": "1.1-80b4c18c6fce8bb66314cbc7713e4520",
     "BuildReport": "1.0-086d2edca34bc220f372e6d623f3f348",
     "BuildRequest": "1.1-1481ae471c37e94033a36b6b60f9b520",
     "ClaimAnswers": "1.1-aa69be59534ac0e57de12a38de4364b4",
@@ -39,6 +39,8 @@ FINGERPRINTS = {
 
 # Fields added by version 1.x, which must not be sent to an older peer.
 FIELDS_ADDED = {
+    "AuditAnswer": {1: {"stamp"}},
+    "AuditReport": {1: {"stamp"}},
     "BuildRequest": {1: {"allocations"}},
     "ClaimAnswers": {1: {"allocations"}},
     "HostState": {1: {"partition"}},

@@ -43,9 +43,10 @@ def audit(
     reply = connection.run("audit_open", refs, epoch=epoch, host=host, grace_ms=grace_ms)
     if len(reply) == 1:
         return _no_audit(host, reply[0])
-    _epoch, released, orphans, again_ms, *ends = reply
+    _epoch, position, released, orphans, again_ms, *ends = reply
+    connection.identity.observe(epoch, position)
     current = [_current_answer(result, end) for result, end in zip(answers, ends, strict=True)]
-    return AuditOutcome(epoch, current, reasserted, released, orphans, again_ms)
+    return AuditOutcome(epoch, current, reasserted, released, orphans, again_ms, position)
 
 
 def _current_answer(result: ClaimResult, end: str) -> ClaimResult:

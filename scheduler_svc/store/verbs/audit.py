@@ -43,7 +43,7 @@ def audit(
         for claim, (answer, _again) in zip(running, outcomes, strict=True)
     ]
     reasserted = sum(again for _answer, again in outcomes)
-    return AuditOutcome(epoch, answers, reasserted, released, orphans, max(waits, default=0))
+    return AuditOutcome(epoch, answers, reasserted, released, orphans, max(waits, default=0), partition.position)
 
 
 def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:

@@ -28,6 +28,7 @@ class FakeClaims:
         self.lose: list[str] = []
         self.calls: list[tuple[str, list[ClaimRef]]] = []
         self.audits: list[objects.AuditReport] = []
+        self.stamp: str | None = None
         self.lock = threading.Lock()
 
     def prepare(self, uuid: str, attempt: int, name: str) -> None:
@@ -71,6 +72,7 @@ class FakeClaims:
             attempts=report.attempts,
             answers=answers,
             again_s=self.again_s,
+            stamp=self.stamp,
         )
 
     def _confirm(self, ref: ClaimRef, host: str) -> str:

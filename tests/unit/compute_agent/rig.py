@@ -186,7 +186,8 @@ class AgentRig:
         scheduler: Any = KillableClient(self.scheduler, kill_switch)
         calls = ServiceCalls(5.0)
         guest_manager.open()
-        self.auditor = HostAuditor(guest_manager, claims, calls, self.clock)
+        stamps = StampFile(self.folder / "stamp", "cell1")
+        self.auditor = HostAuditor(guest_manager, claims, calls, stamps, self.clock)
         self.reporter = StatsReporter(
             host=HOST,
             partition="cell1",
@@ -197,7 +198,7 @@ class AgentRig:
             scheduler=scheduler,
             calls=calls,
             check_folder=self.check_folder,
-            stamps=StampFile(self.folder / "stamp", "cell1"),
+            stamps=stamps,
         )
         self.host = ServiceHost(
             guest_manager,

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Ends an audit: ends or flags claims that the service host did not report, and opens the host.
 -- ARGV: log length, epoch, service host, grace in ms, then for each reported claim: consumer, attempt
--- Returns: epoch, released, remaining orphans, ms until the last orphan's grace ends, then for each reported claim: ''
---          where it is live on this host, else its end or 'unknown'; epoch alone: nothing was done;
+-- Returns: epoch, position, released, remaining orphans, ms until the last orphan's grace ends, then for each reported
+--          claim: '' where it is live on this host, else its end or 'unknown'; epoch alone: nothing was done;
 --          0 alone: the host is unknown
 --@ args log_length epoch host grace_ms
 --@ keys awaited reports
@@ -75,7 +75,7 @@ if tonumber(redis.call('HGET', K.opened, host) or 0) ~= epoch then
 end
 
 -- A reported claim may have ended since it was reconciled: a fence, or another host's audit, ran between the scripts.
-local out = { epoch, released, orphans, again }
+local out = { epoch, position, released, orphans, again }
 for i = REST, #ARGV, 2 do
   local is_live = live_here[ARGV[i] .. '@' .. ARGV[i + 1]]
   out[#out + 1] = is_live and '' or end_of(ends_of(ARGV[i]), ARGV[i + 1]) or 'unknown'

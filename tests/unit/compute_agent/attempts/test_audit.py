@@ -163,3 +163,13 @@ def test_host_joins_by_stats_then_audit_then_work(rig: AgentRig) -> None:
     assert verbs == ["update_resource_stats", "audit_host", "audit_host"]
     assert rig.scheduler.reports[-1][1].full
     assert rig.auditor.epoch == 11
+
+
+def test_audit_sends_the_newest_stamp_and_keeps_the_one_of_its_answer(rig: AgentRig) -> None:
+    rig.serve()
+    rig.ledger.stamp = "7.42.aa"
+    for _ in range(2):
+        rig.auditor.audit(rig.ledger.epoch)
+    rig.reporter.report()
+    assert [audit.stamp for audit in rig.ledger.audits][-2:] == [None, "7.42.aa"]
+    assert rig.scheduler.reports[-1][1].stamp == "7.42.aa"

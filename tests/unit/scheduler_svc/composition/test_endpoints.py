@@ -33,7 +33,7 @@ def test_worker_serves_the_scheduler_and_the_claims_of_its_served_partitions(con
     scheduling_policy = policy.load(conf)
     partition_set = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
     selection = Selection(conf, partition_set, scheduling_policy)
-    names = endpoints.servers(conf, None, partition_set, selection, worker="s1:0", serializer=None)
+    names = endpoints.servers(conf, None, partition_set, selection, worker="s1:0", on_unverified=None, serializer=None)
     assert names == ["scheduler", "claims.east", "claims.default"]
     scheduler_endpoints = [SelectionEndpoint, HostStateEndpoint, AggregatesEndpoint, DecisionsEndpoint]
     assert servers == {

@@ -117,7 +117,8 @@ def test_listed_claim_has_its_deadline_by_the_clock_of_the_server(deadline_ms, s
 
 def test_audit_answer_says_in_seconds_when_to_audit_again():
     outcome = AuditOutcome(7, [ClaimResult("c1", 1, Answer.RELEASED)], 2, 3, 4, again_ms=1500)
-    answer = encode.audit_answer(outcome)
+    answer = encode.audit_answer(outcome, "7.42.aa")
+    assert answer.stamp == "7.42.aa"
     assert (answer.epoch, answer.consumers, answer.attempts, answer.answers) == (7, ["c1"], [1], ["released"])
     assert (answer.reasserted, answer.released, answer.orphans, answer.again_s) == (2, 3, 4, 1.5)
 
