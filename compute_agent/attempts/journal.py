@@ -50,6 +50,10 @@ class Journal:
         """Return the attempt, or None when the journal does not have it."""
         return self._attempts.get(ref)
 
+    def all(self) -> list[Attempt]:
+        """Return all attempts; may be called in any thread."""
+        return list(self._attempts.values())
+
     def of_instance(self, uuid: str) -> list[Attempt]:
         """Return the attempts of an instance, oldest first."""
         return [self._attempts[AttemptRef(uuid, number)] for number in sorted(self._numbers.get(uuid, ()))]

@@ -9,6 +9,7 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, Stage
+from compute_agent.attempts.guest_list import list_guests
 from compute_agent.clock import wall_ms
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.runtime.service_host import ServiceHost
@@ -53,6 +54,15 @@ class ComputeEndpoint:
         check_uuids(refs.consumers, self._max_instances)
         _check_attempts(refs.attempts)
         self._host.terminate(ctxt, [AttemptRef(*pair) for pair in refs.pairs()])
+
+    @expose
+    def list_guests(self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000) -> objects.GuestPage:
+        """Return a page of what runs on this host, without waiting for queued changes."""
+        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
+            raise errors.InvalidRequest(why=f"limit must be a positive integer, got {str(limit)[:40]!r}")
+        if marker is not None and not isinstance(marker, str):
+            raise errors.InvalidRequest(why="marker must be the string that the previous page returned")
+        return list_guests(self._host.guest_manager, marker, limit)
 
     @expose
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:

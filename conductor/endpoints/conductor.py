@@ -17,6 +17,9 @@ from rpcapi import errors, objects
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
+from rpcapi.resources import names
+
+AGENT_SECONDS = 5.0  # limit of a call to an agent
 
 
 class ConductorEndpoint:
@@ -77,6 +80,18 @@ class ConductorEndpoint:
     ) -> dict[str, Any]:
         # The serializer has already decoded the primitive.
         return backport(objinst, object_versions)
+
+    @expose
+    def list_guests(
+        self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
+    ) -> objects.GuestPage:
+        if names.SEPARATOR in names.canonical(host):
+            raise errors.InvalidName(name=host, why="a service host is required, not one of its nodes")
+        try:
+            limited = ctxt.with_timeout(min(AGENT_SECONDS, ctxt.remaining(AGENT_SECONDS)))
+            return self._clients.compute.list_guests(limited, host, marker, limit)
+        except messaging.MessagingTimeout as error:
+            raise errors.Unavailable(what=f"The agent of host {host!r}", why="no answer in time") from error
 
     @expose
     def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:

@@ -30,6 +30,7 @@ COMMANDS = {
     "claim list": "rpcapi.cli.claim:ListClaims",
     "claim show": "rpcapi.cli.claim:ShowClaim",
     "claim verify": "rpcapi.cli.claim:VerifyClaims",
+    "audit": "rpcapi.cli.audit:AuditCluster",
     "state list": "rpcapi.cli.state:ListStates",
     "state show": "rpcapi.cli.state:ShowState",
     "state set": "rpcapi.cli.state:SetState",

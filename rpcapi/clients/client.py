@@ -70,6 +70,12 @@ class ServiceClient:
         return self._client.can_send_version(version)
 
     def _call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
+        """Call any server of the topic; see ``_call_server``."""
+        return self._call_server(ctxt, version, method, None, **values)
+
+    def _call_server(
+        self, ctxt: RequestContext, version: str, method: str, server: str | None, /, **values: Any
+    ) -> Any:
         """Call and wait for the answer, until the context's deadline or for [rpc] call_timeout.
 
         The end of the wait is sent with the call as its deadline: a server that reads the call later drops it.
@@ -83,7 +89,8 @@ class ServiceClient:
         monitor = self._monitor if MIN_MONITOR_S <= self._monitor < timeout else None
         if monitor is not None and method in self.SHORT_CALLS:
             timeout, monitor = monitor, None
-        prepared = self._client.prepare(version=version, timeout=timeout, call_monitor_timeout=monitor)
+        target = {} if server is None else {"server": server}
+        prepared = self._client.prepare(version=version, timeout=timeout, call_monitor_timeout=monitor, **target)
         try:
             with _translate_bus_errors():
                 return prepared.call(ctxt.with_timeout(timeout), method, **values)

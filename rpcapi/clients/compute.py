@@ -10,10 +10,11 @@ class ComputeAPI(ServiceClient):
     """Client of the agents, topic ``compute``, one server per service host.
 
     1.0 - Initial version
+    1.1 - Add list_guests
     """
 
     TOPIC = "compute"
-    VERSION = "1.0"
+    VERSION = "1.1"
     CAP = "compute"
 
     def build_instances(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:
@@ -23,6 +24,12 @@ class ComputeAPI(ServiceClient):
     def terminate_instances(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
         """Request the agent of ``host`` to stop the guests and then release their claims."""
         self._cast(ctxt, "1.0", "terminate_instances", host, refs=refs)
+
+    def list_guests(
+        self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
+    ) -> objects.GuestPage:
+        """Return a page of what runs on ``host``; raises MessagingTimeout when its agent does not answer."""
+        return self._call_server(ctxt, "1.1", "list_guests", host, marker=marker, limit=limit)
 
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Request all agents of the partition to audit in ``epoch``."""

@@ -17,10 +17,11 @@ class ConductorAPI(ServiceClient):
     1.1 - Add audit_hosts
     1.2 - build_instances: add names
     1.3 - Add check_unverified
+    1.4 - Add list_guests
     """
 
     TOPIC = "conductor"
-    VERSION = "1.3"
+    VERSION = "1.4"
     CAP = "conductor"
 
     def build_instances(
@@ -54,6 +55,12 @@ class ConductorAPI(ServiceClient):
         """Return instances after ``marker``, oldest first; deleted ones only when ``deleted`` is true."""
         values = {"marker": marker, "limit": limit, "deleted": deleted}
         return self._call(ctxt, "1.0", "list_instances", **values)
+
+    def list_guests(
+        self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
+    ) -> objects.GuestPage:
+        """Return a page of what the agent of service host ``host`` runs; raises Unavailable if it does not answer."""
+        return self._call(ctxt, "1.4", "list_guests", host=host, marker=marker, limit=limit)
 
     def object_backport_versions(
         self, ctxt: RequestContext, objinst: dict[str, Any], object_versions: dict[str, str]

@@ -13,6 +13,7 @@ from rpcapi.objects.claim import (
 )
 from rpcapi.objects.decision import Decision, DecisionPage
 from rpcapi.objects.extension import FilterList
+from rpcapi.objects.guest import GuestPage
 from rpcapi.objects.host_state import HostState, HostStatePage
 from rpcapi.objects.instance import Instance, InstancePage
 from rpcapi.objects.partition import PartitionList
@@ -33,6 +34,7 @@ __all__ = [
     "Decision",
     "DecisionPage",
     "FilterList",
+    "GuestPage",
     "HostState",
     "HostStatePage",
     "Instance",

@@ -36,8 +36,8 @@ ENDPOINTS = {
 FINGERPRINTS = {
     "SchedulerAPI": "1.3-57e9922c9e5c7cedc83a04c32221aca5",
     "ClaimsAPI": "1.4-e458c32b22652008b985a3b495d982c3",
-    "ConductorAPI": "1.3-d3c77a421dc43ea57c26a911e60fb46c",
-    "ComputeAPI": "1.0-7340987c1b10d70be832199c238fe897",
+    "ConductorAPI": "1.4-6199aa855f3c95f12b2c078417713ce5",
+    "ComputeAPI": "1.1-82d4b2e36a4b60d6e6ce944e9df5c3c9",
 }
 
 
@@ -80,7 +80,7 @@ def sent_by(api):
         client = SchedulerAPI(None, None, backend=recorder)
     else:
         client = object.__new__(api)
-        for name in ("_call", "_cast", "_cast_any", "_fanout"):
+        for name in ("_call", "_call_server", "_cast", "_cast_any", "_fanout"):
             setattr(client, name, recorder.note)
     for name, signature in methods(api).items():
         # The value of each argument is its name.

@@ -23,6 +23,7 @@ FINGERPRINTS = {
     "Decision": "1.0-694689a68f0c83366c10e49c8209731f",
     "DecisionPage": "1.0-bb0ec6a5b45068a56fea4ccc20598484",
     "FilterList": "1.0-1225d335fdbc8408aa82af22371c5ea8",
+    "GuestPage": "1.0-3ee2aefdd1340b28fdecdd40610e80fc",
     "HostState": "1.1-30cb03b00e6ab61724f993c226f0befa",
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
     "Instance": "1.1-baf4ec071a431b04a5348ccc11c446fd",
@@ -199,6 +200,7 @@ def sample(name):
         "ClaimIntents": lambda: {"spec": sample("RequestSpec")} | intents,
         "DecisionPage": lambda: {"decisions": [sample("Decision")], "marker": "m"},
         "HostStatePage": lambda: {"states": [sample("HostState")]},
+        "GuestPage": lambda: {"uuids": ["u"], "attempts": [1], "names": ["h/n"], "states": ["running"], "marker": "m"},
         "InstancePage": lambda: {"instances": [sample("Instance")], "marker": "u"},
         "SelectionAnswers": lambda: (
             {"selections": [sample("Selections")], "served": [0, None]}

@@ -3,13 +3,14 @@
 # Words that may follow the words of a command.
 _gantt_words() {
     case "$1" in
-        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate boot claim complete decision explain filter flavor help host image partition server service state weigher" ;;
+        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim complete decision explain filter flavor help host image partition server service state weigher" ;;
         "aggregate") _gantt_reply="delete list set show unset" ;;
         "aggregate delete") _gantt_reply="-h --help" ;;
         "aggregate list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host" ;;
         "aggregate set") _gantt_reply="-h --help --host --name --zone" ;;
         "aggregate show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "aggregate unset") _gantt_reply="-h --help --host" ;;
+        "audit") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --pause" ;;
         "boot") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --count --name --wait --timeout --progress --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
         "claim") _gantt_reply="list show verify" ;;
         "claim list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --consumer --partition" ;;
@@ -60,6 +61,9 @@ _gantt_values() {
         "aggregate list -f") _gantt_reply="csv json table value yaml" ;;
         "aggregate show --format") _gantt_reply="json shell table value yaml" ;;
         "aggregate show -f") _gantt_reply="json shell table value yaml" ;;
+        "audit --format") _gantt_reply="csv json table value yaml" ;;
+        "audit --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "audit -f") _gantt_reply="csv json table value yaml" ;;
         "boot --format") _gantt_reply="csv json table value yaml" ;;
         "boot --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "boot -f") _gantt_reply="csv json table value yaml" ;;

@@ -156,3 +156,9 @@ def test_invalid_arguments_are_rejected(
     with pytest.raises(errors.InvalidRequest):
         send(method, **values)
     assert (host.built, host.terminated, host.audited) == ([], [], [])
+
+
+@pytest.mark.parametrize("values", [{"limit": 0}, {"limit": "5"}, {"limit": True}, {"marker": 7}])
+def test_invalid_page_of_guests_is_rejected(send: Callable[..., None], values: dict[str, Any]) -> None:
+    with pytest.raises(errors.InvalidRequest, match=r"limit|marker"):
+        send("list_guests", **values)

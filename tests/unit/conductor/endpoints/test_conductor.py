@@ -8,7 +8,7 @@ import oslo_messaging as messaging
 import pytest
 from prometheus_client import REGISTRY
 
-from conductor.endpoints.conductor import ConductorEndpoint
+from conductor.endpoints.conductor import AGENT_SECONDS, ConductorEndpoint
 from rpcapi import context, errors, objects
 
 CTXT = context.new("project", "user")
@@ -98,6 +98,26 @@ def test_malformed_arguments_reach_nothing(
     with pytest.raises(errors.MalformedObject):
         call(endpoint, method, **values)
     assert recorder.calls == []
+
+
+def test_guests_are_listed_by_the_agent_within_a_short_time(endpoint: ConductorEndpoint, recorder: Recorder) -> None:
+    call(endpoint, "list_guests", host="h", marker="m", limit=5)
+    ((name, (ctxt, *arguments), _values),) = recorder.calls
+    assert (name, arguments) == ("list_guests", ["h", "m", 5])
+    assert 0 < ctxt.remaining(60.0) <= AGENT_SECONDS
+
+
+def test_agent_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def list_guests(*_args: Any) -> None:
+        raise messaging.MessagingTimeout("no answer")
+
+    clients: Any = SimpleNamespace(compute=SimpleNamespace(list_guests=list_guests))
+    parts: Any = None
+    endpoint = ConductorEndpoint(parts, parts, parts, parts, vouching=parts, clients=clients)
+    with pytest.raises(errors.Unavailable, match="The agent of host 'h'"):
+        call(endpoint, "list_guests", host="h")
+    with pytest.raises(errors.InvalidName, match="one of its nodes"):
+        call(endpoint, "list_guests", host="h/n")
 
 
 def test_backport_is_answered_without_the_store(endpoint: ConductorEndpoint, recorder: Recorder) -> None:

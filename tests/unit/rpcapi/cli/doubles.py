@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Doubles of the services' endpoints, backed by dictionaries."""
 
+import collections
 import threading
 
 import oslo_messaging as messaging
@@ -36,6 +37,8 @@ class Conductor:
 
     def __init__(self):
         self.instances = {}
+        self.guests = collections.defaultdict(list)  # service host -> (uuid, attempt, node, state)
+        self.silent = set()  # service hosts whose agents do not answer
         self.builds = []
         self.contexts = []
         self.ends = iter(())  # end statuses of new instances, then ACTIVE
@@ -69,6 +72,16 @@ class Conductor:
         names = sorted(uuid for uuid, record in self.instances.items() if deleted or record.status != "DELETED")
         uuids, following = page_of(names, marker, limit)
         return objects.InstancePage.of(instances=[self.instances[uuid] for uuid in uuids], marker=following)
+
+    @expose
+    def list_guests(self, ctxt, host, marker=None, limit=1000):
+        if host in self.silent:
+            raise errors.Unavailable(what=f"The agent of host {host!r}", why="no answer in time")
+        rows = {f"{uuid}@{attempt}": (uuid, attempt, node, state) for uuid, attempt, node, state in self.guests[host]}
+        keys, following = page_of(sorted(rows), marker, limit)
+        uuids, attempts, nodes, states = zip(*(rows[key] for key in keys), strict=True) if keys else ((),) * 4
+        columns = {"uuids": uuids, "attempts": attempts, "names": nodes, "states": states}
+        return objects.GuestPage.of(**{name: list(column) for name, column in columns.items()}, marker=following)
 
     @expose
     def delete_instances(self, ctxt, uuids):
@@ -315,5 +328,5 @@ class Cluster:
         by_topic = {"conductor": self.conductor, "scheduler": self.scheduler, "claims.default": self.claims}
         by_topic["claims.second"] = self.claims2
         for topic, endpoint in by_topic.items():
-            endpoint.target = messaging.Target(version="1.3")
+            endpoint.target = messaging.Target(version="1.4")
             yield messaging.Target(topic=topic, server="one"), endpoint

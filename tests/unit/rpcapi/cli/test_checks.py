@@ -27,7 +27,7 @@ def check(cluster, config_file, capsys):
 def test_healthy_cluster_passes(check):
     code, checks = check()
     assert (code, {result for result, _details in checks.values()}) == (0, {0})
-    assert checks["Conductor"][1] == "answers at version 1.2"
+    assert checks["Conductor"][1] == "answers at version 1.4"
     assert checks["Partition"][1] == "partition default, epoch 7: 1 claims, all sums match"
 
 

@@ -33,6 +33,7 @@ def call(sender, options):
             "1.0",
             {"objinst": {}, "object_versions": {"Instance": "1.0"}},
         ),
+        ("list_guests", {"host": "h"}, "1.4", {"host": "h", "marker": None, "limit": 1000}),
         ("audit_hosts", {"partition": "cell1", "epoch": 7}, "1.1", {"partition": "cell1", "epoch": 7}),
     ],
 )

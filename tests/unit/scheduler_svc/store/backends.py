@@ -10,6 +10,7 @@ from typing import Any
 import redis
 
 from devstack.servers.redis import RedisServer
+from devstack.servers.redis_users import ADMIN
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.memory.partition import MemoryPartition
 from scheduler_svc.store.records import MAX_STEP_MS
@@ -76,7 +77,7 @@ class RedisFaults:
 
     def __init__(self, server: RedisServer, partition: str) -> None:
         self._text = server.client()
-        self._raw = redis.Redis.from_url(server.url())
+        self._raw = redis.Redis.from_url(server.url(ADMIN.name if server.users else None))
         self._head = prefix(partition)
 
     def now(self) -> int:
@@ -101,14 +102,15 @@ class RedisFaults:
     def _keys(self) -> list[bytes]:
         return list(self._raw.scan_iter(match=self._head + "*", count=1000))
 
-    def restore(self, mark: dict[str, bytes]) -> None:
-        """Restore the partition to ``mark``."""
+    def restore(self, mark: dict[str, bytes], *, as_another_server: bool = True) -> None:
+        """Restore the partition to ``mark``, as if another server had served it last."""
         with self._raw.pipeline(transaction=True) as pipeline:
             pipeline.delete(*self._keys())
             for key, value in mark.items():
                 pipeline.restore(key, 0, value)
             pipeline.execute()
-        self.change_server_identity()
+        if as_another_server:
+            self.change_server_identity()
 
     def pass_deadline_of(self, consumer: str) -> None:
         """Set the deadline of a consumer's claim to a time long past."""

@@ -178,3 +178,22 @@ def test_claim_is_not_moved_to_a_consumer_that_may_still_run(partition: StorePar
     # When the claim is moved to m1, then the answer is CLOSED
     assert partition.store.move(REF, ClaimRef("m1", running_elsewhere.attempt + 1), "MIGRATION").answer is Answer.CLOSED
     assert partition.states() == {"c1": "confirmed", "m1": "confirmed"}
+
+
+def test_forgotten_fence_leaves_its_claims_and_can_be_repeated(partition: StorePartition) -> None:
+    # Given a host that was down and fenced, and a failover that forgot the fence, its tombstones and its token
+    partition.add_host("h1")
+    partition.add_host("dead")
+    ref = partition.hold("c1", "dead")
+    before = partition.mark()
+    assert partition.store.fence("dead", "token-1", force=True) == 1
+    partition.forget_since(before)
+    audit(partition, "h1")
+    # Then the claim is back and its host is awaited: no other host takes the instance
+    assert partition.states() == {"c1": "confirmed"} and list(partition.store.verify().awaited) == ["dead"]
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.CONFIRMED
+    # And the same call, or another, fences the host again
+    assert partition.store.fence("dead", "token-1", force=True) == 1
+    assert partition.store.find([ref])[0].answer is Answer.FENCED
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
+    partition.check()

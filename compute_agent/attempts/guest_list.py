@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs on a service host: its guests and confirmed attempts, for an operator's audit."""
+
+from compute_agent.attempt import Attempt, AttemptRef, Stage
+from compute_agent.attempts.guest_allocations import GuestManager
+from rpcapi import objects
+from rpcapi.objects import guest
+
+MAX_PAGE = 1000
+_STAGES = frozenset({Stage.CONFIRMED, Stage.SPAWNED})
+
+
+def list_guests(guest_manager: GuestManager, marker: str | None, limit: int) -> objects.GuestPage:
+    """Return a page of guests after ``marker``; may run in any thread, while the host's queue makes changes."""
+    nodes = {running.ref: running.name for running in guest_manager.hypervisor.list()}
+    attempts = {attempt.ref: attempt for attempt in guest_manager.journal.all() if attempt.stage in _STAGES}
+    refs = [ref for ref in nodes.keys() | attempts.keys() if marker is None or _marker(ref) > marker]
+    page = sorted(refs, key=_marker)[: min(limit, MAX_PAGE)]
+    return objects.GuestPage.of(
+        uuids=[ref.uuid for ref in page],
+        attempts=[ref.attempt for ref in page],
+        names=[nodes.get(ref) or attempts[ref].name for ref in page],
+        states=[_state(attempts.get(ref), ref in nodes) for ref in page],
+        marker=_marker(page[-1]) if len(page) < len(refs) else None,
+    )
+
+
+def _marker(ref: AttemptRef) -> str:
+    return f"{ref.uuid}@{ref.attempt:020}"
+
+
+def _state(attempt: Attempt | None, has_guest: bool) -> str:
+    if attempt is None:
+        return guest.UNJOURNALLED
+    return guest.RUNNING if has_guest else guest.CONFIRMED

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparison of what agents run, what the conductor records and what the store holds, as of one reading."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rpcapi.resources import names
+
+UNJOURNALLED = "unjournalled"
+INSTANCE = "INSTANCE"  # the type of the consumers that are guests
+
+
+class Difference(NamedTuple):
+    """One difference about an instance or a host; what identifies it stands before ``detail``."""
+
+    kind: str
+    instance: str | None
+    attempt: int | None
+    host: str
+    detail: str
+
+
+class Guest(NamedTuple):
+    """What an agent runs; ``state`` as in rpcapi.objects.GuestPage."""
+
+    uuid: str
+    attempt: int
+    node: str
+    state: str
+
+
+class Place(NamedTuple):
+    """An attempt of an instance on a service host."""
+
+    uuid: str
+    attempt: int
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One reading of the three sides.
+
+    ``claims`` are as in a ClaimPage, ``instances`` the records by uuid, without deleted ones. ``silent`` are the
+    service hosts whose agents did not answer.
+    """
+
+    claims: Sequence[Mapping[str, Any]]
+    instances: Mapping[str, Any]
+    guests: Sequence[Guest]
+    silent: Collection[str]
+
+
+def compare(reading: Reading) -> list[Difference]:
+    """Return all differences: about guests first, then about claims and records without guests, then silent hosts."""
+    claims = _claims_by_place(reading.claims)
+    about_guests = list(_guest_differences(reading, claims))
+    known = {difference.instance for difference in about_guests}
+    others = [
+        difference
+        for difference in (*_claim_differences(reading, claims), *_record_differences(reading, claims))
+        if difference.instance not in known
+    ]
+    return [*about_guests, *others, *_silent_hosts(reading, claims)]
+
+
+def _claims_by_place(claims: Sequence[Mapping[str, Any]]) -> dict[Place, str]:
+    return {
+        Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"])): claim["state"]
+        for claim in claims
+        if claim["type"] == INSTANCE
+    }
+
+
+def _place_of(record: Any) -> Place:
+    return Place(record.uuid, record.attempt, names.host_of(record.host or ""))
+
+
+def _guest_differences(reading: Reading, claims: Mapping[Place, str]) -> Iterator[Difference]:
+    counts = Counter(guest.uuid for guest in reading.guests)
+    claimed = defaultdict(list)
+    for place in claims:
+        claimed[place.uuid].append(place)
+    for guest in reading.guests:
+        place = Place(guest.uuid, guest.attempt, names.host_of(guest.node))
+        state, record = claims.get(place), reading.instances.get(guest.uuid)
+        difference = None
+        if guest.state == UNJOURNALLED:
+            difference = "guest without journal", "its agent's journal has no live attempt of it"
+        elif state != "confirmed" and counts[guest.uuid] > 1:
+            difference = "second copy", f"{counts[guest.uuid]} guests; the claim is {_describe(claimed[guest.uuid])}"
+        elif state == "unverified":
+            difference = "unverified claim", f"the store does not know this attempt; {_describe_record(record)}"
+        elif state != "confirmed":
+            difference = "guest without claim", f"the claim is {_describe(claimed[guest.uuid])}"
+        elif record is None:
+            difference = "guest without record", "its claim is confirmed"
+        elif _place_of(record) != place or record.status == "ERROR":
+            difference = "guest and record differ", _describe_record(record)
+        if difference is not None:
+            yield Difference(difference[0], guest.uuid, guest.attempt, place.host, difference[1])
+
+
+def _claim_differences(reading: Reading, claims: Mapping[Place, str]) -> Iterator[Difference]:
+    running = {Place(guest.uuid, guest.attempt, names.host_of(guest.node)) for guest in reading.guests}
+    for place, state in claims.items():
+        if state != "prepared" and place not in running and place.host not in reading.silent:
+            record = reading.instances.get(place.uuid)
+            yield Difference("claim without guest", *place, f"the claim is {state}; {_describe_record(record)}")
+
+
+def _record_differences(reading: Reading, claims: Mapping[Place, str]) -> Iterator[Difference]:
+    for record in reading.instances.values():
+        if record.status == "ACTIVE" and claims.get(_place_of(record)) != "confirmed":
+            yield Difference("record without claim", *_place_of(record), "the record is ACTIVE")
+
+
+def _silent_hosts(reading: Reading, claims: Mapping[Place, str]) -> Iterator[Difference]:
+    places = set(claims) | {_place_of(record) for record in reading.instances.values() if record.status == "ACTIVE"}
+    counts = Counter(place.host for place in places if place.host in reading.silent)
+    for host, count in sorted(counts.items()):
+        yield Difference("host not compared", None, None, host, f"its agent does not answer; {count} instances")
+
+
+def _describe(places: Sequence[Place]) -> str:
+    return ", ".join(f"attempt {place.attempt} on {place.host}" for place in sorted(places)) or "none"
+
+
+def _describe_record(record: Any) -> str:
+    if record is None:
+        return "no record"
+    return f"the record is {record.status}, attempt {record.attempt} on {record.host or 'no host'}"

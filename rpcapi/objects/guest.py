@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Guests of a service host, as its agent reports them when it is asked."""
+
+from oslo_versionedobjects import fields
+
+from rpcapi.objects import base
+
+RUNNING = "running"  # it exists, under a live attempt of the agent's journal
+CONFIRMED = "confirmed"  # the journal has its claim as confirmed; the guest does not exist yet
+UNJOURNALLED = "unjournalled"  # it exists, without a live attempt
+
+
+@base.GanttObjectRegistry.register
+class GuestPage(base.GanttObject):
+    """One page of the guests of a service host, ordered by uuid and attempt; ``marker`` is None on the last page.
+
+    Attempts whose claim is not confirmed are left out. ``names`` has the nodes; ``states`` is as the constants above.
+
+    Version 1.0: Initial version
+    """
+
+    VERSION = "1.0"
+    COLUMNS = ("uuids", "attempts", "names", "states")
+
+    fields = {
+        "uuids": base.ColumnField(str),
+        "attempts": base.ColumnField(int),
+        "names": base.ColumnField(str),
+        "states": base.ColumnField(str),
+        "marker": fields.StringField(nullable=True, default=None),
+    }

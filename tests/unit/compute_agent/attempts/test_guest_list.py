@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of what runs on a host."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from compute_agent.attempt import AttemptRef
+from compute_agent.attempts.guest_list import list_guests
+from tests.unit.compute_agent.rig import AgentRig
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[AgentRig]:
+    rig = AgentRig(tmp_path)
+    rig.serve()
+    yield rig
+    rig.stop()
+
+
+def rows(rig: AgentRig, limit: int = 1000) -> list[tuple[str, int, str, str]]:
+    assert rig.guest_manager is not None
+    listed, marker = [], None
+    while True:
+        page = list_guests(rig.guest_manager, marker, limit)
+        assert len(page.uuids) <= limit
+        listed += zip(page.uuids, page.attempts, page.names, page.states, strict=True)
+        marker = page.marker
+        if marker is None:
+            return listed
+
+
+def test_guests_are_listed_with_their_nodes_in_pages(rig: AgentRig) -> None:
+    rig.build(rig.intent("a"), rig.intent("b", node=1), rig.intent("c"))
+    rig.queue.settle()
+    expected = [(uuid, 1, f"alpha/node{int(uuid == 'b')}", "running") for uuid in "abc"]
+    assert rows(rig) == expected
+    assert rows(rig, limit=2) == rows(rig, limit=1) == expected
+
+
+def test_attempt_without_a_confirmed_claim_is_not_listed(rig: AgentRig) -> None:
+    rig.ledger.lose = ["confirm_claims"]
+    rig.build(rig.intent("a"))
+    rig.queue.run()
+    assert rows(rig) == []
+
+
+def test_confirmed_attempt_without_a_guest_and_guest_without_an_attempt_differ(rig: AgentRig) -> None:
+    rig.build(rig.intent("a"))
+    rig.queue.settle()
+    assert rig.guest_manager is not None
+    rig.guest_manager.hypervisor.stop(AttemptRef("a", 1))
+    rig.guest_manager.hypervisor.spawn(AttemptRef("b", 3), "alpha/node1")
+    assert rows(rig) == [("a", 1, "alpha/node0", "confirmed"), ("b", 3, "alpha/node1", "unjournalled")]

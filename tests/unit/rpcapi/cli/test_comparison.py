@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparison of guests, claims and records: each difference once, and none for what agrees."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rpcapi.cli.comparison import Guest, Reading, compare
+
+
+def claim(host: str = "h1/n", attempt: int = 1, state: str = "confirmed", consumer: str = "a", type: str = "INSTANCE"):
+    return {"consumer": consumer, "attempt": attempt, "state": state, "host": host, "type": type}
+
+
+def record(host: str | None = "h1/n", attempt: int = 1, status: str = "ACTIVE", uuid: str = "a") -> Any:
+    return SimpleNamespace(uuid=uuid, attempt=attempt, host=host, status=status)
+
+
+def guest(node: str = "h1/n", attempt: int = 1, state: str = "running", uuid: str = "a") -> Guest:
+    return Guest(uuid, attempt, node, state)
+
+
+def kinds(claims: Any = (), records: Any = (), guests: Any = (), silent: Any = ()) -> list[tuple[Any, ...]]:
+    """Return the differences without their details."""
+    reading = Reading(claims, {item.uuid: item for item in records}, guests, silent)
+    return [difference[:4] for difference in compare(reading)]
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [
+        {},
+        {"claims": [claim()], "records": [record()], "guests": [guest()]},
+        {"claims": [claim()], "records": [record()], "guests": [guest(state="confirmed")]},
+        {"claims": [claim()], "records": [record(status="BUILDING")], "guests": [guest()]},
+        {"claims": [claim(state="prepared")], "records": [record(status="BUILDING")]},
+        {"records": [record(status="ERROR")]},
+        {"records": [record(host=None, status="SCHEDULING")]},
+        {"claims": [claim(type="MIGRATION")]},
+    ],
+)
+def test_sides_that_agree_have_no_difference(sides: dict[str, Any]) -> None:
+    assert kinds(**sides) == []
+
+
+@pytest.mark.parametrize(
+    ("sides", "difference"),
+    [
+        ({"records": [record()], "guests": [guest()]}, ("guest without claim", "a", 1, "h1")),
+        (
+            {"claims": [claim(attempt=2)], "records": [record()], "guests": [guest()]},
+            ("guest without claim", "a", 1, "h1"),
+        ),
+        (
+            {"claims": [claim(state="prepared")], "records": [record()], "guests": [guest()]},
+            ("guest without claim", "a", 1, "h1"),
+        ),
+        (
+            {"claims": [claim(state="unverified")], "records": [record()], "guests": [guest()]},
+            ("unverified claim", "a", 1, "h1"),
+        ),
+        ({"claims": [claim()], "guests": [guest()]}, ("guest without record", "a", 1, "h1")),
+        (
+            {"claims": [claim()], "records": [record(host="h2/n")], "guests": [guest()]},
+            ("guest and record differ", "a", 1, "h1"),
+        ),
+        (
+            {"claims": [claim()], "records": [record(status="ERROR")], "guests": [guest()]},
+            ("guest and record differ", "a", 1, "h1"),
+        ),
+        (
+            {"claims": [claim()], "records": [record()], "guests": [guest(state="unjournalled")]},
+            ("guest without journal", "a", 1, "h1"),
+        ),
+        ({"claims": [claim()], "records": [record()]}, ("claim without guest", "a", 1, "h1")),
+        ({"claims": [claim(state="unverified")]}, ("claim without guest", "a", 1, "h1")),
+        ({"records": [record()]}, ("record without claim", "a", 1, "h1")),
+        ({"claims": [claim()], "records": [record()], "silent": ["h1"]}, ("host not compared", None, None, "h1")),
+    ],
+)
+def test_difference_is_named_once(sides: dict[str, Any], difference: tuple[Any, ...]) -> None:
+    assert kinds(**sides) == [difference]
+
+
+def test_second_copy_is_the_guest_without_the_claim() -> None:
+    guests = [guest(), guest("h2/n", attempt=2)]
+    assert kinds([claim("h2/n", attempt=2)], [record("h2/n", attempt=2)], guests) == [("second copy", "a", 1, "h1")]
+    # The same attempt twice, and neither under a claim
+    guests = [guest(), guest("h2/n")]
+    assert kinds([claim()], [record()], guests) == [("second copy", "a", 1, "h2")]
+    assert [kind for kind, *_place in kinds([], [record()], guests)] == ["second copy"] * 2
+
+
+def test_details_name_the_other_sides() -> None:
+    reading = Reading([claim("h2/n", attempt=2)], {"a": record()}, [guest()], ())
+    assert [item.detail for item in compare(reading)] == ["the claim is attempt 2 on h2"]
+    (silent,) = compare(Reading([claim()], {"a": record(), "b": record(uuid="b")}, [], ["h1", "h9"]))[-1:]
+    assert silent.detail == "its agent does not answer; 2 instances"
