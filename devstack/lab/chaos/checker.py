@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checker: callers' history, agents' files and stored claims against the invariants, without gantt's own verify."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from devstack.lab.chaos.claim_model import check_claims
 from devstack.lab.chaos.final_state import FinalState
 from devstack.lab.chaos.history import History
-from devstack.lab.chaos.promise_checks import check_promises
+from devstack.lab.chaos.promise_checks import check_leases, check_promises
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
@@ -32,7 +33,15 @@ class CheckReport:
         return "\n".join([*lines, *([f"and {more} more"] if more > 0 else [])])
 
 
-def check(history: History, state: FinalState) -> CheckReport:
-    """Return every violation that the history and the final state show."""
-    violations = {*check_state(state), *check_promises(history, state), *check_claims(history.claims)}
+def check(history: History, state: FinalState, lease_seconds: float = math.inf) -> CheckReport:
+    """Return every violation that the history and the final state show.
+
+    ``lease_seconds`` is the longest time for which a claim may be prepared.
+    """
+    violations = {
+        *check_state(state),
+        *check_promises(history, state),
+        *check_leases(history, state, lease_seconds),
+        *check_claims(history.claims),
+    }
     return CheckReport(sorted(violations))

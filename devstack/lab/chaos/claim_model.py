@@ -2,8 +2,8 @@
 """The sequential model of a claim's life, and the check of the store's writes against it.
 
 Within an epoch a claim goes from nothing to prepared or, re-asserted by an audit, to confirmed; from prepared to
-confirmed, aborted, expired or released; from confirmed to released. Ends are final. A new epoch admits that the store
-forgot writes: the claim may be in any state in which it was before.
+confirmed, aborted, expired or released; from confirmed to released. A fence ends either. Ends are final. A new epoch
+admits that the store forgot writes: the claim may be in any state in which it was before.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,11 +13,11 @@ from devstack.lab.chaos.history import ClaimSighting
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
 NOTHING = "nothing"
-ENDS = frozenset({"aborted", "expired", "released", "unknown"})  # unknown: ended before it existed
+ENDS = frozenset({"aborted", "expired", "fenced", "released", "unknown"})  # unknown: ended before it existed
 TRANSITIONS: Mapping[str, frozenset[str]] = {
-    NOTHING: frozenset({"prepared", "confirmed", *ENDS}),
-    "prepared": frozenset({"confirmed", "aborted", "expired", "released"}),
-    "confirmed": frozenset({"released"}),
+    NOTHING: frozenset({"prepared", "confirmed", "unverified", *ENDS}),
+    "prepared": frozenset({"confirmed", "aborted", "expired", "fenced", "released"}),
+    "confirmed": frozenset({"fenced", "released"}),
     **{end: frozenset() for end in ENDS},
 }
 

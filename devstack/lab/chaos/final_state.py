@@ -42,8 +42,17 @@ class JournalledAttempt:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredGroup:
+    """The server group of a claim: policy affinity, anti-affinity or a soft one, which binds nobody."""
+
+    id: str
+    policy: str
+    max_per_host: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class StoredClaim:
-    """A live claim as stored."""
+    """A live claim as stored; state unverified: its host reported an attempt that contradicts the store."""
 
     consumer: str
     attempt: int
@@ -51,6 +60,7 @@ class StoredClaim:
     host: str
     allocations: Allocations
     deadline_ms: int | None = None
+    group: StoredGroup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +92,10 @@ class InstanceState:
 
 @dataclass(frozen=True, slots=True)
 class FinalState:
-    """All that a run leaves behind."""
+    """All that a run leaves behind; ``read_at`` is when it was read, in seconds of the wall clock."""
 
     guests: Sequence[GuestFile] = ()
     attempts: Sequence[JournalledAttempt] = ()
     partitions: Sequence[PartitionState] = ()
     instances: Mapping[str, InstanceState] = field(default_factory=dict)
+    read_at: float = 0.0

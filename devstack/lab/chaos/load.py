@@ -21,6 +21,7 @@ GIVE_UP_SECONDS = 90.0  # of repeating one call: longer than any fault
 PAUSE = 0.2
 NO_ANSWER = (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError)
 PERCENT_OF_LARGE = 3
+PERCENT_OF_GROUPS, GROUPS, GROUP_MEMBERS = 15, 6, 4
 FOLLOW_SECONDS = 10.0
 FOLLOW_POLL = 0.2
 FINAL_STATUSES = ("ACTIVE", "ERROR", "DELETED")
@@ -58,9 +59,11 @@ class Caller:
         self.session = Session([str(client_conf)])
         self._history = history
 
-    def boot(self, resources: dict[str, int], uuids: Sequence[str], give_up: Callable[[], bool]) -> bool:
+    def boot(
+        self, resources: dict[str, int], uuids: Sequence[str], give_up: Callable[[], bool], **spec_fields: Any
+    ) -> bool:
         """Boot instances; return whether it was acknowledged."""
-        spec = objects.RequestSpec.of(resources=resources)
+        spec = objects.RequestSpec.of(resources=resources, **spec_fields)
         return self._repeat("boot", uuids, give_up, lambda ctxt: self._conductor.build_instances(ctxt, spec, uuids))
 
     def delete(self, uuids: Sequence[str], give_up: Callable[[], bool]) -> bool:
@@ -161,9 +164,19 @@ class Load:
         count = 40 if chance.randrange(100) < PERCENT_OF_LARGE else chance.choice((1, 1, 2, 4, 8))
         vcpus = chance.choice((1, 1, 2, 4))
         uuids = [str(uuid.UUID(int=chance.getrandbits(128), version=4)) for _ in range(count)]
-        if caller.boot({"VCPU": vcpus, "MEMORY_MB": 1024 * vcpus, "DISK_GB": 1}, uuids, self._stopped.is_set):
+        resources = {"VCPU": vcpus, "MEMORY_MB": 1024 * vcpus, "DISK_GB": 1}
+        group = self._group(chance) if count <= GROUP_MEMBERS else {}
+        if caller.boot(resources, uuids, self._stopped.is_set, **group):
             self.population.add(uuids)
             self._follow(caller, uuids)
+
+    def _group(self, chance: random.Random) -> dict[str, Any]:
+        """Return the group members of a request spec: none, or one of a few groups of this run."""
+        if chance.randrange(100) >= PERCENT_OF_GROUPS:
+            return {}
+        number = chance.randrange(GROUPS)
+        policy = ("affinity", "anti-affinity")[number % 2]
+        return {"group_id": f"{self._seed}/{number}", "group_policy": policy, "group_max_per_host": 2}
 
     def _follow(self, caller: Caller, uuids: Sequence[str]) -> None:
         """List the instances until they are built, or for FOLLOW_SECONDS: the load stays below what agents can do."""

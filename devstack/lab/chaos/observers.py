@@ -139,14 +139,17 @@ class ClaimObserver:
             for consumer, text in fields.items():
                 self._end(consumer, json.loads(text))
         elif key == "meta" and "epoch" in fields:
-            self._claims.clear()
-            self._ends.clear()
-            self._history.sighting("claim", at=at, partition=self._partition, epoch=int(float(fields["epoch"])))
+            self._begin_epoch(int(float(fields["epoch"])), at)
         elif key == "capacity":
             self._capacity |= {provider: json.loads(text) for provider, text in fields.items()}
         elif key == "used":
             for provider, text in fields.items():
                 self._use(provider, json.loads(text))
+
+    def _begin_epoch(self, epoch: int, at: float) -> None:
+        self._claims.clear()
+        self._ends.clear()
+        self._history.sighting("claim", at=at, partition=self._partition, epoch=epoch)
 
     def _claim(self, claim: dict[str, Any]) -> None:
         attempt, state = int(claim["attempt"]), claim["state"]
@@ -182,16 +185,23 @@ class ClaimObserver:
             "claim", at=self._at, partition=self._partition, consumer=consumer, attempt=attempt, state=state, host=host
         )
 
-    def _read_capacity(self) -> None:
+    def _catch_up(self, began_at: float) -> None:
+        """Read what was written before MONITOR began: the capacity, and the epoch that began with a restart."""
         with self._server.client() as client:
             for provider, text in client.hgetall(self._prefix + "capacity").items():
                 self._capacity[str(provider)] = json.loads(text)
+            role = client.info("replication")["role"]
+            epoch = client.hget(self._prefix + "meta", "epoch")
+        if role == "master" and epoch is not None:
+            self._begin_epoch(int(float(epoch)), began_at)
 
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
+                with self._server.client() as client:
+                    seconds, micros = client.time()
                 with self._server.client() as client, client.monitor() as monitor:
-                    self._read_capacity()
+                    self._catch_up(seconds + micros / 1e6)
                     while not self._stop.is_set():
                         line = str(monitor.connection.read_response())
                         head, is_script, command = line.partition(" lua] ")

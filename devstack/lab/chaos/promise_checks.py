@@ -48,6 +48,18 @@ def check_promises(history: History, state: FinalState) -> Iterator[Violation]:
     yield from _seen_oversold(history)
 
 
+def check_leases(history: History, state: FinalState, lease_seconds: float) -> Iterator[Violation]:
+    """Yield prepared claims that an observer saw more than ``lease_seconds`` ago, whatever time the store keeps."""
+    prepared = {(item.consumer, item.attempt): item.at for item in history.claims if item.state == "prepared"}
+    for partition in state.partitions:
+        for claim in partition.claims:
+            age = state.read_at - prepared.get((claim.consumer, claim.attempt), state.read_at)
+            if claim.state == "prepared" and age > lease_seconds:
+                yield Violation(
+                    ViolationKind.LEAKED, claim.consumer, f"attempt {claim.attempt} is prepared for {age:.1f} s"
+                )
+
+
 def _booted(
     uuid: str,
     instance: InstanceState | None,

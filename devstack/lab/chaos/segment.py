@@ -29,10 +29,12 @@ RECOVERY_SECONDS = 120.0
 SETTLE_SECONDS = 150.0
 POLL = 0.1
 SETTLE_POLL = 2.0
+LEASE_SECONDS = 60.0  # at rest: the deadline, and what an outage or an audit adds
 FINAL_STATUSES = ("ACTIVE", "ERROR")
 PERMANENT = frozenset({ViolationKind.DOUBLE_END, ViolationKind.ILLEGAL, ViolationKind.STOPPED})  # no wait mends them
 
 Say = Callable[[str], None]
+Damage = Callable[[ChaosCluster, CheckReport], None]
 
 
 class Segment:
@@ -45,28 +47,31 @@ class Segment:
         self._counts = counts
         self._say = say
         self._chance = random.Random(seed)
-        self._cluster = ChaosCluster(folder / "run", replicas_acknowledge=self._chance.choice((0, 1)))
+        self.cluster = ChaosCluster(folder / "run", replicas_acknowledge=self._chance.choice((0, 1)))
         self._history_file = folder / "history"
         self.figures = Progress(counts.seed)
 
-    def run(self, faults: int, load_target: int) -> CheckReport:
-        """Inject this many faults, and return what the checker finds; raises ServerError, TimeoutError."""
+    def run(self, faults: int, load_target: int, damage: Damage | None = None) -> CheckReport:
+        """Inject this many faults, and return what the checker finds; raises ServerError, TimeoutError.
+
+        ``damage`` is done to the cluster at rest, before the last check: a test of the checker itself.
+        """
         began = time.monotonic()
         with ExitStack() as stack:
-            stack.callback(self._cluster.stop)
-            self._cluster.start()
+            stack.callback(self.cluster.stop)
+            self.cluster.start()
             writer = HistoryWriter(self._history_file)
             stack.callback(writer.close)
-            caller = Caller(self._cluster.client_conf, writer)
+            caller = Caller(self.cluster.client_conf, writer)
             stack.callback(caller.close)
             exercise.wait_for_nodes(caller.session, NODES, READY_SECONDS, lambda nodes: None)
-            guests = GuestObserver([self._cluster.state_folder(agent) for agent in self._cluster.agents], writer)
+            guests = GuestObserver([self.cluster.state_folder(agent) for agent in self.cluster.agents], writer)
             guests.start()
-            claims = [ClaimObserver(server, PARTITION, writer) for server in self._cluster.store.servers]
+            claims = [ClaimObserver(server, PARTITION, writer) for server in self.cluster.store.servers]
             for observer in claims:
                 observer.start()
                 stack.callback(observer.stop)
-            load = Load(self._cluster.client_conf, writer, self._seed, target=load_target)
+            load = Load(self.cluster.client_conf, writer, self._seed, target=load_target)
             load.start()
             for number in range(faults):
                 self._inject(number, load, caller, writer)
@@ -74,6 +79,9 @@ class Segment:
             report = self._settle()
             guests.stop()
             report = self._check()
+            if damage is not None:
+                damage(self.cluster, report)
+                report = self._check()
         self._count(report, time.monotonic() - began)
         return report
 
@@ -82,7 +90,7 @@ class Segment:
         if drawn.is_idle:
             load.pause()
         time.sleep(drawn.pause)
-        fault = KINDS[drawn.kind](self._cluster, self._chance)
+        fault = KINDS[drawn.kind](self.cluster, self._chance)
         detail = fault.inject()
         writer.fault(name=drawn.kind, detail=detail, step="inject", idle=drawn.is_idle)
         time.sleep(drawn.hold)
@@ -131,7 +139,7 @@ class Segment:
 
     def _settle(self) -> CheckReport:
         """Check until there is no violation, or for SETTLE_SECONDS: orphans end after their grace."""
-        self._cluster.revive()
+        self.cluster.revive()
         deadline = time.monotonic() + SETTLE_SECONDS
         time.sleep(DOWN_SECONDS / 3)
         while True:
@@ -145,15 +153,16 @@ class Segment:
             time.sleep(SETTLE_POLL)
 
     def _check(self) -> CheckReport:
-        folders = [self._cluster.state_folder(agent) for agent in self._cluster.agents]
-        with self._cluster.store_client() as store, self._cluster.records.client() as records:
+        folders = [self.cluster.state_folder(agent) for agent in self.cluster.agents]
+        with self.cluster.store_client() as store, self.cluster.records.client() as records:
             state = FinalState(
                 guests=[guest for folder in folders for guest in agent_files.read_guests(folder)],
                 attempts=[attempt for folder in folders for attempt in agent_files.read_attempts(folder)],
                 partitions=[store_state.read_partition(store, PARTITION)],
                 instances=store_state.read_instances(records),
+                read_at=time.time(),
             )
-        return check(history.read(self._history_file), state)
+        return check(history.read(self._history_file), state, LEASE_SECONDS)
 
     def _count(self, report: CheckReport, seconds: float) -> None:
         figures, run = self.figures, history.read(self._history_file)

@@ -22,6 +22,7 @@ def check_state(state: FinalState) -> Iterator[Violation]:
         yield from _wrong_sums(partition)
         yield from _oversold_claims(partition)
     yield from _oversold_guests(state)
+    yield from _broken_groups(state)
 
 
 def _claims_by_consumer(state: FinalState) -> dict[str, list[tuple[PartitionState, StoredClaim]]]:
@@ -83,7 +84,7 @@ def _leaked_claims(
                     yield Violation(
                         ViolationKind.LEAKED, consumer, f"{_describe(claim)}, is {late:.1f} s past its deadline"
                     )
-            elif (consumer, claim.attempt, claim.host) not in live_attempts:
+            elif claim.state == "confirmed" and (consumer, claim.attempt, claim.host) not in live_attempts:
                 yield Violation(
                     ViolationKind.LEAKED, consumer, f"{_describe(claim)}, but no journal has this attempt as live"
                 )
@@ -135,6 +136,21 @@ def _oversold_guests(state: FinalState) -> Iterator[Violation]:
     for partition in state.partitions:
         capacity.update(partition.capacity)
     yield from _beyond_capacity(sums, capacity, "guests use")
+
+
+def _broken_groups(state: FinalState) -> Iterator[Violation]:
+    """Yield server groups whose members are on too many nodes, or too many on one; over all partitions together."""
+    groups: dict[str, list[StoredClaim]] = defaultdict(list)
+    for partition in state.partitions:
+        for claim in partition.claims:
+            if claim.group is not None and claim.state != "unverified":
+                groups[claim.group.id].append(claim)
+    for group_id, members in groups.items():
+        group, counts = members[0].group, Counter(claim.host for claim in members)
+        is_split = group is not None and group.policy == "affinity" and len(counts) > 1
+        is_crowded = group is not None and group.policy == "anti-affinity" and max(counts.values()) > group.max_per_host
+        if is_split or is_crowded:
+            yield Violation(ViolationKind.GROUP, group_id, f"{group}: members by node {dict(counts)}")
 
 
 def _beyond_capacity(sums: Sums, capacity: Allocations, what: str) -> Iterator[Violation]:

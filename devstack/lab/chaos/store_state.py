@@ -7,7 +7,7 @@ from typing import Any
 
 import redis
 
-from devstack.lab.chaos.final_state import InstanceState, PartitionState, StoredClaim
+from devstack.lab.chaos.final_state import InstanceState, PartitionState, StoredClaim, StoredGroup
 
 INSTANCES = "gantt:{conductor}:instances"
 
@@ -45,8 +45,15 @@ def _time_ms(meta: Mapping[str, str], server_ms: int) -> int:
 
 
 def _claim(raw: Mapping[str, Any]) -> StoredClaim:
+    group = raw.get("group")
     return StoredClaim(
-        raw["consumer"], raw["attempt"], raw["state"], raw["host"], raw["allocations"], raw.get("deadline_ms")
+        consumer=raw["consumer"],
+        attempt=raw["attempt"],
+        state=raw["state"],
+        host=raw["host"],
+        allocations=raw["allocations"],
+        deadline_ms=raw.get("deadline_ms"),
+        group=StoredGroup(group["id"], group["policy"], int(group["max_per_host"])) if group else None,
     )
 
 

@@ -20,6 +20,7 @@ class ViolationKind(StrEnum):
     WRONG_SUMS = "sums differ from the claims"
     LEAKED = "leaked after its lease"
     DOUBLE_END = "double end"
+    GROUP = "server group's policy broken"
     ILLEGAL = "illegal transition of a claim"
 
 

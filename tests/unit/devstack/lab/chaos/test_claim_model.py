@@ -31,6 +31,8 @@ def kinds(*states: str) -> list[ViolationKind]:
         ("prepared", "released"),
         ("confirmed", "confirmed", "released", "released"),
         ("unknown",),
+        ("prepared", "confirmed", "fenced"),
+        ("unverified",),
         # The store forgot the confirmation, and an audit wrote the claim again
         ("prepared", "confirmed", EPOCH, "prepared", "aborted"),
         ("prepared", "confirmed", EPOCH, "confirmed", "released"),
