@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from oslo_log import log
 
 from compute_agent import metrics
-from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, Stage
+from compute_agent.attempt import Attempt, AttemptResult, Stage
 from compute_agent.attempts.activity import NodeActivity
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalDamaged
@@ -110,8 +110,3 @@ class GuestManager:
             if attempt.outcome is not AttemptResult.GONE:
                 metrics.BUILDS.labels(attempt.outcome).inc()
             LOG.info("Ended instance %s (attempt %d), %s: %s", *attempt.ref, attempt.outcome, attempt.reason)
-
-    def is_running(self, ref: AttemptRef, now_ms: int) -> bool:
-        """Whether the attempt's guest has booted."""
-        guest = self.hypervisor.get(ref)
-        return guest is not None and guest.running_at_ms <= now_ms

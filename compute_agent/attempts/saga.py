@@ -28,10 +28,10 @@ BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class SagaProgress:
-    """Result of one pass: whether work is left, and when (Unix ms) the next guest finishes booting."""
+    """Result of one pass: whether work is left, and in how many ms the next guest finishes booting."""
 
     unfinished: bool
-    wake_ms: int | None
+    boot_ms: int | None
 
 
 class AttemptSaga:
@@ -63,9 +63,9 @@ class AttemptSaga:
             self._call_in_batches(
                 [attempt for attempt in self._attempts_with_open_claims() if attempt.claim_end is end], call
             )
-        wake_ms = self._report()
+        boot_ms = self._report()
         self._journal.compact_if_long()
-        return SagaProgress(self._unfinished, wake_ms)
+        return SagaProgress(self._unfinished, boot_ms)
 
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
         """Make ``call`` for the attempts of each request, in batches; stop at the first unanswered call."""
@@ -149,19 +149,19 @@ class AttemptSaga:
     # -- report outcomes ---------------------------------------------------------------------------------------------
 
     def _report(self) -> int | None:
-        """Report every available outcome; return when the next guest finishes booting."""
-        due, wake_ms, now = [], None, self._clock()
+        """Report every available outcome; return in how many ms the next guest finishes booting."""
+        due, boots_ms = [], []
         for attempt in self._journal.unreported():
             if attempt.stage is Stage.SPAWNED:
-                guest = self._guest_manager.hypervisor.get(attempt.ref)
-                if guest is not None and guest.running_at_ms <= now:
+                boot_ms = self._guest_manager.hypervisor.boot_ms(attempt.ref)
+                if boot_ms == 0:
                     due.append(attempt)
-                elif guest is not None:
-                    wake_ms = min(guest.running_at_ms, wake_ms or guest.running_at_ms)
+                elif boot_ms is not None:
+                    boots_ms.append(boot_ms)
             elif attempt.stage is Stage.GONE and self._claim_is_over(attempt):
                 due.append(attempt)
         self._call_in_batches(due, self._send_report)
-        return wake_ms
+        return min(boots_ms, default=None)
 
     def _match_answers(self, attempts: Sequence[Attempt], answers: objects.ClaimAnswers) -> list[tuple[Attempt, str]]:
         """Return (attempt, answer) pairs; attempts without an answer are left out, and retried."""

@@ -143,16 +143,16 @@ class ServiceHost:
             self._saga_timer.cancel()
             self._saga_timer = None
         # If the pass itself fails, such as on a full disk, it is retried as well.
-        unfinished, wake_ms = True, None
+        unfinished, boot_ms = True, None
         try:
             progress = self._saga.advance()
-            unfinished, wake_ms = progress.unfinished, progress.wake_ms
+            unfinished, boot_ms = progress.unfinished, progress.boot_ms
         finally:
             self._failures = self._failures + 1 if unfinished else 0
             self._report_assignment_changes()
             pauses = [self._backoff()] if unfinished else []
-            if wake_ms is not None:
-                pauses.append(max(0.0, (wake_ms - self._clock()) / 1000))
+            if boot_ms is not None:
+                pauses.append(boot_ms / 1000)
             if pauses:
                 self._saga_timer = self._queue.submit_after(min(pauses), self.advance)
 

@@ -78,6 +78,17 @@ class Hypervisor:
         guest = self._guests.get(ref.uuid)
         return guest if guest is not None and guest.ref == ref else None
 
+    def boot_ms(self, ref: AttemptRef) -> int | None:
+        """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest.
+
+        A guest that has longer to go than its boot takes was started before the clock stepped back: it has booted.
+        """
+        guest = self.get(ref)
+        if guest is None:
+            return None
+        remaining = guest.running_at_ms - self._clock()
+        return remaining if 0 < remaining <= round(1000 * self._profile().boot_seconds(ref.uuid)) else 0
+
     def refuses(self, ref: AttemptRef) -> bool:
         """Whether the simulated host refuses this attempt."""
         return self._profile().refuses(ref)

@@ -35,6 +35,26 @@ def test_guests_survive_the_process(tmp_path: Path) -> None:
     assert second.get(AttemptRef("a", 1)) == guest
 
 
+def test_boot_takes_its_time(tmp_path: Path) -> None:
+    clock = ManualClock()
+    hypervisor, ref = open_hypervisor(tmp_path, clock, HostProfile(boot_delay=2.0)), AttemptRef("a", 1)
+    assert hypervisor.boot_ms(ref) is None
+    hypervisor.spawn(ref, "alpha/node0")
+    assert hypervisor.boot_ms(ref) == 2000
+    clock.now += 1999
+    assert hypervisor.boot_ms(ref) == 1
+    clock.now += 1
+    assert hypervisor.boot_ms(ref) == 0
+
+
+def test_guest_that_was_started_before_the_clock_stepped_back_has_booted(tmp_path: Path) -> None:
+    clock = ManualClock()
+    hypervisor, ref = open_hypervisor(tmp_path, clock, HostProfile(boot_delay=2.0)), AttemptRef("a", 1)
+    hypervisor.spawn(ref, "alpha/node0")
+    clock.now -= 3_600_000
+    assert hypervisor.boot_ms(ref) == 0
+
+
 def test_repeated_spawn_returns_the_existing_guest(tmp_path: Path) -> None:
     clock = ManualClock()
     hypervisor = open_hypervisor(tmp_path, clock, HostProfile(boot_delay=2.0))
