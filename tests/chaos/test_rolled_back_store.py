@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A partition's store is restored from a backup while no scheduler runs, and nothing in its server's identity tells."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from devstack import confs, exercise, workload
+from devstack.cluster_size import ClusterSize
+from devstack.servers.redis_users import ADMIN
+from scheduler_svc.store.redis.keys import prefix
+from tests.chaos.conftest import IMPATIENT
+from tests.functional import clusters, truth
+from tests.functional.clusters import RunningCluster
+
+HEAD = prefix(confs.PARTITION)
+TINY = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
+# Only with this durability does a server that restarts with its data count as one that has lost nothing.
+DURABLE = confs.merge(IMPATIENT["scheduler"], {"store": {"durability": "always"}})
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RunningCluster]:
+    overrides = {**IMPATIENT, "scheduler": DURABLE}
+    with clusters.running_cluster(ClusterSize(computes=2, nodes_per_host=2), overrides) as running:
+        yield running
+
+
+def back_up(client: redis.Redis) -> dict[bytes, bytes]:
+    """Return a copy of the partition."""
+    return {key: client.dump(key) for key in client.scan_iter(match=HEAD + "*", count=1000)}
+
+
+def restore(client: redis.Redis, backup: dict[bytes, bytes]) -> None:
+    with client.pipeline(transaction=True) as pipeline:
+        pipeline.delete(*client.scan_iter(match=HEAD + "*", count=1000))
+        for key, value in backup.items():
+            pipeline.restore(key, 0, value)
+        pipeline.execute()
+
+
+def epochs(client: redis.Redis) -> int:
+    """Return the number of epochs that the partition's log has begun."""
+    return sum(fields[b"kind"] == b"epoch" for _id, fields in client.xrange(HEAD + "log"))
+
+
+def position(client: redis.Redis) -> int:
+    return int(client.hget(HEAD + "meta", "position") or 0)
+
+
+def newest_stamp(cluster: RunningCluster) -> int:
+    """Return the latest position in the stamps that the agents have on disk."""
+    files: list[Path] = list((cluster.cluster.layout.state / "compute").rglob("stamp"))
+    stamps = [json.loads(path.read_text())["stamp"] for path in files]
+    return max((int(stamp.split(".")[1]) for stamp in stamps), default=0)
+
+
+def test_one_epoch_begins_after_which_claims_are_what_runs(cluster):
+    client = redis.Redis.from_url(cluster.cluster.store.url(ADMIN.name))
+    # given servers from before a backup, and servers that only the agents remember
+    request = workload.WorkloadRequest("tiny", TINY, 3)
+    before = exercise.boot(cluster.session, [request])
+    truth.assert_consistent(cluster, before)
+    backup = back_up(client)
+    after = exercise.boot(cluster.session, [request])
+    instances = truth.assert_consistent(cluster, after)
+    assert {instance.status for instance in instances} == {"ACTIVE"}
+    booted = position(client)
+    truth.until("an agent has a stamp of that time", lambda: newest_stamp(cluster) >= booted)
+
+    # when the backup is restored under a scheduler that starts anew, and agents that do too
+    for daemon in ("compute", "scheduler"):
+        clusters.kill(cluster.cluster.daemons[daemon])
+    restore(client, backup)
+    epochs_before = epochs(client)
+    clusters.restart(cluster, "scheduler")
+    clusters.restart(cluster, "compute")
+
+    # then one epoch begins, and every guest has its claim again
+    truth.until("an epoch begins", lambda: epochs(client) > epochs_before)
+    running = set(truth.guests(cluster))
+    assert {uuid for uuid, _node in running} == {*before, *after}
+    truth.until("claims are what runs", lambda: set(truth.claims(cluster)) == running)
+    truth.until("all nodes open", lambda: exercise.open_nodes(cluster.session) == cluster.cluster.size.nodes)
+    assert epochs(client) == epochs_before + 1
+    assert set(truth.guests(cluster)) == running
+    assert cluster.session.call(cluster.session.claims.verify).clean
