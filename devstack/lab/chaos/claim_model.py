@@ -3,11 +3,12 @@
 
 Within an epoch a claim goes from nothing to prepared or, re-asserted by an audit, to confirmed; from prepared to
 confirmed, aborted, expired or released; from confirmed to released. A fence ends either. Ends are final. A new epoch
-admits that the store forgot writes: the claim may be in any state in which it was before.
+admits that the store forgot writes: the claim may be in any state in which it was before. The same holds for the first
+write of another server: two may be primaries for a while, and each is sequential by itself.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from devstack.lab.chaos.history import ClaimSighting
 from devstack.lab.chaos.violations import Violation, ViolationKind
@@ -24,30 +25,32 @@ TRANSITIONS: Mapping[str, frozenset[str]] = {
 
 @dataclass(slots=True)
 class _Life:
-    """The possible states of an attempt: one in an epoch, several after the store may have forgotten writes."""
+    """The possible states of an attempt on a server: one, or several after it may have forgotten writes."""
 
-    possible: set[str] = field(default_factory=lambda: {NOTHING})
-    past: set[str] = field(default_factory=lambda: {NOTHING})
-    epoch: int = 0
+    possible: set[str]
+    epoch: int
 
 
 def check_claims(sightings: Iterable[ClaimSighting]) -> Iterator[Violation]:
     """Yield the writes that no sequential execution explains; ``sightings`` are sorted by their times."""
-    epochs: dict[str, int] = {}
-    lives: dict[tuple[str, str, int], _Life] = {}
+    epochs: dict[tuple[str, str], int] = {}
+    past: dict[tuple[str, str, int], set[str]] = {}  # the states of an attempt on any server
+    lives: dict[tuple[str, str, str, int], _Life] = {}
     for sighting in sorted(sightings, key=lambda sighting: sighting.at):
         if not sighting.consumer:
-            epochs[sighting.partition] = sighting.epoch
+            epochs[sighting.partition, sighting.server] = sighting.epoch
             continue
-        life = lives.setdefault((sighting.partition, sighting.consumer, sighting.attempt), _Life())
-        epoch = epochs.get(sighting.partition, 0)
+        states = past.setdefault((sighting.partition, sighting.consumer, sighting.attempt), {NOTHING})
+        epoch = epochs.get((sighting.partition, sighting.server), 0)
+        key = (sighting.partition, sighting.server, sighting.consumer, sighting.attempt)
+        life = lives.setdefault(key, _Life(set(states), epoch))
         if life.epoch != epoch:
-            life.possible, life.epoch = set(life.past), epoch
+            life.possible, life.epoch = set(states), epoch
         violation = _violation(life, sighting, epoch)
         if violation is not None:
             yield violation
         life.possible = {sighting.state}
-        life.past.add(sighting.state)
+        states.add(sighting.state)
 
 
 def _violation(life: _Life, sighting: ClaimSighting, epoch: int) -> Violation | None:

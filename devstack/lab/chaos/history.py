@@ -56,7 +56,7 @@ class ClaimSighting:
     """One write of a partition's claims; ``at`` is the time of the server that wrote it, on its wall clock.
 
     ``state`` is that of the claim's attempt afterwards: prepared, confirmed, or the recorded end. In a sighting with
-    ``epoch`` set and no consumer a new epoch began.
+    ``epoch`` set and no consumer a new epoch began. ``server`` is which of several primaries wrote it.
     """
 
     at: float
@@ -66,6 +66,7 @@ class ClaimSighting:
     state: str = ""
     host: str = ""
     epoch: int = 0
+    server: str = ""
 
 
 @dataclass(frozen=True, slots=True)

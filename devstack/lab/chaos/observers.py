@@ -149,7 +149,7 @@ class ClaimObserver:
     def _begin_epoch(self, epoch: int, at: float) -> None:
         self._claims.clear()
         self._ends.clear()
-        self._history.sighting("claim", at=at, partition=self._partition, epoch=epoch)
+        self._sighting(at=at, epoch=epoch)
 
     def _claim(self, claim: dict[str, Any]) -> None:
         attempt, state = int(claim["attempt"]), claim["state"]
@@ -181,9 +181,10 @@ class ClaimObserver:
                 )
 
     def _record(self, consumer: str, attempt: int, state: str, host: str) -> None:
-        self._history.sighting(
-            "claim", at=self._at, partition=self._partition, consumer=consumer, attempt=attempt, state=state, host=host
-        )
+        self._sighting(at=self._at, consumer=consumer, attempt=attempt, state=state, host=host)
+
+    def _sighting(self, **values: Any) -> None:
+        self._history.sighting("claim", partition=self._partition, server=self._server.folder.name, **values)
 
     def _catch_up(self, began_at: float) -> None:
         """Read what was written before MONITOR began: the capacity, and the epoch that began with a restart."""

@@ -81,3 +81,18 @@ def test_writes_are_sorted_by_the_servers_times() -> None:
     epoch, late = ClaimSighting(2.0, "p", epoch=2), ClaimSighting(1.9, "p", "c", 1, "expired", "h")
     first, again = ClaimSighting(1.0, "p", "c", 1, "prepared", "h"), ClaimSighting(2.1, "p", "c", 1, "prepared", "h")
     assert not list(check_claims([first, epoch, late, again]))
+
+
+def write(server: str, state: str, at: float) -> ClaimSighting:
+    """Return a write of a claim on a server."""
+    return ClaimSighting(at, "p", "c", 1, state, "h", server=server)
+
+
+def test_each_of_two_primaries_is_sequential_by_itself() -> None:
+    # Given an old primary that still accepts writes, which the promoted one never gets
+    promoted = ClaimSighting(2.0, "p", epoch=2, server="r1")
+    writes = [write("r0", "prepared", 1.0), promoted, write("r0", "confirmed", 2.1), write("r1", "expired", 2.2)]
+    assert not list(check_claims(writes))
+    # But a promoted server that went on without a new epoch is found
+    again = [write("r1", "prepared", 1.0), write("r1", "aborted", 1.1), write("r1", "confirmed", 2.2)]
+    assert [violation.kind for violation in check_claims(again)] == [ViolationKind.ILLEGAL]
