@@ -57,6 +57,7 @@ class BuildReports:
         remaining = results
         for _ in range(MAX_WRITE_ATTEMPTS):
             records = self._store.get([result.uuid for result in remaining])
+            _log_unknown_guests(report.host, [result for result in remaining if result.uuid not in records])
             self._stop_leaked_guests(
                 ctxt, report.host, [result for result in remaining if is_leaked(records.get(result.uuid), result)]
             )
@@ -86,7 +87,7 @@ class BuildReports:
     def _stop_leaked_guests(self, ctxt: RequestContext, host: str, leaked: Sequence[BuildResult]) -> None:
         if not leaked:
             return
-        LOG.warning("Host %s runs %d deleted or unknown instances; sending terminate", host, len(leaked))
+        LOG.warning("Host %s runs %d deleted instances; sending terminate", host, len(leaked))
         refs = objects.ClaimRefs.of(
             consumers=[result.uuid for result in leaked], attempts=[result.attempt for result in leaked]
         )
@@ -115,10 +116,26 @@ class BuildReports:
 
 
 def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
-    """Return whether the guest runs although its instance is unknown, deleted or to be deleted."""
-    return result.kind == ACTIVE and (
-        instance is None or instance.status in (InstanceStatus.DELETING, InstanceStatus.DELETED)
+    """Return whether the guest runs although its instance is deleted or to be deleted.
+
+    One without a record is not: this store may have lost the record of its boot, and the host has confirmed its claim.
+    If the claim ends, the host's next audit stops the guest.
+    """
+    return (
+        result.kind == ACTIVE
+        and instance is not None
+        and instance.status in (InstanceStatus.DELETING, InstanceStatus.DELETED)
     )
+
+
+def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
+    for result in results:
+        if result.kind == ACTIVE:
+            LOG.warning(
+                "Host %s runs attempt %d of instance %s, which has no record; it keeps running under its claim. "
+                "Boot it again with this uuid to record it",
+                *(host, result.attempt, result.uuid),
+            )
 
 
 def apply_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rpcapi import errors
 from rpcapi.cli import boot_options, progress, server, waiting
 from rpcapi.cli.command import Lister
 from rpcapi.cli.server_names import number_names
@@ -20,6 +21,7 @@ class BootServer(Lister):
             "--count", type=int, default=1, metavar="N", help="Number of servers (1): all are scheduled, or none."
         )
         parser.add_argument("--name", help="Name of the server; with --count N the servers are NAME-1 to NAME-N.")
+        parser.add_argument("--uuid", help="Uuid of the server (random); a repeated boot finds what runs under it.")
         parser.add_argument("--wait", action="store_true", help="Return when every server is ACTIVE or in ERROR.")
         parser.add_argument(
             "--timeout", type=float, default=300.0, metavar="S", help="Limit of --wait in seconds (300)."
@@ -36,7 +38,9 @@ class BootServer(Lister):
         names = number_names(parsed_args.name, parsed_args.count)
         check_names(names, parsed_args.count)
         spec = boot_options.make_spec(session, parsed_args)
-        uuids = [str(uuid.uuid4()) for _ in range(parsed_args.count)]
+        if parsed_args.uuid is not None and parsed_args.count != 1:
+            raise errors.InvalidRequest(why=f"--uuid names one server, but --count is {parsed_args.count}")
+        uuids = [parsed_args.uuid or str(uuid.uuid4()) for _ in range(parsed_args.count)]
         build = session.conductor.build_instances
         # Shown first, so that the id is known even if the call fails.
         self.show_message(f"Request {session.ctxt.request_id}")

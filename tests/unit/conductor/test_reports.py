@@ -121,26 +121,32 @@ def test_two_results_of_one_instance_are_applied_in_order(cluster: SimulatedClus
     assert "ended it: why" in cluster.reason(uuid)
 
 
-@pytest.mark.parametrize("stored", [False, True], ids=["unknown", "deleted"])
-def test_leaked_guest_is_stopped(cluster: SimulatedCluster, stored: bool) -> None:
+def test_leaked_guest_is_stopped(cluster: SimulatedCluster) -> None:
     (uuid,) = uuid_list(1)
-    if stored:
-        cluster.build([uuid])
-        cluster.delete([uuid])
-        cluster.settle()
+    cluster.build([uuid])
+    cluster.delete([uuid])
+    cluster.settle()
     cluster.conductors[0].reports.record(CTXT, report([uuid, uuid], ["active", "gone"], host="h3", attempts=[7, 6]))
     assert cluster.hosts.casts == [("terminate", "h3", (uuid,))]
     cluster.settle()
-    assert stored is False or cluster.statuses([uuid]) == ["DELETED"]
+    assert cluster.statuses([uuid]) == ["DELETED"]
+
+
+def test_guest_without_a_record_keeps_running(cluster: SimulatedCluster) -> None:
+    cluster.conductors[0].reports.record(CTXT, report(uuid_list(2), ["active", "gone"]))
+    assert cluster.hosts.casts == []
 
 
 def test_report_fails_if_terminate_cannot_be_sent(cluster: SimulatedCluster) -> None:
     def away(*_: object) -> None:
         raise messaging.MessageDeliveryFailure("no bus")
 
+    (uuid,) = uuid_list(1)
+    cluster.build([uuid])
+    cluster.delete([uuid])
     cluster.hosts.terminate_instances = away  # type: ignore[method-assign, assignment]
     with pytest.raises(messaging.MessageDeliveryFailure):
-        cluster.conductors[0].reports.record(CTXT, report(uuid_list(1), ["active"]))
+        cluster.conductors[0].reports.record(CTXT, report([uuid], ["active"]))
 
 
 @pytest.mark.parametrize(

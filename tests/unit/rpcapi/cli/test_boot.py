@@ -91,3 +91,13 @@ def test_invalid_request_is_one_line_and_not_sent(cluster, gantt, options, messa
     assert message in result.err
     assert result.err.count("\n") == 1
     assert cluster.conductor.builds == []
+
+
+def test_boot_with_a_uuid(cluster, gantt):
+    uuid = "00000000-0000-4000-8000-000000000007"
+    assert gantt("boot", "--flavor", "m1.tiny", "--uuid", uuid).code == 0
+    assert cluster.conductor.builds[0][1] == [uuid]
+    result = gantt("boot", "--flavor", "m1.tiny", "--uuid", uuid, "--count", "2")
+    assert result.code == 1
+    assert "--uuid names one server, but --count is 2" in result.err
+    assert len(cluster.conductor.builds) == 1
