@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The claim batch and the decision record, built from a ranking of hosts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from scheduler_svc.core.records import Allocations, Candidate, ClaimBatch, Inten
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.ranking import RankingSnapshot
+from scheduler_svc.store.validation import MAX_BATCH_CANDIDATES, MAX_BATCH_PROVIDERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class DecisionBuilder:
             for names in ranked
             for name in names
         }
+        most = _max_candidates(len(consumers), allocations_by_host)
         return ClaimBatch(
             request_id=call.request.id,
             project=ctxt.project_id or "",
@@ -51,7 +53,7 @@ class DecisionBuilder:
                 Intent(
                     consumer,
                     call.attempt,
-                    [_with_allocations(candidates[name], host_allocations) for name in names],
+                    [_with_allocations(candidates[name], host_allocations) for name in names[:most]],
                     near=ranking.near,
                 )
                 for consumer, names, host_allocations in zip(consumers, ranked, allocations_by_host, strict=True)
@@ -92,6 +94,12 @@ def refusal_document(
     """Return the record of a refusal that was decided without ranking hosts."""
     refusal = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": error.sentence}
     return document_header(call, log_position, driver) | refusal
+
+
+def _max_candidates(count: int, allocations_by_host: Sequence[Mapping[str, Allocations]]) -> int:
+    """Return how many candidates of each of ``count`` instances one batch may have."""
+    widest = max((len(allocations) for by_host in allocations_by_host for allocations in by_host.values()), default=1)
+    return max(1, min(MAX_BATCH_CANDIDATES // count, MAX_BATCH_PROVIDERS // (count * widest)))
 
 
 def _with_allocations(candidate: Candidate, allocations: Mapping[str, Allocations]) -> Candidate:

@@ -16,7 +16,9 @@ from scheduler_svc.store.records import RunningClaim
 
 MAX_INTENTS = MAX_INSTANCES  # of one batch, which is a whole request
 MAX_CANDIDATES = 16  # of one intent
-MAX_BATCH_CANDIDATES = 8 * MAX_INTENTS  # of one batch: bounds the run time of one script
+# Of one batch, in all: they bound the run time of one script.
+MAX_BATCH_CANDIDATES = 8 * MAX_INTENTS
+MAX_BATCH_PROVIDERS = 64 * MAX_INTENTS  # of all candidates with allocations
 MAX_CLASSES = 32  # of one provider in one claim
 MAX_PROVIDERS = 64  # of one claim
 MAX_REFS = 1000  # of one confirm, abort or release
@@ -48,6 +50,13 @@ def check_batch(batch: ClaimBatch) -> None:
     candidate_count = sum(len(intent.candidates) for intent in batch.intents)
     if candidate_count > MAX_BATCH_CANDIDATES:
         raise refuse(f"a batch may contain at most {MAX_BATCH_CANDIDATES} candidates in all, got {candidate_count}")
+    provider_count = sum(
+        len(candidate.allocations or ()) for intent in batch.intents for candidate in intent.candidates
+    )
+    if provider_count > MAX_BATCH_PROVIDERS:
+        raise refuse(
+            f"the candidates of a batch may name at most {MAX_BATCH_PROVIDERS} providers in all, got {provider_count}"
+        )
     consumers = {intent.consumer for intent in batch.intents}
     if len(consumers) < len(batch.intents):
         raise refuse("a batch must not contain the same consumer twice")

@@ -5,11 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from rpcapi import errors
+from rpcapi import context, errors
+from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from scheduler_svc.core.filtering import samples
+from scheduler_svc.core.records import ClaimGroup
+from scheduler_svc.scheduling.decisions import DecisionBuilder
+from scheduler_svc.store import validation
 from tests.unit.scheduler_svc.fakes import selectors
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, select, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingClaimer, select, selection_call
 
 
 @pytest.fixture
@@ -90,3 +94,37 @@ def test_decision_record_has_position_seed_and_verdicts():
     assert record["seed"] == request().seed
     assert record["verdicts"][0]["tried"][0][1] == "FITS"
     assert len(record["best"]) == 4
+
+
+def test_largest_affinity_request_has_as_many_candidates_as_one_batch_may_have():
+    """Given more hosts that fit all instances than the driver ranks for one."""
+    big = {"VCPU": 4 * MAX_INSTANCES, "MEMORY_MB": 1 << 24, "DISK_GB": 1 << 20}
+    partition = HostPartition({f"h{number:02}": node(big) for number in range(20)})
+    claimer = RefusingClaimer()
+    selector, _ = partition.selector(claimer, max_tries=1)
+    together = request(group=ClaimGroup("g", GroupPolicy.AFFINITY))
+    claimer.group_hosts = partition.store.group_hosts
+    with pytest.raises(errors.NoValidHost):
+        select(selector, selection_call(MAX_INSTANCES, scheduling_request=together))
+    (batch,) = claimer.batches
+    validation.check_batch(batch)
+    assert {len(intent.candidates) for intent in batch.intents} == {8}
+    selector, _ = partition.selector()
+    assert len(select(selector, selection_call(MAX_INSTANCES, scheduling_request=together)).prepared) == MAX_INSTANCES
+
+
+def test_candidates_of_wide_trees_are_fewer_in_a_large_request():
+    wide = {name: {"CUSTOM_PART": 1} for name in map(str, range(16))}
+    partition = HostPartition()
+    selector, _ = partition.selector()
+    names = [f"h{number}/n" for number in range(4)] * 2
+    for count, candidates in ((1, 8), (100, 8), (MAX_INSTANCES, 4)):
+        call = selection_call(count)
+        snapshot = selector.take_snapshot(selectors.FILTER_POLICY, call.request, 1)
+        ranking = replace(
+            snapshot.ranking, candidates=[names] * count, allocations=[dict.fromkeys(names, wide)] * count
+        )
+        builder = DecisionBuilder(call, 0, replace(snapshot, ranking=ranking), snapshot.log_positions[0], "filter")
+        batch = builder.batch(context.new("p", "u"), 1000)
+        validation.check_batch(batch)
+        assert {len(intent.candidates) for intent in batch.intents} == {candidates}
