@@ -95,9 +95,10 @@ def _reaping(conf: cfg.ConfigOpts, store: Store) -> Periodic:
 
     def interval() -> float:
         # A partition's time advances by at most max_clock_step a script: an idle one needs one in time.
-        return float(min(conf.store.reap_interval, conf.store.max_clock_step / 2))
+        return cleanup.pause(min(conf.store.reap_interval, conf.store.max_clock_step / 2))
 
-    return Periodic(f"Reaping {store.partition}", reaper.Reaper(store, limits).reap, interval)
+    cleanup = reaper.Reaper(store, limits)
+    return Periodic(f"Reaping {store.partition}", cleanup.reap, interval)
 
 
 def _heartbeat(conf: cfg.ConfigOpts, store: Store) -> Periodic:

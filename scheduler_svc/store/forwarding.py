@@ -11,6 +11,7 @@ from scheduler_svc.store.records import (
     GroupHome,
     GroupMembership,
     HostReport,
+    ReapResult,
     RunningClaim,
     StatsOutcome,
     Verification,
@@ -125,7 +126,7 @@ class ForwardingStore(Store):
     ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
         return self._store.list_decisions(marker, limit)
 
-    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
+    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> ReapResult:
         return self._store.reap(dead_after_ms=dead_after_ms, tombstone_ms=tombstone_ms, limit=limit)
 
     def counts(self) -> Mapping[str, int]:

@@ -101,6 +101,13 @@ class GroupHome(NamedTuple):
     generation: str
 
 
+class ReapResult(NamedTuple):
+    """The number of claims that a cleanup ended, and whether it removed as much as it may, so that more may be due."""
+
+    ended: int
+    remains: bool
+
+
 class GroupMembership(NamedTuple):
     """The number of a server group's live claims in a partition, and whether the store may have forgotten others."""
 

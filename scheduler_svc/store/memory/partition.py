@@ -2,9 +2,9 @@
 """The state of a partition in dictionaries."""
 
 import copy
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from rpcapi.resources import names
@@ -12,6 +12,14 @@ from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store import namespaces, paging
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verification import StoreDump
+
+
+class _NewestLast(OrderedDict[str, int]):
+    """Times of ends; in order, because the partition's time never runs back."""
+
+    def __setitem__(self, name: str, at_ms: int) -> None:
+        super().__setitem__(name, at_ms)
+        self.move_to_end(name)
 
 
 class MemoryPartition(PartitionState):
@@ -22,7 +30,8 @@ class MemoryPartition(PartitionState):
         self.by_group = by_group
         self.epoch = self.position = 0
         self.time_ms = self.clock_ms = None
-        self.claims, self.ended, self.ended_at, self.settled, self.deadlines = {}, {}, {}, {}, {}
+        self.claims, self.ended, self.settled, self.deadlines = {}, {}, {}, {}
+        self.ended_at = _NewestLast()
         self.groups, self.pins = {}, {}
         self.providers, self.capacity, self.used = {}, {}, {}
         self.changed, self.eligible, self.excess = {}, {}, {}
@@ -72,15 +81,18 @@ class MemoryPartition(PartitionState):
         prepared = len(self.deadlines)
         return {"prepared": prepared, "confirmed": len(self.claims) - prepared}
 
-    def drop_tombstones(self, until: int, limit: int) -> None:
-        old = sorted((at, consumer) for consumer, at in self.ended_at.items() if at <= until)
-        for _at, consumer in old[:limit]:
+    def drop_tombstones(self, until: int, limit: int) -> int:
+        old = list(islice(takewhile(lambda consumer: self.ended_at[consumer] <= until, self.ended_at), limit))
+        for consumer in old:
             del self.ended[consumer], self.ended_at[consumer]
             self.settled.pop(consumer, None)
+        return len(old)
 
-    def drop_expired_pins(self, now: int) -> None:
-        for key in [key for key, (_served, until) in self.pins.items() if until <= now]:
+    def drop_expired_pins(self, now: int, limit: int) -> int:
+        expired = list(islice((key for key, (_served, until) in self.pins.items() if until <= now), limit))
+        for key in expired:
             del self.pins[key]
+        return len(expired)
 
     def silent_services(self, since: int) -> list[str]:
         return [name for name, at in self.beats.items() if at <= since and self.alive.get(name)]

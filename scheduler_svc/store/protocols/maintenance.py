@@ -5,7 +5,7 @@ import abc
 from collections.abc import Mapping
 from typing import Protocol
 
-from scheduler_svc.store.records import GroupHome, GroupMembership
+from scheduler_svc.store.records import GroupHome, GroupMembership, ReapResult
 
 
 class MaintenanceStore(Protocol):
@@ -14,11 +14,12 @@ class MaintenanceStore(Protocol):
     partition: str
 
     @abc.abstractmethod
-    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
+    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> ReapResult:
         """End claims past their deadline, log hosts that went down, drop old tombstones and pins.
 
-        ``dead_after_ms`` None: liveness is decided elsewhere and set by ``settle_alive``. Returns the number of claims
-        ended. Nothing depends on this call for correctness: deadlines are checked at access.
+        Of claims, tombstones and pins at most ``limit`` each; the result says whether more may be due.
+        ``dead_after_ms`` None: liveness is decided elsewhere and set by ``settle_alive``. Nothing depends on this call
+        for correctness: deadlines are checked at access.
         """
 
     @abc.abstractmethod

@@ -18,6 +18,7 @@ from scheduler_svc.store.records import (
     GroupMembership,
     HostReport,
     Liveness,
+    ReapResult,
     RunningClaim,
     StatsOutcome,
     Verification,
@@ -128,9 +129,12 @@ class RedisStore(interface.Store):
     def verify(self) -> Verification:
         return verification.verify(claims.dump(self._connection))
 
-    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
+    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> ReapResult:
         silence = "" if dead_after_ms is None else dead_after_ms
-        return self._connection.run("reap", silence_ms=silence, tombstone_ms=tombstone_ms, limit=min(limit, MAX_REAP))
+        ended, remains = self._connection.run(
+            "reap", silence_ms=silence, tombstone_ms=tombstone_ms, limit=min(limit, MAX_REAP)
+        )
+        return ReapResult(ended, bool(remains))
 
     def settle_alive(self, living: Collection[str]) -> int:
         return self._states.settle_alive(living)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
@@ -155,17 +155,19 @@ class SqlPartition(PartitionState):
         prepared = len(self.deadlines)
         return {"prepared": prepared, "confirmed": self._consumers.count(CONSUMERS.c.place.is_not(None)) - prepared}
 
-    def drop_tombstones(self, until: int, limit: int) -> None:
+    def drop_tombstones(self, until: int, limit: int) -> int:
         at = CONSUMERS.c.ended_ms
-        for name in self._consumers.find(at <= until, at, CONSUMERS.c.name, limit=limit):
+        old = self._consumers.find(at <= until, at, CONSUMERS.c.name, limit=limit)
+        for name in old:
             del self.ended[name], self.ended_at[name]
             self.settled.pop(name, None)
+        return len(old)
 
-    def drop_expired_pins(self, now: int) -> None:
-        self._pins.write()
-        past = and_(PINS.c.partition == self._name, PINS.c.until_ms <= now)
-        self._connection.execute(delete(PINS).where(past))
-        self._pins.forget()
+    def drop_expired_pins(self, now: int, limit: int) -> int:
+        expired = self._pins.find(PINS.c.until_ms <= now, PINS.c.until_ms, limit=limit)
+        for key in expired:
+            del self.pins[key]
+        return len(expired)
 
     def silent_services(self, since: int) -> list[str]:
         return self._services.find(and_(SERVICES.c.beat_ms <= since, SERVICES.c.alive.is_(True)))

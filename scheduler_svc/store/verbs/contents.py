@@ -87,12 +87,12 @@ class PartitionStorage(abc.ABC):
         """Return the number of claims with a deadline (prepared) and without one (confirmed)."""
 
     @abc.abstractmethod
-    def drop_tombstones(self, until: int, limit: int) -> None:
-        """Drop the tombstones of consumers whose last claim ended at ``until`` or before."""
+    def drop_tombstones(self, until: int, limit: int) -> int:
+        """Drop tombstones of consumers whose last claim ended at ``until`` or before, oldest first; count them."""
 
     @abc.abstractmethod
-    def drop_expired_pins(self, now: int) -> None:
-        """Drop expired pins."""
+    def drop_expired_pins(self, now: int, limit: int) -> int:
+        """Drop expired pins, and count them."""
 
     @abc.abstractmethod
     def silent_services(self, since: int) -> list[str]:

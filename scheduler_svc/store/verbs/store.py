@@ -15,6 +15,7 @@ from scheduler_svc.store.records import (
     GroupHome,
     GroupMembership,
     HostReport,
+    ReapResult,
     RunningClaim,
     StatsOutcome,
     Verification,
@@ -157,15 +158,15 @@ class VerbStore(interface.Store):
         # A second, separate read: verbs need not wait while everything is read.
         return verification.verify(self._read(lambda partition: partition.dump()))
 
-    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> int:
-        def step(partition: PartitionState, now: int) -> int:
-            ended, _due = partition.expire(now, limit)
+    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> ReapResult:
+        def step(partition: PartitionState, now: int) -> ReapResult:
+            ended, due = partition.expire(now, limit)
             partition.flush(now)
             if dead_after_ms is not None:
                 states.mark_silent_down(partition, now - dead_after_ms)
-            partition.drop_tombstones(now - tombstone_ms, limit)
-            partition.drop_expired_pins(now)
-            return ended
+            tombstones = partition.drop_tombstones(now - tombstone_ms, limit)
+            pins = partition.drop_expired_pins(now, limit)
+            return ReapResult(ended, max(due, tombstones, pins) >= limit)
 
         return self._transact(step)
 

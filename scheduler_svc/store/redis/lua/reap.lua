@@ -2,12 +2,12 @@
 -- Ends claims past their deadline, marks silent services down, drops old tombstones and expired pins.
 -- ARGV: log length, ms without heartbeat after which a service is down or '', ms for which tombstones are kept,
 --       maximum number of each
--- Returns: number of claims ended
+-- Returns: number of claims ended, 1 if as much of anything was due as one script may remove else 0
 --@ args log_length silence_ms tombstone_ms limit
 --@ keys beats alive pins pins_at
 --@ include _partition
 local limit = tonumber(A.limit)
-local ended = expire(limit)
+local ended, due = expire(limit)
 flush(false)
 
 local silent = {}
@@ -36,4 +36,4 @@ if #expired_pins > 0 then
   redis.call('HDEL', K.pins, unpack(expired_pins))
   redis.call('ZREM', K.pins_at, unpack(expired_pins))
 end
-return ended
+return { ended, math.max(due, #old, #expired_pins) >= limit and 1 or 0 }

@@ -1,29 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reaper: batches, limits and metrics."""
+"""The reaper: batches, limits, pauses and metrics."""
 
+import pytest
 from prometheus_client import REGISTRY
 
-from scheduler_svc.replication.reaper import BATCH, Reaper, ReapLimits
+from rpcapi import errors
+from scheduler_svc.replication.reaper import BATCH, MIN_PAUSE, STORE_SHARE, Reaper, ReapLimits
+from scheduler_svc.store.records import ReapResult
 
 
-def test_reaper_continues_while_batches_are_full_and_rereads_limits():
-    calls = []
-    ended = iter([BATCH, BATCH, 3, 0])
+class FakeStore:
+    """A store whose cleanups take ``seconds`` and have these results."""
 
-    class Store:
-        partition = "p"
+    partition = "p"
 
-        def reap(self, **limits):
-            calls.append(limits)
-            return next(ended)
+    def __init__(self, *results, seconds=0.0):
+        self.results = list(results)
+        self.calls = []
+        self.now = 0.0
+        self.seconds = seconds
 
-        def counts(self):
-            return {"prepared": 3, "confirmed": 7}
+    def reap(self, **limits):
+        self.calls.append(limits)
+        self.now += self.seconds
+        result = self.results.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return result
 
+    def counts(self):
+        return {"prepared": 3, "confirmed": 7}
+
+
+def make_reaper(store, limits=lambda: ReapLimits(1000, 2000)):
+    return Reaper(store, limits, lambda: store.now)
+
+
+def test_limits_are_read_for_each_batch():
     reap_limits = [ReapLimits(1000, 2000)]
-    reaper = Reaper(Store(), lambda: reap_limits[0])
+    store = FakeStore(ReapResult(BATCH, True), ReapResult(0, False))
+    reaper = make_reaper(store, lambda: reap_limits[0])
     reaper.reap()
     reap_limits[0] = ReapLimits(5, 6)
     reaper.reap()
-    assert [(limits["dead_after_ms"], limits["tombstone_ms"]) for limits in calls] == [(1000, 2000)] * 3 + [(5, 6)]
+    assert store.calls == [
+        {"dead_after_ms": 1000, "tombstone_ms": 2000, "limit": BATCH},
+        {"dead_after_ms": 5, "tombstone_ms": 6, "limit": BATCH},
+    ]
     assert REGISTRY.get_sample_value("gantt_live_claims", {"partition": "p", "state": "confirmed"}) == 7
+
+
+def test_batches_follow_each_other_while_more_is_due():
+    store = FakeStore(ReapResult(0, True), ReapResult(0, False), seconds=0.002)
+    reaper = make_reaper(store)
+    assert reaper.pause(5.0) == 5.0
+    reaper.reap()
+    pause = reaper.pause(5.0)
+    assert 0.002 / (0.002 + pause) == pytest.approx(STORE_SHARE)
+    reaper.reap()
+    assert reaper.pause(5.0) == 5.0
+
+
+@pytest.mark.parametrize(("seconds", "pause"), [(0.0, MIN_PAUSE), (60.0, 5.0)])
+def test_the_pause_is_never_none_nor_longer_than_the_interval(seconds, pause):
+    reaper = make_reaper(FakeStore(ReapResult(0, True), seconds=seconds))
+    reaper.reap()
+    assert reaper.pause(5.0) == pause
+
+
+def test_an_outage_ends_the_short_pauses():
+    reaper = make_reaper(FakeStore(ReapResult(0, True), errors.StoreUnavailable(why="away")))
+    reaper.reap()
+    with pytest.raises(errors.StoreUnavailable):
+        reaper.reap()
+    assert reaper.pause(5.0) == 5.0

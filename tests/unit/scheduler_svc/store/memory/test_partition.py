@@ -15,18 +15,18 @@ def test_log_keeps_its_newest_entries() -> None:
 
 def test_oldest_tombstones_are_dropped_first() -> None:
     partition = MemoryPartition(10)
-    for number, ended_ms in ((1, 30), (2, 10), (3, 20), (4, 99)):
+    for number, ended_ms in ((1, 5), (2, 10), (3, 20), (1, 30), (4, 99)):
         partition.add_tombstone(ClaimRef(f"c{number}", 1), "aborted", ended_ms)
-    partition.drop_tombstones(50, 2)
+    assert partition.drop_tombstones(50, 2) == 2
     assert set(partition.ended) == set(partition.ended_at) == {"c1", "c4"}
-    partition.drop_tombstones(50, 2)
+    assert partition.drop_tombstones(50, 2) == 1
     assert set(partition.ended) == {"c4"}
 
 
 def test_pins_are_dropped_from_their_expiry_on() -> None:
     partition = MemoryPartition(10)
     partition.pins = {"a": ("p1", 5), "b": ("p1", 6)}
-    partition.drop_expired_pins(5)
+    assert partition.drop_expired_pins(5, 10) == 1
     assert set(partition.pins) == {"b"}
 
 

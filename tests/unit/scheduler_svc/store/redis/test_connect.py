@@ -40,7 +40,7 @@ def test_acl_user_may_run_all_commands_of_the_store(make_redis: Any) -> None:
     assert store.find_decision("req-1") and store.find_decision("req-2")
     assert store.claims(host="h1") == ([], None) and store.claims(consumer="c1") == ([], None)
     assert store.list_state("compute")[0] and store.list_state("service")[0]
-    assert store.reap(dead_after_ms=60_000, tombstone_ms=60_000) == 0
+    assert store.reap(dead_after_ms=60_000, tombstone_ms=60_000).ended == 0
     position = store.snapshot().position
     assert store.follow(position, 5) == [] and store.follow(position - 1, 5)
     partition.check()

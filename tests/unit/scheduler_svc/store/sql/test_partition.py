@@ -109,7 +109,7 @@ def test_oldest_tombstones_are_dropped_first() -> None:
         for consumer, ended_ms in (("c1", 30), ("c2", 10), ("c3", 20), ("c4", 99)):
             partition.ended[consumer], partition.ended_at[consumer] = {1: "aborted"}, ended_ms
         partition.settled["c2"] = 1
-        partition.drop_tombstones(50, 2)
+        assert partition.drop_tombstones(50, 2) == 2
         partition.finish()
         again = open_partition(connection)
         assert [consumer for consumer in ("c1", "c2", "c3", "c4") if consumer in again.ended] == ["c1", "c4"]
@@ -120,7 +120,7 @@ def test_pins_are_dropped_from_their_expiry_on() -> None:
     with connect() as connection:
         partition = open_partition(connection)
         partition.pins["a"], partition.pins["b"] = ("p1", 5), ("p1", 6)
-        partition.drop_expired_pins(5)
+        assert partition.drop_expired_pins(5, 10) == 1
         assert ("a" in partition.pins, partition.pins["b"]) == (False, ("p1", 6))
 
 

@@ -149,7 +149,7 @@ def test_prepared_claim_of_a_closed_host_neither_expires_nor_aborts(partition: S
     assert partition.store.abort([REF])[0].answer is Answer.CLOSED
     assert partition.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
     partition.pass_deadline(prepared)
-    assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=60_000) == 0
+    assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=60_000).ended == 0
     assert partition.store.confirm("h1", [REF])[0].answer is Answer.CLOSED
     assert partition.prepare("c1", "h1").answer is Answer.CLOSED
     assert partition.used("h1") == SMALL

@@ -109,10 +109,10 @@ def test_listed_claim_has_all_fields(partition: StorePartition) -> None:
 def test_reap_drops_expired_claims_and_tombstones(partition: StorePartition) -> None:
     partition.add_host("h1")
     partition.pass_deadline(partition.prepare("c1", "h1", ttl_ms=SHORT_MS))
-    assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=60_000) == 1
+    assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=60_000).ended == 1
     assert partition.used("h1") == {}
     assert partition.prepare("c1", "h1").answer is Answer.ENDED
     now = partition.time()
     partition.wait_until(now + 2)
-    assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=1) == 0
+    assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=1).ended == 0
     assert partition.prepare("c1", "h1").answer is Answer.PREPARED
