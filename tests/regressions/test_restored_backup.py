@@ -4,10 +4,14 @@
 Claims that it had forgotten were conflicts for their hosts, and their capacity was allocated again.
 """
 
+import contextlib
 import copy
+import shutil
+import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +25,9 @@ from scheduler_svc.endpoints.host_state import HostStateEndpoint
 from scheduler_svc.host_state.stamps import StampSigner
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.sql import SqlStore
 from tests.unit.scheduler_svc.store.backends import RedisFaults, memory_partition, redis_partition
+from tests.unit.scheduler_svc.store.databases import sql_partition
 from tests.unit.scheduler_svc.store.store_partition import SMALL, StorePartition, running
 
 KEY = "a key that only schedulers know: 0123456789"
@@ -52,6 +58,7 @@ class Deployment:
         self.restart_scheduler()
 
     def restart_scheduler(self) -> None:
+        """Start a scheduler on the current store, that has observed nothing."""
         partitions: Any = OnePartition(self.partition.store)
         self.endpoint = HostStateEndpoint(partitions, None, lambda: None, StampSigner(KEY))  # type: ignore[arg-type]
 
@@ -154,10 +161,60 @@ def redis_deployment(server: RedisServer) -> Deployment:
     return Deployment(partition, back_up)
 
 
-@pytest.fixture(params=["memory", "redis"])
-def deployment(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+def redis_folder_deployment(server: RedisServer) -> Deployment:
+    """Return a deployment whose server stops for each backup and restore of its folder."""
+    partition = redis_partition(server, durability="always")
+    name, data, backup = partition.store.partition, server.folder / "data", server.folder / "backup"
+
+    def exchange(source: Path, target: Path) -> None:
+        partition.store.close()
+        server.stop()
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(source, target)
+        server.start()
+        partition.store = RedisStore(server.url(), name, durability="always")
+
+    def back_up() -> Callable[[], None]:
+        exchange(data, backup)
+        return lambda: exchange(backup, data)
+
+    return Deployment(partition, back_up)
+
+
+def sqlite_deployment(folder: Path) -> Deployment:
+    """Return a deployment whose file is overwritten by its backup."""
+    live, backup = folder / "store.sqlite", folder / "backup.sqlite"
+    url = f"sqlite:///{live}"
+    partition = sql_partition(url)
+    name = partition.store.partition
+
+    def copy_database(source: Path, target: Path) -> None:
+        with (
+            contextlib.closing(sqlite3.connect(source)) as reader,
+            contextlib.closing(sqlite3.connect(target)) as writer,
+        ):
+            reader.backup(writer)
+
+    def restore() -> None:
+        partition.store.close()
+        copy_database(backup, live)
+        partition.store = SqlStore(url, name)
+
+    def back_up() -> Callable[[], None]:
+        copy_database(live, backup)
+        return restore
+
+    return Deployment(partition, back_up)
+
+
+@pytest.fixture(params=["memory", "redis", "redis folder", "sqlite"])
+def deployment(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Deployment]:
     if request.param == "memory":
         new_deployment = memory_deployment()
+    elif request.param == "redis folder":
+        new_deployment = redis_folder_deployment(request.getfixturevalue("make_redis")(appendonly="always"))
+    elif request.param == "sqlite":
+        new_deployment = sqlite_deployment(tmp_path)
     else:
         new_deployment = redis_deployment(request.getfixturevalue("redis_server"))
     yield new_deployment
@@ -177,6 +234,7 @@ def test_restored_backup_begins_one_epoch_after_which_claims_are_what_runs(deplo
     agents = make_agents(deployment, 5)
     before = [agent.boot() for agent in agents]
     restore = deployment.back_up()
+    deployment.restart_scheduler()
     deployment.partition.store.release("h0", [before[0]])
     agents[0].runs.remove(before[0])
     for agent in agents:
@@ -240,6 +298,7 @@ def test_lying_agent_begins_no_epoch(deployment: Deployment) -> None:
         assert liar.report().epoch == epoch
     # an honest stamp of another host would prove a rollback of a store that is behind it: not in a liar's report
     restore = deployment.back_up()
+    deployment.restart_scheduler()
     other.boot()
     other.report()
     stolen = other.stamp
@@ -254,6 +313,7 @@ def test_lying_agent_begins_no_epoch(deployment: Deployment) -> None:
 def test_agent_without_a_stamp_and_a_scheduler_without_a_key_begin_no_epoch(deployment: Deployment) -> None:
     (agent,) = make_agents(deployment, 1)
     restore = deployment.back_up()
+    deployment.restart_scheduler()
     agent.boot()
     agent.report()
     epoch, stamp = deployment.epoch, agent.stamp
