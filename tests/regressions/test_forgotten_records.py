@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from conductor.reconciliation import RecordReconciler
+from conductor.saga.transitions import set_step
 from conductor.service_clients import ServiceClients
+from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from tests.unit.conductor.ledger import PARTITION
@@ -116,6 +118,28 @@ def test_deletion_forgotten_before_any_step_leaves_the_instance(cluster: Deploym
     cluster.compare()
     assert cluster.statuses([UUID]) == ["ACTIVE"]
     cluster.check([UUID])
+
+
+def test_deletion_forgotten_with_the_end_of_its_boot(cluster: Deployment) -> None:
+    # Given an instance that was built and deleted, and a store that has it as building again
+    (_, other) = uuid_list(2)
+    cluster.build([other])
+    cluster.work()
+    mark = cluster.bench.mark()
+    cluster.work_off()
+    cluster.delete([other])
+    cluster.work_off()
+    cluster.bench.forget_since(mark)
+    # When its build is sent again, then its host refuses the ended attempt, and another builds it
+    (record,) = cluster.store.get([other]).values()
+    cluster.store.write_without_lease([set_step(record, SagaStep.CAST)], wake=True)
+    cluster.work_off()
+    assert (cluster.statuses([other]), cluster.record(other).attempt) == (["ACTIVE"], 2)
+    cluster.check([UUID, other])
+    # And it can be deleted again
+    cluster.delete([other])
+    cluster.work_off()
+    assert (cluster.statuses([other]), cluster.hosts.guests_of(other)) == (["DELETED"], [])
 
 
 def test_guest_of_a_forgotten_boot_keeps_running(cluster: Deployment) -> None:
