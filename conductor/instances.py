@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
+from rpcapi.resources import names
 from rpcapi.validation.instances import check_uuids
 
 
@@ -33,6 +34,21 @@ class InstanceReader:
             raise errors.InvalidRequest(why="marker must be the string that the previous page returned")
         page = self._store.page(marker, min(limit, PAGE), deleted=bool(deleted))
         return self._page(page.instances, page.marker)
+
+    def list_hosts(self, partition: str) -> objects.RecordedHosts:
+        """Return the service hosts that records of instances in a partition name, but for deleted ones."""
+        hosts: set[str] = set()
+        marker = None
+        while True:
+            page = self._store.page(marker, PAGE, deleted=False)
+            hosts |= {
+                names.host_of(record.host)
+                for record in page.instances
+                if record.host is not None and record.partition == partition
+            }
+            marker = page.marker
+            if marker is None:
+                return objects.RecordedHosts.of(hosts=sorted(hosts), epoch=self._store.epoch())
 
     def _page(self, records: Sequence[InstanceRecord], marker: str | None) -> objects.InstancePage:
         requests = self._store.requests(sorted({record.request for record in records}))

@@ -75,6 +75,12 @@ class ConductorEndpoint:
         return self._instances.list(marker, limit, deleted=deleted)
 
     @expose
+    def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:
+        if not isinstance(partition, str):
+            raise errors.MalformedObject(name="call of list_hosts", why="partition must be a string")
+        return self._instances.list_hosts(partition)
+
+    @expose
     def object_backport_versions(
         self, ctxt: RequestContext, objinst: Any, object_versions: dict[str, str]
     ) -> dict[str, Any]:

@@ -83,6 +83,10 @@ class ConductorStore(abc.ABC):
         """Remove deleted instances whose retention has passed; return their number."""
 
     @abc.abstractmethod
+    def epoch(self) -> int:
+        """The store's epoch, as of the last call: it grows whenever the store may have forgotten something."""
+
+    @abc.abstractmethod
     def ping(self) -> None:
         """Check that the store answers."""
 

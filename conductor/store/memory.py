@@ -190,6 +190,9 @@ class MemoryConductorStore(ConductorStore):
         with self._lock:
             return min(self._due.values(), default=None)
 
+    def epoch(self) -> int:
+        return 1
+
     def ping(self) -> None:
         """Always available."""
 

@@ -148,6 +148,9 @@ class RedisConductorStore(ConductorStore):
     def purge(self, limit: int = PAGE) -> int:
         return int(self._run("purge", limit=limit))
 
+    def epoch(self) -> int:
+        return self._connection.identity.observed_epoch
+
     def ping(self) -> None:
         self._connection.execute(lambda client: client.ping())
 

@@ -18,10 +18,11 @@ class ConductorAPI(ServiceClient):
     1.2 - build_instances: add names
     1.3 - Add check_unverified
     1.4 - Add list_guests
+    1.5 - Add list_hosts
     """
 
     TOPIC = "conductor"
-    VERSION = "1.4"
+    VERSION = "1.5"
     CAP = "conductor"
 
     def build_instances(
@@ -79,3 +80,7 @@ class ConductorAPI(ServiceClient):
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Request all agents to audit in ``epoch``; the scheduler itself cannot send to agents."""
         self._call(ctxt, "1.1", "audit_hosts", partition=partition, epoch=epoch)
+
+    def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:
+        """Return the service hosts on which instances of a partition may run, as far as they are recorded."""
+        return self._call(ctxt, "1.5", "list_hosts", partition=partition)

@@ -15,7 +15,7 @@ from rpcapi.objects.decision import Decision, DecisionPage
 from rpcapi.objects.extension import FilterList
 from rpcapi.objects.guest import GuestPage
 from rpcapi.objects.host_state import HostState, HostStatePage
-from rpcapi.objects.instance import Instance, InstancePage
+from rpcapi.objects.instance import Instance, InstancePage, RecordedHosts
 from rpcapi.objects.partition import PartitionList
 from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.objects.selection_batch import SelectionAnswers, SelectionRequests
@@ -40,6 +40,7 @@ __all__ = [
     "Instance",
     "InstancePage",
     "PartitionList",
+    "RecordedHosts",
     "RequestSpec",
     "SelectionAnswers",
     "SelectionRequests",

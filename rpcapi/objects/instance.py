@@ -44,6 +44,21 @@ class Instance(base.GanttObject):
 
 
 @base.GanttObjectRegistry.register
+class RecordedHosts(base.GanttObject):
+    """The service hosts that instance records name in one partition, and the epoch of the store that has the records.
+
+    Version 1.0: Initial version
+    """
+
+    VERSION = "1.0"
+
+    fields = {
+        "hosts": base.ColumnField(str),
+        "epoch": fields.IntegerField(),
+    }
+
+
+@base.GanttObjectRegistry.register
 class InstancePage(base.GanttObject):
     """One page of instances, oldest first; ``marker`` is None on the last page.
 

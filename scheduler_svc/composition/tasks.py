@@ -91,7 +91,9 @@ def notification_publishers(
 def _reaping(conf: cfg.ConfigOpts, store: Store) -> Periodic:
     def limits() -> reaper.ReapLimits:
         dead_after_ms = milliseconds(conf.store.service_down_time) if liveness_source(conf) == "beats" else None
-        return reaper.ReapLimits(dead_after_ms, milliseconds(conf.store.tombstone_ttl))
+        return reaper.ReapLimits(
+            dead_after_ms, milliseconds(conf.store.tombstone_ttl), milliseconds(conf.store.collect_timeout)
+        )
 
     def interval() -> float:
         # A partition's time advances by at most max_clock_step a script: an idle one needs one in time.

@@ -87,6 +87,17 @@ OPTS: list[cfg.Opt] = [
         "reap_interval says. All workers of a partition must have the same value.",
     ),
     cfg.FloatOpt(
+        "collect_timeout",
+        default=120.0,
+        min=1.0,
+        max=86400.0,
+        mutable=True,
+        help="Seconds for which a partition that may have forgotten something waits for the names of hosts that it may "
+        "have forgotten: from workers, which have tables of hosts, and from the conductor, whose records name hosts. "
+        "Meanwhile attempts that may run somewhere are not repeated. Longer than [compute] report_interval, so "
+        "that every live host reports in that time.",
+    ),
+    cfg.FloatOpt(
         "audit_grace",
         default=60.0,
         min=0.0,

@@ -15,25 +15,32 @@ from scheduler_svc.replication.replica import Replica
 LOG = log.getLogger(__name__)
 
 CALL_TIMEOUT = 10.0
+LIST_TIMEOUT = 60.0  # the conductor reads all its records
+# Records that were intact for so long before a partition lost anything name all its hosts that run instances.
+RECORDS_INTACT_MS = 3_600_000
 
 
 class AuditAnnouncer:
-    """Requests audits after each load of a partition. Best effort: agents also learn of them from report answers."""
+    """Requests audits after each load of a partition, and names the hosts of the conductor's records to its store.
+
+    Best effort: agents also learn of audits from report answers, and the store stops collecting names by itself.
+    """
 
     def __init__(self, conductor: ConductorAPI) -> None:
         self._conductor = conductor
 
     def request_audits(self, replica: Replica) -> None:
-        """Call the conductor, in a thread, if live hosts of the partition are not yet audited in its epoch."""
-        waiting, epoch = replica.host_counts.awaiting_audit, replica.log_position.epoch
+        """Call the conductor, in a thread, where hosts are not audited in this epoch, or may have been forgotten."""
+        waiting = replica.host_counts.awaiting_audit
         if waiting:
             LOG.warning(
                 "%d hosts of partition %s must be audited in epoch %d before they accept instances",
                 waiting,
                 replica.partition,
-                epoch,
+                replica.log_position.epoch,
             )
-            arguments = (replica.partition, epoch)
+        if waiting or replica.collects_names:
+            arguments = (replica, replica.log_position.epoch)
             threading.Thread(target=self._call_conductor, args=arguments, name="announcer", daemon=True).start()
 
     def check_unverified(self, partition: str, host: str, claims: Sequence[ClaimResult]) -> None:
@@ -51,13 +58,27 @@ class AuditAnnouncer:
         except (errors.GanttError, messaging.MessagingException, OSError) as error:
             LOG.warning("The conductor could not be asked about host %s; its next audit repeats it: %s", host, error)
 
-    def _call_conductor(self, partition: str, epoch: int) -> None:
+    def _call_conductor(self, replica: Replica, epoch: int) -> None:
         try:
-            self._conductor.audit_hosts(context.new().with_timeout(CALL_TIMEOUT), partition, epoch)
+            self._conductor.audit_hosts(context.new().with_timeout(CALL_TIMEOUT), replica.partition, epoch)
+            if replica.collects_names:
+                self._name_recorded_hosts(replica, epoch)
         except (errors.GanttError, messaging.MessagingException, OSError) as error:
             LOG.warning(
                 "Audit request for epoch %d of partition %s failed; agents learn of it from report answers: %s",
                 epoch,
-                partition,
+                replica.partition,
                 error,
             )
+
+    def _name_recorded_hosts(self, replica: Replica, epoch: int) -> None:
+        recorded = self._conductor.list_hosts(context.new().with_timeout(LIST_TIMEOUT), replica.partition)
+        # Epochs begin at the time of their server's clock, in ms.
+        complete = recorded.epoch < epoch - RECORDS_INTACT_MS
+        replica.name_hosts(epoch, recorded.hosts, complete=complete)
+        LOG.info(
+            "Named %d recorded hosts of partition %s, %s",
+            len(recorded.hosts),
+            replica.partition,
+            "the last ones" if complete else "others may have been forgotten with their records",
+        )

@@ -18,11 +18,13 @@ class ReapLimits:
     """Ages in milliseconds after which the reaper acts.
 
     ``dead_after_ms`` is the silence after which a service is dead; None: a service group decides liveness.
-    ``tombstone_ms`` is the age at which tombstones are removed.
+    ``tombstone_ms`` is the age at which tombstones are removed, ``collect_ms`` how long a new epoch collects the names
+    of hosts that the store may have forgotten.
     """
 
     dead_after_ms: int | None
     tombstone_ms: int
+    collect_ms: int
 
 
 class Reaper:
@@ -47,7 +49,12 @@ class Reaper:
         self._pause = None
         limits = self._limits()
         begin = self._clock()
-        result = self._store.reap(dead_after_ms=limits.dead_after_ms, tombstone_ms=limits.tombstone_ms, limit=BATCH)
+        result = self._store.reap(
+            dead_after_ms=limits.dead_after_ms,
+            tombstone_ms=limits.tombstone_ms,
+            collect_ms=limits.collect_ms,
+            limit=BATCH,
+        )
         if result.remains:
             self._pause = max(MIN_PAUSE, (self._clock() - begin) * (1 / STORE_SHARE - 1))
         metrics.EXPIRED_CLAIMS.inc(result.ended)

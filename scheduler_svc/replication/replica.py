@@ -3,7 +3,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from oslo_log import log
 
@@ -18,6 +18,7 @@ from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
+NAMES_PER_CALL = 1000  # hosts that one script takes
 BLOCK_MS = 1000  # bounds how long a stop waits for the follower
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
@@ -45,6 +46,7 @@ class Replica(BackgroundLoop):
         self._moved = threading.Condition()
         self._reloads_requested = self._reloads_done = 0  # full reloads that were requested, and that were done
         self._is_loaded = False
+        self.collects_names = False  # whether the store still collected names of forgotten hosts at the last load
         self._pause = FIRST_PAUSE  # after the next failure
 
     @property
@@ -90,7 +92,9 @@ class Replica(BackgroundLoop):
     def load(self) -> None:
         """Load a full snapshot; raises StoreUnavailable."""
         request_number = self._reloads_requested
-        self._store.check_identity()
+        epoch, _began = self._store.check_identity()
+        # Named before they are replaced by the rows of a store that may have forgotten them.
+        self.collects_names = self.name_hosts(epoch, self._table.audited_hosts(self.number), complete=False)
         self._table.load(self._store.snapshot(reads.whole_document_namespaces(self._table.reads)), self.number)
         self.presence.record_answer()
         with self._moved:
@@ -108,6 +112,14 @@ class Replica(BackgroundLoop):
         )
         self._on_loaded(self)
         self._is_loaded = True
+
+    def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
+        """Name hosts on which claims may run to the store, which may have forgotten them; see LogStore.name_hosts."""
+        batches = [hosts[start : start + NAMES_PER_CALL] for start in range(0, len(hosts), NAMES_PER_CALL)] or [()]
+        collects = False
+        for number, batch in enumerate(batches, 1):
+            collects = self._store.name_hosts(epoch, batch, complete=complete and number == len(batches))
+        return collects
 
     def step(self, block_ms: int) -> None:
         """Apply log entries after the replica's position, waiting up to ``block_ms`` for the first."""

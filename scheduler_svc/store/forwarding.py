@@ -7,6 +7,7 @@ from typing import Any
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import (
+    COLLECT_MS,
     AuditOutcome,
     GroupHome,
     GroupMembership,
@@ -126,8 +127,15 @@ class ForwardingStore(Store):
     ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
         return self._store.list_decisions(marker, limit)
 
-    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> ReapResult:
-        return self._store.reap(dead_after_ms=dead_after_ms, tombstone_ms=tombstone_ms, limit=limit)
+    def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
+        return self._store.name_hosts(epoch, hosts, complete=complete)
+
+    def reap(
+        self, *, dead_after_ms: int | None, tombstone_ms: int, collect_ms: int = COLLECT_MS, limit: int = 500
+    ) -> ReapResult:
+        return self._store.reap(
+            dead_after_ms=dead_after_ms, tombstone_ms=tombstone_ms, collect_ms=collect_ms, limit=limit
+        )
 
     def counts(self) -> Mapping[str, int]:
         return self._store.counts()

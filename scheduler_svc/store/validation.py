@@ -26,6 +26,7 @@ MAX_PAGE = 1000  # elements of one page of claims or documents
 MAX_MARKER = 3 * names.MAX_LENGTH + 32  # of claims: node|consumer, or node|the name of an unverified claim
 MAX_STATE = 64 * 1024  # bytes of one document of host state
 MAX_AGGREGATE = 256 * 1024  # bytes of an aggregate's document, which lists its members
+MAX_NAMED_HOSTS = 1000  # in one call
 MAX_TTL_MS = 24 * 3600 * 1000
 MAX_NUMBER = 2**53 - 1  # larger numbers are not exact in Lua
 
@@ -219,3 +220,11 @@ def check_group_home(group_id: str, partition: str, ttl_ms: int) -> None:
     check_name(group_id)
     check_name(partition)
     check_number("lifetime in milliseconds", ttl_ms, 1, MAX_TTL_MS)
+
+
+def check_named_hosts(hosts: Sequence[str]) -> None:
+    """Raise InvalidRequest or InvalidName unless these are at most MAX_NAMED_HOSTS names of service hosts."""
+    if len(hosts) > MAX_NAMED_HOSTS:
+        raise errors.InvalidRequest(why=f"at most {MAX_NAMED_HOSTS} hosts may be named at once, got {len(hosts)}")
+    for host in hosts:
+        check_service_host(host)

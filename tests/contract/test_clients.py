@@ -36,7 +36,7 @@ ENDPOINTS = {
 FINGERPRINTS = {
     "SchedulerAPI": "1.3-57e9922c9e5c7cedc83a04c32221aca5",
     "ClaimsAPI": "1.4-e458c32b22652008b985a3b495d982c3",
-    "ConductorAPI": "1.4-6199aa855f3c95f12b2c078417713ce5",
+    "ConductorAPI": "1.5-bcfc81ac69e0c6b096389f5eb94fe911",
     "ComputeAPI": "1.1-82d4b2e36a4b60d6e6ce944e9df5c3c9",
 }
 

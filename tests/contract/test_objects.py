@@ -28,6 +28,7 @@ FINGERPRINTS = {
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
     "Instance": "1.1-baf4ec071a431b04a5348ccc11c446fd",
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
+    "RecordedHosts": "1.0-25976ddfb52e366cf51f9875ba984fc2",
     "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
     "RequestSpec": "1.2-46efe1cef0fd7cdac179f44cfa6c75ef",
     "SelectionAnswers": "1.0-6ff407c891f3f376c885395602684111",
@@ -202,6 +203,7 @@ def sample(name):
         "HostStatePage": lambda: {"states": [sample("HostState")]},
         "GuestPage": lambda: {"uuids": ["u"], "attempts": [1], "names": ["h/n"], "states": ["running"], "marker": "m"},
         "InstancePage": lambda: {"instances": [sample("Instance")], "marker": "u"},
+        "RecordedHosts": lambda: {"hosts": ["h1"], "epoch": 7},
         "SelectionAnswers": lambda: (
             {"selections": [sample("Selections")], "served": [0, None]}
             | {"codes": [None, "no_valid_host"], "reasons": ["", "full"]}

@@ -132,6 +132,8 @@ def test_affinity_group_waits_while_another_partition_may_have_forgotten_its_mem
     store.state.begin_epoch(deployment.now)
     assert select(worker, "m1", memory=8192) == "StoreUnavailable"
     epoch = store.state.epoch
+    store.name_hosts(epoch, [], complete=True)
+    assert select(worker, "m1", memory=8192) == "StoreUnavailable"
     for number in range(3):
         store.audit(f"b{number}", epoch, [], 0)
     assert select(worker, "m1", memory=8192) == "a"

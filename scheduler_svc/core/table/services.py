@@ -152,6 +152,10 @@ class ServiceStates:
         self.set_opened(host, 0, position)
         self.set_enabled(host, True, position)  # the default of a new host
 
+    def audited_hosts(self) -> list[str]:
+        """Return the hosts that were audited in any epoch, and neither fenced nor removed since."""
+        return [host for host, service in self._hosts.items() if service.opened]
+
     def set_epoch(self, epoch: int) -> None:
         """Begin an epoch: hosts that were audited only in other epochs are no longer opened."""
         self._epoch = epoch

@@ -97,6 +97,11 @@ class HostTable(HostRows):
         schedulable = alive & services.enabled & services.opened
         return HostCounts(*(int(np.count_nonzero(mask)) for mask in (present, schedulable, alive & ~services.opened)))
 
+    def audited_hosts(self, number: int) -> list[str]:
+        """Return the service hosts of one partition on which claims may run, as far as its log was applied."""
+        with self._lock:
+            return self.partitions[number].services.audited_hosts()
+
     def find_partitions(self, name: str) -> list[int]:
         """Return the numbers of the partitions that have a node, or a service host with nodes, of this name."""
         return [part.number for part in self.partitions if self.present[part.find_rows(name)].any()]

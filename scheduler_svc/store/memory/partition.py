@@ -107,6 +107,9 @@ class MemoryPartition(PartitionState):
         self._awaited.update(host for host, epoch in self.opened.items() if epoch)
         self._awaited.update(host for host in self.reports if self.alive.get(host))
 
+    def await_host(self, host: str) -> None:
+        self._awaited.add(host)
+
     def stop_awaiting(self, host: str) -> None:
         self._awaited.discard(host)
 

@@ -2,7 +2,7 @@
 """The log of a partition and its decision record."""
 
 import abc
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from scheduler_svc.core.records import LogEntry, Snapshot
@@ -25,6 +25,15 @@ class LogStore(Protocol):
         """Begin an epoch if the store is behind (epoch, position), which it once had: a backup was restored.
 
         Returns whether it was behind. The epoch is later than ``epoch``; of callers that race, one begins it.
+        """
+
+    @abc.abstractmethod
+    def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
+        """Name at most 1,000 service hosts that the caller knows from before ``epoch``; return whether to name more.
+
+        A store that began an epoch may have forgotten hosts on which claims run. Until its callers have named all they
+        know (``complete``), or for a limited time, it counts as awaiting the audit of any host. The named ones are
+        awaited from then on. Nothing is changed in another epoch, or when no names are collected.
         """
 
     @abc.abstractmethod

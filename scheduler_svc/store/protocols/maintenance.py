@@ -5,7 +5,7 @@ import abc
 from collections.abc import Mapping
 from typing import Protocol
 
-from scheduler_svc.store.records import GroupHome, GroupMembership, ReapResult
+from scheduler_svc.store.records import COLLECT_MS, GroupHome, GroupMembership, ReapResult
 
 
 class MaintenanceStore(Protocol):
@@ -14,8 +14,12 @@ class MaintenanceStore(Protocol):
     partition: str
 
     @abc.abstractmethod
-    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> ReapResult:
+    def reap(
+        self, *, dead_after_ms: int | None, tombstone_ms: int, collect_ms: int = COLLECT_MS, limit: int = 500
+    ) -> ReapResult:
         """End claims past their deadline, log hosts that went down, drop old tombstones and pins.
+
+        Stops collecting names of forgotten hosts ``collect_ms`` after the epoch began, see LogStore.name_hosts.
 
         Of claims, tombstones and pins at most ``limit`` each; the result says whether more may be due.
         ``dead_after_ms`` None: liveness is decided elsewhere and set by ``settle_alive``. Nothing depends on this call

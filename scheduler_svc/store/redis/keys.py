@@ -24,7 +24,7 @@ KEYS: dict[str, str] = {
     "changed": "hash provider -> position of the last change of its sums or inventories",
     "eligible": "hash provider, or service host for all its nodes -> position of the last change of its eligibility",
     "opened": "hash service host -> epoch in which it was last audited; 0: it was fenced since",
-    "awaited": "set of service hosts that may run claims which the store forgot, until they audit or are fenced",
+    "awaited": "set of service hosts that may run forgotten claims, until audit or fence; see _unnamed.lua",
     "reports": "hash service host -> its last applied report, JSON",
     "nodes": "hash service host -> its nodes, JSON list",
     "services": "hash service -> document, JSON",

@@ -9,6 +9,7 @@ from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store import documents, interface, reports, validation, verification
 from scheduler_svc.store.records import (
+    COLLECT_MS,
     MAX_CLOCK_OFFSET_MS,
     MAX_STEP_MS,
     SCHEMA,
@@ -129,10 +130,19 @@ class RedisStore(interface.Store):
     def verify(self) -> Verification:
         return verification.verify(claims.dump(self._connection))
 
-    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> ReapResult:
-        silence = "" if dead_after_ms is None else dead_after_ms
+    def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
+        validation.check_named_hosts(hosts)
+        return bool(self._connection.run("name_hosts", hosts, epoch=epoch, complete=int(complete)))
+
+    def reap(
+        self, *, dead_after_ms: int | None, tombstone_ms: int, collect_ms: int = COLLECT_MS, limit: int = 500
+    ) -> ReapResult:
         ended, remains = self._connection.run(
-            "reap", silence_ms=silence, tombstone_ms=tombstone_ms, limit=min(limit, MAX_REAP)
+            "reap",
+            silence_ms="" if dead_after_ms is None else dead_after_ms,
+            collect_ms=collect_ms,
+            tombstone_ms=tombstone_ms,
+            limit=min(limit, MAX_REAP),
         )
         return ReapResult(ended, bool(remains))
 

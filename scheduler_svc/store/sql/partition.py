@@ -188,6 +188,10 @@ class SqlPartition(PartitionState):
         self._services.forget()
         self._awaits = None
 
+    def await_host(self, host: str) -> None:
+        self._services.put(host, "awaited", True)
+        self._awaits = None
+
     def stop_awaiting(self, host: str) -> None:
         self._services.put(host, "awaited", None)
         self._awaits = None

@@ -10,6 +10,10 @@ from scheduler_svc.store.namespaces import Versioned
 from scheduler_svc.store.registrations import AppliedReport
 from scheduler_svc.store.verification import StoreDump
 
+# Stands among the awaited hosts for those that the store may have forgotten and nobody has named yet. Its heartbeat is
+# the beginning of the epoch. No name of a host has spaces.
+UNNAMED_HOSTS = "(hosts not named yet)"
+
 
 class PartitionStorage(abc.ABC):
     """The data of a partition, while one verb has exclusive access.
@@ -109,6 +113,10 @@ class PartitionStorage(abc.ABC):
     @abc.abstractmethod
     def await_hosts(self) -> None:
         """Await every host that was ever opened, or is alive: the store may have forgotten its opening."""
+
+    @abc.abstractmethod
+    def await_host(self, host: str) -> None:
+        """Await a service host, or UNNAMED_HOSTS."""
 
     @abc.abstractmethod
     def stop_awaiting(self, host: str) -> None:

@@ -31,7 +31,7 @@ def abort(partition: PartitionState, host: str | None, ref: ClaimRef, now: int) 
     if answer is not None:
         return ClaimResult(*ref, answer, claim.host if claim else None)
     if claim is None:
-        if partition.may_have_forgotten(ref.consumer) and (host is None or partition.is_awaited(host)):
+        if partition.may_have_forgotten(ref.consumer) and (host is None or partition.may_run_forgotten(host)):
             return ClaimResult(*ref, Answer.CLOSED)
         partition.add_tombstone(ref, UNKNOWN_END, now)
         return ClaimResult(*ref, Answer.UNKNOWN)

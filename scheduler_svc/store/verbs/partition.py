@@ -10,7 +10,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, LogEntry
 from scheduler_svc.store.reports import capacity_in
-from scheduler_svc.store.verbs.contents import PartitionStorage
+from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
 FENCED = 0  # in ``opened``: the host was fenced after its last audit
@@ -66,6 +66,9 @@ class PartitionState(PartitionStorage):
 
     def begin_epoch(self, now: int) -> None:
         """Begin a new epoch, in which no host is open; skip positions, so that no forgotten one is used twice."""
+        if self.epoch:  # else the partition is new
+            self.await_host(UNNAMED_HOSTS)
+            self.beats[UNNAMED_HOSTS] = now if self.time_ms is None else self.time_ms
         self.epoch = max(self.epoch + 1, now)
         self.await_hosts()
         if self.position:
@@ -129,6 +132,10 @@ class PartitionState(PartitionStorage):
         live = self.claims.get(consumer)
         is_settled = self.settled.get(consumer) == self.epoch or (live is not None and self.is_newest(live))
         return not is_settled and self.awaits_any()
+
+    def may_run_forgotten(self, host: str) -> bool:
+        """Return whether a service host may run claims that the store forgot."""
+        return self.is_awaited(host) or (self.is_awaited(UNNAMED_HOSTS) and not self.is_open(host))
 
     def confirm(self, claim: Claim) -> None:
         """Confirm a prepared claim."""

@@ -11,6 +11,7 @@ from scheduler_svc.store import interface, reports, validation, verification
 from scheduler_svc.store import namespaces as rules
 from scheduler_svc.store.decisions import outcome
 from scheduler_svc.store.records import (
+    COLLECT_MS,
     AuditOutcome,
     GroupHome,
     GroupMembership,
@@ -21,8 +22,8 @@ from scheduler_svc.store.records import (
     Verification,
 )
 from scheduler_svc.store.verbs import audit as auditing
+from scheduler_svc.store.verbs import collecting, ending, fencing, pinning, removal, states
 from scheduler_svc.store.verbs import decisions as recorded
-from scheduler_svc.store.verbs import ending, fencing, pinning, removal, states
 from scheduler_svc.store.verbs import prepare as preparing
 from scheduler_svc.store.verbs.partition import PartitionState
 
@@ -158,12 +159,19 @@ class VerbStore(interface.Store):
         # A second, separate read: verbs need not wait while everything is read.
         return verification.verify(self._read(lambda partition: partition.dump()))
 
-    def reap(self, *, dead_after_ms: int | None, tombstone_ms: int, limit: int = 500) -> ReapResult:
+    def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
+        validation.check_named_hosts(hosts)
+        return self._transact(lambda partition, _now: collecting.name_hosts(partition, epoch, hosts, complete=complete))
+
+    def reap(
+        self, *, dead_after_ms: int | None, tombstone_ms: int, collect_ms: int = COLLECT_MS, limit: int = 500
+    ) -> ReapResult:
         def step(partition: PartitionState, now: int) -> ReapResult:
             ended, due = partition.expire(now, limit)
             partition.flush(now)
             if dead_after_ms is not None:
                 states.mark_silent_down(partition, now - dead_after_ms)
+            collecting.expire(partition, now - collect_ms)
             tombstones = partition.drop_tombstones(now - tombstone_ms, limit)
             pins = partition.drop_expired_pins(now, limit)
             return ReapResult(ended, max(due, tombstones, pins) >= limit)

@@ -118,3 +118,22 @@ def test_instance_of_a_request_purged_meanwhile_is_left_out(
 ) -> None:
     monkeypatch.setattr(store, "requests", lambda keys: {})
     assert reader.list(None, 10, deleted=False).instances == []
+
+
+def test_hosts_of_a_partition_are_those_of_its_records_but_deleted_ones(
+    reader: InstanceReader, store: MemoryConductorStore
+) -> None:
+    places = [
+        ("a/1", "p", InstanceStatus.ACTIVE),
+        ("b/1", "p", InstanceStatus.DELETED),
+        ("c/1", "q", InstanceStatus.ERROR),
+    ]
+    records = store.get(UUIDS)
+    store.write_without_lease(
+        [
+            replace(records[uuid], host=host, partition=partition, status=status)
+            for uuid, (host, partition, status) in zip(UUIDS, places, strict=True)
+        ],
+        wake=False,
+    )
+    assert [reader.list_hosts(partition).hosts for partition in ("p", "q", "r")] == [["a"], ["c"], []]

@@ -1,13 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Unknown attempts that the store may have forgotten.
 --@ keys awaited
+--@ include _unnamed
+
+-- Returns whether any host may run claims that the store forgot.
+local function awaits_any()
+  return redis.call('SCARD', K.awaited) > 0
+end
 
 -- Returns whether an unknown attempt of the consumer may run on a host that has not audited yet: `host`, or any for ''.
 local function may_be_forgotten(live, ends, host)
   if ends.settled == epoch or (live and is_newest(live)) then
     return false
   elseif host == '' then
-    return redis.call('SCARD', K.awaited) > 0
+    return awaits_any()
   end
   return redis.call('SISMEMBER', K.awaited, host) == 1
+    or redis.call('SISMEMBER', K.awaited, UNNAMED_HOSTS) == 1 and not is_open(host)
 end

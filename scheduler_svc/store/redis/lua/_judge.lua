@@ -229,12 +229,12 @@ end
 
 -- Returns whether claims that the store may have forgotten could rule the candidate out: members of an affinity group
 -- without known ones, and what is held from a provider that another host shares. The audits of their hosts will show.
-local awaits_any
+local is_awaiting
 local function awaits_audits(candidate)
-  if awaits_any == nil then
-    awaits_any = redis.call('SCARD', K.awaited) > 0
+  if is_awaiting == nil then
+    is_awaiting = awaits_any()
   end
-  if not awaits_any then
+  if not is_awaiting then
     return false
   elseif group and group.policy == 'affinity' and not next(group_of(group.id).hosts) then
     return true

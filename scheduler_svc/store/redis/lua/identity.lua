@@ -5,10 +5,12 @@
 -- Returns: epoch, position, 1 if this call began the epoch else 0
 --@ args log_length
 --@ include _identity
---@ keys meta opened awaited reports alive log
+--@ include _unnamed
+--@ keys meta opened awaited reports alive beats log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
 local clock = redis.call('TIME')
-local epoch, position, begins = record_server(K.meta, 'position', clock[1] * 1000 + math.floor(clock[2] / 1000))
+local clock_ms = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local epoch, position, begins = record_server(K.meta, 'position', clock_ms)
 if not begins then
   return { epoch, position, 0 }
 end
@@ -24,6 +26,10 @@ for _, host in ipairs(redis.call('HKEYS', K.reports)) do
   if redis.call('HGET', K.alive, host) == '1' then -- the store may have forgotten its opening
     redis.call('SADD', K.awaited, host)
   end
+end
+if tonumber(A.read_epoch) > 0 or tonumber(A.observed_epoch) > 0 then -- else the partition is new
+  redis.call('SADD', K.awaited, UNNAMED_HOSTS)
+  redis.call('ZADD', K.beats, redis.call('HGET', K.meta, 'time') or clock_ms, UNNAMED_HOSTS)
 end
 redis.call('HSET', K.meta, 'epoch', epoch, 'position', position)
 redis.call('XADD', K.log, 'MAXLEN', '~', A.log_length, string.format('%.0f-0', position),

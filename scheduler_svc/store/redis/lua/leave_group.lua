@@ -4,8 +4,9 @@
 -- ARGV: log length, group, generation, lifetime in ms
 -- Returns: number of the group's live claims (nothing was done unless it is 0), 1 if the store may have forgotten others
 --@ args log_length group generation ttl_ms
---@ keys pins pins_at awaited
+--@ keys pins pins_at
 --@ include _partition
+--@ include _forgotten
 local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
 expire(EXPIRE_BATCH)
 local members = 0
@@ -19,4 +20,4 @@ if members == 0 then
   redis.call('HSET', K.pins, key, left > A.generation and left or A.generation)
   redis.call('ZADD', K.pins_at, int(now + tonumber(A.ttl_ms)), key)
 end
-return { members, redis.call('SCARD', K.awaited) > 0 and 1 or 0 }
+return { members, awaits_any() and 1 or 0 }

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Ends claims past their deadline, marks silent services down, drops old tombstones and expired pins.
--- ARGV: log length, ms without heartbeat after which a service is down or '', ms for which tombstones are kept,
---       maximum number of each
+-- Ends claims past their deadline, marks silent services down, drops old tombstones and expired pins, and stops
+-- collecting names of forgotten hosts.
+-- ARGV: log length, ms without heartbeat after which a service is down or '', ms for which names are collected in a new
+--       epoch, ms for which tombstones are kept, maximum number of each
 -- Returns: number of claims ended, 1 if as much of anything was due as one script may remove else 0
---@ args log_length silence_ms tombstone_ms limit
---@ keys beats alive pins pins_at
+--@ args log_length silence_ms collect_ms tombstone_ms limit
+--@ keys awaited beats alive pins pins_at
 --@ include _partition
+--@ include _unnamed
 local limit = tonumber(A.limit)
 local ended, due = expire(limit)
 flush(false)
@@ -23,6 +25,12 @@ for _, name in ipairs(silent) do
 end
 if #body > 0 then
   append('alive', '{' .. table.concat(body, ',') .. '}')
+end
+
+local began = tonumber(redis.call('ZSCORE', K.beats, UNNAMED_HOSTS) or now)
+if now - began >= tonumber(A.collect_ms) then
+  redis.call('SREM', K.awaited, UNNAMED_HOSTS)
+  redis.call('ZREM', K.beats, UNNAMED_HOSTS)
 end
 
 local old = redis.call('ZRANGEBYSCORE', K.ended_at, '-inf', now - tonumber(A.tombstone_ms), 'LIMIT', 0, limit)

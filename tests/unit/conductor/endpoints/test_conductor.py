@@ -55,6 +55,7 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
         ("report_builds", {"report": REPORT}, ("record", (CTXT, REPORT), {})),
         ("delete_instances", {"uuids": ["a"]}, ("delete", (["a"],), {})),
         ("get_instances", {"uuids": ["a"]}, ("get", (["a"],), {})),
+        ("list_hosts", {"partition": "p"}, ("list_hosts", ("p",), {})),
         ("list_instances", {}, ("list", (None, 1000), {"deleted": False})),
         (
             "list_instances",
@@ -82,6 +83,7 @@ def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
 @pytest.mark.parametrize(
     ("method", "values"),
     [
+        ("list_hosts", {"partition": 1}),
         ("audit_hosts", {"partition": 1, "epoch": 3}),
         ("audit_hosts", {"partition": "p", "epoch": "3"}),
         ("audit_hosts", {"partition": "p", "epoch": True}),

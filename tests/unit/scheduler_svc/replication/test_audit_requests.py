@@ -6,20 +6,28 @@ import threading
 
 import oslo_messaging as messaging
 
+from rpcapi.objects import RecordedHosts
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimResult
-from scheduler_svc.replication.audit_requests import AuditAnnouncer
+from scheduler_svc.replication.audit_requests import RECORDS_INTACT_MS, AuditAnnouncer
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
+from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node
 
 
 class Conductor:
-    def __init__(self, fault=None):
+    """Its records name the host ``recorded`` and are as old as its store's ``epoch``."""
+
+    def __init__(self, fault=None, epoch=1):
         self.calls = queue.Queue()
         self._fault = fault
+        self._epoch = epoch
+
+    def list_hosts(self, ctxt, partition):
+        return RecordedHosts.of(hosts=["recorded"], epoch=self._epoch)
 
     def audit_hosts(self, ctxt, partition, epoch):
         self.calls.put((partition, epoch, ctxt.deadline > 0))
@@ -61,9 +69,7 @@ def test_no_audit_is_requested_if_all_live_hosts_are_audited():
     conductor = Conductor()
     AuditAnnouncer(conductor).request_audits(loaded(store))
     # The call would be made in a thread: wait for any that is running.
-    for thread in threading.enumerate():
-        if thread.name == "announcer":
-            thread.join(10)
+    wait_for_announcer()
     assert conductor.calls.empty()
 
 
@@ -79,5 +85,32 @@ def test_conductor_checks_unverified_claims(caplog):
 def test_unavailable_conductor_is_only_logged(caplog):
     caplog.set_level("WARNING", logger="scheduler_svc.replication.audit_requests")
     announcer = AuditAnnouncer(Conductor(messaging.MessagingTimeout("no answer")))
-    announcer._call_conductor("p", 8)
+    announcer._call_conductor(loaded(joined()), 8)
     assert "agents learn of it from report answers: no answer" in caplog.text
+
+
+def wait_for_announcer():
+    for thread in threading.enumerate():
+        if thread.name == "announcer":
+            thread.join(10)
+
+
+def test_hosts_of_the_table_and_of_the_records_are_named_in_a_new_epoch():
+    store = joined()
+    replica = loaded(store)
+    store.state.opened.clear()  # forgotten
+    store.state.alive.clear()
+    store.begin_epoch()
+    replica.load()
+    assert store.verify().awaited == [UNNAMED_HOSTS, "a", "b"]
+    AuditAnnouncer(Conductor()).request_audits(replica)
+    wait_for_announcer()
+    assert store.verify().awaited == ["a", "b", "recorded"]
+
+
+def test_records_that_may_be_forgotten_too_do_not_end_the_collection():
+    store = joined()
+    epoch = store.begin_epoch()
+    AuditAnnouncer(Conductor(epoch=epoch - RECORDS_INTACT_MS)).request_audits(loaded(store))
+    wait_for_announcer()
+    assert store.verify().awaited == [UNNAMED_HOSTS, "a", "b", "recorded"]

@@ -32,20 +32,20 @@ class FakeStore:
         return {"prepared": 3, "confirmed": 7}
 
 
-def make_reaper(store, limits=lambda: ReapLimits(1000, 2000)):
+def make_reaper(store, limits=lambda: ReapLimits(1000, 2000, 3000)):
     return Reaper(store, limits, lambda: store.now)
 
 
 def test_limits_are_read_for_each_batch():
-    reap_limits = [ReapLimits(1000, 2000)]
+    reap_limits = [ReapLimits(1000, 2000, 3000)]
     store = FakeStore(ReapResult(BATCH, True), ReapResult(0, False))
     reaper = make_reaper(store, lambda: reap_limits[0])
     reaper.reap()
-    reap_limits[0] = ReapLimits(5, 6)
+    reap_limits[0] = ReapLimits(5, 6, 7)
     reaper.reap()
     assert store.calls == [
-        {"dead_after_ms": 1000, "tombstone_ms": 2000, "limit": BATCH},
-        {"dead_after_ms": 5, "tombstone_ms": 6, "limit": BATCH},
+        {"dead_after_ms": 1000, "tombstone_ms": 2000, "collect_ms": 3000, "limit": BATCH},
+        {"dead_after_ms": 5, "tombstone_ms": 6, "collect_ms": 7, "limit": BATCH},
     ]
     assert REGISTRY.get_sample_value("gantt_live_claims", {"partition": "p", "state": "confirmed"}) == 7
 

@@ -36,7 +36,8 @@ class StorePartition:
     ``time`` returns the partition's time, as the next verb will judge by it; ``wait_until`` waits until it has reached
     a time; ``step_clock`` steps the server's clock by milliseconds; ``new_epoch`` makes the store begin an epoch, as
     after a possible loss, and returns the epoch. ``mark`` returns a copy of the store's data, and ``forget_since``
-    restores it, as a failover to an old replica does. ``pass_deadline_of`` lets the deadline of a consumer's prepared
+    restores it, as a failover to an old replica does. After both all hosts are named; they are not yet after
+    ``new_collecting_epoch`` and ``forget_and_collect``. ``pass_deadline_of`` lets the deadline of a consumer's prepared
     claim pass without waiting.
     """
 
@@ -52,6 +53,14 @@ class StorePartition:
     def __post_init__(self) -> None:
         self._sequences = itertools.count(1)
         self.incarnations: dict[str, int] = {}
+        self.new_collecting_epoch = self.new_epoch
+        self.forget_and_collect = self.forget_since
+        self.new_epoch = lambda: self._complete_names(self.new_collecting_epoch())
+        self.forget_since = lambda mark: self._complete_names(self.forget_and_collect(mark))
+
+    def _complete_names(self, epoch: int) -> int:
+        self.store.name_hosts(epoch, [], complete=True)
+        return epoch
 
     def report(self, host: str, nodes: Mapping[str, Mapping[str, Any]], **options: Any) -> StatsOutcome:
         """Send a full report of a host's nodes, the next one in order; registers the host where that is needed.

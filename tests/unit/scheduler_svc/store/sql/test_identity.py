@@ -8,6 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
 from scheduler_svc.store.sql import SqlStore, tables
+from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from tests.unit.scheduler_svc.store.databases import engine, sql_partition
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
@@ -49,7 +50,7 @@ def test_recreated_tables_begin_an_epoch(fresh: str) -> None:
     again = SqlStore(fresh, partition.store.partition)
     assert again.check_identity()[1] is True
     assert again.snapshot().epoch > epoch
-    assert again.verify().awaited == ["h1"]
+    assert again.verify().awaited == [UNNAMED_HOSTS, "h1"]
     again.close()
 
 

@@ -8,6 +8,7 @@ import pytest
 from rpcapi.resources.claims import ClaimState, GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup, ClaimRef
 from scheduler_svc.store.memory.partition import MemoryPartition
+from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from scheduler_svc.store.verbs.partition import POSITION_LEAP
 
 NOW = 1000
@@ -123,6 +124,7 @@ def test_epoch_grows_even_if_the_clock_does_not(partition: MemoryPartition) -> N
 def test_store_may_have_forgotten_attempts_only_while_a_host_is_awaited(partition: MemoryPartition) -> None:
     assert not partition.may_have_forgotten("c1")
     partition.begin_epoch(NOW)
+    partition.stop_awaiting(UNNAMED_HOSTS)
     assert partition.may_have_forgotten("c1")
     partition.stop_awaiting("h1")
     assert not partition.may_have_forgotten("c1")

@@ -56,12 +56,17 @@ def test_pin_is_not_logged(partition: StorePartition) -> None:
     assert partition.store.snapshot().position == position
 
 
-def test_first_home_of_a_group_is_recorded_and_renewed(partition: StorePartition) -> None:
-    home = partition.store.group_home("g", "a", SHORT_MS)
+def test_first_home_of_a_group_is_recorded(partition: StorePartition) -> None:
+    home = partition.store.group_home("g", "a", LONG_MS)
     assert home.partition == "a"
     assert partition.store.group_home("g", "b", LONG_MS) == home
+
+
+def test_unused_home_expires(partition: StorePartition) -> None:
+    home = partition.store.group_home("g", "a", SHORT_MS)
     partition.wait_until(partition.time() + SHORT_MS)
-    assert partition.store.group_home("g", "b", LONG_MS) == home
+    later = partition.store.group_home("g", "b", LONG_MS)
+    assert (later.partition, later.generation > home.generation) == ("b", True)
 
 
 def test_home_is_replaced_by_generation_and_generations_grow(partition: StorePartition) -> None:

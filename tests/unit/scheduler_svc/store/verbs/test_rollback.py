@@ -4,6 +4,7 @@
 import pytest
 
 from scheduler_svc.store.records import HostReport, StatsOutcome
+from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from tests.unit.scheduler_svc.store.store_partition import ROOMY, StorePartition, node_stats
 
 
@@ -48,7 +49,7 @@ def test_host_must_audit_after_a_rollback_was_proved(partition: StorePartition) 
     epoch, position = place(partition)
     partition.store.begin_epoch_if_behind(epoch, position + 1)
     verification = partition.store.verify()
-    assert list(verification.awaited) == ["h1"]
+    assert list(verification.awaited) == [UNNAMED_HOSTS, "h1"]
     assert list(verification.problems) == []
     assert partition.store.get_state("service", "h1")[1]["audited"] is False
 
