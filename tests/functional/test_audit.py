@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from devstack import exercise
-from devstack.cluster_size import ClusterSize
+from devstack.cluster_size import ClusterSize, Mode
 from rpcapi import context, objects
+from rpcapi.cli.session import Session
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.resources import names
 from tests.functional import booting, clusters, truth
@@ -28,9 +29,10 @@ PATIENT = {
 }
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[RunningCluster]:
-    with clusters.running_cluster(SIZE, PATIENT) as running:
+@pytest.fixture(params=[Mode.EMBEDDED, pytest.param(Mode.STANDARD, marks=pytest.mark.long)])
+def cluster(request: pytest.FixtureRequest) -> Iterator[RunningCluster]:
+    """A cluster on the embedded bus, and on RabbitMQ, where agents answer as users with few permissions."""
+    with clusters.running_cluster(clusters.with_mode(request.param, SIZE), PATIENT) as running:
         yield running
 
 
@@ -136,4 +138,10 @@ def build_second_copy(cluster: RunningCluster, instance: Any, node: str) -> None
         names=[node],
         allocations=[],
     )
-    ComputeAPI(session.conf, session.transport).build_instances(context.new("p", "u"), names.host_of(node), build)
+    # Only a conductor may send to agents
+    conductor = Session([str(cluster.cluster.layout.conf("conductor"))])
+    try:
+        agents = ComputeAPI(conductor.conf, conductor.transport)
+        agents.build_instances(context.new("p", "u"), names.host_of(node), build)
+    finally:
+        conductor.close()
