@@ -148,10 +148,11 @@ class AuditReport(base.GanttObject):
 class AuditAnswer(base.GanttObject):
     """Answer of the store to an audit.
 
-    ``answers`` has one Answer per reported claim: "confirmed" and "prepared" claims are valid; "aborted", "expired" and
-    "released" mean that the claim has ended and the agent must stop its guest; "conflict" means that the consumer has a
-    live claim elsewhere. ``orphans`` counts the host's claims that the agent did not report and whose grace period has
-    not ended: the agent audits again after ``again_s`` seconds (0: not needed).
+    ``answers`` has one Answer per reported claim: "confirmed" and "prepared" claims are valid; "aborted", "expired",
+    "released" and "fenced" mean that the claim has ended and the agent must stop its guest; "conflict" means that a
+    later attempt is live; "unverified" that the guest runs on until a record names it. ``orphans`` counts the host's
+    claims that the agent did not report and whose grace period has not ended: the agent audits again after ``again_s``
+    seconds (0: not needed).
 
     ``stamp`` is as in StatsAnswer; None where the audit was for another epoch.
 

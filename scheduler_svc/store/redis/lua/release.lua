@@ -13,7 +13,7 @@ for i = REST, #ARGV, 2 do
     answer = 'released'
   elseif answer == nil then
     answer = 'released'
-    local unverified = redis.call('HGET', K.claims, unverified_name(ARGV[i], ARGV[i + 1], host))
+    local unverified = not claim and redis.call('HGET', K.claims, unverified_name(ARGV[i], ARGV[i + 1], host))
     if claim or unverified then
       end_claim(claim or cjson.decode(unverified), 'released')
     else
