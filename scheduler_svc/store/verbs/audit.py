@@ -9,9 +9,12 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
+from scheduler_svc.store.registrations import DUPLICATE
 from scheduler_svc.store.unverified import consumer_of, unverified_name
 from scheduler_svc.store.verbs.ending import find_for_host
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
+
+SHARED_PAUSE_MS = 10_000  # until the next audit of a duplicate identity with orphans
 
 
 def audit(
@@ -135,7 +138,11 @@ def _end_of_prepared(partition: PartitionState, live: Claim, now: int) -> ClaimS
 def _end_unreported(
     partition: PartitionState, host: str, reported: set[tuple[str, int]], grace_ms: int, now: int
 ) -> tuple[int, list[int]]:
-    """End or flag claims on ``host`` that it did not report; return (number released, waits of orphans in ms)."""
+    """End or flag claims on ``host`` that it did not report; return (number released, waits of orphans in ms).
+
+    Of two agents that share the host's name, neither knows what the other one runs: no orphan is released.
+    """
+    shared = DUPLICATE in partition.services.get(host, {})
     released, waits = 0, []
     for claim in partition.claims_on(host):
         if claim.state == ClaimState.UNVERIFIED:
@@ -150,12 +157,12 @@ def _end_unreported(
                 partition.end_claim(claim, end, now)
             continue
         since = now if claim.orphan_ms is None else claim.orphan_ms
-        if now - since >= grace_ms:
+        if now - since >= grace_ms and not shared:
             partition.end_claim(claim, ClaimState.RELEASED, now)
             released += 1
         else:
             partition.claims[claim.consumer] = replace(claim, orphan_ms=since)
-            waits.append(since + grace_ms - now)
+            waits.append(max(since + grace_ms - now, SHARED_PAUSE_MS if shared else 0))
     return released, waits
 
 

@@ -5,7 +5,7 @@
 --          claim: '' where it is live on this host, else its end or 'unknown'; epoch alone: nothing was done;
 --          0 alone: the host is unknown
 --@ args log_length epoch host grace_ms
---@ keys awaited reports
+--@ keys awaited reports services
 --@ include _partition
 --@ include _unconfirmed
 --@ include _unverified
@@ -14,11 +14,14 @@ if redis.call('HEXISTS', K.reports, A.host) == 0 then
 elseif tonumber(A.epoch) ~= epoch then
   return { epoch }
 end
+local SHARED_PAUSE = 10000 -- ms until the next audit of a duplicate identity with orphans
 local host, grace, reported, live_here = A.host, tonumber(A.grace_ms), {}, {}
 for i = REST, #ARGV, 2 do
   reported[ARGV[i] .. '@' .. ARGV[i + 1]] = true
 end
 
+-- Of two agents that share the host's name, neither knows what the other one runs.
+local shared = string.find(redis.call('HGET', K.services, host) or '', '"duplicate_ms":', 1, true)
 local released, orphans, again = 0, 0, 0
 local function settle_unreported(claim)
   if claim.state == 'prepared' then
@@ -29,14 +32,14 @@ local function settle_unreported(claim)
     return
   end
   local since = type(claim.orphan_ms) == 'number' and claim.orphan_ms or now
-  if now - since >= grace then
+  if now - since >= grace and not shared then
     end_claim(claim, 'released')
     released = released + 1
     return
   end
   claim.orphan_ms = since
   redis.call('HSET', K.claims, claim.consumer, cjson.encode(claim))
-  orphans, again = orphans + 1, math.max(again, since + grace - now)
+  orphans, again = orphans + 1, math.max(again, since + grace - now, shared and SHARED_PAUSE or 0)
 end
 
 -- Ends an unverified claim that is not reported any more, or of which it is known now how its attempt stands.

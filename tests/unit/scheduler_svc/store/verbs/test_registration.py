@@ -9,7 +9,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.store import registrations
 from scheduler_svc.store.records import HostReport, StatsOutcome
-from tests.unit.scheduler_svc.store.store_partition import ROOMY, StorePartition, intent, node_stats
+from tests.unit.scheduler_svc.store.store_partition import ROOMY, StorePartition, intent, node_stats, running
 
 
 class Agent:
@@ -170,6 +170,29 @@ def test_operator_ends_a_duplicate_identity(partition: StorePartition) -> None:
     assert "duplicate_ms" not in service(partition)
     first.register()  # both are still there
     assert "duplicate_ms" in service(partition)
+
+
+def test_audit_of_a_duplicate_identity_releases_no_claim(partition: StorePartition) -> None:
+    # given a claim that the first of two agents runs
+    Agent(partition, "first").register()
+    epoch = partition.store.snapshot().epoch
+    partition.store.audit("h1", epoch, [], 0)
+    ref = partition.hold("c1", "h1")
+    make_duplicate(partition)
+
+    # when the second one audits, which runs nothing, and its grace is over
+    outcomes = [partition.store.audit("h1", epoch, [], 0) for _ in range(2)]
+    # then the claim is kept, and an audit must follow
+    assert [(outcome.released, outcome.orphans) for outcome in outcomes] == [(0, 1), (0, 1)]
+    assert all(outcome.again_ms >= 1000 for outcome in outcomes)
+    assert partition.states() == {"c1": "confirmed"}
+    # and the first one's audit ends the doubt
+    assert partition.store.audit("h1", epoch, [running(ref, "h1")], 0).orphans == 0
+
+    # when the host has one agent again
+    version = partition.store.get_state("service", "h1")[0]
+    partition.store.put_state("service", "h1", version, {"duplicate_ms": None})
+    assert partition.store.audit("h1", epoch, [], 0).released == 1
 
 
 def test_operator_cannot_mark_a_duplicate_identity(partition: StorePartition) -> None:
