@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from scheduler_svc import metrics
 from scheduler_svc.store.protocols.maintenance import MaintenanceStore
+from scheduler_svc.store.records import COLLECT_MS
 
 BATCH = 100  # of each kind; one script takes 2 to 3 ms for so many expired claims, less for the others
 STORE_SHARE = 0.05  # of the store's time, for the rounds of one worker
@@ -24,7 +25,7 @@ class ReapLimits:
 
     dead_after_ms: int | None
     tombstone_ms: int
-    collect_ms: int
+    collect_ms: int = COLLECT_MS
 
 
 class Reaper:
