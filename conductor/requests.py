@@ -3,18 +3,22 @@
 
 import hashlib
 import json
+import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from oslo_log import log
 
 from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord
-from rpcapi import objects
+from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.objects.request_validation import check_spec
 from rpcapi.validation.instances import check_names, check_uuids
 
 LOG = log.getLogger(__name__)
+
+MAX_CLOCK_LEAD = 2.0  # seconds by which a caller's clock may be ahead of this machine's
 
 
 class BuildRequests:
@@ -29,11 +33,17 @@ class BuildRequests:
         self._max_instances = max_instances
 
     def build(
-        self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str], names: Sequence[str] = ()
+        self,
+        ctxt: RequestContext,
+        spec: objects.RequestSpec,
+        uuids: Sequence[str],
+        names: Sequence[str] = (),
+        first_sent: float | None = None,
     ) -> None:
         """Record the request; does nothing if it is already recorded. ``names`` is empty or has one per instance.
 
-        Raises InvalidRequest or a subclass, InstanceConflict, or StoreUnavailable; then nothing is recorded.
+        ``first_sent`` is the caller's Unix time in seconds when it first sent the request. Raises InvalidRequest or a
+        subclass, InstanceConflict, or StoreUnavailable; then nothing is recorded.
         """
         check_spec(spec)
         check_uuids(uuids, self._max_instances)
@@ -48,11 +58,20 @@ class BuildRequests:
             spec=spec.obj_to_primitive(),
             names=names_by_uuid,
         )
-        if self._store.record(request, uuids):
+        if self._store.record(request, uuids, _to_past_ms(first_sent)):
             LOG.info("Recorded %d instances to build", len(uuids))
         else:
             LOG.info("Request is already recorded: %d instances", len(uuids))
         self._wake()
+
+
+def _to_past_ms(first_sent: float | None) -> int | None:
+    """Return the time in milliseconds, None for an unknown one: also one in the future, by a clock that is wrong."""
+    if first_sent is None:
+        return None
+    if isinstance(first_sent, bool) or not isinstance(first_sent, int | float) or not math.isfinite(first_sent):
+        raise errors.InvalidRequest(why="first_sent must be a Unix time in seconds")
+    return None if first_sent > time.time() + MAX_CLOCK_LEAD else int(1000 * first_sent)
 
 
 def compute_request_key(

@@ -139,6 +139,7 @@ def _open_store(conf: cfg.ConfigOpts) -> ConductorStore:
         lease_ms=round(1000 * conf.conductor.lease),
         retention_ms=round(1000 * group.retention),
         max_step_ms=round(1000 * group.max_clock_step),
+        repeat_horizon_ms=round(1000 * conf.conductor.repeat_horizon),
     )
     if group.url == MEMORY:
         return MemoryConductorStore(timeouts)

@@ -189,6 +189,16 @@ class DeadlinePassed(GanttError):
     template = "Request {request_id} was read {late:.1f} s after its deadline and dropped; nothing was claimed"
 
 
+class RequestTooOld(InvalidRequest):
+    """Raised for an unknown request that its caller first sent too long ago: it may have been served and forgotten."""
+
+    code = "request_too_old"
+    template = (
+        "The request was first sent {age_s:.0f} s ago and is not known; requests may be repeated for {horizon_s:.0f} "
+        "s. It may have been served before its record was lost: check with 'gantt server list', then use new uuids"
+    )
+
+
 class Conflict(GanttError):
     """Raised when the state has changed; the caller must read it again."""
 
@@ -273,7 +283,7 @@ class ClaimClosed(ClaimError):
     """Raised when the claim's host has not been audited since the store may have lost data."""
 
     code = "claim_closed"
-    template = "The claim of {consumer} (attempt {attempt}) waits for an audit of its host; try again"
+    template = "The claim of {consumer} (attempt {attempt}) waits for audits of hosts that may run it; try again"
 
 
 class Unavailable(GanttError):

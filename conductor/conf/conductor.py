@@ -53,6 +53,14 @@ OPTS = [
         "to ERROR.",
     ),
     cfg.FloatOpt(
+        "repeat_horizon",
+        default=900.0,
+        min=1.0,
+        help="Seconds for which callers may repeat a request. An older request that is not known is refused. After the "
+        "conductors' store may have lost requests, instances wait for this long before they are scheduled while hosts "
+        "have to be audited that may run them. It must not be longer than [conductor_store] retention.",
+    ),
+    cfg.FloatOpt(
         "lease",
         default=30.0,
         min=1.0,

@@ -3,6 +3,7 @@
 
 from oslo_config import cfg
 
+from rpcapi import errors
 from rpcapi.conf import redis_url, replicas
 
 GROUP = "conductor_store"
@@ -60,3 +61,9 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration if the URL is not valid for a store; the URL is not shown, it may contain a password."""
     redis_url.check(GROUP, conf.conductor_store.url)
+    retention, horizon = conf.conductor_store.retention, conf.conductor.repeat_horizon
+    if retention < horizon:
+        raise errors.BadConfiguration(
+            why=f"[conductor_store] retention is {retention:g} s, but [conductor] repeat_horizon is {horizon:g} s: a "
+            "request whose record was removed could be repeated; make retention at least as long"
+        )

@@ -50,9 +50,14 @@ class ConductorEndpoint:
 
     @expose
     def build_instances(
-        self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str], names: list[str] | None = None
+        self,
+        ctxt: RequestContext,
+        spec: objects.RequestSpec,
+        uuids: list[str],
+        names: list[str] | None = None,
+        first_sent: float | None = None,
     ) -> None:
-        self._requests.build(ctxt, spec, uuids, names or ())
+        self._requests.build(ctxt, spec, uuids, names or (), first_sent)
 
     @expose
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:

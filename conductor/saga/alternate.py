@@ -26,9 +26,10 @@ LOG = log.getLogger(__name__)
 def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Prepare instances that have alternates and attempts left; the others end in ERROR."""
 
-    def decision(instance: InstanceRecord) -> tuple[bool, str, int, int]:
+    def decision(instance: InstanceRecord) -> tuple[bool, bool, str, int, int]:
         able = bool(instance.alternates) and instance.builds < saga_pass.limits.max_attempts
-        return able, instance.partition or "", instance.epoch, instance.position
+        is_certain = saga_pass.is_certain(instance)
+        return able, is_certain, instance.partition or "", instance.epoch, instance.position
 
     changed = []
     for (able, *_), members in groupby(sorted(instances, key=decision), key=decision):
@@ -82,6 +83,7 @@ def _prepare_claims(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> obj
         candidates=[list(instance.alternates) for instance in group],
         epoch=group[0].epoch,
         position=group[0].position,
+        fresh=all(saga_pass.is_certain(instance) for instance in group),
     )
     return saga_pass.clients.claims_of(group[0].partition).prepare_claims(saga_pass.context(), intents)
 
@@ -103,8 +105,11 @@ def _apply_answer(saga_pass: SagaPass, instance: InstanceRecord, result: claims.
 
 
 def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
-    """Return whether the instance may still wait for hosts to be audited."""
-    return saga_pass.now_ms - (instance.since_ms or saga_pass.now_ms) < saga_pass.limits.build_timeout_ms
+    """Return whether the instance may still wait for hosts to be audited: as long as one of them may run it."""
+    return (
+        not saga_pass.is_certain(instance)
+        or saga_pass.now_ms - (instance.since_ms or saga_pass.now_ms) < saga_pass.limits.build_timeout_ms
+    )
 
 
 def handle_confirmed_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:

@@ -58,7 +58,9 @@ class BuildSaga:
             if not work.instances or self._stopping.is_set():
                 self._store.release(lease, work.now_ms if work.instances else work.next_ms)
                 return
-            saga_pass = SagaPass(self._clients, self.limits, work.request, work.now_ms)
+            saga_pass = SagaPass(
+                self._clients, self.limits, work.request, work.now_ms, epoch=work.epoch, may_repeat=work.may_repeat
+            )
             saga_pass.context().update_store()
             if new:
                 LOG.info("Takeover of this request: the lease of its conductor expired")

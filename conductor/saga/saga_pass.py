@@ -38,6 +38,8 @@ class SagaLimits:
 class SagaPass:
     """Service clients, limits and the request; ``now_ms`` is the store's time at the start of the pass.
 
+    ``epoch`` is the store's, ``may_repeat`` as in DueWork.
+
     ``jitter`` spreads the retries of different requests. It is the same for all instances of a pass, so that they
     stay together in one call.
     """
@@ -47,6 +49,8 @@ class SagaPass:
     request: BuildRequestRecord
     now_ms: int
     jitter: float = field(default_factory=lambda: random.uniform(0.8, 1.2))
+    epoch: int = 0
+    may_repeat: bool = True
 
     @functools.cached_property
     def spec(self) -> objects.RequestSpec:
@@ -57,6 +61,10 @@ class SagaPass:
         """Return a context of this request with the deadline of one call."""
         request_context = context.new(self.request.project, self.request.user, request_id=self.request.request_id)
         return request_context.with_timeout(self.limits.call_s)
+
+    def is_certain(self, instance: InstanceRecord) -> bool:
+        """Return whether the record is certain to name every attempt that may run on a host."""
+        return not self.may_repeat and instance.certain_epoch == self.epoch
 
     def recast_pause(self, waited_ms: int) -> int:
         """Return the milliseconds until the next build message to a host that was silent for ``waited_ms``."""

@@ -21,9 +21,11 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
     """Select hosts for all instances.
 
     The call is idempotent: the claim store repeats its earlier answer. So a claim whose answer was lost is found
-    again or aborted, never leaked.
+    again or aborted, never leaked. Instances whose record is not certain wait, however long it takes, while one of them
+    may run on a host that has not been audited since a store forgot something.
     """
     attempt = max(instance.attempt for instance in instances)
+    fresh = all(saga_pass.is_certain(instance) for instance in instances)
     try:
         selections = saga_pass.clients.scheduler.select_destinations(
             saga_pass.context(),
@@ -31,10 +33,13 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
             [instance.uuid for instance in instances],
             attempt=attempt,
             alternates=saga_pass.limits.max_attempts - 1,
+            fresh=fresh,
         )
     except (errors.ClaimClosed, *NO_ANSWER_ERRORS) as error:
         LOG.warning("Selecting hosts for %d instances got no answer: %s", len(instances), summarize_error(error))
-        return [_wait_or_fail(saga_pass, instance, error) for instance in instances]
+        may_run = isinstance(error, errors.ClaimClosed) and not fresh
+        wait = _wait_for_audits if may_run else _wait_or_fail
+        return [wait(saga_pass, instance, error) for instance in instances]
     except errors.NoValidHost as error:
         return [_retry_or_fail(saga_pass, instance, error) for instance in instances]
     except errors.ClaimConflict as error:
@@ -44,10 +49,12 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
         return _start_new_attempt(saga_pass, located, error)
     except errors.GanttError as error:
         return [_fail(instance, summarize_error(error)) for instance in instances]
-    return [_assign(instance, selections, index) for index, instance in enumerate(instances)]
+    return [_assign(saga_pass, instance, selections, index) for index, instance in enumerate(instances)]
 
 
-def _assign(instance: InstanceRecord, selections: objects.Selections, index: int) -> InstanceRecord:
+def _assign(
+    saga_pass: SagaPass, instance: InstanceRecord, selections: objects.Selections, index: int
+) -> InstanceRecord:
     return assign_host(
         instance,
         selections.attempt,
@@ -57,12 +64,17 @@ def _assign(instance: InstanceRecord, selections: objects.Selections, index: int
         partition=selections.partition,
         epoch=selections.epoch,
         position=selections.position,
+        certain_epoch=saga_pass.epoch,  # it was before, or no other attempt runs in any partition
     )
 
 
 def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
     # The abort leaves a tombstone: a select message still in flight cannot create a claim any more.
     return set_step(instance, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=reason)
+
+
+def _wait_for_audits(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> InstanceRecord:
+    return replace(saga_pass.retry_later(instance, error), reason=f"Waiting: {summarize_error(error)}")
 
 
 def _wait_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> InstanceRecord:

@@ -69,6 +69,12 @@ class ConductorConnection:
 
         return self.execute(command)
 
+    def epoch(self) -> int:
+        """Return the newest epoch that this process observed; connects if it has not yet."""
+        if not self.identity.observed_epoch:
+            self.execute(lambda client: client.ping())
+        return self.identity.observed_epoch
+
     def execute(self, command: Callable[[redis.Redis], T]) -> T:
         """Return the result of ``command``; raises StoreUnavailable, after which the caller may retry."""
         try:

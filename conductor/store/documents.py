@@ -26,6 +26,7 @@ _BODY = (
     "asked",
     "tries",
     "since_ms",
+    "certain_epoch",
 )
 
 

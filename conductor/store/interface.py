@@ -24,10 +24,12 @@ class ConductorStore(abc.ABC):
     """
 
     @abc.abstractmethod
-    def record(self, request: BuildRequestRecord, uuids: Sequence[str]) -> bool:
+    def record(self, request: BuildRequestRecord, uuids: Sequence[str], first_sent_ms: int | None = None) -> bool:
         """Record a request with all its instances, or nothing, and make it due; False if it was already recorded.
 
-        Raises InstanceConflict when one of ``uuids`` belongs to another request.
+        ``first_sent_ms`` is when the caller first sent it, by the caller's clock (None: unknown, possibly long ago).
+        Raises InstanceConflict when one of ``uuids`` belongs to another request, and RequestTooOld for a request that
+        is not recorded and was first sent longer ago than callers may repeat one.
         """
 
     @abc.abstractmethod

@@ -7,7 +7,7 @@ All keys are ``gantt:{conductor}:<word>``: the hash tag keeps them in one slot o
 PREFIX = "gantt:{conductor}:"
 
 KEYS: dict[str, str] = {
-    "meta": "hash: schema, sequence (the last number assigned), run_id, replid, epoch, time and clock (see _time.lua)",
+    "meta": "hash: schema, sequence (last number of an instance or a write), run_id, replid, epoch, time, clock",
     "requests": "hash request key -> document",
     "instances": "hash uuid -> header line and document, see documents.py",
     "listed": "zset uuid -> sequence, without the deleted",

@@ -46,11 +46,13 @@ class MemoryConductorStore(ConductorStore):
         self._woken: set[str] = set()
         self._purge: dict[str, int] = {}
         self._sequence = 0
+        self._epoch = clock()
 
-    def record(self, request: BuildRequestRecord, uuids: Sequence[str]) -> bool:
+    def record(self, request: BuildRequestRecord, uuids: Sequence[str], first_sent_ms: int | None = None) -> bool:
         with self._lock:
             if request.key in self._requests:
                 return False
+            self._timeouts.check_age(self._clock(), first_sent_ms)
             for uuid in uuids:
                 if uuid in self._instances:
                     raise errors.InstanceConflict(uuid=uuid, why="it belongs to another request")
@@ -61,6 +63,7 @@ class MemoryConductorStore(ConductorStore):
                 self._instances[uuid] = InstanceRecord(
                     uuid,
                     request.key,
+                    certain_epoch=self._timeouts.certain_epoch(self._epoch, first_sent_ms),
                     version=make_version(),
                     sequence=self._sequence,
                     created_ms=now,
@@ -92,7 +95,10 @@ class MemoryConductorStore(ConductorStore):
             ]
             due = sorted((record for record in open_records if record.wake_ms <= now), key=lambda record: record.uuid)
             later = [record.wake_ms for record in open_records if record.wake_ms > now]
-            return DueWork(self._requests[lease.request], due, now, min(later, default=None))
+            may_repeat = now < self._epoch + self._timeouts.repeat_horizon_ms
+            return DueWork(
+                self._requests[lease.request], due, now, min(later, default=None), self._epoch, may_repeat=may_repeat
+            )
 
     def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
         with self._lock:
@@ -184,6 +190,11 @@ class MemoryConductorStore(ConductorStore):
                     del self._requests[key]
                     self._due.pop(key, None)
             return len(expired)
+
+    def begin_epoch(self) -> None:
+        """Begin an epoch, as after a loss of data."""
+        with self._lock:
+            self._epoch = max(self._epoch + 1, self._clock())
 
     def next_due(self) -> int | None:
         """Return when the first request is due, so that a test can advance its clock to it."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from rpcapi import errors
+
 SCHEMA = 1  # version of every stored document; documents of another version are rejected
 
 
@@ -61,7 +63,8 @@ class InstanceRecord:
     at ``host``. ``partition``, ``epoch`` and ``position`` identify the decision that ``alternates`` come from.
     ``wake_ms`` is when ``step`` is due, on the store's clock (0: at once); ``tries`` is the number of consecutive
     failures of the step; ``since_ms`` is the start of the current wait (0: not waiting); ``asked`` is whether the
-    build was sent once more to a host that confirmed the claim but did not report in time.
+    build was sent once more to a host that confirmed the claim but did not report in time. ``certain_epoch`` is the
+    epoch of this store in which the record is certain to name every attempt that a host may run (0: in none).
     """
 
     uuid: str
@@ -81,6 +84,7 @@ class InstanceRecord:
     asked: bool = False  # pylint: disable=disallowed-name  # the name under which it is stored
     tries: int = 0
     since_ms: int = 0
+    certain_epoch: int = 0
     version: int = 1
     sequence: int = 0
     created_ms: int = 0
@@ -113,13 +117,16 @@ class DueWork:
     """The due work of a leased request.
 
     ``instances`` are those with a step due at ``now_ms``; ``next_ms`` is when the next of the other instances is due
-    (None: no other instance has a step).
+    (None: no other instance has a step). ``epoch`` is the store's; ``may_repeat``: callers may still be repeating
+    requests that the store had forgotten when the epoch began.
     """
 
     request: BuildRequestRecord
     instances: Sequence[InstanceRecord]
     now_ms: int
     next_ms: int | None
+    epoch: int = 0
+    may_repeat: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +143,29 @@ class StoreTimeouts:
 
     A step of the server's clock advances the store's time by at most ``max_step_ms``. A lease that is not renewed
     expires after ``lease_ms``. The record of a deleted instance is removed after ``retention_ms``; until then a delayed
-    duplicate of its request cannot build it again.
+    duplicate of its request cannot build it again. Callers may repeat a request for ``repeat_horizon_ms``. Their clocks
+    and the store's differ by at most ``clock_difference_ms``.
     """
 
     lease_ms: int = 30_000
     retention_ms: int = 86_400_000
     max_step_ms: int = 15_000
+    repeat_horizon_ms: int = 900_000
+    clock_difference_ms: int = 2_000
+
+    def check_age(self, clock_ms: int, first_sent_ms: int | None) -> None:
+        """Raise RequestTooOld for a request that is not recorded and was first sent too long before ``clock_ms``."""
+        age_ms = 0 if first_sent_ms is None else clock_ms - first_sent_ms
+        if age_ms > self.repeat_horizon_ms:
+            raise errors.RequestTooOld(age_s=age_ms / 1000, horizon_s=self.repeat_horizon_ms / 1000)
+
+    def certain_epoch(self, epoch: int, first_sent_ms: int | None) -> int:
+        """Return ``epoch`` if it began before the caller first sent the request, else 0.
+
+        An epoch is not below the server's clock in ms at its begin. A request that was first sent after it is none that
+        the store has forgotten.
+        """
+        return epoch if first_sent_ms is not None and first_sent_ms >= epoch + self.clock_difference_ms else 0
 
 
 class LeaseLost(Exception):

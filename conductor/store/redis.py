@@ -46,8 +46,10 @@ class RedisConductorStore(ConductorStore):
         self._connection = ConductorConnection(url, identity, replicas)
         self._timeouts = timeouts or StoreTimeouts()
 
-    def record(self, request: BuildRequestRecord, uuids: Sequence[str]) -> bool:
-        new_record = InstanceRecord(uuid="", request=request.key)
+    def record(self, request: BuildRequestRecord, uuids: Sequence[str], first_sent_ms: int | None = None) -> bool:
+        # Where another epoch begins meanwhile, the record is certain in none.
+        certain_epoch = self._timeouts.certain_epoch(self._connection.epoch(), first_sent_ms)
+        new_record = InstanceRecord(uuid="", request=request.key, certain_epoch=certain_epoch)
         answer, *details = self._run(
             "record",
             uuids,
@@ -57,9 +59,13 @@ class RedisConductorStore(ConductorStore):
             step=new_record.step.value,
             version=make_version(),
             instance=documents.dump_instance(new_record),
+            first_sent_ms="" if first_sent_ms is None else first_sent_ms,
+            repeat_horizon_ms=self._timeouts.repeat_horizon_ms,
         )
         if answer == "conflict":
             raise errors.InstanceConflict(uuid=details[0], why="it belongs to another request")
+        if answer == "old":
+            self._timeouts.check_age(int(details[0]), first_sent_ms)
         if answer == "recorded":
             self._connection.identity.observe(0, int(details[0]))
         return answer == "recorded"
@@ -79,17 +85,20 @@ class RedisConductorStore(ConductorStore):
                 lease_ms=self._timeouts.lease_ms,
                 after=marker,
                 limit=PAGE,
+                repeat_horizon_ms=self._timeouts.repeat_horizon_ms,
             )
             # A request whose last instance was purged has no document, and its lease is obsolete.
             if not answer or answer[3] is None:
                 raise LeaseLost(lease.request)
-            now, wake, marker, document, *pairs = answer
+            now, wake, marker, document, epoch, may_repeat, *pairs = answer
             records += [documents.load_instance(uuid, text) for uuid, text in _split_rows(2, pairs)]
             wakes += [int(wake)] if wake else []
             if not marker:
                 break
         request = documents.load_request(lease.request, document)
-        return DueWork(request, records, int(now), min(wakes, default=None))
+        # The epoch of the last page: records that were read before it began are certain in an older one.
+        next_ms = min(wakes, default=None)
+        return DueWork(request, records, int(now), next_ms, int(epoch), may_repeat=bool(may_repeat))
 
     def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
         return self._write(lease.request, lease.token, instances, wake=False)
@@ -112,9 +121,10 @@ class RedisConductorStore(ConductorStore):
             )
             if not answer:
                 raise LeaseLost(request)
-            now = int(answer[0])
-            stale.update(answer[1:])
-        return WriteResult(now, frozenset(stale))
+            now, sequence, *changed = answer
+            self._connection.identity.observe(0, int(sequence))
+            stale.update(changed)
+        return WriteResult(int(now), frozenset(stale))
 
     def release(self, lease: RequestLease, next_ms: int | None) -> bool:
         answer = self._run(

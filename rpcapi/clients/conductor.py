@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Client of the conductor."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,24 +20,31 @@ class ConductorAPI(ServiceClient):
     1.3 - Add check_unverified
     1.4 - Add list_guests
     1.5 - Add list_hosts
+    1.6 - build_instances: add first_sent
     """
 
     TOPIC = "conductor"
-    VERSION = "1.5"
+    VERSION = "1.6"
     CAP = "conductor"
 
     def build_instances(
-        self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str], names: Sequence[str] = ()
+        self,
+        ctxt: RequestContext,
+        spec: objects.RequestSpec,
+        uuids: list[str],
+        names: Sequence[str] = (),
+        first_sent: float | None = None,
     ) -> None:
         """Record the instances and start their build; a repeated call is the same request.
 
-        ``names`` has the display name of each instance, or is empty. Raises InvalidSpec, InvalidCount, InvalidName,
-        UnknownTrait or InstanceConflict before it records anything.
+        ``names`` has the display name of each instance, or is empty. ``first_sent`` is the Unix time in seconds at
+        which the caller first sent this request: a caller that repeats it must pass the same time; None is now. Raises
+        InvalidSpec, InvalidCount, InvalidName, UnknownTrait, InstanceConflict or RequestTooOld before it records
+        anything.
         """
-        if names:
-            self._call(ctxt, "1.2", "build_instances", spec=spec, uuids=uuids, names=list(names))
-        else:
-            self._call(ctxt, "1.0", "build_instances", spec=spec, uuids=uuids)
+        values = {"names": list(names)} if names else {}
+        sent = time.time() if first_sent is None else first_sent
+        self._call(ctxt, "1.6", "build_instances", spec=spec, uuids=uuids, first_sent=sent, **values)
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         """Report the outcome of builds on a host; an agent repeats it until it is answered."""

@@ -28,7 +28,7 @@ class BusBackend(ServiceClient):
     """Backend that calls gantt's scheduler workers over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.3"
+    VERSION = "1.4"
     CAP = "scheduler"
     SHORT_CALLS = frozenset({"select_destinations"})
 
@@ -44,6 +44,7 @@ class SchedulerAPI:
     1.2 - Add delete_host_state, list_decisions, list_partitions and remove_host; list_host_state takes matching and
           partition; update_host_state creates a document at version 0
     1.3 - Add select_batch, update_aggregates, delete_aggregate, dry_run and list_filters
+    1.4 - select_destinations: add fresh
     """
 
     VERSION = BusBackend.VERSION
@@ -58,15 +59,24 @@ class SchedulerAPI:
         uuids: list[str],
         attempt: int = 1,
         alternates: int = 2,
+        *,
+        fresh: bool = False,
     ) -> objects.Selections:
-        """Select and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec, DeadlinePassed."""
+        """Select and claim a host for each uuid, all or none; raises NoValidHost, InvalidSpec, DeadlinePassed.
+
+        ``fresh``: the caller is certain that no instance of ``uuids`` runs that it does not know of. Otherwise, after a
+        store may have forgotten claims, ClaimClosed is raised until all hosts that may run one have been audited.
+        """
         values = {"spec": spec, "uuids": uuids, "attempt": attempt, "alternates": alternates}
+        if fresh:
+            return self._backend.call(ctxt, "1.4", "select_destinations", fresh=True, **values)
         return self._backend.call(ctxt, "1.0", "select_destinations", **values)
 
     def select_batch(self, ctxt: RequestContext, requests: objects.SelectionRequests) -> objects.SelectionAnswers:
         """Select and claim hosts for several requests, each all or none; raises InvalidCount, DeadlinePassed.
 
-        They are decided together when the configured driver supports it. An error of one request is its answer.
+        They are decided together when the configured driver supports it. An error of one request is its answer. None of
+        them is fresh, as select_destinations explains.
         """
         return self._backend.call(ctxt, "1.3", "select_batch", requests=requests)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims in messages: requests to the claim verbs and their answers."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from oslo_versionedobjects import fields
 
@@ -35,13 +35,17 @@ class ClaimIntents(base.GanttObject):
     """Request of prepare_claims: for each consumer the candidate hosts, best first.
 
     ``replaces`` is the attempt that the new one replaces (None: none): it is ended by the same verb; when it is already
-    confirmed, nothing is changed. All consumers get a claim, or none.
+    confirmed, nothing is changed. All consumers get a claim, or none. ``fresh`` is as in select_destinations.
 
     Version 1.0: Initial version
+    Version 1.1: Add fresh
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
     COLUMNS = ("consumers", "attempts", "replaces", "candidates")
+
+    # The RequestSpec version for each version of this object, for schedulers that do not send a manifest.
+    obj_relationships: ClassVar = {"spec": [("1.0", "1.2")]}
 
     fields = {
         "spec": fields.ObjectField("RequestSpec"),
@@ -51,7 +55,12 @@ class ClaimIntents(base.GanttObject):
         "candidates": base.ColumnField(list),
         "epoch": fields.IntegerField(),
         "position": fields.IntegerField(),
+        "fresh": fields.BooleanField(default=False),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"fresh": (1, 1)})
 
 
 @base.GanttObjectRegistry.register

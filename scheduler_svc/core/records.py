@@ -63,7 +63,9 @@ class ClaimBatch:
     decision's document, to which the script adds its own answer in the same step (None: no record).
     ``group_generation`` is the generation of the server group's partition that was decided under; '' for alternates and
     where there is one partition.
-    ``alternates`` is the number of candidates after the selected one that are stored on the claim.
+    ``alternates`` is the number of candidates after the selected one that are stored on the claim. ``fresh``: the
+    caller is certain that no attempt of these consumers runs that the store does not know; otherwise one may run on any
+    host that the store awaits.
     """
 
     request_id: str
@@ -79,6 +81,7 @@ class ClaimBatch:
     group_generation: str = ""
     alternates: int = 2
     record: Mapping[str, Any] | None = None
+    fresh: bool = False
 
     def explicit_allocations(self, host: str, allocations: Allocations) -> Allocations | None:
         """Return a claim's allocations, or None where they are the batch's resources at ``host``."""

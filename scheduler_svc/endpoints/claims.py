@@ -62,6 +62,7 @@ class ClaimsEndpoint(MeteredEndpoint):
             ttl_ms=self._ttl_ms,
             consumer_type=intents.spec.consumer_type,
             group=request.group,
+            fresh=intents.fresh,
         )
         prepared_batch = self._alternates.prepare(ctxt, request, batch)
         _count("prepare", prepared_batch.answer.prepared)

@@ -36,13 +36,15 @@ class SelectionEndpoint(MeteredEndpoint):
         uuids: list[str],
         attempt: int = 1,
         alternates: int = 2,
+        *,
+        fresh: bool = False,
     ) -> objects.Selections:
         """Select and claim a host for each uuid, all or none."""
         check_uuids(uuids, self._max_instances)
         bounds.check("attempt", attempt, 1)
         bounds.check("alternates", alternates, 0, MAX_CANDIDATES - 1)
         request = decode.request(ctxt, spec)
-        call = SelectionCall(request, uuids, attempt, alternates, spec.consumer_type)
+        call = SelectionCall(request, uuids, attempt, alternates, spec.consumer_type, fresh=fresh is True)
         return encode.selections(attempt, self._selector.select(ctxt, call))
 
     @expose

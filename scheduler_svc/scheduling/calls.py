@@ -13,7 +13,7 @@ from scheduler_svc.core.request import SchedulingRequest
 class SelectionCall:
     """A call for hosts: one identical instance for each of ``consumers``, under one attempt number.
 
-    ``explains``: samples of rejected hosts are collected even if others pass.
+    ``explains``: samples of rejected hosts are collected even if others pass. ``fresh`` is as in ClaimBatch.
     """
 
     request: SchedulingRequest
@@ -22,6 +22,7 @@ class SelectionCall:
     alternates: int = 2
     consumer_type: str = "INSTANCE"
     explains: bool = False
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)

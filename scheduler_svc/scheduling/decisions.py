@@ -66,6 +66,7 @@ class DecisionBuilder:
             group_generation=call.request.decision.group_generation,
             alternates=call.alternates,
             record=self.document(),
+            fresh=call.fresh,
         )
 
     def document(self) -> Mapping[str, Any]:

@@ -76,7 +76,7 @@ class DryRun:
         policy = self._current.policy
         policy.driver.check(request)
         consumers = [f"instance {number}" for number in range(1, count + 1)]
-        call = SelectionCall(self._rewriter.rewrite(policy, request), consumers, explains=True)
+        call = SelectionCall(self._rewriter.rewrite(policy, request), consumers, explains=True, fresh=True)
         batches: list[tuple[str, ClaimBatch]] = []
 
         def make(partition: OpenPartition) -> Selector:

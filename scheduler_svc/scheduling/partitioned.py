@@ -14,6 +14,7 @@ from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 from scheduler_svc.scheduling.group_homes import GroupHomes
 from scheduler_svc.scheduling.partition_order import PartitionProspects
 from scheduler_svc.scheduling.pins import PartitionPins
@@ -86,16 +87,21 @@ class PartitionedSelector:
         self._pin_ms = round(1000 * (claim_ttl_s + LINGER_S))
         self._pins = pins or PartitionPins(list(partitions), claim_ttl_s + LINGER_S)
         self._homes = homes or GroupHomes(partitions)
+        self._earlier_attempts = EarlierAttempts(partitions)
 
     def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
         """Select as Selector.select does, in the best partition or the one recorded for the call.
 
-        Also raises StoreUnavailable if an unavailable partition may have claims of the call.
+        Also raises StoreUnavailable if an unavailable partition may have claims of the call. A call that is not fresh
+        is served where its claims are, and else only when no partition awaits hosts that may run them.
         """
         ctxt.check_deadline()
         unavailable = [partition.name for partition in self._partitions if partition.presence.away]
         if len(unavailable) == len(self._partitions):
             raise errors.StoreUnavailable(why=f"none of the partitions {', '.join(unavailable)} answers")
+        known_in = None if call.fresh else self._earlier_attempts.locate(call)
+        if known_in is not None:
+            return self._select_where_known(policy, ctxt, call, known_in, unavailable)
         if call.request.group is not None:
             return self._select_for_group(policy, ctxt, call, call.request.group, unavailable)
         return self._select(policy, ctxt, call, unavailable)
@@ -136,6 +142,21 @@ class PartitionedSelector:
             full_partition, partition = partition, self._agree(call, next_partition, instead_of=partition)
             LOG.info("Partition %s cannot serve request %s, trying %s", full_partition, call.request.id, partition)
         raise prospects.refusal(refused)
+
+    def _select_where_known(
+        self,
+        policy: SchedulingPolicy,
+        ctxt: RequestContext,
+        call: SelectionCall,
+        partition: str,
+        unavailable: list[str],
+    ) -> SelectionResult:
+        """Serve a call in the partition that knows an attempt of it, and in no other."""
+        prospects = PartitionProspects(policy, call, list(self._selectors.values()), unavailable)
+        outcome = self._place(policy, ctxt, call, partition, prospects=prospects)
+        if isinstance(outcome, RefusedCall):
+            raise outcome.error
+        return outcome
 
     def _select_for_group(
         self,

@@ -34,9 +34,9 @@ ENDPOINTS = {
 
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.3-57e9922c9e5c7cedc83a04c32221aca5",
+    "SchedulerAPI": "1.4-a96e8684a204c4e6b93c6adab509e18f",
     "ClaimsAPI": "1.4-e458c32b22652008b985a3b495d982c3",
-    "ConductorAPI": "1.5-bcfc81ac69e0c6b096389f5eb94fe911",
+    "ConductorAPI": "1.6-6379db2ddc40e8ab1cabfb9134f3f7b0",
     "ComputeAPI": "1.1-82d4b2e36a4b60d6e6ce944e9df5c3c9",
 }
 

@@ -17,7 +17,7 @@ FINGERPRINTS = {
     "BuildReport": "1.0-086d2edca34bc220f372e6d623f3f348",
     "BuildRequest": "1.1-1481ae471c37e94033a36b6b60f9b520",
     "ClaimAnswers": "1.1-aa69be59534ac0e57de12a38de4364b4",
-    "ClaimIntents": "1.0-cb750fcd7122ecba244abae059811c1a",
+    "ClaimIntents": "1.1-3d0a1cc7f6daa683d49d26dae902accd",
     "ClaimPage": "1.0-e9278d647822ddd8fa9d8512dacf8e58",
     "ClaimRefs": "1.0-2fda9ef317dbe8bac731c1f5e2e261be",
     "Decision": "1.0-694689a68f0c83366c10e49c8209731f",
@@ -45,6 +45,7 @@ FIELDS_ADDED = {
     "AuditReport": {1: {"stamp"}},
     "BuildRequest": {1: {"allocations"}},
     "ClaimAnswers": {1: {"allocations"}},
+    "ClaimIntents": {1: {"fresh"}},
     "HostState": {1: {"partition"}},
     "Instance": {1: {"name"}},
     "RequestSpec": {

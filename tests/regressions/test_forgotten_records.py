@@ -30,7 +30,7 @@ class Deployment(SimulatedCluster):
         self.store = bench.store  # type: ignore[assignment]
         self.conductor()
         self.mark_before_boot = bench.mark()
-        self.build([UUID])
+        self.build([UUID], first_sent_ms=bench.now())
         self.work_off()
         assert self.statuses([UUID]) == ["ACTIVE"]
 
@@ -123,7 +123,7 @@ def test_deletion_forgotten_before_any_step_leaves_the_instance(cluster: Deploym
 def test_deletion_forgotten_with_the_end_of_its_boot(cluster: Deployment) -> None:
     # Given an instance that was built and deleted, and a store that has it as building again
     (_, other) = uuid_list(2)
-    cluster.build([other])
+    cluster.build([other], first_sent_ms=cluster.bench.now())
     cluster.work()
     mark = cluster.bench.mark()
     cluster.work_off()
@@ -160,7 +160,7 @@ def test_repeated_boot_finds_the_forgotten_guest(cluster: Deployment) -> None:
     with pytest.raises(errors.UnknownInstance):
         cluster.delete([UUID])
     # When the boot is repeated with the same uuid, then its record names the guest that runs; no second one starts
-    cluster.build([UUID])
+    cluster.build([UUID], first_sent_ms=cluster.bench.now())
     cluster.work_off()
     assert cluster.hosts.guests == guests
     cluster.check([UUID])
@@ -174,12 +174,12 @@ def test_boot_forgotten_while_its_host_builds(cluster: Deployment) -> None:
     # Given another boot, whose build is on its way to the host when the store forgets it
     (_, other) = uuid_list(2)
     mark = cluster.bench.mark()
-    cluster.build([other])
+    cluster.build([other], first_sent_ms=cluster.bench.now())
     cluster.work()
     cluster.bench.forget_since(mark)
     cluster.work_off()
     # Then its guest runs under its claim; the repeated boot adopts it
     assert len(cluster.hosts.guests_of(other)) == 1
-    cluster.build([other])
+    cluster.build([other], first_sent_ms=cluster.bench.now())
     cluster.work_off()
     cluster.check([UUID, other])

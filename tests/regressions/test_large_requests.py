@@ -65,10 +65,12 @@ class Worker:
         uuids: Sequence[str],
         attempt: int = 1,
         alternates: int = 2,
+        *,
+        fresh: bool = False,
     ) -> objects.Selections:
         self._replica.reach(self._partition.store.snapshot().position, 1)
         self.attempts.append(attempt)
-        call = SelectionCall(decode.request(ctxt, spec), list(uuids), attempt, alternates)
+        call = SelectionCall(decode.request(ctxt, spec), list(uuids), attempt, alternates, fresh=fresh)
         result = self._selector.select(FILTER_POLICY, ctxt, call)
         if self.lost_answers:
             self.lost_answers -= 1
@@ -98,10 +100,11 @@ class OneRequest:
         self.now_ms = 1_700_000_000_000
         self.uuids = [f"00000000-0000-4000-8000-{number:012}" for number in range(size)]
         self._store = MemoryConductorStore(StoreTimeouts(), lambda: self.now_ms)
+        self.now_ms += StoreTimeouts().repeat_horizon_ms  # since the store's epoch began
         clients = ServiceClients(worker, SilentHosts(), lambda _partition: worker, "p1")  # type: ignore[arg-type]
         self._saga = BuildSaga(self._store, clients, SagaLimits(), threading.Event())
         spec = objects.RequestSpec.of(resources=ONE, flavor="tiny")
-        BuildRequests(self._store, lambda: None, MAX_INSTANCES).build(CTXT, spec, self.uuids)
+        BuildRequests(self._store, lambda: None, MAX_INSTANCES).build(CTXT, spec, self.uuids, (), self.now_ms / 1000)
 
     def run(self, milliseconds: int) -> None:
         """Do all work that is due within that time."""

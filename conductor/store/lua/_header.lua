@@ -7,7 +7,7 @@ local meta = redis.call('HMGET', K.meta, 'epoch', 'time', 'clock')
 if not meta[1] then
   return redis.error_reply('NOEPOCH the conductors\' store has no epoch: it was emptied')
 end
-local now = advance_time(K.meta, meta[2], meta[3])
+local now, server_clock = advance_time(K.meta, meta[2], meta[3])
 
 local function whole(number)
   return string.format('%.0f', number)

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Read one page of a request's instances that have a next step, and renew the lease.
--- ARGV: request key, lease token, lease in ms, uuid after which to read ('' = from the first), limit
+-- ARGV: request key, lease token, lease in ms, uuid after which to read ('' = from the first), limit,
+--       ms for which callers may repeat a request
 -- Returns: {} if the lease is lost, else {now, earliest wake time after now ('' = none), uuid after which the next
---          page begins ('' = last page), request document, uuid, record, ...}
---@ args request token lease_ms after limit
+--          page begins ('' = last page), request document, epoch, 1 if callers may still repeat requests that were
+--          forgotten when it began, uuid, record, ...}
+--@ args request token lease_ms after limit repeat_horizon_ms
 --@ include _header
 --@ keys requests instances pending due leases
 
@@ -14,7 +16,9 @@ end
 redis.call('ZADD', K.due, whole(now + tonumber(A.lease_ms)), request)
 local from = A.after == '' and ('[' .. request .. '|') or ('(' .. request .. '|' .. A.after)
 local members = redis.call('ZRANGEBYLEX', K.pending, from, '(' .. request .. '}', 'LIMIT', 0, A.limit)
-local answer = {whole(now), '', '', redis.call('HGET', K.requests, request)}
+-- An epoch is not below the server's clock at its begin; whichever of the two times is behind decides.
+local may_repeat = math.min(now, server_clock) < tonumber(meta[1]) + tonumber(A.repeat_horizon_ms)
+local answer = {whole(now), '', '', redis.call('HGET', K.requests, request), meta[1], may_repeat and 1 or 0}
 local first
 local uuid = ''
 for _, member in ipairs(members) do

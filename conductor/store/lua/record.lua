@@ -1,14 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Record a request with all its instances, or nothing, and make it due.
--- ARGV: request key, request document, status, step, version, instance document, uuid...
--- Returns: {'recorded', last number assigned}, {'known'} if the request was already recorded, or {'conflict', uuid}
---@ args request document status step version instance
+-- ARGV: request key, request document, status, step, version, instance document, when the caller first sent the
+--       request, by its clock in ms, or '', ms for which callers may repeat a request, uuid...
+-- Returns: {'recorded', last number assigned}, {'known'} if the request was already recorded, {'conflict', uuid},
+--          or {'old', server's clock in ms} if it was first sent too long ago
+--@ args request document status step version instance first_sent_ms repeat_horizon_ms
 --@ include _header
 --@ keys requests instances listed everything pending left due counts
 
 local request, status, step = A.request, A.status, A.step
 if redis.call('HEXISTS', K.requests, request) == 1 then
   return {'known'}
+end
+if A.first_sent_ms ~= '' and server_clock - tonumber(A.first_sent_ms) > tonumber(A.repeat_horizon_ms) then
+  return {'old', whole(server_clock)}
 end
 for i = REST, #ARGV do
   if redis.call('HEXISTS', K.instances, ARGV[i]) == 1 then

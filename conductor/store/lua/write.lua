@@ -2,7 +2,8 @@
 -- Write instances, each by compare-and-set on its version, under a lease, which is renewed, or without one.
 -- ARGV: request key ('' = without a lease), lease token, lease in ms, retention in ms, '1' to wake their requests,
 --       the records' new version, then six arguments for each instance: uuid, version, status, step, wake in ms, document
--- Returns: {} if the lease is lost, else {now, uuid that was skipped because its version differs, ...}
+-- Returns: {} if the lease is lost, else {now, last number assigned, uuid that was skipped because its version differs,
+--          ...}
 --@ args request token lease_ms retention_ms wake new_version
 --@ include _header
 --@ keys instances listed pending due leases woken counts purge
@@ -11,7 +12,8 @@ local leased_request = A.request
 if leased_request ~= '' and not holds(K.leases, leased_request, A.token) then
   return {}
 end
-local answer = {whole(now)}
+-- Each write takes a number, so that a store that has lost one is behind.
+local answer = {whole(now), redis.call('HINCRBY', K.meta, 'sequence', 1)}
 local touched = {}
 
 local function update_pending(uuid, old, step)

@@ -26,6 +26,7 @@ def arguments(batch: ClaimBatch) -> dict[str, Any]:
         "group_generation": batch.group_generation,
         "record": "" if batch.record is None else documents.encode({**batch.record, "schema": SCHEMA}),
         "request_id": batch.request_id,
+        "fresh": int(batch.fresh),
     }
 
 

@@ -120,7 +120,7 @@ def _examine(
             live.deadline_ms,
             allocations=allocations,
         )
-    refusal = _refusal(partition, intent, live)
+    refusal = _refusal(partition, batch, intent, live)
     if refusal is not None:
         return IntentResult(intent.consumer, intent.attempt, refusal, live.host if live else None)
     if live is not None:
@@ -131,7 +131,7 @@ def _examine(
     return None
 
 
-def _refusal(partition: PartitionState, intent: Intent, live: Claim | None) -> Answer | None:
+def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live: Claim | None) -> Answer | None:
     """Return why the attempt may not be prepared at all, or None."""
     ends = partition.ended.get(intent.consumer)
     if (ends and intent.attempt <= max(ends)) or (live is not None and intent.attempt < live.attempt):
@@ -143,10 +143,10 @@ def _refusal(partition: PartitionState, intent: Intent, live: Claim | None) -> A
         if live.state == ClaimState.CONFIRMED:
             return Answer.CONFIRMED
         return None if partition.is_open(live.host) else Answer.CLOSED
-    if intent.replaces is not None and partition.may_have_forgotten(intent.consumer):
-        has_ended = partition.end_of(ClaimRef(intent.consumer, intent.replaces)) is not None
-        return None if has_ended else Answer.CLOSED
-    return None
+    has_ended = intent.replaces is None or partition.end_of(ClaimRef(intent.consumer, intent.replaces)) is not None
+    if (batch.fresh and has_ended) or not partition.may_have_forgotten(intent.consumer):
+        return None
+    return Answer.CLOSED
 
 
 def _try_candidates(

@@ -144,7 +144,14 @@ class FakeScheduler:
         self.lose: list[Exception] = []
 
     def select_destinations(
-        self, ctxt: RequestContext, spec: objects.RequestSpec, uuids: list[str], attempt: int = 1, alternates: int = 2
+        self,
+        ctxt: RequestContext,
+        spec: objects.RequestSpec,
+        uuids: list[str],
+        attempt: int = 1,
+        alternates: int = 2,
+        *,
+        fresh: bool = False,
     ) -> objects.Selections:
         ctxt.check_deadline()
         self.calls.append((list(uuids), attempt))
@@ -156,7 +163,7 @@ class FakeScheduler:
             Intent(uuid, attempt, [Candidate(nodes[(index + offset) % len(nodes)]) for offset in range(len(nodes))])
             for index, uuid in enumerate(uuids)
         ]
-        answer = self.ledger.prepare(ctxt, spec, intents, snapshot.epoch, alternates)
+        answer = self.ledger.prepare(ctxt, spec, intents, snapshot.epoch, alternates, fresh=fresh)
         prepared = answer.prepared
         if not answer.accepted:
             refusals.raise_claim_error(prepared, PARTITION)
@@ -199,7 +206,9 @@ class FakeClaims:
         ]
         epoch = self.store.snapshot().epoch  # intents of an older epoch are evaluated again
         return encode.prepare_answers(
-            PreparedBatch(intent_list, self.ledger.prepare(ctxt, intents.spec, intent_list, epoch, 2))
+            PreparedBatch(
+                intent_list, self.ledger.prepare(ctxt, intents.spec, intent_list, epoch, 2, fresh=intents.fresh)
+            )
         )
 
     def abort_claims(

@@ -39,7 +39,14 @@ class Ledger:
             self.store.audit(host, self.store.snapshot().epoch, [], 0)
 
     def prepare(
-        self, ctxt: RequestContext, spec: objects.RequestSpec, intents: Sequence[Intent], epoch: int, alternates: int
+        self,
+        ctxt: RequestContext,
+        spec: objects.RequestSpec,
+        intents: Sequence[Intent],
+        epoch: int,
+        alternates: int,
+        *,
+        fresh: bool,
     ) -> BatchAnswer:
         """Prepare claims at the current position."""
         return self.store.prepare(
@@ -53,6 +60,7 @@ class Ledger:
                 position=self.store.snapshot().position,
                 ttl_ms=self.ttl_ms,
                 alternates=alternates,
+                fresh=fresh,
             )
         )
 

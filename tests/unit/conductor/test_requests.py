@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Intake of build requests, and what is read back."""
 
+import time
+
 import pytest
 
 from conductor.instances import InstanceReader
@@ -44,6 +46,27 @@ def test_same_instances_with_other_names_are_another_request(build):
     build(UUIDS, ["a", "b"])
     with pytest.raises(errors.InstanceConflict):
         build(UUIDS, ["a", "c"])
+
+
+@pytest.mark.parametrize("first_sent", [True, "1", float("nan"), float("inf")])
+def test_time_of_first_sending_must_be_a_number(store, build, first_sent):
+    with pytest.raises(errors.InvalidRequest, match="first_sent must be a Unix time"):
+        build(UUIDS, (), first_sent)
+    assert list_names(store) == {}
+
+
+def test_unknown_request_that_is_older_than_the_horizon_is_refused(store, build):
+    now = time.time()
+    with pytest.raises(errors.RequestTooOld, match=r"first sent 9\d\d s ago .* repeated for 900 s.*new uuids"):
+        build(UUIDS, (), now - 910)
+    assert list_names(store) == {}
+    build(UUIDS, (), now - 800)
+    build(UUIDS, (), now - 910)  # a repeated one is known
+
+
+def test_time_of_a_caller_whose_clock_is_ahead_makes_no_record_certain(store, build):
+    build(UUIDS, (), time.time() + 3600)
+    assert {record.certain_epoch for record in store.get(UUIDS).values()} == {0}
 
 
 def test_request_with_too_few_names_is_rejected_and_not_recorded(store, build):

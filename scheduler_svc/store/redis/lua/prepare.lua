@@ -2,14 +2,15 @@
 -- Prepares a claim for every intent of a batch, or for none: plans on sums with deltas, then writes.
 -- ARGV: log length, epoch, position, lifetime in ms, number of alternates to store, the claims' common JSON members,
 --       resources as JSON or '', group as JSON or '', generation of the group's partition or '', decision record as
---       JSON or '', request id, maximum number of decisions, then for each intent: consumer, attempt, attempt it replaces or 0, number of candidates that score
---       about as well as the first, number of candidates, and for each candidate, separated by spaces: its name, the
---       position as of which its sums were read if later, its allocations as JSON if they are not the resources
+--       JSON or '', request id, maximum number of decisions, 0 if attempts that the store forgot may run else 1,
+--       then for each intent: consumer, attempt, attempt it replaces or 0, number of candidates that score about as
+--       well as the first, number of candidates, and for each candidate, separated by spaces: its name, the position
+--       as of which its sums were read if later, its allocations as JSON if they are not the resources
 -- Returns: accepted 0|1, current 0|1, epoch, position, changed sums as JSON,
 --          then for each intent: answer, host or '', alternates, deadline or '', verdicts (lists separated by spaces),
 --          the claim's allocations as JSON, '' if they are the resources at its host;
 --          nothing if it only ended claims past their deadline, and more of them are left: call it again
---@ args log_length epoch position ttl_ms alternates common resources group group_generation record request_id max_decisions
+--@ args log_length epoch position ttl_ms alternates common resources group group_generation record request_id max_decisions fresh
 --@ keys eligible pins
 --@ include _partition
 --@ include _forgotten
@@ -73,12 +74,12 @@ local function refusal_of(intent, live, ends)
     return 'confirmed'
   elseif live then
     return not is_open(live.host) and 'closed' or nil
-  elseif intent.replaces > 0 and not end_of(ends, int(intent.replaces)) then
-    if may_be_forgotten(nil, ends, '') then
-      return 'closed'
-    end
-    intent.forgotten = true
   end
+  local forgotten = intent.replaces > 0 and not end_of(ends, int(intent.replaces))
+  if (A.fresh == '0' or forgotten) and may_be_forgotten(nil, ends, '') then
+    return 'closed'
+  end
+  intent.forgotten = forgotten
 end
 
 local function text_of(intent)

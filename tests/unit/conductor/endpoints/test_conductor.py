@@ -46,11 +46,11 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
 @pytest.mark.parametrize(
     ("method", "values", "call"),
     [
-        ("build_instances", {"spec": SPEC, "uuids": ["a"]}, ("build", (CTXT, SPEC, ["a"], ()), {})),
+        ("build_instances", {"spec": SPEC, "uuids": ["a"]}, ("build", (CTXT, SPEC, ["a"], (), None), {})),
         (
             "build_instances",
-            {"spec": SPEC, "uuids": ["a"], "names": ["web"]},
-            ("build", (CTXT, SPEC, ["a"], ["web"]), {}),
+            {"spec": SPEC, "uuids": ["a"], "names": ["web"], "first_sent": 7.5},
+            ("build", (CTXT, SPEC, ["a"], ["web"], 7.5), {}),
         ),
         ("report_builds", {"report": REPORT}, ("record", (CTXT, REPORT), {})),
         ("delete_instances", {"uuids": ["a"]}, ("delete", (["a"],), {})),

@@ -25,6 +25,7 @@ from tests.unit.conductor.fakes import FakeClaims, FakeHosts, FakeScheduler
 from tests.unit.conductor.ledger import PARTITION, Ledger
 
 LEASE_MS = 30_000
+HORIZON_MS = StoreTimeouts().repeat_horizon_ms
 LIMITS = SagaLimits(max_attempts=3, build_timeout_ms=300_000, select_timeout_ms=180_000, call_s=20.0)
 CTXT = context.new("project", "user")
 
@@ -95,6 +96,7 @@ class SimulatedCluster:
         self.limits = limits
         self.ledger = Ledger(capacities, lambda: self.now_ms)
         self.store = MemoryConductorStore(StoreTimeouts(lease_ms=LEASE_MS), lambda: self.now_ms)
+        self.now_ms += HORIZON_MS  # since the store's epoch began
         self.hosts = FakeHosts(self.ledger, self._report)
         self.scheduler = FakeScheduler(self.ledger)
         self.claims = FakeClaims(self.ledger)
@@ -119,8 +121,11 @@ class SimulatedCluster:
 
     # -- callers retry until a conductor answers, since oslo.messaging delivers at most once -------------------------
 
-    def build(self, uuids: list[str], spec: objects.RequestSpec | None = None) -> None:
-        self._retry_call(lambda conductor: conductor.requests.build(CTXT, spec or SPEC, uuids))
+    def build(
+        self, uuids: list[str], spec: objects.RequestSpec | None = None, first_sent_ms: int | None = None
+    ) -> None:
+        sent_s = (first_sent_ms or self.now_ms) / 1000
+        self._retry_call(lambda conductor: conductor.requests.build(CTXT, spec or SPEC, uuids, (), sent_s))
 
     def delete(self, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: conductor.deletion.delete(uuids))

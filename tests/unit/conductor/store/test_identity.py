@@ -78,6 +78,16 @@ def test_store_that_is_emptied_while_it_runs_begins_an_epoch(make_redis: Callabl
     store.close()
 
 
+def test_callers_may_repeat_lost_requests_until_the_horizon_has_passed(make_redis: Callable[..., RedisServer]) -> None:
+    server = make_redis()
+    for horizon_ms, may_repeat in ((900_000, True), (1, False)):
+        store = RedisConductorStore(server.url(), StoreTimeouts(repeat_horizon_ms=horizon_ms))
+        name = f"r{horizon_ms}"
+        store.record(request(name), [name])
+        assert store.load(store.take("me", 1)[0]).may_repeat is may_repeat
+        store.close()
+
+
 @pytest.fixture
 def step_clock(redis_server: RedisServer) -> Any:
     """Return a function that emulates a step of the server's clock, by changing its reading as recorded."""

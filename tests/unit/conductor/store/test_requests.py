@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors
 from tests.unit.conductor.store.conftest import RETENTION_MS, StoreWithClock, request, take_lease
 
@@ -23,6 +23,26 @@ def test_request_is_recorded_once_and_due(bench: StoreWithClock) -> None:
     assert work.next_ms is None
     assert bench.store.requests(["req", "none"]) == {"req": request()}
     assert bench.store.counts() == {"SCHEDULING": 2}
+
+
+def test_record_is_certain_if_its_request_was_sent_after_the_epoch_began(bench: StoreWithClock) -> None:
+    """Given requests that were first sent long after the store's epoch began, before that, and at unknown time."""
+    for number, first_sent_ms in enumerate((bench.now() + 5_000, bench.now() - 5_000, None)):
+        bench.store.record(request(f"r{number}"), [f"u{number}"], first_sent_ms)
+    works = [bench.store.load(lease) for lease in bench.store.take("me", 10)]
+    certain = {work.instances[0].uuid: work.instances[0].certain_epoch for work in works}
+    (epoch,) = {work.epoch for work in works}
+    assert certain == {"u0": epoch, "u1": 0, "u2": 0}
+    assert all(work.may_repeat for work in works)
+
+
+def test_unknown_request_that_is_too_old_is_refused(bench: StoreWithClock) -> None:
+    first_sent_ms = bench.now() - StoreTimeouts().repeat_horizon_ms + 60_000
+    bench.store.record(request("known"), ["a"], first_sent_ms)
+    assert bench.store.record(request("known"), ["a"], first_sent_ms - 120_000) is False
+    with pytest.raises(errors.RequestTooOld):
+        bench.store.record(request("unknown"), ["b"], first_sent_ms - 120_000)
+    assert bench.store.get(["b"]) == {}
 
 
 def test_uuid_of_another_request_conflicts_and_records_nothing(bench: StoreWithClock) -> None:

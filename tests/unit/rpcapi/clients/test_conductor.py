@@ -21,7 +21,18 @@ def call(sender, options):
 @pytest.mark.parametrize(
     ("method", "arguments", "version", "values"),
     [
-        ("build_instances", {"spec": "spec", "uuids": ["u"]}, "1.0", {"spec": "spec", "uuids": ["u"]}),
+        (
+            "build_instances",
+            {"spec": "spec", "uuids": ["u"], "first_sent": 7.5},
+            "1.6",
+            {"spec": "spec", "uuids": ["u"], "first_sent": 7.5},
+        ),
+        (
+            "build_instances",
+            {"spec": "spec", "uuids": ["u"], "names": ("web",), "first_sent": 7.5},
+            "1.6",
+            {"spec": "spec", "uuids": ["u"], "names": ["web"], "first_sent": 7.5},
+        ),
         ("report_builds", {"report": "report"}, "1.0", {"report": "report"}),
         ("delete_instances", {"uuids": ["u"]}, "1.0", {"uuids": ["u"]}),
         ("get_instances", {"uuids": ["u"]}, "1.0", {"uuids": ["u"]}),
@@ -44,6 +55,12 @@ def test_method_is_called_with_its_version_and_arguments(call, method, arguments
 def test_check_of_unverified_claims_waits_for_no_answer(call):
     values = {"partition": "cell1", "host": "h", "refs": "refs"}
     assert call("check_unverified", values) == ("1.3", [("cast", "check_unverified", values)])
+
+
+def test_request_is_first_sent_now_unless_the_caller_repeats_it(call, monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 1_700_000_000.0)
+    _, ((_, _, values),) = call("build_instances", {"spec": "spec", "uuids": ["u"]})
+    assert values["first_sent"] == 1_700_000_000.0
 
 
 def test_topic_is_that_of_the_conductors(sender, options):

@@ -31,6 +31,12 @@ DECISIONS = {"partition": None, "marker": None, "limit": 100}
             "1.0",
             {"spec": "s", "uuids": ["u"], "attempt": 1, "alternates": 2},
         ),
+        (
+            "select_destinations",
+            {"spec": "s", "uuids": ["u"], "fresh": True},
+            "1.4",
+            {"spec": "s", "uuids": ["u"], "attempt": 1, "alternates": 2, "fresh": True},
+        ),
         ("select_batch", {"requests": "r"}, "1.3", {"requests": "r"}),
         ("update_resource_stats", {"name": PAIR, "stats": "s"}, "1.0", {"name": "host/node", "stats": "s"}),
         ("get_host_state", {"namespace": "n", "name": PAIR}, "1.0", {"namespace": "n", "name": "host/node"}),

@@ -20,6 +20,7 @@ _VERBS = (
     *(
         "prepare",
         "abort",
+        "find",
         "group_hosts",
         "hosts_of",
         "pin",

@@ -32,7 +32,9 @@ class HostPartition:
 
 def selection_call(count=1, first=0, scheduling_request=None, **fields):
     return SelectionCall(
-        scheduling_request or request(), [f"vm-{number}" for number in range(first, first + count)], **fields
+        scheduling_request or request(),
+        [f"vm-{number}" for number in range(first, first + count)],
+        **{"fresh": True, **fields},
     )
 
 

@@ -30,7 +30,7 @@ class AlternatesPartition:
 
     def prepare(self, *names, attempt=1, replaces=None, scheduling_request=None, ctxt=None, consumer="vm"):
         intent = Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
-        batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, [intent], self.epoch, self.ranked_at, ttl_ms=60_000)
+        batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, [intent], self.epoch, self.ranked_at, 60_000, fresh=True)
         prepared_batch = self.alternates.prepare(ctxt or context.new(), scheduling_request or request(), batch)
         return prepared_batch.answer.prepared[0]
 

@@ -15,7 +15,9 @@ ROOMY = {"VCPU": 16, "MEMORY_MB": 32768, "DISK_GB": 400}
 
 def call(count=1, first=0, scheduling_request=None, **more):
     return SelectionCall(
-        scheduling_request or request(), [f"vm-{number}" for number in range(first, first + count)], **more
+        scheduling_request or request(),
+        [f"vm-{number}" for number in range(first, first + count)],
+        **{"fresh": True, **more},
     )
 
 

@@ -19,7 +19,9 @@ PIN_MS = round(TTL_MS + 1000 * LINGER_S)
 
 def call(count=1, first=0, scheduling_request=None, **more):
     return SelectionCall(
-        scheduling_request or request(), [f"vm-{number}" for number in range(first, first + count)], **more
+        scheduling_request or request(),
+        [f"vm-{number}" for number in range(first, first + count)],
+        **{"fresh": True, **more},
     )
 
 

@@ -94,7 +94,7 @@ class StorePartition:
     ) -> ClaimBatch:
         """Return a batch decided on the current state."""
         now = self.store.snapshot()
-        values: dict[str, Any] = {"epoch": now.epoch, "position": now.position, "request_id": "req-1"}
+        values: dict[str, Any] = {"epoch": now.epoch, "position": now.position, "request_id": "req-1", "fresh": True}
         return ClaimBatch(
             project="p",
             user="u",

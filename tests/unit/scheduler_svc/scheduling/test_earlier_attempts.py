@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attempts of a call that is not fresh, in whatever partition they are."""
+
+import pytest
+
+from rpcapi import context, errors
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
+from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+
+
+@pytest.fixture
+def deployment():
+    return PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+
+
+def locate(deployment, attempt=1):
+    return EarlierAttempts(deployment.worker.partitions).locate(SelectionCall(request(), ["vm"], attempt))
+
+
+def select(deployment, partition, attempt=1):
+    call = SelectionCall(request(force_hosts=(f"{partition}1",)), ["vm"], attempt, fresh=True)
+    return deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), call)
+
+
+def test_unknown_attempt_is_in_no_partition(deployment):
+    assert locate(deployment) is None
+
+
+@pytest.mark.parametrize("attempt", [1, 2, 3])
+def test_partition_with_a_live_attempt_is_returned_whichever_attempt_it_is(deployment, attempt):
+    select(deployment, "b", attempt=2)
+    assert locate(deployment, attempt) == "b"
+
+
+def test_partition_in_which_the_attempt_ended_is_returned(deployment):
+    select(deployment, "b")
+    assert deployment.stores["b"].abort([ClaimRef("vm", 1)])[0].answer is Answer.ABORTED
+    assert locate(deployment) == "b"
+    assert locate(deployment, attempt=2) is None
+
+
+def test_live_attempt_precedes_an_ended_one(deployment):
+    select(deployment, "a")
+    deployment.stores["a"].abort([ClaimRef("vm", 1)])
+    deployment.wait(1_000_000)  # the call's pin expires
+    select(deployment, "b", attempt=2)
+    assert locate(deployment) == "b"
+
+
+def test_attempt_is_closed_while_any_partition_awaits_a_host(deployment):
+    epoch = deployment.stores["b"].begin_epoch()
+    with pytest.raises(errors.ClaimClosed) as caught:
+        locate(deployment)
+    assert caught.value.kwargs["partition"] == "b"
+    deployment.stores["b"].audit("b1", epoch, [], 0)
+    assert locate(deployment) is None
+
+
+def test_attempt_is_closed_while_a_partition_does_not_answer(deployment):
+    deployment.take_away("b")
+    with pytest.raises(errors.ClaimClosed, match="vm"):
+        locate(deployment)
