@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from devstack.lab.benchmark import Benchmark, positive
+from devstack.lab.chaos.deployment import stop_leftovers
 from devstack.lab.chaos.draw import KINDS
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.segment import Segment
@@ -80,7 +81,9 @@ class ChaosRun(Benchmark):
         return 1 if Progress.load(parsed_args.state, parsed_args.seed).violations else 0
 
     def _run_segment(self, progress: Progress, kinds: Sequence[str], count: int, args: argparse.Namespace) -> Progress:
+        _remove_leftovers(args.state)
         folder = Path(tempfile.mkdtemp(prefix="gantt-chaos-"))  # short, for Unix sockets
+        _folder_file(args.state).write_text(str(folder))
         segment = Segment(folder, f"{args.seed}/{progress.segments}", kinds, progress, self._say)
         try:
             report = segment.run(count, args.servers)
@@ -93,11 +96,26 @@ class ChaosRun(Benchmark):
         except (ServerError, TimeoutError) as why:
             raise CommandFailed(f"segment {progress.segments} failed: {why}") from why
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove_leftovers(args.state)
         return segment.figures
 
     def _say(self, text: str) -> None:
         print(text, file=self.app.stderr, flush=True)
+
+
+def _folder_file(state: Path) -> Path:
+    """Return the file with the path of the present segment's folder."""
+    return state.with_name(f"{state.name}.folder")
+
+
+def _remove_leftovers(state: Path) -> None:
+    """End the processes of a segment, also of a run that was killed, and remove its folder."""
+    file = _folder_file(state)
+    if file.exists():
+        folder = Path(file.read_text())
+        stop_leftovers(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        file.unlink()
 
 
 def _sockets(folder: str, names: list[str]) -> list[str]:

@@ -158,12 +158,6 @@ class ChaosCluster:
         for proxy in self.proxies.values():
             proxy.close()
 
-    def stop_leftovers(self) -> None:
-        """End the processes that a killed run left in this folder."""
-        if self.layout.folder.exists():
-            files = sorted(self.layout.folder.rglob("*.pid"))
-            stop_together([ServerProcess(path.stem, path, path.with_suffix(".log")) for path in files], 0)
-
     def _write_confs(self) -> None:
         size = ClusterSize(Mode.STANDARD, HOSTS_PER_AGENT, NODES_PER_HOST, WORKERS, report_interval=1)
         for name, program in {**self.programs, CLIENT: CLIENT}.items():
@@ -189,3 +183,9 @@ class ChaosCluster:
             hosts = f"{name}h[0-{HOSTS_PER_AGENT - 1}]"
             return {"compute": {"hosts": hosts, "state_path": folder}}
         return {}
+
+
+def stop_leftovers(folder: Path) -> None:
+    """End the processes whose pid files are in a folder."""
+    files = sorted(folder.rglob("*.pid"))
+    stop_together([ServerProcess(path.stem, path, path.with_suffix(".log")) for path in files], 0)

@@ -22,6 +22,11 @@ class Phase:
     argument: str = ""
 
     @property
+    def needs_epoch(self) -> bool:
+        """Whether it is reached in a new epoch only."""
+        return self.argument.startswith("audit")
+
+    @property
     def name(self) -> str:
         """The phase as text."""
         argument = f"({self.argument})" if self.argument else ""
@@ -43,7 +48,7 @@ PHASES: Mapping[str, Sequence[Phase]] = {
     ),
     "scheduler": [
         Phase(_SCRIPT, is_after, verb)
-        for verb in ("prepare", "confirm", "release", "report")
+        for verb in ("prepare", "confirm", "release", "report", "audit_settle", "audit_open")
         for is_after in (False, True)
     ],
 }

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from devstack.lab.chaos import daemon
 from devstack.lab.chaos.faults.fault import Fault, choose
+from devstack.lab.chaos.faults.stores import restart_primary, restore_roles
 from devstack.lab.chaos.phases import PHASES
 
 PHASE_SECONDS = 6.0  # in which a busy daemon reaches any phase
@@ -104,12 +105,16 @@ class _AtPhase(Fault):
     NEEDS_LOAD = True
     NUMBER: ClassVar[signal.Signals]
     name = ""
+    begins_epoch = False
 
     def inject(self) -> str:
         program = self.chance.choice(sorted(PHASES))
         self.name = choose(self.cluster, self.chance, program)
         phase = self.chance.choice(PHASES[program])
         daemon.arm(self.cluster.control(self.name), phase, self.NUMBER)
+        self.begins_epoch = phase.needs_epoch
+        if self.begins_epoch:
+            restart_primary(self.cluster)
         pause = threading.Event()
         for _ in range(int(PHASE_SECONDS / 0.1)):
             if daemon.met_by(self.cluster.control(self.name)) is not None:
@@ -124,6 +129,8 @@ class _AtPhase(Fault):
         if pid is not None:
             _signal((pid,), signal.SIGCONT)
         self.cluster.revive()
+        if self.begins_epoch:
+            restore_roles(self.cluster)
         return pid is not None
 
 

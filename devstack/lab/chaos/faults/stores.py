@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The partition's store and the conductors' store: killed, failed over, emptied, restored, with a stepped clock."""
 
+import contextlib
 import shutil
 import threading
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 import redis
 
 from devstack.confs import PARTITION
+from devstack.lab.chaos.deployment import ChaosCluster
 from devstack.lab.chaos.faults.fault import Fault
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK, free_port
@@ -16,6 +18,7 @@ from devstack.servers.redis import RedisServer
 
 FAILOVER_SECONDS = 60.0
 POLL = 0.05
+ROLE_SECONDS, ROLE_POLL = 5.0, 0.5
 META = f"gantt:{{p:{PARTITION}}}:meta"
 
 
@@ -25,10 +28,11 @@ class StoreRestarted(Fault):
     KIND = "store killed and restarted"
 
     def inject(self) -> str:
-        primary = self.cluster.store.primary()
-        primary.kill()
-        primary.start()
-        return primary.folder.name
+        return restart_primary(self.cluster).folder.name
+
+    def heal(self) -> bool:
+        restore_roles(self.cluster)
+        return True
 
 
 class StorePaused(Fault):
@@ -45,7 +49,7 @@ class StorePaused(Fault):
 
     def heal(self) -> bool:
         self.server.resume()
-        _wait_for_replica(self)
+        restore_roles(self.cluster)
         return True
 
 
@@ -61,16 +65,12 @@ class StoreFailedOver(Fault):
         return f"from {self.old.folder.name}"
 
     def heal(self) -> bool:
-        old = self.old
-        new = next(server for server in self.cluster.store.servers if server is not old)
         deadline = time.monotonic() + FAILOVER_SECONDS
-        while self.cluster.store.primary() is old or not _is_primary(new):
-            if time.monotonic() > deadline:
-                raise ServerError(f"the sentinels did not promote {new.folder} within {FAILOVER_SECONDS:g} s")
+        while self.cluster.store.primary() is self.old and time.monotonic() < deadline:
             time.sleep(POLL)
-        new.replica_of, old.replica_of = None, new
-        old.start()
-        return True
+        occurred = self.cluster.store.primary() is not self.old
+        restore_roles(self.cluster)
+        return occurred
 
 
 class StoreFailedOverLagging(StoreFailedOver):
@@ -116,10 +116,13 @@ class StoreRestored(Fault):
         shutil.rmtree(primary.folder / "data")
         backup.rename(primary.folder / "data")
         shutil.rmtree(replica.folder / "data")
-        primary.replica_of, replica.replica_of = None, primary
+        primary.replica_of = replica.replica_of = None
         primary.start()
-        replica.start()
         return f"{age:.1f} s old"
+
+    def heal(self) -> bool:
+        restore_roles(self.cluster)
+        return True
 
 
 class StoreClockStepped(Fault):
@@ -150,36 +153,54 @@ class RecordsRestarted(Fault):
         return True
 
 
-def _is_primary(server: RedisServer) -> bool:
-    try:
-        with server.client() as client:
-            return str(client.info("replication")["role"]) == "master"
-    except redis.RedisError:
-        return False
+def restart_primary(cluster: ChaosCluster) -> RedisServer:
+    """Kill the primary, and start it again as a primary; return it."""
+    primary = cluster.store.primary()
+    primary.kill()
+    primary.replica_of = None  # it may have been a replica when it was started first
+    primary.start()
+    return primary
 
 
-def _wait_for_replica(fault: Fault) -> None:
-    """Wait until one server is the primary and the other has its data."""
-    deadline = time.monotonic() + FAILOVER_SECONDS
+def restore_roles(cluster: ChaosCluster) -> None:
+    """Start the servers that do not run, and return when one is the sentinels' primary, and the others follow it.
+
+    Servers that restart while the sentinels fail over may end as replicas of each other: after a while they get
+    the roles that the sentinels chose. Raises ServerError.
+    """
+    began = time.monotonic()
     while True:
-        primary = fault.cluster.store.primary()
-        others = [server for server in fault.cluster.store.servers if server is not primary]
-        if _is_primary(primary) and all(_follows(server) for server in others):
-            primary.replica_of = None
-            for server in others:
-                server.replica_of = primary
+        for server in cluster.store.servers:
+            if server.pid is None:
+                server.replica_of = None
+                server.start()
+        primary = cluster.store.primary()
+        wrong = [server for server in cluster.store.servers if not _has_role(server, primary)]
+        if not wrong:
             return
-        if time.monotonic() > deadline:
-            raise ServerError(f"no replica follows {primary.folder} after {FAILOVER_SECONDS:g} s")
-        time.sleep(POLL)
+        if time.monotonic() > began + FAILOVER_SECONDS:
+            raise ServerError(f"{wrong[0].folder} has another role than the sentinels chose: {primary.folder} leads")
+        if time.monotonic() > began + ROLE_SECONDS:
+            for server in wrong:
+                _assign_role(server, primary)
+        time.sleep(ROLE_POLL)
 
 
-def _follows(server: RedisServer) -> bool:
+def _has_role(server: RedisServer, primary: RedisServer) -> bool:
     try:
         with server.client() as client:
-            return client.info("replication").get("master_link_status") == "up"
+            info = client.info("replication")
     except redis.RedisError:
         return False
+    if server is primary:
+        return bool(info["role"] == "master")
+    return info.get("master_port") == primary.port and info.get("master_link_status") == "up"
+
+
+def _assign_role(server: RedisServer, primary: RedisServer) -> None:
+    place = ("NO", "ONE") if server is primary else (LOOPBACK, str(primary.port))
+    with contextlib.suppress(redis.RedisError), server.client() as client:
+        client.execute_command("REPLICAOF", *place)
 
 
 def _copied_data(server: RedisServer) -> Path:

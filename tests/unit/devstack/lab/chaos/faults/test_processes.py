@@ -32,6 +32,10 @@ class Cluster(SimpleNamespace):
     def revive(self) -> None:
         self.revived.append("all")
 
+    @property
+    def store(self) -> Any:
+        raise AssertionError("no phase of this test needs an epoch")
+
     def kill_daemon(self, name: str) -> None:
         self.revived.append(f"killed {name}")
 
