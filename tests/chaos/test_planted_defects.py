@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from devstack.lab.chaos import agent_files, store_state
+from devstack.lab.chaos.checker import check
 from devstack.lab.chaos.final_state import FinalState
-from devstack.lab.chaos.history import ClaimSighting, History
+from devstack.lab.chaos.history import ClaimSighting, GuestSighting, History
 from devstack.lab.chaos.promise_checks import check_leases
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import ViolationKind
@@ -176,21 +177,68 @@ def test_capacity_that_is_sold_twice(
     assert kinds(final_state(server, tmp_path, partition)) == {ViolationKind.OVERSOLD, ViolationKind.WRONG_SUMS}
 
 
+@pytest.mark.parametrize("is_fixed", [True, False])
 def test_second_copy_after_a_failover_that_lost_the_first(
-    server: RedisServer, make_partition: Callable[..., StorePartition], tmp_path: Path
+    server: RedisServer, make_partition: Callable[..., StorePartition], tmp_path: Path, is_fixed: bool
 ) -> None:
     partition = make_partition()
     partition.add_host("h1")
     partition.add_host("h2")
     mark = partition.mark()
-    partition.hold("a", "h1")
+    ref = partition.hold("a", "h1")
     guest(tmp_path, "h1", "a")
-    partition.forget_since(mark)
-    # Given that nobody is awaited, as if no host could run what the store forgot
-    with server.client() as client:
-        client.delete(f"gantt:{{p:{partition.store.partition}}}:awaited")
-    partition.store.audit("h2", partition.store.snapshot().epoch, [], 0)
-    partition.hold("a", "h2")
-    guest(tmp_path, "h2", "a")
-    expected = {ViolationKind.DOUBLY_RUNNING, ViolationKind.UNCLAIMED}
+    epoch = partition.forget_since(mark)
+    partition.store.audit("h2", epoch, [], 0)
+    # When the attempt is selected again, by a caller that is or, as once, is not aware that it may run
+    result = partition.prepare("a", "h2", fresh=not is_fixed)
+    if result.answer is Answer.PREPARED:
+        partition.store.confirm("h2", [ref])
+        guest(tmp_path, "h2", "a")
+    else:
+        partition.store.audit("h1", epoch, [running(ref, "h1")], 0)
+    expected = set() if is_fixed else {ViolationKind.DOUBLY_RUNNING, ViolationKind.UNCLAIMED}
     assert kinds(final_state(server, tmp_path, partition)) == expected
+
+
+@pytest.mark.parametrize("is_fixed", [True, False])
+def test_emptied_store_that_awaits_nobody(
+    server: RedisServer, make_partition: Callable[..., StorePartition], tmp_path: Path, is_fixed: bool
+) -> None:
+    partition = make_partition()
+    empty = partition.mark()
+    partition.store.check_identity()
+    partition.add_host("h1")
+    ref = partition.hold("a", "h1")
+    guest(tmp_path, "h1", "a")
+    # Given a store that comes back empty and, as once, awaits no host
+    epoch = partition.forget_and_collect(empty)
+    if not is_fixed:
+        with server.client() as client:
+            client.delete(f"gantt:{{p:{partition.store.partition}}}:awaited")
+    # When a conductor gives the attempt up, and its host audits
+    partition.store.abort([ref])
+    partition.incarnations.clear()
+    partition.add_host("h1", opened=False)
+    (result,) = partition.store.audit("h1", epoch, [running(ref, "h1")], LONG_MS).answers
+    if result.answer is not Answer.CONFIRMED:
+        (tmp_path / "h1" / "guests" / "a.json").unlink()
+    # Then the agent stopped a guest that nobody had deleted
+    history = History(guests=[GuestSighting(1.0, "h1", "a", 1, False)])
+    report = check(history, final_state(server, tmp_path, partition))
+    assert (ViolationKind.STOPPED in {item.kind for item in report.violations}) is not is_fixed
+
+
+@pytest.mark.parametrize("is_fixed", [True, False])
+def test_restored_backup_without_a_new_epoch(
+    server: RedisServer, make_partition: Callable[..., StorePartition], tmp_path: Path, is_fixed: bool
+) -> None:
+    partition = make_partition()
+    partition.add_host("h1")
+    backup = partition.mark()
+    ref = partition.hold("a", "h1")
+    guest(tmp_path, "h1", "a")
+    epoch = partition.forget_since(backup)
+    # Without a new epoch nobody asks the host for its audit
+    if is_fixed:
+        partition.store.audit("h1", epoch, [running(ref, "h1")], 0)
+    assert kinds(final_state(server, tmp_path, partition)) == (set() if is_fixed else {ViolationKind.UNCLAIMED})
