@@ -78,7 +78,7 @@ def cluster(cell: Cell, folder: Path) -> Iterator[RunningCluster]:
     compute = {**IMPATIENT["compute"], "compute": {**IMPATIENT["compute"]["compute"], "hosts": "compute[0-1]"}}
     overrides = {**IMPATIENT, "scheduler": scheduler, "compute": compute, "client": {"rpc": {"call_timeout": 3}}}
     with clusters.running_cluster(SHAPE, overrides, ready=False) as running:
-        cell.agent.spawn(Cell.command(running.cluster, folder), {}, folder)
+        cell.agent.spawn(Cell.command(running.cluster, folder), {"PYTHONPATH": str(clusters.PROJECT)}, folder)
         exercise.wait_for_nodes(running.session, SHAPE.nodes, clusters.READY_SECONDS, lambda node_count: None)
         yield running
 
