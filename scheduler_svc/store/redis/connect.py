@@ -82,7 +82,7 @@ class RedisConnection:
 
     def check_identity(self) -> int:
         """Compare the server's identity with the recorded one; return the epoch."""
-        return self.run_with_retries(lambda: self.identity.check(self._client.execute_command))
+        return self.run_with_retries(self._check_identity)
 
     def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
         """Begin an epoch if the partition is behind (epoch, position), which it once had; return whether it was."""
@@ -105,6 +105,14 @@ class RedisConnection:
         """Close all connections."""
         self._client.close()
         self._reader.close()
+
+    def _check_identity(self) -> int:
+        try:
+            return self.identity.check(self._client.execute_command)
+        except redis.ReadOnlyError:
+            # A former primary may keep its connections: without them the next attempt locates the present one.
+            self._client.connection_pool.disconnect(inuse_connections=False)
+            raise
 
     def _open(self, url: str, answer_seconds: float) -> redis.Redis:
         options: dict[str, Any] = {
