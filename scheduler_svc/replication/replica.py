@@ -13,8 +13,8 @@ from scheduler_svc import metrics
 from scheduler_svc.core import reads
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.table import HostCounts, HostTable
+from scheduler_svc.replication.operator_writes import LoggedStore, OperatorWrites
 from scheduler_svc.replication.presence import Presence
-from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class Replica(BackgroundLoop):
 
     def __init__(
         self,
-        store: LogStore,
+        store: LoggedStore,
         on_loaded: Callable[["Replica"], None] = lambda replica: None,
         table: HostTable | None = None,
     ) -> None:
@@ -43,6 +43,7 @@ class Replica(BackgroundLoop):
         self._table = HostTable([store.partition]) if table is None else table
         (self.number,) = (part.number for part in self._table.partitions if part.name == store.partition)
         self.presence = Presence()
+        self._operator_writes = OperatorWrites()
         self._moved = threading.Condition()
         self._reloads_requested = self._reloads_done = 0  # full reloads that were requested, and that were done
         self._is_loaded = False
@@ -93,9 +94,12 @@ class Replica(BackgroundLoop):
         """Load a full snapshot; raises StoreUnavailable."""
         request_number = self._reloads_requested
         epoch, _began = self._store.check_identity()
-        # Named before they are replaced by the rows of a store that may have forgotten them.
+        # Repeated and named before they are replaced by the rows of a store that may have forgotten them.
+        if epoch != self.log_position.epoch:
+            self._operator_writes.repeat_forgotten(self._store)
         self.collects_names = self.name_hosts(epoch, self._table.audited_hosts(self.number), complete=False)
         self._table.load(self._store.snapshot(reads.whole_document_namespaces(self._table.reads)), self.number)
+        self._operator_writes.clear()
         self.presence.record_answer()
         with self._moved:
             self._reloads_done = request_number
@@ -136,6 +140,7 @@ class Replica(BackgroundLoop):
             return
         for entry in entries:
             self._table.apply(entry, self.number)
+            self._operator_writes.note(entry)
         if entries:
             with self._moved:
                 self._moved.notify_all()

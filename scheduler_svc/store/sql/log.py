@@ -11,6 +11,7 @@ from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store import documents
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.sql.tables import LOG
+from scheduler_svc.store.verbs.partition import POSITION_LEAP
 
 TRIMS = 64  # trims of the log per its length in entries
 
@@ -36,7 +37,10 @@ def write(connection: Connection, partition: str, entries: Sequence[LogEntry]) -
 
 
 def trim(connection: Connection, partition: str, before: int, position: int, length: int) -> None:
-    """Delete entries beyond ``length``; only once in ``length // TRIMS`` positions, to save the cost of deletes."""
+    """Delete entries beyond ``length``; only once in ``length // TRIMS`` positions, to save the cost of deletes.
+
+    Not when an epoch begins, which skips positions: the entries before it show replicas what the store still has.
+    """
     step = max(1, length // TRIMS)
-    if before // step != position // step:
+    if before // step != position // step and position - before < POSITION_LEAP:
         connection.execute(delete(LOG).where(LOG.c.partition == partition, LOG.c.position <= position - length))

@@ -8,6 +8,7 @@ from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.sql import log
 from scheduler_svc.store.sql.tables import LOG
+from scheduler_svc.store.verbs.partition import POSITION_LEAP
 from tests.unit.scheduler_svc.store.sql.connections import OTHER, PARTITION, connect
 
 
@@ -53,3 +54,11 @@ def test_long_log_is_trimmed_once_in_many_positions(before: int, position: int, 
         log.write(connection, PARTITION, entries(-length, position))
         log.trim(connection, PARTITION, before, position, length)
         assert positions(connection, -2 * length) == ([position] if is_trimmed else [-length, position])
+
+
+def test_begin_of_an_epoch_trims_nothing() -> None:
+    position = 10 + POSITION_LEAP
+    with connect() as connection:
+        log.write(connection, PARTITION, entries(10, position))
+        log.trim(connection, PARTITION, before=10, position=position, length=4)
+        assert positions(connection) == [10, position]
