@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a replica keeps of operators' writes; how they are repeated: tests/regressions/test_forgotten_operator_writes.py."""
+"""What a replica keeps of the writes of operators; tests/regressions has how it repeats those that were forgotten."""
 
 import pytest
 
