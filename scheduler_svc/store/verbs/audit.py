@@ -58,7 +58,7 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
     if unverified is None:
         return ClaimResult(*ref, Answer.UNKNOWN)
     live = partition.claims.get(ref.consumer)
-    if live is not None and (live.attempt > ref.attempt or partition.is_newest(live)):
+    if live is not None and (live.attempt > ref.attempt or _is_reported(partition, live)):
         return ClaimResult(*ref, Answer.CONFLICT, live.host)
     if live is not None:
         partition.end_claim(live, _forgotten_end(live), now)
@@ -73,16 +73,31 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
     if live is not None and live.attempt == claim.attempt:
         if names.host_of(live.host) == names.host_of(claim.host):
             return _reconcile_live(partition, live, claim, now)
-        return (_add_unverified(partition, claim, now) if claim.confirmed else Answer.CONFLICT), False
+        return _reconcile_elsewhere(partition, live, claim, now)
     end = partition.end_of(ClaimRef(claim.consumer, claim.attempt))
     if end is not None:
         return (Answer.ABORTED if end == UNKNOWN_END else answer_of(end)), False
     if live is not None and live.attempt > claim.attempt:
         return Answer.CONFLICT, False
-    if not partition.may_have_lost_claims_of(claim.host) or (live is not None and partition.is_newest(live)):
+    if not partition.may_have_lost_claims_of(claim.host) or (live is not None and _is_reported(partition, live)):
         # The store has forgotten nothing of this host, or the live claim's host has reported that one.
-        return (_add_unverified(partition, claim, now) if claim.confirmed else Answer.ABORTED), False
+        return _doubt(partition, claim, now, otherwise=Answer.ABORTED)
     return _reassert(partition, live, claim, now)
+
+
+def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
+    """Reconcile a reported attempt that is live on another host."""
+    if claim.confirmed and live.state == ClaimState.PREPARED and partition.may_have_lost_claims_of(claim.host):
+        # The store forgot the reported claim, and prepared the attempt again: nothing runs under that claim.
+        partition.drop_claim(live)
+        partition.add_claim(_reported_claim(claim, now + partition.lead_ms))
+        return Answer.CONFIRMED, True
+    return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
+
+
+def _is_reported(partition: PartitionState, live: Claim) -> bool:
+    """Return whether the host of a live claim has confirmed or reported it in this epoch."""
+    return live.state == ClaimState.CONFIRMED and partition.is_newest(live)
 
 
 def _reassert(partition: PartitionState, live: Claim | None, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
@@ -98,12 +113,15 @@ def _reassert(partition: PartitionState, live: Claim | None, claim: RunningClaim
     return Answer.CONFIRMED, True
 
 
-def _add_unverified(partition: PartitionState, claim: RunningClaim, now: int) -> Answer:
+def _doubt(partition: PartitionState, claim: RunningClaim, now: int, *, otherwise: Answer) -> tuple[Answer, bool]:
+    """Count a claim that is reported as confirmed as unverified; else return ``otherwise``."""
+    if not claim.confirmed:
+        return otherwise, False
     name = unverified_name(claim.consumer, claim.attempt, names.host_of(claim.host))
     if name not in partition.claims:
         reported = _reported_claim(claim, now + partition.lead_ms)
         partition.add_claim(replace(reported, consumer=name, state=ClaimState.UNVERIFIED))
-    return Answer.UNVERIFIED
+    return Answer.UNVERIFIED, False
 
 
 def _reconcile_live(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:

@@ -97,16 +97,19 @@ class PartitionState(PartitionStorage):
 
     def end_claim(self, claim: Claim, state: str, now: int) -> None:
         """Remove a live claim from every sum and index, and store its end."""
+        is_newest = self.is_newest(claim)
+        self.drop_claim(claim)
         if claim.state == ClaimState.UNVERIFIED:  # no claim of its consumer: how that attempt ended is not known
-            del self.claims[claim.consumer]
-            self._count(claim, -1)
             return
-        if self.is_newest(claim):
+        if is_newest:
             self.settled[claim.consumer] = self.epoch
+        self.add_tombstone(ClaimRef(claim.consumer, claim.attempt), state, now)
+
+    def drop_claim(self, claim: Claim) -> None:
+        """Remove a live claim from every sum and index, without a tombstone: its attempt has not ended."""
         del self.claims[claim.consumer]
         self.deadlines.pop(claim.consumer, None)
         self._count(claim, -1)
-        self.add_tombstone(ClaimRef(claim.consumer, claim.attempt), state, now)
 
     def add_tombstone(self, ref: ClaimRef, state: str, now: int) -> None:
         """Store a tombstone: how an attempt ended."""

@@ -120,11 +120,16 @@ local function is_newest(claim)
   return is_open(claim.host) and type(claim.orphan_ms) ~= 'number'
 end
 
-local function end_claim(claim, state)
+-- Removes a live claim without a tombstone: its attempt has not ended.
+local function drop_claim(claim)
   redis.call('HDEL', K.claims, claim.consumer)
   redis.call('ZREM', K.by_host, claim.host .. '|' .. claim.consumer)
   redis.call('ZREM', K.deadlines, claim.consumer)
   count(claim, -1)
+end
+
+local function end_claim(claim, state)
+  drop_claim(claim)
   if claim.state == 'unverified' then
     return -- no claim of its consumer: how that attempt ended is not known
   end

@@ -49,23 +49,36 @@ local function add_unverified(consumer, attempt, host, claim_text)
   return 'unverified', 0
 end
 
+-- Returns whether the host of a live claim has confirmed or reported it in this epoch.
+local function is_reported(live)
+  return live.state == 'confirmed' and is_newest(live)
+end
+
+local function reassert(claim_text)
+  add_claim(cjson.decode(claim_text), string.sub(claim_text, 1, -2) .. ',"created_ms":' .. clock_text .. '}')
+  return 'confirmed', 1
+end
+
 local function reconcile(consumer, attempt, confirmed, host, claim_text)
   local raw = redis.call('HGET', K.claims, consumer)
   local live = raw and cjson.decode(raw) or nil
   if live and live.attempt == tonumber(attempt) then
     if host_of(live.host) == host then
       return reconcile_live(live, confirmed)
-    elseif confirmed then
-      return add_unverified(consumer, attempt, host, claim_text)
+    elseif not confirmed then
+      return 'conflict', 0
+    elseif live.state == 'prepared' and may_have_lost_claims(host) then
+      drop_claim(live) -- the store forgot this claim, and prepared the attempt again: nothing runs under that claim
+      return reassert(claim_text)
     end
-    return 'conflict', 0
+    return add_unverified(consumer, attempt, host, claim_text)
   end
   local ended = end_of(ends_of(consumer), attempt)
   if ended then
     return ended == UNKNOWN_END and 'aborted' or ended, 0
   elseif live and live.attempt > tonumber(attempt) then
     return 'conflict', 0
-  elseif not may_have_lost_claims(host) or (live and is_newest(live)) then
+  elseif not may_have_lost_claims(host) or (live and is_reported(live)) then
     -- the store has forgotten nothing of this host, or the live claim's host has reported that one
     if confirmed then
       return add_unverified(consumer, attempt, host, claim_text)
@@ -79,8 +92,7 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
     add_tombstone(consumer, attempt, 'aborted') -- only this host could have confirmed it, and it has not
     return 'aborted', 0
   end
-  add_claim(cjson.decode(claim_text), string.sub(claim_text, 1, -2) .. ',"created_ms":' .. clock_text .. '}')
-  return 'confirmed', 1
+  return reassert(claim_text)
 end
 
 local out = { epoch }

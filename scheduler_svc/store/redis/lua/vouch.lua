@@ -16,7 +16,7 @@ local function vouch(consumer, attempt)
   end
   local live = redis.call('HGET', K.claims, consumer)
   live = live and cjson.decode(live) or nil
-  if live and (live.attempt > tonumber(attempt) or is_newest(live)) then
+  if live and (live.attempt > tonumber(attempt) or (live.state == 'confirmed' and is_newest(live))) then
     return live, 'conflict'
   elseif live then
     end_claim(live, live.state == 'confirmed' and 'released' or 'aborted')

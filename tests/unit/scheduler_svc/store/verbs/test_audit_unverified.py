@@ -177,3 +177,33 @@ def test_unverified_claims_are_listed_in_pages(hosts: StorePartition) -> None:
         if marker is None:
             break
     assert sorted(states) == ["confirmed", "unverified", "unverified", "unverified"]
+
+
+@pytest.mark.parametrize("attempt", [1, 2], ids=["same attempt", "later attempt"])
+def test_first_audit_of_an_epoch_prevails_over_a_claim_that_is_only_prepared(
+    hosts: StorePartition, attempt: int
+) -> None:
+    # Given an attempt on h1 that a failover forgot, and the same or an earlier one prepared on h2 before h1 audits
+    ref = ClaimRef("c1", attempt)
+    hosts.new_epoch()
+    audit(hosts, host="h2")
+    forgotten = running(ref, "h1")
+    assert hosts.prepare("c1", "h2").answer is Answer.PREPARED
+    # When h1 audits: then its guest keeps its claim, and the other host does not build a second copy
+    assert answers(hosts, forgotten) == [Answer.CONFIRMED]
+    assert live_claims(hosts) == {("confirmed", "h1")}
+    expected = Answer.FOREIGN if attempt == 1 else Answer.ABORTED
+    assert hosts.store.confirm("h2", [REF])[0].answer is expected
+    assert hosts.store.find([ref])[0].answer is Answer.CONFIRMED
+    hosts.store.release("h1", [ref])
+    assert hosts.store.find([ref])[0].answer is Answer.RELEASED
+    assert hosts.used("h1") == hosts.used("h2") == {}
+    hosts.check()
+
+
+def test_claim_prepared_for_this_epoch_prevails_outside_a_first_audit(hosts: StorePartition) -> None:
+    hosts.prepare("c1", "h2")
+    assert answers(hosts, running(REF, "h1")) == [Answer.UNVERIFIED]
+    assert live_claims(hosts) == {("prepared", "h2"), ("unverified", "h1")}
+    assert hosts.store.confirm("h2", [REF])[0].answer is Answer.CONFIRMED
+    hosts.check()
