@@ -76,7 +76,15 @@ def cluster(cell: Cell, folder: Path) -> Iterator[RunningCluster]:
     # The claim lifetime exceeds the wait for the answer of a dead worker.
     scheduler["scheduler"] = {"claim_ttl": 20, "partitions": f"{HERE},{THERE}"}
     compute = {**IMPATIENT["compute"], "compute": {**IMPATIENT["compute"]["compute"], "hosts": "compute[0-1]"}}
-    overrides = {**IMPATIENT, "scheduler": scheduler, "compute": compute, "client": {"rpc": {"call_timeout": 3}}}
+    # The records are new, so no caller repeats a request of others that were forgotten.
+    conductor = {**IMPATIENT["conductor"], "conductor": {**IMPATIENT["conductor"]["conductor"], "repeat_horizon": 1}}
+    overrides = {
+        **IMPATIENT,
+        "scheduler": scheduler,
+        "conductor": conductor,
+        "compute": compute,
+        "client": {"rpc": {"call_timeout": 3}},
+    }
     with clusters.running_cluster(SHAPE, overrides, ready=False) as running:
         cell.agent.spawn(Cell.command(running.cluster, folder), {"PYTHONPATH": str(clusters.PROJECT)}, folder)
         exercise.wait_for_nodes(running.session, SHAPE.nodes, clusters.READY_SECONDS, lambda node_count: None)
@@ -116,9 +124,9 @@ def spec(**more: object) -> objects.RequestSpec:
     return request_spec
 
 
-def select(cluster: RunningCluster, uuids: list[str], **more: object) -> objects.Selections:
+def select(cluster: RunningCluster, uuids: list[str], *, fresh: bool = False, **more: object) -> objects.Selections:
     cluster.session.new_request()
-    return cluster.session.call(cluster.session.scheduler.select_destinations, spec(**more), uuids)
+    return cluster.session.call(cluster.session.scheduler.select_destinations, spec(**more), uuids, fresh=fresh)
 
 
 def test_servers_land_in_both_partitions_and_both_are_sound(cluster: RunningCluster):
@@ -222,5 +230,5 @@ def test_boots_continue_while_a_partition_store_is_down(cluster: RunningCluster,
         cell.store.start()
     # When it is back, its hosts audit and accept servers again
     truth.until("all nodes open again", lambda: exercise.open_nodes(cluster.session) == SHAPE.nodes)
-    truth.until("servers go there again", lambda: select(cluster, [str(uuid.uuid4())]).partition == THERE)
+    truth.until("servers go there again", lambda: select(cluster, [str(uuid.uuid4())], fresh=True).partition == THERE)
     assert partitions_of(cluster, uuids) == {instance_uuid: [HERE] for instance_uuid in uuids}
