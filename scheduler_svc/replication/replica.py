@@ -28,7 +28,7 @@ class Replica(BackgroundLoop):
 
     While the store is unavailable decisions use the last known state (their claims will fail); before the first load
     ``table`` raises NotReady. ``on_loaded`` is called after each full load: at start, after a gap in the log, after an
-    outage, and in a new epoch.
+    outage, in a new epoch, and when most names in the table departed.
     """
 
     def __init__(
@@ -145,6 +145,10 @@ class Replica(BackgroundLoop):
             with self._moved:
                 self._moved.notify_all()
             self._update_metrics(len(entries))
+        part = self._table.partitions[self.number]
+        if part.needs_compaction:
+            LOG.info("%d names of partition %s departed: loading a snapshot to free them", part.departures, part.name)
+            self.load()
 
     def reach(self, position: int, timeout: float) -> bool:
         """Wait until the replica has applied ``position``; return False if it has not after ``timeout`` seconds."""

@@ -54,6 +54,7 @@ changes = st.one_of(
     ),
     st.tuples(st.just("epoch"), st.just(EPOCH + 1)),
 )
+DEPARTED = ("x/1", "x/2", "x/3", "y")  # hosts whose rows were freed before
 READS = {"aggregate": frozenset({"hosts", "metadata"})}
 FIRST = {"a/1": node(), "c": node(zone="az1")}
 
@@ -67,6 +68,19 @@ def apply_all(entries):
     for entry in entries:
         table.apply(entry)
     return table
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(changes, max_size=25), st.lists(st.sampled_from(DEPARTED), unique=True), nodes)
+def test_reused_rows_have_nothing_of_their_former_hosts(changes_drawn, departed, document):
+    table = HostTable(reads=READS)
+    table.load(snapshot({**FIRST, **dict.fromkeys(departed, document)}))
+    table.load(snapshot(FIRST))
+    entries = log_entries(changes_drawn)
+    for entry in entries:
+        table.apply(entry)
+    assert describe(table) == describe(apply_all(entries))
+    assert len(table.names) <= max(len(FIRST) + len(departed), len(table.rows))
 
 
 @settings(max_examples=200, deadline=None)

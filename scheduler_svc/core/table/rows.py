@@ -26,9 +26,11 @@ COMPUTE = 0  # the code of kind "compute"
 
 
 class HostRows:
-    """One row per root provider of a partition. A row is never reused for another provider.
+    """One row per root provider of a partition.
 
-    A provider that was deleted, or of which only the usage is known so far, has a row with ``present`` False.
+    A provider that was deleted, or of which only the usage is known so far, has a row with ``present`` False. Its row,
+    and the log positions that it stands for, are kept until the partition is loaded again: then rows of providers that
+    the snapshot does not have are freed, to be reused for others. A free row has the name "" and ``present`` False.
     Partitions are numbered in the order of the argument. While a host moves its name may be in two partitions, and then
     it has two rows.
     """
@@ -36,6 +38,7 @@ class HostRows:
     def __init__(self, partitions: Sequence[str], reads: Reads) -> None:
         self.reads = reads
         self.names: list[str] = []
+        self._free: list[int] = []
         self.zones: dict[str, int] = {}
         self.present: Column = np.zeros(FIRST_ROWS, np.bool_)
         self.zone: IntColumn = np.full(FIRST_ROWS, NO_ZONE, np.int64)
@@ -106,10 +109,9 @@ class HostRows:
     def _replace_partition(self, part: PartitionRows, source: "HostRows") -> None:
         """Replace a partition's rows by those of a table of this partition only; ``source`` must not be used again."""
         (source_part,) = source.partitions
-        missing = {name: row for name, row in part.rows.items() if name not in source_part.rows}
+        self._free_rows(part, [name for name in part.rows if name not in source_part.rows])
         numbers = [self._allocate_row(part, name) for name in source.names]
         rows = np.array(numbers, np.intp)
-        self._clear(np.array(list(missing.values()), np.intp))
         zones = [self.zones.setdefault(zone, len(self.zones)) for zone in source.zones]
         self.zone[rows] = np.array([*zones, NO_ZONE], np.int64)[source.zone[: len(rows)]]  # NO_ZONE is index -1
         for column, source_column in zip(self._zeroed_columns, source._zeroed_columns, strict=True):
@@ -140,10 +142,9 @@ class HostRows:
             self._apply_documents(part, other.documents)
             self._apply_documents(other, former)
             self._apply_documents(other, part.documents)
-        for name, row in missing.items():
-            self._initialize_row(part, row, name)
         self._replace_aggregates(part, rows)
         part.epoch, part.position = source_part.epoch, source_part.position
+        part.departures = 0
 
     def _replace_aggregates(self, part: PartitionRows, rows: Rows) -> None:
         if AGGREGATE in part.documents.namespaces:
@@ -153,8 +154,16 @@ class HostRows:
         for name in part.forest.names:
             part.forest.set_aggregates(name, self.aggregates.of(name))
 
+    def _free_rows(self, part: PartitionRows, departed: Iterable[str]) -> None:
+        """Free the rows of these names for other providers."""
+        numbers = [part.rows.pop(name) for name in departed]
+        for row in numbers:
+            self.names[row] = ""
+        self._clear(np.array(numbers, np.intp))
+        self._free += numbers
+
     def _clear(self, rows: Rows) -> None:
-        """Reset all columns of ``rows`` except their names."""
+        """Reset all columns of ``rows`` except their names and partitions."""
         for column in self._zeroed_columns:
             column[rows] = 0
         self.services.clear(rows)
@@ -162,6 +171,8 @@ class HostRows:
         self.states.clear(rows)
         self.facts.clear(rows)
         self.addresses.clear(rows)
+        self.aggregates.clear(rows)
+        self.zone[rows] = NO_ZONE
         self.kind[rows] = COMPUTE
         for row in rows.tolist():
             self.numa.pop(row, None)
@@ -199,12 +210,19 @@ class HostRows:
 
     def _allocate_row(self, part: PartitionRows, name: str) -> int:
         """Return the row of a name, allocated if it is new; a new row is not yet assigned to its service host."""
-        row = part.rows.setdefault(name, len(self.names))
-        if row == len(self.names):
+        row = part.rows.get(name)
+        if row is not None:
+            return row
+        if self._free:
+            row = self._free.pop()
+            self.names[row] = name
+        else:
+            row = len(self.names)
             if row == len(self.present):
                 self._grow(2 * row)
             self.names.append(name)
-            self.partition[row] = part.number
+        part.rows[name] = row
+        self.partition[row] = part.number
         return row
 
     def _grow(self, size: int) -> None:

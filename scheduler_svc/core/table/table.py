@@ -164,6 +164,7 @@ class HostTable(HostRows):
             raise ValueError(
                 f"log entry of unknown kind {entry.kind!r} at position {entry.position}: upgrade this worker"
             )
+        part.departures += _departures(entry)
         payload = dict.fromkeys(entry.payload) if entry.kind == "gone" else entry.payload
         for name, value in payload.items():
             setters[entry.kind](part, name, value, entry.position)
@@ -247,3 +248,16 @@ class HostTable(HostRows):
             self.resources[resource_class] = ResourceColumns(len(self.present))
         for resource_class, columns in self.resources.items():
             columns.set_used(row, amounts.get(resource_class, 0))
+
+
+def _departures(entry: LogEntry) -> int:
+    """Return the number of names that a log entry deletes."""
+    match entry.kind:
+        case "gone":
+            return len(entry.payload)
+        case "service":
+            return sum(service is None for service in entry.payload.values())
+        case "state":
+            return sum(document is None for documents in entry.payload.values() for document in documents.values())
+        case _:
+            return 0

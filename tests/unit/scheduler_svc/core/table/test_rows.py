@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of hosts: never reused, and filled with what is known of their name."""
+"""Rows of hosts: reused after a load only, and filled with what is known of their name."""
+
+from dataclasses import replace
 
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.columns import FIRST_ROWS
@@ -10,7 +12,7 @@ from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, provider
 READS = {"aggregate": frozenset({"hosts", "metadata"}), "rack": frozenset({"watts"})}
 
 
-def test_row_of_a_removed_host_is_not_reused():
+def test_row_of_a_removed_host_is_kept_until_the_next_load():
     table = hosts.table({"a": node(), "b": node()})
     table.apply(LogEntry(101, "gone", ["a"]))
     table.apply(LogEntry(102, "provider", {"c": provider("c", node())}))
@@ -18,6 +20,40 @@ def test_row_of_a_removed_host_is_not_reused():
     assert table.present[:3].tolist() == [False, True, True]
     table.apply(LogEntry(103, "provider", {"a": provider("a", node())}))
     assert table.rows["a"] == 0
+
+
+def test_rows_of_hosts_that_a_snapshot_does_not_have_are_reused():
+    rich = node({"VCPU": 9}, ["CUSTOM_A"], "az1") | {"host_ip": "10.0.0.1", "numa": [{"cpus": 4}]}
+    states = {"aggregate": {"x": {"hosts": ["a/1", "b/1"]}}, "rack": {"a/1": {"watts": 7}}}
+    first = replace(hosts.snapshot({"a/1": rich, "b/1": rich, "c/1": node()}), states=states)
+    table = HostTable(reads=READS)
+    table.load(first)
+    empty = hosts.snapshot({"c/1": node()})
+    table.load(empty)
+    assert (table.names, table.rows) == (["", "", "c/1"], {"c/1": 2})
+    second = {f"d/{number}": node({"MEMORY_MB": 4}) for number in range(4)}
+    for number, name in enumerate(second):
+        table.apply(LogEntry(101 + number, "provider", {name: provider(name, second[name])}))
+    assert sorted(table.rows.values()) == [0, 1, 2, 3, 4]
+    fresh = HostTable.from_snapshot(empty, reads=READS)
+    for number, name in enumerate(second):
+        fresh.apply(LogEntry(101 + number, "provider", {name: provider(name, second[name])}))
+    assert hosts.describe(table) == hosts.describe(fresh)
+    with table.reading() as view:
+        assert view.match_names(["a/1", "b/1", "a", "b", ""]).tolist() == [False] * 5
+        assert [view.zone(row) for row in range(5)] == [None] * 5
+        assert not view.aggregates.members(["x"]).any()
+    assert not table.numa
+
+
+def test_row_is_reused_by_another_partition():
+    table = HostTable(["p", "q"])
+    table.load(hosts.snapshot({"a": node({"VCPU": 1})}), 0)
+    table.load(hosts.snapshot({}), 0)
+    table.load(hosts.snapshot({"b": node({"VCPU": 2})}), 1)
+    with table.reading() as view:
+        assert (view.row("b", 1), view.partitions.members("p").tolist()) == (0, [False])
+        assert view.hosts.capacity("VCPU").tolist() == [2]
 
 
 def test_provider_of_which_only_the_usage_is_known_has_a_row_that_is_no_host():
