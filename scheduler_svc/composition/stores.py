@@ -26,7 +26,7 @@ def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
         partition,
         durability=conf.store.durability,
         log_length=conf.store.log_length,
-        decisions=conf.store.decisions,
+        decision_bytes=conf.store.decision_bytes,
         namespaces=declared,
         liveness=liveness_source(conf),
         replicas=replicas.from_options(conf.store),

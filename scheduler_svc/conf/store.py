@@ -43,11 +43,12 @@ OPTS: list[cfg.Opt] = [
         help="Number of changes in the store's log; a worker that falls further behind loads a full snapshot.",
     ),
     cfg.IntOpt(
-        "decisions",
-        default=10000,
-        min=100,
-        max=10000000,
-        help="Number of decisions that the store keeps for 'gantt explain'; about 2 kB each.",
+        "decision_bytes",
+        default=33554432,
+        min=1048576,
+        max=1099511627776,
+        help="Maximum size in bytes of the decisions that the store keeps for 'gantt explain', the oldest are removed. "
+        "A decision for one instance takes about 2 kB, one for a thousand instances up to 1 MB.",
     ),
     cfg.FloatOpt(
         "service_down_time",

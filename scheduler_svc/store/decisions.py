@@ -25,3 +25,8 @@ def outcome(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Any]:
             for result in answer.prepared
         ],
     }
+
+
+def record_bytes(request_id: str, text: str) -> int:
+    """Return the size that a recorded decision counts with: its JSON, its two keys, and 200 bytes for their storage."""
+    return len(text.encode()) + 2 * len(request_id.encode()) + 200

@@ -11,7 +11,7 @@ from scheduler_svc.store import validation
 from scheduler_svc.store.composite import CompositeStore
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
-from scheduler_svc.store.records import MAX_STEP_MS, Durability, Liveness
+from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Durability, Liveness
 from scheduler_svc.store.url import MEMCACHED, NO_CLAIMS, SCHEMES, SQL
 
 REDIS = (*redis_url.SCHEMES, *redis_nodes.SCHEMES)
@@ -23,7 +23,7 @@ def open_store(
     *,
     durability: Durability = "everysec",
     log_length: int = 100_000,
-    decisions: int = 10_000,
+    decision_bytes: int = DECISION_BYTES,
     liveness: Liveness = "beats",
     namespaces: Collection[str] = (),
     replicas: ReplicaAcknowledgement | None = None,
@@ -33,7 +33,7 @@ def open_store(
 
     Nothing is sent yet: an unavailable server fails the first verb. ``durability`` is the server's appendfsync
     setting: with "always" on a single server a restart forgets nothing and begins no new epoch.
-    ``log_length`` and ``decisions`` bound the log and the decision record, in entries. ``liveness`` is what decides
+    ``log_length`` bounds the log in entries, ``decision_bytes`` the decision record. ``liveness`` is what decides
     which services are alive, ``namespaces`` are the declared namespaces of host state. ``replicas`` is the number of
     Redis replicas that must have a claim before it is acknowledged. ``max_step_ms`` is the longest step of the server's
     clock that advances the partition's time.
@@ -43,7 +43,7 @@ def open_store(
     scheme = url.partition("://")[0]
     options: dict[str, Any] = {
         "log_length": log_length,
-        "decisions": decisions,
+        "decision_bytes": decision_bytes,
         "liveness": liveness,
         "namespaces": namespaces,
         "max_step_ms": max_step_ms,

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from scheduler_svc.core.records import Allocations, ClaimGroup, ClaimResult
 
+DECISION_BYTES = 32 << 20  # default bound of the decision record
 MAX_STEP_MS = 15_000  # default of the longest step of a partition's time, see conf/store.py
 MAX_CLOCK_OFFSET_MS = 5_000  # by which a service's clock, or the age of its heartbeat, may differ before it is shown
 COLLECT_MS = 120_000  # how long names of forgotten hosts are collected, unless configured otherwise

@@ -35,5 +35,6 @@ redis.call('XADD', K.log, 'MAXLEN', '~', ARGV[1], string.format('%d-0', position
 redis.call('HLEN', K.excess)
 local id = redis.call('XADD', K.decisions, '*', 'request_id', ARGV[8], 'document', ARGV[9])
 redis.call('HSET', K.decided, ARGV[8], id)
+redis.call('HINCRBY', K.meta, 'decision_bytes', #ARGV[9])
 redis.call('XLEN', K.decisions)
 return { 1, 1, place[1], position, ARGV[6], 'prepared', host, '', ARGV[5], 'FITS' }

@@ -23,7 +23,7 @@ FULL_NODES = 15  # nodes without free capacity
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 1024, "DISK_GB": 1}
 TTL_MS = 86_400_000  # no deadline expires during the measurement
 LOG_LENGTH = 100_000
-MAX_DECISIONS = 1_000_000  # more than are made: trimming comes in bursts and would distort either side
+DECISION_BYTES = 1 << 40  # more than are made: trimming comes in bursts and would distort either side
 CLAIM, BARE = "claim", "bare"
 
 
@@ -60,7 +60,7 @@ class ClaimCalls:
 
     def _claim_arguments(self, number: int) -> list[Any]:
         batch = self._batch(number)
-        limits = {"log_length": LOG_LENGTH, "max_decisions": MAX_DECISIONS, "max_step_ms": MAX_STEP_MS}
+        limits = {"log_length": LOG_LENGTH, "decision_bytes": DECISION_BYTES, "max_step_ms": MAX_STEP_MS}
         values = {**limits, **prepare.arguments(batch)}
         return self._scripts[CLAIM].arguments(prepare.rows(batch), **values)
 

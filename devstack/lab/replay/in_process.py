@@ -31,7 +31,7 @@ PARTITION = "replay"
 LONG_MS = 86_400_000  # no claim expires and no host counts as down during the replay
 TOMBSTONE_MS = 1_000  # no call is repeated
 LOG_LENGTH = 5_000  # entries of the memory backend, which scans all of them on each read
-DECISIONS = 100  # they are not read
+DECISION_BYTES = 1 << 20  # they are not read
 BATCH = 100  # requests per batch, for drivers that rank batches
 REAP_EVERY = 400  # departures; fewer than one reaping pass handles
 
@@ -119,7 +119,7 @@ def _by_service_host(claims: Iterator[tuple[str, str]]) -> Iterator[tuple[str, l
 @contextlib.contextmanager
 def in_memory(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPlacer]:
     """Place on the memory backend; the replica is always up to date."""
-    store = MemoryStore(PARTITION, log_length=LOG_LENGTH, decisions=DECISIONS)
+    store = MemoryStore(PARTITION, log_length=LOG_LENGTH, decision_bytes=DECISION_BYTES)
     hosts.join(store, nodes)
     replica = Replica(store, table=HostTable([PARTITION], policy.driver.reads))
     replica.load()
@@ -130,7 +130,7 @@ def in_memory(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPla
 def in_redis(nodes: hosts.Nodes, policy: ReplayPolicy) -> Iterator[InProcessPlacer]:
     """Place on a private redis-server (everysec), with a replica that follows the log in its own thread."""
     with private_redis.running("everysec") as server:
-        store, followed = (RedisStore(server.url(), PARTITION, decisions=DECISIONS) for _ in range(2))
+        store, followed = (RedisStore(server.url(), PARTITION, decision_bytes=DECISION_BYTES) for _ in range(2))
         store.check_identity()
         hosts.join(store, nodes)
         replica = Replica(followed, table=HostTable([PARTITION], policy.driver.reads))

@@ -9,7 +9,8 @@ from typing import Any
 
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
-from scheduler_svc.store import namespaces, paging
+from scheduler_svc.store import documents, namespaces, paging
+from scheduler_svc.store.decisions import record_bytes
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verification import StoreDump
 
@@ -40,7 +41,9 @@ class MemoryPartition(PartitionState):
         self._awaited: set[str] = set()
         self._states: dict[tuple[str, str], namespaces.Versioned] = {}
         self._log: deque[LogEntry] = deque(maxlen=log_length)
-        self._decisions: dict[int, tuple[str, dict[str, Any]]] = {}  # in the order they were made
+        self._decision = self._decision_bytes = 0  # number of the newest decision, and size of all
+        # number -> request, document, size; oldest first
+        self._decisions: OrderedDict[int, tuple[str, dict[str, Any], int]] = OrderedDict()
         self._decided: dict[str, int] = {}  # request -> its newest decision
 
     def prefetch(
@@ -126,20 +129,23 @@ class MemoryPartition(PartitionState):
             self._states[namespace, name] = versioned
 
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
-        number = max(self._decisions, default=0) + 1
-        self._decisions[number] = (request_id, dict(document))
-        self._decided[request_id] = number
-        for old in list(islice(self._decisions, max(0, len(self._decisions) - most))):
-            forgotten, _document = self._decisions.pop(old)
-            if self._decided[forgotten] == old:
-                del self._decided[forgotten]
+        self._decision += 1
+        size = record_bytes(request_id, documents.encode(document))
+        self._decisions[self._decision] = (request_id, dict(document), size)
+        self._decision_bytes += size
+        self._decided[request_id] = self._decision
+        while self._decision_bytes > most:
+            number, (former, _document, size) = self._decisions.popitem(last=False)
+            self._decision_bytes -= size
+            if self._decided[former] == number:
+                del self._decided[former]
 
     def decision_of(self, request_id: str) -> dict[str, Any] | None:
         number = self._decided.get(request_id)
         return None if number is None else self._decisions[number][1]
 
     def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
-        later = ((at, *decision) for at, decision in self._decisions.items() if at > number)
+        later = ((at, request, document) for at, (request, document, _size) in self._decisions.items() if at > number)
         return list(islice(later, limit))
 
     def snapshot(self, namespaces: Iterable[str]) -> Snapshot:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
 from scheduler_svc.store.memory.partition import MemoryPartition
-from scheduler_svc.store.records import MAX_STEP_MS, Liveness
+from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Liveness
 from scheduler_svc.store.verbs import PartitionState, VerbStore
 
 T = TypeVar("T")
@@ -29,12 +29,12 @@ class MemoryStore(VerbStore):
         *,
         clock: Callable[[], int] = wall_clock,
         log_length: int = 100_000,
-        decisions: int = 10_000,
+        decision_bytes: int = DECISION_BYTES,
         liveness: Liveness = "beats",
         namespaces: Collection[str] = (),
         max_step_ms: int = MAX_STEP_MS,
     ) -> None:
-        super().__init__(partition, decisions=decisions, namespaces=namespaces)
+        super().__init__(partition, decision_bytes=decision_bytes, namespaces=namespaces)
         self.state = MemoryPartition(log_length, by_group=liveness == "group")
         self._clock = clock
         self._max_step_ms = max_step_ms

@@ -10,7 +10,7 @@ judged by them.
 """
 
 KEYS: dict[str, str] = {
-    "meta": "hash: schema, epoch, position, run_id, replid, time, clock (the server's, at that time)",
+    "meta": "hash: schema, epoch, position, run_id, replid, time, clock (the server's, at that time), decision_bytes",
     "claims": "hash consumer -> live claim, JSON; or 'unverified CONSUMER ATTEMPT HOST' -> unverified claim",
     "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}; "
     "or 'fence HOST TOKEN' -> JSON {number of claims that the fence ended: fenced}",
@@ -36,7 +36,7 @@ KEYS: dict[str, str] = {
     "pins": "hash key of a request -> its partition; group:<id> -> its partition, generation; left:<id> -> generation",
     "pins_at": "zset key -> time at which the pin expires",
     "log": "stream, ids position-0: schema, kind, body as JSON",
-    "decisions": "stream, bounded: request_id, document as JSON",
+    "decisions": "stream, bounded by its bytes: request_id, document as JSON",
     "decided": "hash request id -> id of its newest entry in decisions",
 }
 

@@ -10,6 +10,7 @@ from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef,
 from scheduler_svc.store import documents, interface, reports, validation, verification
 from scheduler_svc.store.records import (
     COLLECT_MS,
+    DECISION_BYTES,
     MAX_CLOCK_OFFSET_MS,
     MAX_STEP_MS,
     SCHEMA,
@@ -42,14 +43,14 @@ class RedisStore(interface.Store):
         *,
         durability: Durability = "everysec",
         log_length: int = 100_000,
-        decisions: int = 10_000,
+        decision_bytes: int = DECISION_BYTES,
         liveness: Liveness = "beats",
         namespaces: Collection[str] = (),
         replicas: ReplicaAcknowledgement | None = None,
         max_step_ms: int = MAX_STEP_MS,
     ) -> None:
         self.partition = partition
-        self._max_decisions = decisions
+        self._decision_bytes = decision_bytes
         # A server's durability guarantees nothing where another server may take over.
         effective = "everysec" if redis_nodes.has_multiple_servers(url) else durability
         identity = RedisIdentity(partition, effective, log_length)
@@ -59,7 +60,7 @@ class RedisStore(interface.Store):
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         validation.check_batch(batch)
         rows, arguments = list(prepare.rows(batch)), prepare.arguments(batch)
-        while not (raw := self._connection.run("prepare", rows, max_decisions=self._max_decisions, **arguments)):
+        while not (raw := self._connection.run("prepare", rows, decision_bytes=self._decision_bytes, **arguments)):
             pass  # it ended as many claims past their deadline as one script may
         answer = prepare.answer(batch, raw)
         self._connection.identity.observe(answer.epoch, answer.position)
@@ -218,7 +219,7 @@ class RedisStore(interface.Store):
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         validation.check_text("request_id", request_id)
         text = documents.encode({**document, "schema": SCHEMA})
-        self._connection.run("decide", request_id=request_id, decision=text, max_decisions=self._max_decisions)
+        self._connection.run("decide", request_id=request_id, decision=text, decision_bytes=self._decision_bytes)
 
     def find_decision(self, request_id: str) -> dict[str, Any]:
         validation.check_text("request_id", request_id)

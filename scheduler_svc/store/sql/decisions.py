@@ -7,22 +7,31 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from scheduler_svc.store import documents
+from scheduler_svc.store.decisions import record_bytes
 from scheduler_svc.store.sql.tables import DECISIONS
 
-TRIMS = 64  # trims of the record per its length in decisions
+TRIM_EVERY = 16  # decisions
 
 
 def write(connection: Connection, partition: str, number: int, request_id: str, document: Mapping[str, Any]) -> None:
-    """Record a decision under its ``number``."""
-    row = {"partition": partition, "number": number, "request": request_id, "document": documents.encode(document)}
+    """Record a decision under its ``number``, the one after the newest."""
+    text = documents.encode(document)
+    until = _until_bytes(connection, partition, number - 1) + record_bytes(request_id, text)
+    row = {"partition": partition, "number": number, "request": request_id, "document": text, "until_bytes": until}
     connection.execute(insert(DECISIONS), row)
 
 
 def trim(connection: Connection, partition: str, newest: int, most: int) -> None:
-    """Delete decisions beyond ``most``; only once in ``most // TRIMS`` decisions, to save the cost of deletes."""
-    if newest % max(1, most // TRIMS) == 0:
-        old = DECISIONS.c.number <= newest - most
+    """Delete the oldest decisions beyond ``most`` bytes; only once in TRIM_EVERY, to save the cost of deletes."""
+    if newest % TRIM_EVERY == 0:
+        old = DECISIONS.c.until_bytes <= _until_bytes(connection, partition, newest) - most
         connection.execute(delete(DECISIONS).where(DECISIONS.c.partition == partition, old))
+
+
+def _until_bytes(connection: Connection, partition: str, number: int) -> int:
+    """Return the size of all decisions up to this one, deleted ones included."""
+    own = (DECISIONS.c.partition == partition, DECISIONS.c.number == number)
+    return connection.scalar(select(DECISIONS.c.until_bytes).where(*own)) or 0
 
 
 def newest(connection: Connection, partition: str, request_id: str) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from sqlalchemy.exc import ArgumentError
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.store.log import without_gap
-from scheduler_svc.store.records import MAX_STEP_MS, Durability, Liveness
+from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Durability, Liveness
 from scheduler_svc.store.sql.database import PartitionRow, SqlDatabase
 from scheduler_svc.store.sql.dialect import SqlDialect
 from scheduler_svc.store.sql.identity import SqlIdentity
@@ -37,12 +37,12 @@ class SqlStore(VerbStore):
         *,
         durability: Durability = "everysec",
         log_length: int = 100_000,
-        decisions: int = 10_000,
+        decision_bytes: int = DECISION_BYTES,
         liveness: Liveness = "beats",
         namespaces: Collection[str] = (),
         max_step_ms: int = MAX_STEP_MS,
     ) -> None:
-        super().__init__(partition, decisions=decisions, namespaces=namespaces)
+        super().__init__(partition, decision_bytes=decision_bytes, namespaces=namespaces)
         self._identity = SqlIdentity(partition, log_length)
         self._dialect = _dialect(url, durability)
         self._database = SqlDatabase(self._dialect, self._identity)

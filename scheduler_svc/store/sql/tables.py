@@ -87,7 +87,9 @@ DECISIONS = Table(
     Column("number", BigInteger, nullable=False),
     Column("request", NAME, nullable=False),
     Column("document", Text, nullable=False),
+    Column("until_bytes", BigInteger, nullable=False, server_default="0"),  # of all decisions up to this one
     PrimaryKeyConstraint("partition", "number"),
+    Index("decisions_by_bytes", "partition", "until_bytes"),
     Index("decisions_by_request", "partition", "request", "number"),
 )
 

@@ -136,7 +136,7 @@ class PartitionStorage(abc.ABC):
 
     @abc.abstractmethod
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
-        """Append a decision, and drop the oldest beyond ``most``."""
+        """Append a decision, and drop the oldest beyond ``most`` bytes."""
 
     @abc.abstractmethod
     def decision_of(self, request_id: str) -> dict[str, Any] | None:

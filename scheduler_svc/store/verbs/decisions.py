@@ -12,7 +12,7 @@ from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def record(partition: PartitionState, request_id: str, document: Mapping[str, Any], most: int, now: int) -> None:
-    """Append a decision; the oldest beyond ``most`` are dropped."""
+    """Append a decision; the oldest beyond ``most`` bytes are dropped."""
     partition.record(request_id, {"schema": SCHEMA, "at_ms": now + partition.lead_ms, **copy.deepcopy(document)}, most)
 
 

@@ -39,9 +39,9 @@ class VerbStore(interface.Store):
     (``_transact``), or as a read of one consistent state (``_read``).
     """
 
-    def __init__(self, partition: str, *, decisions: int, namespaces: Collection[str]) -> None:
+    def __init__(self, partition: str, *, decision_bytes: int, namespaces: Collection[str]) -> None:
         self.partition = partition
-        self._max_decisions = decisions
+        self._decision_bytes = decision_bytes
         self._declared = frozenset(namespaces)
 
     @abc.abstractmethod
@@ -62,7 +62,7 @@ class VerbStore(interface.Store):
             answer = preparing.prepare(partition, batch, now)
             if answer is not None and answer.current and batch.record is not None:
                 document = {**batch.record, **outcome(batch, answer)}
-                recorded.record(partition, batch.request_id, document, self._max_decisions, now)
+                recorded.record(partition, batch.request_id, document, self._decision_bytes, now)
             return answer
 
         while (answer := self._transact(step)) is None:
@@ -250,7 +250,7 @@ class VerbStore(interface.Store):
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         validation.check_text("request_id", request_id)
         self._transact(
-            lambda partition, now: recorded.record(partition, request_id, document, self._max_decisions, now)
+            lambda partition, now: recorded.record(partition, request_id, document, self._decision_bytes, now)
         )
 
     def find_decision(self, request_id: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@
 --          then for each intent: answer, host or '', alternates, deadline or '', verdicts (lists separated by spaces),
 --          the claim's allocations as JSON, '' if they are the resources at its host;
 --          nothing if it only ended claims past their deadline, and more of them are left: call it again
---@ args log_length epoch position ttl_ms alternates common resources group group_generation record request_id max_decisions fresh
+--@ args log_length epoch position ttl_ms alternates common resources group group_generation record request_id decision_bytes fresh
 --@ keys eligible pins
 --@ include _partition
 --@ include _forgotten
@@ -203,6 +203,6 @@ if A.record ~= '' then
   end
   record(A.request_id, string.sub(A.record, 1, -2) .. ',"at_ms":' .. clock_text .. ',"outcome":"'
     .. (accepted == 1 and 'selected' or 'refused') .. '","answered_position":' .. int(position)
-    .. ',"verdicts":[' .. table.concat(rows, ',') .. ']}', tonumber(A.max_decisions))
+    .. ',"verdicts":[' .. table.concat(rows, ',') .. ']}', tonumber(A.decision_bytes))
 end
 return reply(accepted, 1, used)

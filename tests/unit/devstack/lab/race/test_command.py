@@ -90,7 +90,7 @@ def test_requests_fill_the_scarcest_class_and_no_more():
 @pytest.fixture
 def store():
     """An empty partition of twenty hosts in memory."""
-    with contextlib.closing(MemoryStore("lab", log_length=10_000, decisions=100)) as memory_store:
+    with contextlib.closing(MemoryStore("lab", log_length=10_000, decision_bytes=1 << 20)) as memory_store:
         hosts.join(memory_store, hosts.make_nodes(20))
         yield memory_store
 

@@ -50,7 +50,7 @@ def test_invalid_block_lengths_are_refused(value, capsys):
 @pytest.mark.parametrize(("refusals", "faults"), [(0, 0), (1, 3)])
 def test_claims_without_an_answer_are_faults(refusals, faults):
     # Given a store with six claims, and two client calls for three instances each
-    with contextlib.closing(MemoryStore("lab", log_length=1000, decisions=100)) as store:
+    with contextlib.closing(MemoryStore("lab", log_length=1000, decision_bytes=1 << 20)) as store:
         nodes = hosts.make_nodes(6)
         hosts.join(store, nodes)
         snapshot = store.snapshot()

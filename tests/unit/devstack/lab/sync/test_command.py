@@ -53,7 +53,7 @@ def test_delay_is_that_of_the_slowest_worker():
 @pytest.fixture
 def store():
     """A partition of six nodes on two service hosts, in memory."""
-    memory_store = MemoryStore("sync", log_length=10_000, decisions=100)
+    memory_store = MemoryStore("sync", log_length=10_000, decision_bytes=1 << 20)
     hosts.join(memory_store, load.spread(3, hosts.make_nodes(6)))
     yield memory_store
     memory_store.close()

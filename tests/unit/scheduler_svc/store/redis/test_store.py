@@ -63,7 +63,7 @@ def test_durability_of_one_server_guarantees_nothing_where_another_may_take_over
 def test_prepare_is_repeated_while_its_script_only_ends_expired_claims(
     identities: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = RedisStore(ONE_SERVER, "p1", decisions=50)
+    store = RedisStore(ONE_SERVER, "p1", decision_bytes=50)
     connection: Any = store._connection
     connection.answers = [[], [], ["raw"]]
     answer = BatchAnswer(True, True, 3, 42, [])
@@ -71,7 +71,7 @@ def test_prepare_is_repeated_while_its_script_only_ends_expired_claims(
     batch = ClaimBatch("r", "p", "u", {"VCPU": 1}, [Intent("c1", 1, [Candidate("h1")])], 3, 40, 1000)
     assert store.prepare(batch) is answer
     assert [script for script, _arguments in connection.scripts] == ["prepare"] * 3
-    assert {arguments["max_decisions"] for _script, arguments in connection.scripts} == {50}
+    assert {arguments["decision_bytes"] for _script, arguments in connection.scripts} == {50}
     assert connection.identity.positions == [(3, 42)]
 
 

@@ -3,6 +3,8 @@
 
 from sqlalchemy import Connection
 
+from scheduler_svc.store import documents
+from scheduler_svc.store.decisions import record_bytes
 from scheduler_svc.store.sql import decisions
 from tests.unit.scheduler_svc.store.sql.connections import OTHER, PARTITION, connect
 
@@ -34,19 +36,13 @@ def test_decisions_are_listed_oldest_first_after_a_number() -> None:
         assert (number, request, document["number"]) == (3, "r3", 3)
 
 
-def test_oldest_decisions_beyond_the_bound_are_deleted() -> None:
+def test_oldest_decisions_beyond_the_bound_are_deleted_once_in_many() -> None:
+    size = record_bytes("r", documents.encode({"schema": 1, "number": 1}))
     with connect() as connection:
-        write(connection, *["r"] * 10)
-        write(connection, *["r"] * 10, partition=OTHER)
-        decisions.trim(connection, PARTITION, 10, 4)
-        assert numbers(connection) == [7, 8, 9, 10]
-        assert len(decisions.after(connection, OTHER, 0, 100)) == 10
-
-
-def test_long_record_is_trimmed_once_in_many_decisions() -> None:
-    most = 3 * decisions.TRIMS
-    with connect() as connection:
-        decisions.write(connection, PARTITION, -most, "r", {"schema": 1})
-        for newest, count in ((1, 1), (2, 1), (3, 0)):
-            decisions.trim(connection, PARTITION, newest, most)
-            assert len(numbers(connection, after=-2 * most)) == count
+        write(connection, *["r"] * decisions.TRIM_EVERY)
+        write(connection, *["r"] * decisions.TRIM_EVERY, partition=OTHER)
+        decisions.trim(connection, PARTITION, decisions.TRIM_EVERY - 1, 4 * size)
+        assert len(numbers(connection)) == decisions.TRIM_EVERY
+        decisions.trim(connection, PARTITION, decisions.TRIM_EVERY, 4 * size)
+        assert numbers(connection) == list(range(decisions.TRIM_EVERY - 3, decisions.TRIM_EVERY + 1))
+        assert len(decisions.after(connection, OTHER, 0, 100)) == decisions.TRIM_EVERY

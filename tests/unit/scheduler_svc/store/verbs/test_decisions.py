@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from rpcapi import errors
+from scheduler_svc.store import documents
+from scheduler_svc.store.decisions import record_bytes
+from scheduler_svc.store.sql.decisions import TRIM_EVERY
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 
@@ -61,9 +64,19 @@ def test_newest_decision_is_returned(partition: StorePartition) -> None:
 
 
 def test_decision_record_is_bounded(make_partition: Any) -> None:
-    partition = make_partition(decisions=5)
+    most = 20_000
+    partition = make_partition(decision_bytes=most)
     for n in range(200):
-        partition.store.record_decision(f"req-{n}", {"seed": n})
+        partition.store.record_decision(f"req-{n}", {"seed": n, "reasons": "x" * (n % 7) * 100})
     assert partition.store.find_decision("req-199")["seed"] == 199
     with pytest.raises(errors.UnknownDecision):
         partition.store.find_decision("req-0")
+    page, _marker = partition.store.list_decisions(limit=1000)
+    size = sum(record_bytes(request, documents.encode(document)) for request, document in page)
+    assert most / 2 < size <= most + TRIM_EVERY * 900
+    # one that is larger than most leaves nothing else
+    partition.store.record_decision("large", {"reasons": "x" * most})
+    for n in range(TRIM_EVERY):
+        partition.store.record_decision(f"next-{n}", {})
+    page, _marker = partition.store.list_decisions(limit=1000)
+    assert {request.partition("-")[0] for request, _document in page} <= {"large", "next"}
