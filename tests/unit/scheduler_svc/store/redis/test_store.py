@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, Intent
+from scheduler_svc.store.records import COLLECT_MS
 from scheduler_svc.store.redis import store as redis_store
 from scheduler_svc.store.redis.store import MAX_REAP, RedisStore
 
@@ -85,4 +86,6 @@ def test_reap_is_bounded_and_leaves_liveness_to_a_service_group(
     connection: Any = store._connection
     connection.answers = [[4, 1]]
     assert store.reap(dead_after_ms=dead_after_ms, tombstone_ms=9, limit=limit) == (4, True)
-    assert connection.scripts == [("reap", {"silence_ms": silence, "tombstone_ms": 9, "limit": sent})]
+    assert connection.scripts == [
+        ("reap", {"silence_ms": silence, "collect_ms": COLLECT_MS, "tombstone_ms": 9, "limit": sent})
+    ]
