@@ -53,7 +53,7 @@ class AuditCluster(Lister):
         ]
 
 
-def read(session: "Session") -> comparison.Reading:
+def read(session: "Session") -> comparison.ClusterReading:
     """Read all claims, records and guests, in pages; an agent that counts as down is not asked."""
     claims = [
         claim
@@ -68,7 +68,7 @@ def read(session: "Session") -> comparison.Reading:
     }
     # A store that lost its data does not know the hosts that claims and records name.
     named = [claim["host"] for claim in claims] + [item.host for item in instances.values() if item.host]
-    guests: list[comparison.Guest] = []
+    guests: list[comparison.AgentGuest] = []
     silent = set()
     for host in sorted({*services, *map(names.host_of, named)}):
         try:
@@ -77,14 +77,14 @@ def read(session: "Session") -> comparison.Reading:
             guests += _guests_of(session, host)
         except errors.Unavailable:
             silent.add(host)
-    return comparison.Reading(claims, instances, guests, silent)
+    return comparison.ClusterReading(claims, instances, guests, silent)
 
 
-def _guests_of(session: "Session", host: str) -> Iterator[comparison.Guest]:
+def _guests_of(session: "Session", host: str) -> Iterator[comparison.AgentGuest]:
     marker = None
     while True:
         page = session.call(session.conductor.list_guests, host, marker=marker)
-        yield from map(comparison.Guest, page.uuids, page.attempts, page.names, page.states)
+        yield from map(comparison.AgentGuest, page.uuids, page.attempts, page.names, page.states)
         marker = page.marker
         if marker is None:
             return

@@ -22,7 +22,7 @@ class Difference(NamedTuple):
     detail: str
 
 
-class Guest(NamedTuple):
+class AgentGuest(NamedTuple):
     """What an agent runs; ``state`` as in rpcapi.objects.GuestPage."""
 
     uuid: str
@@ -40,7 +40,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClusterReading:
     """One reading of the three sides.
 
     ``claims`` are as in a ClaimPage, ``instances`` the records by uuid, without deleted ones. ``silent`` are the
@@ -49,11 +49,11 @@ class Reading:
 
     claims: Sequence[Mapping[str, Any]]
     instances: Mapping[str, Any]
-    guests: Sequence[Guest]
+    guests: Sequence[AgentGuest]
     silent: Collection[str]
 
 
-def compare(reading: Reading) -> list[Difference]:
+def compare(reading: ClusterReading) -> list[Difference]:
     """Return all differences: about guests first, then about claims and records without guests, then silent hosts."""
     claims = _claims_by_place(reading.claims)
     about_guests = list(_guest_differences(reading, claims))
@@ -78,7 +78,7 @@ def _place_of(record: Any) -> Place:
     return Place(record.uuid, record.attempt, names.host_of(record.host or ""))
 
 
-def _guest_differences(reading: Reading, claims: Mapping[Place, str]) -> Iterator[Difference]:
+def _guest_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
     counts = Counter(guest.uuid for guest in reading.guests)
     claimed = defaultdict(list)
     for place in claims:
@@ -103,7 +103,7 @@ def _guest_differences(reading: Reading, claims: Mapping[Place, str]) -> Iterato
             yield Difference(difference[0], guest.uuid, guest.attempt, place.host, difference[1])
 
 
-def _claim_differences(reading: Reading, claims: Mapping[Place, str]) -> Iterator[Difference]:
+def _claim_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
     running = {Place(guest.uuid, guest.attempt, names.host_of(guest.node)) for guest in reading.guests}
     for place, state in claims.items():
         if state != "prepared" and place not in running and place.host not in reading.silent:
@@ -111,13 +111,13 @@ def _claim_differences(reading: Reading, claims: Mapping[Place, str]) -> Iterato
             yield Difference("claim without guest", *place, f"the claim is {state}; {_describe_record(record)}")
 
 
-def _record_differences(reading: Reading, claims: Mapping[Place, str]) -> Iterator[Difference]:
+def _record_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
     for record in reading.instances.values():
         if record.status == "ACTIVE" and claims.get(_place_of(record)) != "confirmed":
             yield Difference("record without claim", *_place_of(record), "the record is ACTIVE")
 
 
-def _silent_hosts(reading: Reading, claims: Mapping[Place, str]) -> Iterator[Difference]:
+def _silent_hosts(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
     places = set(claims) | {_place_of(record) for record in reading.instances.values() if record.status == "ACTIVE"}
     counts = Counter(place.host for place in places if place.host in reading.silent)
     for host, count in sorted(counts.items()):

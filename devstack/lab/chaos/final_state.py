@@ -64,7 +64,7 @@ class StoredClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionState:
+class StoredPartition:
     """A partition's stored claims and sums; ``capacity`` and ``used`` are {provider: {class: amount}}.
 
     ``ended`` is {consumer: {attempt: end}}; ``time_ms`` is the time by which deadlines are judged.
@@ -96,6 +96,6 @@ class FinalState:
 
     guests: Sequence[GuestFile] = ()
     attempts: Sequence[JournalledAttempt] = ()
-    partitions: Sequence[PartitionState] = ()
+    partitions: Sequence[StoredPartition] = ()
     instances: Mapping[str, InstanceState] = field(default_factory=dict)
     read_at: float = 0.0

@@ -52,7 +52,7 @@ class Population:
             return chosen
 
 
-class Caller:
+class HistoryCaller:
     """One caller with a connection of its own. A call without an answer is repeated: it is the same call."""
 
     def __init__(self, client_conf: Path, history: HistoryWriter) -> None:
@@ -149,7 +149,7 @@ class Load:
 
     def _run(self, number: int) -> None:
         chance = random.Random(f"{self._seed}/{number}")
-        with closing(Caller(self._client_conf, self._history)) as caller:
+        with closing(HistoryCaller(self._client_conf, self._history)) as caller:
             while not self._stopped.is_set():
                 self._is_running.wait()
                 try:
@@ -157,7 +157,7 @@ class Load:
                 except NO_ANSWER:  # the first connection
                     time.sleep(PAUSE)
 
-    def _act(self, caller: Caller, chance: random.Random) -> None:
+    def _act(self, caller: HistoryCaller, chance: random.Random) -> None:
         if len(self.population) > self._target * chance.uniform(0.5, 1.5):
             caller.delete(self.population.take(chance, chance.choice((1, 2, 5, 10))), self._stopped.is_set)
             return
@@ -178,7 +178,7 @@ class Load:
         policy = ("affinity", "anti-affinity")[number % 2]
         return {"group_id": f"{self._seed}/{number}", "group_policy": policy, "group_max_per_host": 2}
 
-    def _follow(self, caller: Caller, uuids: Sequence[str]) -> None:
+    def _follow(self, caller: HistoryCaller, uuids: Sequence[str]) -> None:
         """List the instances until they are built, or for FOLLOW_SECONDS: the load stays below what agents can do."""
         deadline = time.monotonic() + FOLLOW_SECONDS
         while time.monotonic() < deadline and not self._stopped.wait(FOLLOW_POLL):

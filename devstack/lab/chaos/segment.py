@@ -18,7 +18,7 @@ from devstack.lab.chaos.deployment import DOWN_SECONDS, NODES, ChaosCluster
 from devstack.lab.chaos.draw import KINDS, DrawnFault, draw
 from devstack.lab.chaos.final_state import FinalState
 from devstack.lab.chaos.history import CallOutcome, HistoryWriter
-from devstack.lab.chaos.load import Caller, Load
+from devstack.lab.chaos.load import HistoryCaller, Load
 from devstack.lab.chaos.observers import ClaimObserver, GuestObserver
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.violations import ViolationKind
@@ -62,7 +62,7 @@ class Segment:
             self.cluster.start()
             writer = HistoryWriter(self._history_file)
             stack.callback(writer.close)
-            caller = Caller(self.cluster.client_conf, writer)
+            caller = HistoryCaller(self.cluster.client_conf, writer)
             stack.callback(caller.close)
             exercise.wait_for_nodes(caller.session, NODES, READY_SECONDS, lambda nodes: None)
             guests = GuestObserver([self.cluster.state_folder(agent) for agent in self.cluster.agents], writer)
@@ -85,7 +85,7 @@ class Segment:
         self._count(report, time.monotonic() - began)
         return report
 
-    def _inject(self, number: int, load: Load, caller: Caller, writer: HistoryWriter) -> None:
+    def _inject(self, number: int, load: Load, caller: HistoryCaller, writer: HistoryWriter) -> None:
         drawn = draw(self._chance, self._kinds, self._counts.faults + self.figures.faults)
         if drawn.is_idle:
             load.pause()
@@ -122,7 +122,7 @@ class Segment:
         else:
             figures.recoveries.append(seconds)
 
-    def _probe(self, caller: Caller) -> bool:
+    def _probe(self, caller: HistoryCaller) -> bool:
         """Boot one server, and return whether it became ACTIVE in time; one in ERROR is followed by another."""
         deadline = time.monotonic() + RECOVERY_SECONDS
         while time.monotonic() < deadline:

@@ -4,7 +4,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from devstack.lab.chaos.final_state import Allocations, FinalState, GuestFile, PartitionState, StoredClaim
+from devstack.lab.chaos.final_state import Allocations, FinalState, GuestFile, StoredClaim, StoredPartition
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
 Sums = Counter[tuple[str, str]]
@@ -25,8 +25,8 @@ def check_state(state: FinalState) -> Iterator[Violation]:
     yield from _broken_groups(state)
 
 
-def _claims_by_consumer(state: FinalState) -> dict[str, list[tuple[PartitionState, StoredClaim]]]:
-    claims: dict[str, list[tuple[PartitionState, StoredClaim]]] = defaultdict(list)
+def _claims_by_consumer(state: FinalState) -> dict[str, list[tuple[StoredPartition, StoredClaim]]]:
+    claims: dict[str, list[tuple[StoredPartition, StoredClaim]]] = defaultdict(list)
     for partition in state.partitions:
         for claim in partition.claims:
             claims[claim.consumer].append((partition, claim))
@@ -38,7 +38,7 @@ def _describe(claim: StoredClaim) -> str:
 
 
 def _guests_without_claims(
-    guests: Iterable[GuestFile], claims: Mapping[str, list[tuple[PartitionState, StoredClaim]]]
+    guests: Iterable[GuestFile], claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]
 ) -> Iterator[Violation]:
     for guest in guests:
         live_claims = [claim for _, claim in claims.get(guest.uuid, ())]
@@ -64,7 +64,7 @@ def _several_guests(guests: Iterable[GuestFile]) -> Iterator[Violation]:
             yield Violation(ViolationKind.DOUBLY_RUNNING, uuid, f"guest files: {nodes}")
 
 
-def _several_claims(claims: Mapping[str, list[tuple[PartitionState, StoredClaim]]]) -> Iterator[Violation]:
+def _several_claims(claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]) -> Iterator[Violation]:
     for consumer, rows in claims.items():
         if len(rows) > 1:
             stored = "; ".join(f"partition {partition.name}: {_describe(claim)}" for partition, claim in rows)
@@ -72,7 +72,7 @@ def _several_claims(claims: Mapping[str, list[tuple[PartitionState, StoredClaim]
 
 
 def _leaked_claims(
-    state: FinalState, claims: Mapping[str, list[tuple[PartitionState, StoredClaim]]]
+    state: FinalState, claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]
 ) -> Iterator[Violation]:
     """Yield prepared claims past their deadline, and confirmed claims that no attempt in a journal holds."""
     live_attempts = {(item.uuid, item.attempt, item.name) for item in state.attempts if item.is_live}
@@ -90,7 +90,7 @@ def _leaked_claims(
                 )
 
 
-def _ended_claims(partition: PartitionState) -> Iterator[Violation]:
+def _ended_claims(partition: StoredPartition) -> Iterator[Violation]:
     for claim in partition.claims:
         ends = partition.ended.get(claim.consumer, {})
         later = {attempt: end for attempt, end in ends.items() if attempt >= claim.attempt}
@@ -111,7 +111,7 @@ def _sums(allocations: Iterable[Allocations]) -> Sums:
     return sums
 
 
-def _wrong_sums(partition: PartitionState) -> Iterator[Violation]:
+def _wrong_sums(partition: StoredPartition) -> Iterator[Violation]:
     computed = _sums(claim.allocations for claim in partition.claims)
     recorded = _sums([partition.used])
     for key in sorted(computed.keys() | recorded.keys()):
@@ -123,7 +123,7 @@ def _wrong_sums(partition: PartitionState) -> Iterator[Violation]:
             )
 
 
-def _oversold_claims(partition: PartitionState) -> Iterator[Violation]:
+def _oversold_claims(partition: StoredPartition) -> Iterator[Violation]:
     sums = _sums(claim.allocations for claim in partition.claims)
     yield from _beyond_capacity(sums, partition.capacity, "live claims use")
 

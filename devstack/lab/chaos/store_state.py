@@ -7,12 +7,12 @@ from typing import Any
 
 import redis
 
-from devstack.lab.chaos.final_state import InstanceState, PartitionState, StoredClaim, StoredGroup
+from devstack.lab.chaos.final_state import InstanceState, StoredClaim, StoredGroup, StoredPartition
 
 INSTANCES = "gantt:{conductor}:instances"
 
 
-def read_partition(client: redis.Redis, name: str) -> PartitionState:
+def read_partition(client: redis.Redis, name: str) -> StoredPartition:
     """Return a partition as of one transaction; ``client`` decodes text. An empty store is epoch 0."""
     prefix = f"gantt:{{p:{name}}}:"
     pipeline = client.pipeline(transaction=True)
@@ -21,7 +21,7 @@ def read_partition(client: redis.Redis, name: str) -> PartitionState:
     pipeline.time()
     meta, claims, capacity, used, ended, clock = pipeline.execute()
     server_ms = clock[0] * 1000 + clock[1] // 1000
-    return PartitionState(
+    return StoredPartition(
         name=name,
         epoch=int(meta.get("epoch", 0)),
         time_ms=_time_ms(meta, server_ms),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rpcapi.cli.comparison import Guest, Reading, compare
+from rpcapi.cli.comparison import AgentGuest, ClusterReading, compare
 
 
 def claim(host: str = "h1/n", attempt: int = 1, state: str = "confirmed", consumer: str = "a", type: str = "INSTANCE"):
@@ -17,13 +17,13 @@ def record(host: str | None = "h1/n", attempt: int = 1, status: str = "ACTIVE", 
     return SimpleNamespace(uuid=uuid, attempt=attempt, host=host, status=status)
 
 
-def guest(node: str = "h1/n", attempt: int = 1, state: str = "running", uuid: str = "a") -> Guest:
-    return Guest(uuid, attempt, node, state)
+def guest(node: str = "h1/n", attempt: int = 1, state: str = "running", uuid: str = "a") -> AgentGuest:
+    return AgentGuest(uuid, attempt, node, state)
 
 
 def kinds(claims: Any = (), records: Any = (), guests: Any = (), silent: Any = ()) -> list[tuple[Any, ...]]:
     """Return the differences without their details."""
-    reading = Reading(claims, {item.uuid: item for item in records}, guests, silent)
+    reading = ClusterReading(claims, {item.uuid: item for item in records}, guests, silent)
     return [difference[:4] for difference in compare(reading)]
 
 
@@ -93,7 +93,7 @@ def test_second_copy_is_the_guest_without_the_claim() -> None:
 
 
 def test_details_name_the_other_sides() -> None:
-    reading = Reading([claim("h2/n", attempt=2)], {"a": record()}, [guest()], ())
+    reading = ClusterReading([claim("h2/n", attempt=2)], {"a": record()}, [guest()], ())
     assert [item.detail for item in compare(reading)] == ["the claim is attempt 2 on h2"]
-    (silent,) = compare(Reading([claim()], {"a": record(), "b": record(uuid="b")}, [], ["h1", "h9"]))[-1:]
+    (silent,) = compare(ClusterReading([claim()], {"a": record(), "b": record(uuid="b")}, [], ["h1", "h9"]))[-1:]
     assert silent.detail == "its agent does not answer; 2 instances"

@@ -10,8 +10,8 @@ from devstack.lab.chaos.final_state import (
     GuestFile,
     InstanceState,
     JournalledAttempt,
-    PartitionState,
     StoredClaim,
+    StoredPartition,
 )
 from devstack.lab.chaos.history import CallOutcome, ClaimSighting, GuestSighting, History, Operation
 from devstack.lab.chaos.violations import ViolationKind
@@ -32,8 +32,8 @@ class CraftedRun:
             JournalledAttempt("h1", DELETED, 1, ("intent", "confirmed", "spawned", "gone"), "h1/node0", {}, "gone"),
         ]
     )
-    partition: PartitionState = field(
-        default_factory=lambda: PartitionState(
+    partition: StoredPartition = field(
+        default_factory=lambda: StoredPartition(
             name="p",
             epoch=1,
             time_ms=10_000,

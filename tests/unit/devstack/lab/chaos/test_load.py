@@ -11,7 +11,7 @@ import pytest
 
 from devstack.lab.chaos import history, load
 from devstack.lab.chaos.history import CallOutcome, HistoryWriter
-from devstack.lab.chaos.load import Caller, Population
+from devstack.lab.chaos.load import HistoryCaller, Population
 from rpcapi import errors
 
 SIZE = {"VCPU": 1}
@@ -40,9 +40,9 @@ class Conductor:
             raise self.planned.pop(0)
 
 
-def caller(tmp_path: Path, conductor: Conductor) -> Caller:
+def caller(tmp_path: Path, conductor: Conductor) -> HistoryCaller:
     """Return a caller of this conductor."""
-    created = Caller(tmp_path / "none.conf", HistoryWriter(tmp_path / "history"))
+    created = HistoryCaller(tmp_path / "none.conf", HistoryWriter(tmp_path / "history"))
     context = SimpleNamespace(with_timeout=lambda seconds: None)
     created.session = SimpleNamespace(conductor=conductor, ctxt=context, new_request=lambda: "")  # type: ignore[assignment]
     return created

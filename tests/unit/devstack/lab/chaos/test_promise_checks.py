@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from devstack.lab.chaos.checker import check
-from devstack.lab.chaos.final_state import FinalState, InstanceState, PartitionState
+from devstack.lab.chaos.final_state import FinalState, InstanceState, StoredPartition
 from devstack.lab.chaos.history import CallOutcome, ClaimSighting, GuestSighting, History, Operation, UseSighting
 from devstack.lab.chaos.violations import ViolationKind
 from tests.unit.devstack.lab.chaos.crafted import DELETED, REFUSED, RUNS, CraftedRun, claim
@@ -115,6 +115,6 @@ def test_sums_beyond_capacity_at_one_time() -> None:
 def test_claim_that_is_prepared_for_longer_than_a_lease(lease_seconds: float, kinds: list[ViolationKind]) -> None:
     # Given a store whose time stands still: no deadline passes there
     history = History(claims=[ClaimSighting(100.0, "p", "late", 1, "prepared", "h1/node0")])
-    stored = PartitionState("p", 1, 0, [claim("late", state="prepared", deadline_ms=1, allocations={})])
+    stored = StoredPartition("p", 1, 0, [claim("late", state="prepared", deadline_ms=1, allocations={})])
     report = check(history, FinalState(partitions=[stored], read_at=150.0), lease_seconds)
     assert [item.kind for item in report.violations] == kinds

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from devstack.lab.chaos.final_state import FinalState, GuestFile, PartitionState, StoredGroup
+from devstack.lab.chaos.final_state import FinalState, GuestFile, StoredGroup, StoredPartition
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import ViolationKind
 from tests.unit.devstack.lab.chaos.crafted import DELETED, RUNS, SIZE, CraftedRun, claim
@@ -43,8 +43,8 @@ def test_two_guests_of_an_instance() -> None:
 
 
 def test_live_claims_of_a_consumer_in_two_partitions() -> None:
-    first = PartitionState("p", 1, 0, [claim()])
-    second = PartitionState("q", 1, 0, [claim()])
+    first = StoredPartition("p", 1, 0, [claim()])
+    second = StoredPartition("q", 1, 0, [claim()])
     kinds = {violation.kind for violation in check_state(FinalState(partitions=[first, second]))}
     assert ViolationKind.DOUBLY_CLAIMED in kinds
 
@@ -109,15 +109,15 @@ def test_guests_beyond_capacity_though_the_claims_fit() -> None:
 
 def test_affinity_group_on_two_nodes_of_two_partitions() -> None:
     group = StoredGroup("g", "affinity")
-    first = PartitionState("p", 1, 0, [claim(group=group)])
-    second = PartitionState("q", 1, 0, [claim("other", host="h2/node0", group=group)])
+    first = StoredPartition("p", 1, 0, [claim(group=group)])
+    second = StoredPartition("q", 1, 0, [claim("other", host="h2/node0", group=group)])
     kinds = {violation.kind for violation in check_state(FinalState(partitions=[first, second]))}
     assert ViolationKind.GROUP in kinds
 
 
 def test_anti_affinity_group_with_too_many_members_on_a_node() -> None:
     claims = [claim(f"c{number}", group=StoredGroup("g", "anti-affinity", 2)) for number in range(3)]
-    kinds = [violation.kind for violation in check_state(FinalState(partitions=[PartitionState("p", 1, 0, claims)]))]
+    kinds = [violation.kind for violation in check_state(FinalState(partitions=[StoredPartition("p", 1, 0, claims)]))]
     assert kinds.count(ViolationKind.GROUP) == 1
-    two = check_state(FinalState(partitions=[PartitionState("p", 1, 0, claims[:2])]))
+    two = check_state(FinalState(partitions=[StoredPartition("p", 1, 0, claims[:2])]))
     assert ViolationKind.GROUP not in {violation.kind for violation in two}
