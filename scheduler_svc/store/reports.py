@@ -30,7 +30,7 @@ _OPTIONAL = frozenset({"facts", "host_ip", "numa"})  # omitted from a document w
 _ELIGIBILITY = frozenset({"traits", "availability_zone", "parent", "kind"})  # fields that decide eligibility
 
 
-class Freshness(Enum):
+class ReportHandling(Enum):
     """How a report is handled."""
 
     APPLY = auto()
@@ -77,19 +77,19 @@ def check(host: str, report: HostReport) -> None:
             raise validation.refuse(f"host {host!r} may not report {name!r}, which is a node of another host")
 
 
-def report_freshness(last: AppliedReport | None, report: HostReport) -> Freshness:
+def report_handling(last: AppliedReport | None, report: HostReport) -> ReportHandling:
     """Return how to handle ``report`` after ``last``.
 
     An agent's sequence numbers grow through all its registrations, so that a late or repeated one is recognised.
     """
     if report.register:
         is_repeated = last is not None and report.agent == last.agent and report.sequence <= last.sequence
-        return Freshness.IGNORE if is_repeated else Freshness.REGISTER
+        return ReportHandling.IGNORE if is_repeated else ReportHandling.REGISTER
     if last is None or report.incarnation != last.incarnation:
-        return Freshness.SUPERSEDED
+        return ReportHandling.SUPERSEDED
     if report.sequence <= last.sequence:
-        return Freshness.IGNORE
-    return Freshness.APPLY if report.full or report.base == last.sequence else Freshness.NEED_FULL
+        return ReportHandling.IGNORE
+    return ReportHandling.APPLY if report.full or report.base == last.sequence else ReportHandling.NEED_FULL
 
 
 def plan(

@@ -14,9 +14,9 @@ from scheduler_svc.store.redis.keys import prefix, state_key
 from scheduler_svc.store.registrations import AppliedReport
 
 _MODES = {
-    reports.Freshness.APPLY: "apply",
-    reports.Freshness.REGISTER: "register",
-    reports.Freshness.NEED_FULL: "beat",
+    reports.ReportHandling.APPLY: "apply",
+    reports.ReportHandling.REGISTER: "register",
+    reports.ReportHandling.NEED_FULL: "beat",
 }
 RACES = 5  # attempts to write a report or a service's document that concurrent updates disturb
 
@@ -44,8 +44,8 @@ class RedisHostStates:
             self._connection.begin_epoch_if_behind(*report.proof)
             return None
         last = _applied(raw, node_names)
-        freshness = reports.report_freshness(last, report)
-        mode, plan = _MODES.get(freshness, "look"), reports.ReportPlan((), (), (), ())
+        handling = reports.report_handling(last, report)
+        mode, plan = _MODES.get(handling, "look"), reports.ReportPlan((), (), (), ())
         if mode in ("apply", "register"):
             plan = reports.plan(host, last, report, stored)
         done, epoch, position, audited, registered = self._connection.run(
@@ -67,10 +67,10 @@ class RedisHostStates:
         if not done:
             return None
         self._connection.identity.observe(epoch, position)
-        superseded = freshness is reports.Freshness.SUPERSEDED
+        superseded = handling is reports.ReportHandling.SUPERSEDED
         incarnation = last.incarnation if last is not None and not superseded else 0
         return StatsOutcome(
-            freshness is reports.Freshness.NEED_FULL,
+            handling is reports.ReportHandling.NEED_FULL,
             epoch,
             not audited,
             position,

@@ -18,23 +18,23 @@ def update_stats(partition: PartitionState, host: str, report: HostReport, now: 
         partition.begin_epoch_if_behind(*report.proof, now)
     last = partition.reports.get(host)
     partition.prefetch(services=[host], providers={*report.nodes, *(last.nodes if last and report.full else ())})
-    freshness = reports.report_freshness(last, report)
-    if freshness in (reports.Freshness.APPLY, reports.Freshness.REGISTER):
+    handling = reports.report_handling(last, report)
+    if handling in (reports.ReportHandling.APPLY, reports.ReportHandling.REGISTER):
         stored = {name: partition.providers[name] for name in report.nodes if name in partition.providers}
         plan = reports.plan(host, last, report, stored)
         beat(partition, host, reports.COMPUTE, now)
         applied = replace(last, sequence=report.sequence, nodes=plan.nodes) if last else None
-        if applied is None or freshness is reports.Freshness.REGISTER:
+        if applied is None or handling is reports.ReportHandling.REGISTER:
             applied = _register(partition, host, report, plan.nodes, now)
         _apply(partition, plan, now)
         partition.reports[host] = applied
-    elif freshness is reports.Freshness.NEED_FULL:
+    elif handling is reports.ReportHandling.NEED_FULL:
         beat(partition, host, reports.COMPUTE, now)
-    if freshness in (reports.Freshness.APPLY, reports.Freshness.NEED_FULL):
+    if handling in (reports.ReportHandling.APPLY, reports.ReportHandling.NEED_FULL):
         _end_quiet_duplicate(partition, host, now)
-    superseded = freshness is reports.Freshness.SUPERSEDED
+    superseded = handling is reports.ReportHandling.SUPERSEDED
     return StatsOutcome(
-        freshness is reports.Freshness.NEED_FULL,
+        handling is reports.ReportHandling.NEED_FULL,
         partition.epoch,
         not partition.is_open(host),
         partition.position,

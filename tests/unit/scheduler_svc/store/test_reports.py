@@ -9,7 +9,7 @@ from rpcapi import errors
 from scheduler_svc.store import reports
 from scheduler_svc.store.records import HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION, AppliedReport
-from scheduler_svc.store.reports import Freshness, ReportPlan
+from scheduler_svc.store.reports import ReportHandling, ReportPlan
 from tests.unit.scheduler_svc.store.store_partition import child_stats, node_stats
 
 
@@ -29,29 +29,29 @@ def stored(plan: ReportPlan) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("last", "next_report", "freshness"),
+    ("last", "next_report", "handling"),
     [
-        (None, registration("a", 1), Freshness.REGISTER),
-        (None, report(1, 1), Freshness.SUPERSEDED),
-        (None, report(1, 2, base=1), Freshness.SUPERSEDED),
-        ((1, 4), report(1, 5), Freshness.APPLY),
-        ((1, 4), report(1, 5, base=4), Freshness.APPLY),
-        ((1, 4), report(1, 6, base=5), Freshness.NEED_FULL),
-        ((1, 4), report(1, 4), Freshness.IGNORE),
-        ((1, 4), report(1, 3, base=2), Freshness.IGNORE),
-        ((2, 1), report(1, 9), Freshness.SUPERSEDED),
-        ((1, 9), report(2, 10), Freshness.SUPERSEDED),
-        ((1, 4), report(2, 5, base=4), Freshness.SUPERSEDED),
-        ((1, 4), registration("b", 1), Freshness.REGISTER),
-        ((1, 4), registration("a", 5, incarnation=1), Freshness.REGISTER),
-        ((1, 4), registration("a", 4), Freshness.IGNORE),
-        ((1, 4), registration("a", 1), Freshness.IGNORE),
+        (None, registration("a", 1), ReportHandling.REGISTER),
+        (None, report(1, 1), ReportHandling.SUPERSEDED),
+        (None, report(1, 2, base=1), ReportHandling.SUPERSEDED),
+        ((1, 4), report(1, 5), ReportHandling.APPLY),
+        ((1, 4), report(1, 5, base=4), ReportHandling.APPLY),
+        ((1, 4), report(1, 6, base=5), ReportHandling.NEED_FULL),
+        ((1, 4), report(1, 4), ReportHandling.IGNORE),
+        ((1, 4), report(1, 3, base=2), ReportHandling.IGNORE),
+        ((2, 1), report(1, 9), ReportHandling.SUPERSEDED),
+        ((1, 9), report(2, 10), ReportHandling.SUPERSEDED),
+        ((1, 4), report(2, 5, base=4), ReportHandling.SUPERSEDED),
+        ((1, 4), registration("b", 1), ReportHandling.REGISTER),
+        ((1, 4), registration("a", 5, incarnation=1), ReportHandling.REGISTER),
+        ((1, 4), registration("a", 4), ReportHandling.IGNORE),
+        ((1, 4), registration("a", 1), ReportHandling.IGNORE),
     ],
 )
 def test_report_is_judged_by_the_last_applied_one(
-    last: tuple[int, int] | None, next_report: HostReport, freshness: Freshness
+    last: tuple[int, int] | None, next_report: HostReport, handling: ReportHandling
 ) -> None:
-    assert reports.report_freshness(None if last is None else AppliedReport(*last, (), "a"), next_report) is freshness
+    assert reports.report_handling(None if last is None else AppliedReport(*last, (), "a"), next_report) is handling
 
 
 @pytest.mark.parametrize("field", ["incarnation", "sequence", "base"])
