@@ -28,13 +28,18 @@ from devstack.servers.sentinel import SentinelGroup
 AGENTS, HOSTS_PER_AGENT, NODES_PER_HOST = 3, 2, 3
 CONDUCTORS, WORKERS = 2, 2
 NODES = AGENTS * HOSTS_PER_AGENT * NODES_PER_HOST
-CLAIM_SECONDS, GRACE_SECONDS, LEASE_SECONDS, DOWN_SECONDS = 6, 3, 4, 15
+CLAIM_SECONDS, GRACE_SECONDS, LEASE_SECONDS, DOWN_SECONDS, COLLECT_SECONDS = 6, 3, 4, 15, 10
 
 # Short time-outs, so that recovery takes seconds rather than minutes.
 OPTIONS: Mapping[str, confs.Groups] = {
     "scheduler": {
         "scheduler": {"claim_ttl": CLAIM_SECONDS},
-        "store": {"audit_grace": GRACE_SECONDS, "reap_interval": 0.5, "service_down_time": DOWN_SECONDS},
+        "store": {
+            "audit_grace": GRACE_SECONDS,
+            "reap_interval": 0.5,
+            "service_down_time": DOWN_SECONDS,
+            "collect_timeout": COLLECT_SECONDS,
+        },
     },
     "conductor": {
         "rpc": {"call_timeout": 4, "call_monitor_timeout": 4},
@@ -177,7 +182,7 @@ class ChaosCluster:
         if program == "scheduler":
             return {"store": {"durability": "everysec", "replicas_acknowledge": self.replicas_acknowledge}}
         if program == "conductor":
-            return {"conductor": {"host": name}}
+            return {"conductor": {"host": name}, "conductor_store": {"durability": "always"}}
         if program == "compute":
             folder = private_folder(self.state_folder(name))
             hosts = f"{name}h[0-{HOSTS_PER_AGENT - 1}]"
