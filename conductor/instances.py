@@ -26,6 +26,10 @@ class InstanceReader:
                 raise errors.UnknownInstance(uuid=uuid)
         return self._page([records[uuid] for uuid in uuids], None)
 
+    def check_store(self) -> None:
+        """Raise StoreUnavailable or NotReplicated where the store acknowledges no writes."""
+        self._store.check_replicas()
+
     def list(self, marker: str | None, limit: int, *, deleted: bool) -> objects.InstancePage:
         """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest."""
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:

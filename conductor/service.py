@@ -144,7 +144,7 @@ def _open_store(conf: cfg.ConfigOpts) -> ConductorStore:
     if group.url == MEMORY:
         return MemoryConductorStore(timeouts)
     return RedisConductorStore(
-        group.url, timeouts, replicas.from_options(group), is_durable=group.durability == "always"
+        group.url, timeouts, replicas.from_options(group, group.url), is_durable=group.durability == "always"
     )
 
 

@@ -190,7 +190,7 @@ class DeadlinePassed(GanttError):
 
 
 class RequestTooOld(InvalidRequest):
-    """Raised for an unknown request that its caller first sent too long ago: it may have been served and forgotten."""
+    """Raised when an unknown request was first sent too long ago: it may have been served, and forgotten since."""
 
     code = "request_too_old"
     template = (
@@ -298,6 +298,16 @@ class StoreUnavailable(Unavailable):
 
     code = "store_unavailable"
     template = "The store cannot be reached: {why}"
+
+
+class NotReplicated(StoreUnavailable):
+    """Raised when too few replicas have a write in time; it stands, and a repetition waits for the replicas again."""
+
+    code = "not_replicated"
+    template = (
+        "{store}: {acknowledged} of {needed} replicas had the write after {wait_ms} ms; it is not acknowledged. Start "
+        "the missing replicas, then repeat the call"
+    )
 
 
 class NotReady(Unavailable):

@@ -60,6 +60,10 @@ class ConductorEndpoint:
         self._requests.build(ctxt, spec, uuids, names or (), first_sent)
 
     @expose
+    def check_store(self, ctxt: RequestContext) -> None:
+        self._instances.check_store()
+
+    @expose
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         if not isinstance(report, objects.BuildReport):
             raise errors.MalformedObject(name="BuildReport", why=f"it is of type {type(report).__name__}")

@@ -12,7 +12,7 @@ from conductor.store.keys import PREFIX, key
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
-from rpcapi.redis_failover.evaluate import NotReplicated, evaluate
+from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate
 from rpcapi.redis_failover.identity import EpochMissing, ServerIdentity
 from rpcapi.redis_failover.scripts import LuaScript
 
@@ -69,6 +69,16 @@ class ConductorConnection:
 
         return self.execute(command)
 
+    def check_replicas(self) -> None:
+        """Raise NotReplicated where too few replicas have all writes of this server so far."""
+
+        def wait(client: redis.Redis) -> None:
+            reached = client.execute_command("WAIT", self._replicas.count, self._replicas.wait_ms)
+            if reached < self._replicas.count:
+                raise TooFewReplicas(reached, self._replicas)
+
+        self.execute(wait)
+
     def epoch(self) -> int:
         """Return the newest epoch that this process observed; connects if it has not yet."""
         if not self.identity.observed_epoch:
@@ -83,8 +93,10 @@ class ConductorConnection:
             raise errors.StoreUnavailable(why=f"its user lacks a permission: {error}") from error
         except redis.exceptions.OutOfMemoryError as error:
             raise errors.StoreUnavailable(why=f"it is out of memory: {error}") from error
+        except TooFewReplicas as error:
+            raise error.as_error("The conductors' store") from error
         except redis.RedisError as error:
-            if isinstance(error, NotReplicated) or retries.is_retryable(error):
+            if retries.is_retryable(error):
                 raise errors.StoreUnavailable(why=str(error) or type(error).__name__) from error
             raise
 

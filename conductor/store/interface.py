@@ -89,6 +89,10 @@ class ConductorStore(abc.ABC):
         """The store's epoch, as of the last call: it grows whenever the store may have forgotten something."""
 
     @abc.abstractmethod
+    def check_replicas(self) -> None:
+        """Raise NotReplicated where too few replicas have all writes so far."""
+
+    @abc.abstractmethod
     def ping(self) -> None:
         """Check that the store answers."""
 

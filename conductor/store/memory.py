@@ -204,6 +204,9 @@ class MemoryConductorStore(ConductorStore):
     def epoch(self) -> int:
         return 1
 
+    def check_replicas(self) -> None:
+        """Has no replicas."""
+
     def ping(self) -> None:
         """Always available."""
 

@@ -161,6 +161,9 @@ class RedisConductorStore(ConductorStore):
     def epoch(self) -> int:
         return self._connection.identity.observed_epoch
 
+    def check_replicas(self) -> None:
+        self._connection.check_replicas()
+
     def ping(self) -> None:
         self._connection.execute(lambda client: client.ping())
 

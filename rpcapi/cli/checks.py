@@ -20,6 +20,7 @@ from rpcapi.clients.scheduler import BusBackend
 
 Check = Callable[["StatusChecks"], Result]
 MAX_NAMES = 5  # names in a message
+PROBE = "gantt-status"  # a consumer that no claim has
 
 
 def _fail_on_error(check: Check) -> Check:
@@ -59,9 +60,9 @@ class StatusChecks(upgradecheck.UpgradeCommands):
 
     @_fail_on_error
     def conductor(self) -> Result:
-        """Check that a conductor answers at the newest RPC version."""
+        """Check that a conductor answers at the newest RPC version, and its store acknowledges writes."""
         client = _ConductorProbe(self.session.conf, self.session.transport)
-        return self._check_version(client, "list_instances", limit=1)
+        return self._check_version(client, "check_store")
 
     @_fail_on_error
     def scheduler(self) -> Result:
@@ -90,12 +91,17 @@ class StatusChecks(upgradecheck.UpgradeCommands):
 
     @_fail_on_error
     def partitions(self) -> Result:
-        """Check that all sums of each partition match its claims, and nothing exceeds its capacity."""
+        """Check that each partition's store acknowledges, sums match claims, and nothing exceeds its capacity."""
         results = [self._verified(name) for name in self.session.partitions()]
         return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
 
     def _verified(self, partition: str) -> Result:
-        report = self.session.call(self.session.claims_of(partition).verify)
+        from rpcapi import objects  # noqa: PLC0415 - imported only by the commands that need it
+
+        claims = self.session.claims_of(partition)
+        # Changes nothing, but is answered only when enough replicas have all writes.
+        self.session.call(claims.find_claims, objects.ClaimRefs.of(consumers=[PROBE], attempts=[1]))
+        report = self.session.call(claims.verify)
         prefix = f"partition {report.partition}, epoch {report.epoch}"
         if report.problems:
             return Result(Code.FAILURE, f"{prefix}: {'; '.join(report.problems[:MAX_NAMES])}")

@@ -21,10 +21,11 @@ class ConductorAPI(ServiceClient):
     1.4 - Add list_guests
     1.5 - Add list_hosts
     1.6 - build_instances: add first_sent
+    1.7 - Add check_store
     """
 
     TOPIC = "conductor"
-    VERSION = "1.6"
+    VERSION = "1.7"
     CAP = "conductor"
 
     def build_instances(
@@ -45,6 +46,10 @@ class ConductorAPI(ServiceClient):
         values = {"names": list(names)} if names else {}
         sent = time.time() if first_sent is None else first_sent
         self._call(ctxt, "1.6", "build_instances", spec=spec, uuids=uuids, first_sent=sent, **values)
+
+    def check_store(self, ctxt: RequestContext) -> None:
+        """Check that the conductors' store acknowledges writes; raises StoreUnavailable, or NotReplicated."""
+        self._call(ctxt, "1.7", "check_store")
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         """Report the outcome of builds on a host; an agent repeats it until it is answered."""

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options for the replicas that must acknowledge a write; every group of a Redis has them."""
 
+import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from oslo_config import cfg
 
+from rpcapi.conf import redis_nodes
+
+LOG = logging.getLogger(__name__)
+
 OPTS: list[cfg.Opt] = [
     cfg.IntOpt(
         "replicas_acknowledge",
-        default=0,
         min=0,
         max=16,
-        help="Number of Redis replicas that must have received a write before it is acknowledged. 0: no wait; a "
-        "failover loses writes that are not replicated. With fewer reachable replicas no write is acknowledged. "
-        "Set 1 when the url is one of Sentinel or of a Redis Cluster.",
+        sample_default="1 with a Sentinel or Cluster URL, else 0",
+        help="Number of Redis replicas that must have received a write before it is acknowledged. With fewer reachable "
+        "replicas no write is acknowledged: calls fail with the figures until enough replicas are back. Run three "
+        "servers, so that one may fail. 0: no wait; a failover loses writes that are not replicated.",
     ),
     cfg.FloatOpt(
         "wait_timeout",
@@ -34,6 +40,18 @@ class ReplicaAcknowledgement:
     wait_ms: int = 1000
 
 
-def from_options(group: cfg.ConfigOpts.GroupAttr) -> ReplicaAcknowledgement:
-    """Return the values of the options of ``group``."""
-    return ReplicaAcknowledgement(group.replicas_acknowledge, round(1000 * group.wait_timeout))
+def from_options(group: cfg.ConfigOpts.GroupAttr, url: str) -> ReplicaAcknowledgement:
+    """Return the values of the options of ``group`` for the store at ``url``."""
+    count = group.replicas_acknowledge
+    if count is None:
+        count = int(redis_nodes.has_multiple_servers(url))
+    return ReplicaAcknowledgement(count, round(1000 * group.wait_timeout))
+
+
+def warn_of_loss(name: str, group: cfg.ConfigOpts.GroupAttr, urls: Iterable[str]) -> None:
+    """Log a warning where a failover may lose acknowledged writes; ``name`` is that of ``group``."""
+    if group.replicas_acknowledge == 0 and any(map(redis_nodes.has_multiple_servers, urls)):
+        LOG.warning(
+            "[%s] replicas_acknowledge is 0: a failover loses acknowledged writes that no replica has; set 1 or more",
+            name,
+        )

@@ -7,11 +7,26 @@ from typing import Any
 import redis
 from redis.exceptions import NoScriptError
 
+from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 
 
-class NotReplicated(redis.RedisError):
+class TooFewReplicas(redis.RedisError):
     """Raised when too few replicas have a write in time. The write stands; a repetition waits for them again."""
+
+    def __init__(self, acknowledged: int, replicas: ReplicaAcknowledgement) -> None:
+        self.acknowledged = acknowledged
+        self.replicas = replicas
+        super().__init__(f"{acknowledged} of {replicas.count} replicas had the write after {replicas.wait_ms} ms")
+
+    def as_error(self, store: str) -> errors.NotReplicated:
+        """Return the error for callers; ``store`` names the store in it."""
+        return errors.NotReplicated(
+            store=store,
+            acknowledged=self.acknowledged,
+            needed=self.replicas.count,
+            wait_ms=self.replicas.wait_ms,
+        )
 
 
 def evaluate(
@@ -25,7 +40,7 @@ def evaluate(
 ) -> Any:
     """Return the script's result; loads a script that the server does not know. Raises redis-py's errors.
 
-    With ``replicas.wanted`` also raises NotReplicated: WAIT is sent with the script, in the same round trip. It covers
+    With ``replicas.count`` also raises TooFewReplicas: WAIT is sent with the script, in the same round trip. It covers
     all writes of this server so far, so that a repetition that writes nothing waits for the original write.
     """
     try:
@@ -48,7 +63,5 @@ def _evaluate_once(
         if isinstance(error, redis.RedisError):
             raise error
     if reached < replicas.count:
-        raise NotReplicated(
-            f"{reached} of {replicas.count} replicas had the write after {replicas.wait_ms} ms; it is not acknowledged"
-        )
+        raise TooFewReplicas(reached, replicas)
     return answer

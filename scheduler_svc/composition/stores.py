@@ -29,7 +29,7 @@ def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
         decision_bytes=conf.store.decision_bytes,
         namespaces=declared,
         liveness=liveness_source(conf),
-        replicas=replicas.from_options(conf.store),
+        replicas=replicas.from_options(conf.store, partitions.url(conf, partition)),
         max_step_ms=milliseconds(conf.store.max_clock_step),
     )
     return attach_state_store(store, conf.store.state_url, conf.store.state_namespaces, declared)

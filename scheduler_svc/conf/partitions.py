@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from oslo_config import cfg
 
 from rpcapi import errors
+from rpcapi.conf import replicas
 from scheduler_svc.store import url as store_url
 
 PREFIX = "partition:"
@@ -65,6 +66,7 @@ def check(conf: cfg.ConfigOpts) -> None:
         )
     for name in configured:
         store_url.check(f"{PREFIX}{name}", url(conf, name))
+    replicas.warn_of_loss("store", conf.store, [url(conf, name) for name in configured])
 
 
 def _described(conf: cfg.ConfigOpts) -> list[str]:

@@ -36,7 +36,7 @@ ENDPOINTS = {
 FINGERPRINTS = {
     "SchedulerAPI": "1.4-a96e8684a204c4e6b93c6adab509e18f",
     "ClaimsAPI": "1.4-e458c32b22652008b985a3b495d982c3",
-    "ConductorAPI": "1.6-6379db2ddc40e8ab1cabfb9134f3f7b0",
+    "ConductorAPI": "1.7-f1f3aef035ef2b31bef459e093fc9b68",
     "ComputeAPI": "1.1-82d4b2e36a4b60d6e6ce944e9df5c3c9",
 }
 

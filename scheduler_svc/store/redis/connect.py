@@ -12,7 +12,7 @@ from redis.retry import Retry
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
-from rpcapi.redis_failover.evaluate import evaluate
+from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate
 from rpcapi.redis_failover.identity import EpochMissing
 from rpcapi.redis_failover.scripts import LuaScript
 from scheduler_svc.store.records import MAX_STEP_MS
@@ -141,6 +141,8 @@ class RedisConnection:
 
     def _unavailable(self, error: redis.RedisError) -> errors.StoreUnavailable:
         # Other partitions may be available: the error names this one.
+        if isinstance(error, TooFewReplicas):
+            return error.as_error(f"The store of partition {self.partition!r}")
         return errors.StoreUnavailable(why=f"partition {self.partition!r}: {type(error).__name__}: {error}")
 
     def _evaluate(self, script: LuaScript, keys: Sequence[str], arguments: Sequence[Any]) -> Any:

@@ -15,7 +15,7 @@ from conductor.store.identity import make_identity
 from conductor.store.scripts import load
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.redis_failover.evaluate import NotReplicated
+from rpcapi.redis_failover.evaluate import TooFewReplicas
 
 URL = "redis://127.0.0.1:1/0"
 
@@ -59,7 +59,7 @@ def test_command_without_answer_is_repeated(connection: ConductorConnection) -> 
         (redis.ReadOnlyError("it is a replica"), "it is a replica"),
         (redis.exceptions.NoPermissionError("no right to EVAL"), "its user lacks a permission: no right to EVAL"),
         (redis.exceptions.OutOfMemoryError("maxmemory"), "it is out of memory: maxmemory"),
-        (NotReplicated("0 of 1 replicas"), "0 of 1 replicas"),
+        (TooFewReplicas(0, ReplicaAcknowledgement(1, 50)), "0 of 1 replicas"),
     ],
 )
 def test_persistent_error_means_that_the_store_is_unavailable(
@@ -67,6 +67,13 @@ def test_persistent_error_means_that_the_store_is_unavailable(
 ) -> None:
     with pytest.raises(errors.StoreUnavailable, match=why):
         connection.execute(answers(*[error] * 10))
+
+
+def test_missing_replicas_are_reported_with_the_figures(connection: ConductorConnection) -> None:
+    with pytest.raises(errors.NotReplicated) as caught:
+        connection.execute(answers(TooFewReplicas(1, ReplicaAcknowledgement(2, 50))))
+    figures = {"store": "The conductors' store", "acknowledged": 1, "needed": 2, "wait_ms": 50}
+    assert caught.value.kwargs == figures
 
 
 def test_error_of_a_script_is_not_hidden_as_an_outage(connection: ConductorConnection) -> None:

@@ -95,9 +95,12 @@ def test_write_is_acknowledged_after_replication(make_redis: Callable[..., Redis
     store = RedisConductorStore(server.url(), replicas=ReplicaAcknowledgement(1, 50))
     with pytest.raises(errors.StoreUnavailable, match="0 of 1 replicas"):
         store.record(request(), ["a"])
+    with pytest.raises(errors.NotReplicated, match="0 of 1 replicas"):
+        store.check_replicas()
     make_redis(replica_of=server)
     patient = RedisConductorStore(server.url(), replicas=ReplicaAcknowledgement(1, 5_000))
     assert patient.record(request(), ["a"]) is False  # it stood, and is acknowledged now
+    patient.check_replicas()
     for record in (store, patient):
         record.close()
 

@@ -45,11 +45,17 @@ class Conductor:
         self.polls = 2
         self.pages_read = 0
         self.stuck = False
+        self.replicas_missing = False
         self._pending = {}
         self._lock = threading.Lock()
 
     @expose
-    def build_instances(self, ctxt, spec, uuids, names=None):
+    def check_store(self, ctxt):
+        if self.replicas_missing:
+            raise errors.NotReplicated(store="The conductors' store", acknowledged=0, needed=1, wait_ms=1000)
+
+    @expose
+    def build_instances(self, ctxt, spec, uuids, names=None, first_sent=None):
         self.contexts.append(ctxt)
         self.builds.append((spec, uuids))
         for uuid, name in zip(uuids, names or [None] * len(uuids), strict=True):
@@ -251,6 +257,7 @@ class Claims:
         self.awaited = []
         self.fenced = []
         self.down = 0  # remaining calls that fail because the store is down
+        self.replicas_missing = False
 
     def claim(self, consumer, host="host1/node1", state="confirmed", **values):
         self.claims[consumer] = {
@@ -279,6 +286,17 @@ class Claims:
         )
         names_of_page, following = page_of(names, marker, limit)
         return objects.ClaimPage.of(claims=[self.claims[name] for name in names_of_page], marker=following)
+
+    @expose
+    def find_claims(self, ctxt, refs):
+        if self.replicas_missing:
+            store = f"The store of partition {self.partition!r}"
+            raise errors.NotReplicated(store=store, acknowledged=0, needed=1, wait_ms=1000)
+        columns = dict.fromkeys(("hosts", "deadlines_ms"), [None] * len(refs.consumers))
+        unknown = ["unknown"] * len(refs.consumers)
+        return objects.ClaimAnswers.of(
+            consumers=refs.consumers, attempts=refs.attempts, answers=unknown, reasons=unknown, **columns
+        )
 
     @expose
     def verify(self, ctxt):
@@ -328,5 +346,5 @@ class Cluster:
         by_topic = {"conductor": self.conductor, "scheduler": self.scheduler, "claims.default": self.claims}
         by_topic["claims.second"] = self.claims2
         for topic, endpoint in by_topic.items():
-            endpoint.target = messaging.Target(version="1.4")
+            endpoint.target = messaging.Target(version="1.50")
             yield messaging.Target(topic=topic, server="one"), endpoint

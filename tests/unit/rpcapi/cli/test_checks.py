@@ -6,6 +6,7 @@ import json
 import pytest
 
 from rpcapi.cli import status
+from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import BusBackend
 
 
@@ -27,7 +28,7 @@ def check(cluster, config_file, capsys):
 def test_healthy_cluster_passes(check):
     code, checks = check()
     assert (code, {result for result, _details in checks.values()}) == (0, {0})
-    assert checks["Conductor"][1] == "answers at version 1.4"
+    assert checks["Conductor"][1] == f"answers at version {ConductorAPI.VERSION}"
     assert checks["Partition"][1] == "partition default, epoch 7: 1 claims, all sums match"
 
 
@@ -68,6 +69,15 @@ def test_all_partitions_are_checked(check, cluster):
     code, checks = check()
     assert (code, checks["Partition"][0]) == (2, 2)
     assert checks["Partition"][1].startswith("partition default, epoch 7: 1 claims, all sums match; partition second")
+
+
+def test_store_without_enough_replicas_is_a_failure(check, cluster):
+    cluster.conductor.replicas_missing = cluster.claims.replicas_missing = True
+    code, checks = check()
+    assert (code, checks["Conductor"][0], checks["Partition"][0]) == (2, 2, 2)
+    figures = "0 of 1 replicas had the write after 1000 ms"
+    assert checks["Conductor"][1].startswith(f"The conductors' store: {figures}")
+    assert checks["Partition"][1].startswith(f"The store of partition 'default': {figures}")
 
 
 def test_unanswered_check_fails_alone(check, cluster, config_file):

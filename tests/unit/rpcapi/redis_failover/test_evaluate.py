@@ -11,7 +11,7 @@ import redis
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.redis_failover.evaluate import NotReplicated, evaluate
+from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate
 
 SCRIPT = "return redis.call('SETNX', KEYS[1], ARGV[1])"
 SHA = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
@@ -32,11 +32,11 @@ def test_result_is_returned_when_the_replica_has_the_write(make_redis: Callable[
         # A hung replica acknowledges nothing; the write stands
         client.delete("k")
         replica.pause()
-        with pytest.raises(NotReplicated, match="0 of 1 replicas"):
+        with pytest.raises(TooFewReplicas, match="0 of 1 replicas"):
             evaluate_script(client, ONE_REPLICA_BRIEFLY)
         assert client.get("k") == "v"
         # A repetition, over another connection too, waits for the original write, though it writes nothing
-        with pytest.raises(NotReplicated):
+        with pytest.raises(TooFewReplicas):
             evaluate_script(other, ONE_REPLICA_BRIEFLY)
         assert evaluate_script(other, ReplicaAcknowledgement()) == 0
         replica.resume()
@@ -47,7 +47,7 @@ def test_result_is_returned_when_the_replica_has_the_write(make_redis: Callable[
 def test_flushed_script_is_loaded_again(redis_server: RedisServer) -> None:
     with redis_server.client() as client:
         client.script_flush()
-        with pytest.raises(NotReplicated):
+        with pytest.raises(TooFewReplicas):
             evaluate_script(client, ONE_REPLICA_BRIEFLY)  # the script ran, but this server has no replica
         client.script_flush()
         assert evaluate_script(client, ReplicaAcknowledgement()) == 0
