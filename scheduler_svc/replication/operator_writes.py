@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """What operators wrote last to a partition, as a replica saw it, to repeat it where a failover forgot it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from oslo_log import log
 
 from rpcapi import errors
-from scheduler_svc.core.records import LogEntry
-from scheduler_svc.store import aggregates
+from scheduler_svc.core.records import LogEntry, Snapshot
+from scheduler_svc.store.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.store.namespaces import SERVICE
 from scheduler_svc.store.protocols.host_state import HostStateStore
 from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
-MAX_WRITES = 200  # names of which a replica keeps the last write: far more than operators write during a failover
 FIRST_VERSION = 1  # of a service that no operator has changed
+
+Documents = Mapping[str, Mapping[str, Any] | None]
 
 
 class LoggedStore(LogStore, HostStateStore, Protocol):
@@ -24,85 +25,77 @@ class LoggedStore(LogStore, HostStateStore, Protocol):
 
 
 class OperatorWrite(NamedTuple):
-    """The last write of a document: its log position, and the document, None where it was deleted."""
+    """A document as of a log position; None: it was deleted."""
 
     position: int
-    namespace: str
-    name: str
     document: Mapping[str, Any] | None
 
 
 class OperatorWrites:
-    """The last write of each aggregate, and of each service that an operator changed, since a replica was loaded.
-
-    At most MAX_WRITES names; the longest unchanged ones are left out. For one thread.
-    """
+    """The aggregates, and the services that operators changed, as of a replica's position. For one thread."""
 
     def __init__(self) -> None:
-        self._last: dict[tuple[str, str], OperatorWrite] = {}  # in the order of their positions
+        self._last: dict[tuple[str, str], OperatorWrite] = {}
 
-    def note(self, entry: LogEntry) -> None:
-        """Note what an entry of the log wrote."""
-        for write in _writes(entry):
-            self._last.pop((write.namespace, write.name), None)
-            self._last[write.namespace, write.name] = write
-        while len(self._last) > MAX_WRITES:
-            del self._last[next(iter(self._last))]
-
-    def clear(self) -> None:
-        """Forget all writes: the replica was loaded, and may have missed later ones."""
+    def load(self, snapshot: Snapshot) -> None:
+        """Replace all by the documents of a snapshot."""
         self._last.clear()
+        self._put(AGGREGATE, snapshot.states.get(AGGREGATE, {}), snapshot.position)
+        self._put(SERVICE, snapshot.services, snapshot.position)
 
-    def repeat_forgotten(self, store: LoggedStore) -> None:
-        """Repeat the writes that the store no longer has, unless their document was written again since.
+    def apply(self, entry: LogEntry) -> None:
+        """Apply an entry of the log."""
+        if entry.kind == "state":
+            self._put(AGGREGATE, entry.payload.get(AGGREGATE, {}), entry.position)
+        elif entry.kind == "service":
+            self._put(SERVICE, entry.payload, entry.position)
 
-        A store that forgot a write forgot all later ones too. Raises StoreUnavailable; then it must be called again.
+    def repeat_forgotten(self, store: LoggedStore, position: int) -> None:
+        """Write again what a store forgot that no longer has ``position``, up to which these documents are known.
+
+        Documents that were written after the loss stay. Raises StoreUnavailable; then it must be called again.
         """
-        forgotten = []
-        for write in reversed(self._last.values()):
-            if _is_logged(store, write.position):
-                break
-            forgotten.append(write)
-        for write in reversed(forgotten):
-            if _repeat(store, write):
+        if not _has_forgotten(store, position):
+            return
+        for (namespace, name), write in self._last.items():
+            if _repeat(store, namespace, name, write):
                 LOG.warning(
-                    "The store of partition %s forgot the last change of %s %s: repeated it",
-                    *(store.partition, write.namespace, write.name),
+                    "The store of partition %s forgot the last change of %s %s: it was repeated",
+                    *(store.partition, namespace, name),
                 )
 
-
-def _writes(entry: LogEntry) -> Iterator[OperatorWrite]:
-    if entry.kind == "state":
-        for name, document in entry.payload.get(aggregates.NAMESPACE, {}).items():
-            yield OperatorWrite(entry.position, aggregates.NAMESPACE, name, document)
-    elif entry.kind == "service":
-        for name, service in entry.payload.items():
-            if service is not None and service["version"] > FIRST_VERSION:
-                yield OperatorWrite(entry.position, SERVICE, name, service)
+    def _put(self, namespace: str, documents: Documents, position: int) -> None:
+        for name, document in documents.items():
+            if namespace == SERVICE and (document is None or document["version"] == FIRST_VERSION):
+                self._last.pop((namespace, name), None)
+            else:
+                self._last[namespace, name] = OperatorWrite(position, document)
 
 
-def _is_logged(store: LogStore, position: int) -> bool:
-    """Return whether the log still has this position; a new epoch skips those that may have been forgotten."""
-    entries = store.follow(position - 1, 0, 1)
-    return bool(entries) and entries[0].position == position  # type: ignore[index]
+def _has_forgotten(store: LogStore, position: int) -> bool:
+    """Return whether an epoch follows in place of this position: it skips all that may have been forgotten.
+
+    False where the log was trimmed past it: what it lacks then need not be lost.
+    """
+    entries: Iterable[LogEntry] = store.follow(position - 1, 0, 1) or ()
+    return any(entry.kind == "epoch" and entry.position > position for entry in entries)
 
 
-def _repeat(store: HostStateStore, write: OperatorWrite) -> bool:
+def _repeat(store: HostStateStore, namespace: str, name: str, write: OperatorWrite) -> bool:
     """Repeat one write; return whether it changed the document."""
-    namespace, name, document = write.namespace, write.name, write.document
     try:
         version, stored = store.get_state(namespace, name)
     except errors.UnknownHost:
         version, stored = 0, None
     try:
         if namespace == SERVICE:
-            return _repeat_service(store, name, document or {}, version)
-        if version > write.position or stored == document:
+            return _repeat_service(store, name, write.document or {}, version)
+        if version > write.position or stored == write.document:
             return False
-        if document is None:
+        if write.document is None:
             store.delete_state(namespace, name, version)
         else:
-            store.put_state(namespace, name, version, document)
+            store.put_state(namespace, name, version, write.document)
     except errors.VersionConflict as error:
         LOG.warning("%s %s was written again since a failover: %s", namespace, name, error)
         return False

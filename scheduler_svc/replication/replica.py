@@ -95,11 +95,12 @@ class Replica(BackgroundLoop):
         request_number = self._reloads_requested
         epoch, _began = self._store.check_identity()
         # Repeated and named before they are replaced by the rows of a store that may have forgotten them.
-        if epoch != self.log_position.epoch:
-            self._operator_writes.repeat_forgotten(self._store)
+        if self.ready and epoch != self.log_position.epoch:
+            self._operator_writes.repeat_forgotten(self._store, self.log_position.position)
         self.collects_names = self.name_hosts(epoch, self._table.audited_hosts(self.number), complete=False)
-        self._table.load(self._store.snapshot(reads.whole_document_namespaces(self._table.reads)), self.number)
-        self._operator_writes.clear()
+        snapshot = self._store.snapshot(reads.whole_document_namespaces(self._table.reads))
+        self._table.load(snapshot, self.number)
+        self._operator_writes.load(snapshot)
         self.presence.record_answer()
         with self._moved:
             self._reloads_done = request_number
@@ -140,7 +141,7 @@ class Replica(BackgroundLoop):
             return
         for entry in entries:
             self._table.apply(entry, self.number)
-            self._operator_writes.note(entry)
+            self._operator_writes.apply(entry)
         if entries:
             with self._moved:
                 self._moved.notify_all()

@@ -11,6 +11,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.aggregates import NAMESPACE
 from tests.unit.scheduler_svc.store.conftest import make_partition, sqlite_url
@@ -37,7 +38,7 @@ def replica(partition: StorePartition) -> Replica:
 
 
 def make_replica(partition: StorePartition) -> Replica:
-    loaded = Replica(partition.store)
+    loaded = Replica(partition.store, table=HostTable([partition.store.partition], {NAMESPACE: frozenset({"hosts"})}))
     loaded.load()
     return loaded
 
@@ -183,6 +184,20 @@ def test_next_epoch_repeats_nothing_older(partition: StorePartition, replica: Re
     partition.new_epoch()
     follow(replica, partition)
     assert aggregates(partition) == {}
+
+
+def test_worker_that_was_started_since_repeats_them_too(partition: StorePartition) -> None:
+    # Given a worker that has loaded the writes, but did not see them in the log
+    put(partition, "reserved", OPEN)
+    mark = partition.mark()
+    put(partition, "reserved", RESERVED)
+    put(partition, "new", OPEN)
+    disable(partition, "h1")
+    late_replica = make_replica(partition)
+    partition.forget_since(mark)
+    follow(late_replica, partition)
+    assert aggregates(partition) == {"reserved": RESERVED, "new": OPEN}
+    assert service(partition, "h1") == (False, "disk")
 
 
 def test_write_that_no_worker_saw_is_lost(partition: StorePartition, replica: Replica) -> None:

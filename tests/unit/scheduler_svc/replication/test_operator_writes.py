@@ -1,31 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a replica keeps of the writes of operators; tests/regressions has how it repeats those that were forgotten."""
 
+from typing import Any
+
 import pytest
 
 from rpcapi import errors
-from scheduler_svc.core.records import LogEntry
-from scheduler_svc.replication.operator_writes import MAX_WRITES, OperatorWrites
+from scheduler_svc.core.records import LogEntry, Snapshot
+from scheduler_svc.replication.operator_writes import OperatorWrites
 from scheduler_svc.store.memory import MemoryStore
 
 DOCUMENT = {"hosts": ["h1"]}
+POSITION = 20  # of the replica; the store has forgotten it
 
 
 @pytest.fixture
 def store() -> MemoryStore:
-    return MemoryStore("p", namespaces=["aggregate", "rack"])
+    new_store = MemoryStore("p", namespaces=["aggregate", "rack"])
+    new_store.begin_epoch()
+    return new_store
 
 
 def entry(position: int, kind: str, **payload: object) -> LogEntry:
     return LogEntry(position, kind, payload)
 
 
-def repeated(store: MemoryStore, *entries: LogEntry) -> dict[str, dict[str, object]]:
-    """Note entries that the store's log lacks; return the aggregates after they were repeated."""
+def repeated(store: MemoryStore, *entries: LogEntry, position: int = POSITION) -> dict[str, dict[str, object]]:
+    """Apply entries that the store's log lacks; return the aggregates after they were repeated."""
     writes = OperatorWrites()
-    for noted in entries:
-        writes.note(noted)
-    writes.repeat_forgotten(store)
+    for applied in entries:
+        writes.apply(applied)
+    writes.repeat_forgotten(store, position)
     return {name: document for name, _version, document in store.list_state("aggregate")[0]}
 
 
@@ -35,32 +40,34 @@ def test_last_write_of_each_name_is_repeated(store: MemoryStore) -> None:
     assert repeated(store, first, second) == {"az1": DOCUMENT, "az2": DOCUMENT}
 
 
-def test_other_namespaces_and_entries_are_not_noted(store: MemoryStore) -> None:
+@pytest.mark.parametrize("position", [1 << 20, 1 << 30])
+def test_position_that_the_log_does_not_replace_by_an_epoch_proves_no_loss(store: MemoryStore, position: int) -> None:
+    store.put_state("rack", "h1", 0, {"watts": 1})
+    assert repeated(store, entry(11, "state", aggregate={"az1": DOCUMENT}), position=position + 2) == {}
+
+
+def test_other_namespaces_and_unchanged_services_are_left_out(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     service = {"version": 1, "enabled": True, "disabled_reason": None}
-    entries = [
-        entry(11, "state", rack={"h1": {"watts": 1}}),
-        entry(12, "service", h1=service, h2=None),
-        entry(13, "alive", h1=True),
-    ]
+    monkeypatch.setattr(store, "get_state", pytest.fail)
+    rack = entry(11, "state", rack={"h1": {"watts": 1}})
+    assert repeated(store, rack, entry(12, "service", h1=service, h2=None), entry(13, "alive", h1=True)) == {}
+
+
+def test_removed_service_is_left_out(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = {"version": 2, "enabled": False, "disabled_reason": None}
+    monkeypatch.setattr(store, "get_state", pytest.fail)
+    assert repeated(store, entry(11, "service", h1=service), entry(12, "service", h1=None)) == {}
+
+
+def test_load_replaces_all(store: MemoryStore) -> None:
     writes = OperatorWrites()
-    for noted in entries:
-        writes.note(noted)
-    store.follow = pytest.fail  # type: ignore[method-assign, assignment]
-    writes.repeat_forgotten(store)
-
-
-def test_number_of_names_is_bounded(store: MemoryStore) -> None:
-    entries = [entry(10 + number, "state", aggregate={f"az{number}": DOCUMENT}) for number in range(MAX_WRITES + 2)]
-    names = repeated(store, *entries)
-    assert len(names) == MAX_WRITES and not {"az0", "az1"} & names.keys()
-
-
-def test_nothing_is_repeated_after_a_load(store: MemoryStore) -> None:
-    writes = OperatorWrites()
-    writes.note(entry(11, "state", aggregate={"az1": DOCUMENT}))
-    writes.clear()
-    writes.repeat_forgotten(store)
-    assert store.list_state("aggregate")[0] == []
+    writes.apply(entry(11, "state", aggregate={"az1": DOCUMENT}))
+    figures: Any = {"providers": {}, "used": {}, "services": {}, "alive": {}, "opened": {}}
+    writes.load(Snapshot(epoch=1, position=12, states={"aggregate": {"az2": DOCUMENT}}, **figures))
+    writes.repeat_forgotten(store, POSITION)
+    assert [name for name, _version, _document in store.list_state("aggregate")[0]] == ["az2"]
 
 
 def test_write_that_loses_a_race_is_skipped(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
