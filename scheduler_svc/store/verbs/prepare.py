@@ -2,44 +2,14 @@
 """The prepare verb: plans the whole batch on sums with deltas, then writes all of it or nothing."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer, ClaimState, GroupPolicy, Verdict
-from scheduler_svc.core.records import (
-    Allocations,
-    BatchAnswer,
-    Candidate,
-    Claim,
-    ClaimBatch,
-    ClaimRef,
-    Intent,
-    IntentResult,
-)
+from rpcapi.resources.claims import Answer, ClaimState, Verdict
+from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, Intent, IntentResult
 from scheduler_svc.store.verbs.partition import PartitionState
-from scheduler_svc.store.verbs.pinning import has_left
+from scheduler_svc.store.verbs.verdicts import PreparePlan, has_changed, judge, related_names, required_allocations
 
 EXPIRE_BATCH = 500  # claims past their deadline that one call ends first
-
-
-@dataclass
-class PreparePlan:
-    """The changes planned so far for a batch: ``deltas`` to sums, ``member_deltas`` to the group's members by host."""
-
-    deltas: dict[tuple[str, str], int] = field(default_factory=dict)
-    member_deltas: dict[str, int] = field(default_factory=dict)
-    replaced: list[Claim] = field(default_factory=list)
-    forgotten: list[ClaimRef] = field(default_factory=list)  # attempts to replace that the store does not know
-    new_claims: list[Claim] = field(default_factory=list)
-
-    def add(self, claim: Claim, sign: int, batch: ClaimBatch) -> None:
-        """Add a claim to the deltas (``sign`` 1), or subtract it (-1)."""
-        for provider, amounts in claim.allocations.items():
-            for resource_class, amount in amounts.items():
-                key = (provider, resource_class)
-                self.deltas[key] = self.deltas.get(key, 0) + sign * amount
-        if batch.group and claim.group and claim.group.id == batch.group.id:
-            self.member_deltas[claim.host] = self.member_deltas.get(claim.host, 0) + sign
 
 
 def prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAnswer | None:
@@ -79,7 +49,7 @@ def _prefetch(partition: PartitionState, batch: ClaimBatch) -> None:
     related = {
         name
         for candidate in candidates
-        for name in _related_names(candidate.host, _required_allocations(batch, candidate))
+        for name in related_names(candidate.host, required_allocations(batch, candidate))
     }
     partition.prefetch(
         consumers=[intent.consumer for intent in batch.intents],
@@ -154,7 +124,7 @@ def _try_candidates(
 ) -> IntentResult:
     verdicts: dict[int, Verdict] = {}
     for index in _order(partition, batch, intent, verdicts):
-        verdicts[index] = _judge(partition, batch, intent.candidates[index], plan)
+        verdicts[index] = judge(partition, batch, intent.candidates[index], plan)
         if verdicts[index] is Verdict.FITS:
             claim = _claim(batch, intent, index, now, now + partition.lead_ms)
             plan.new_claims.append(claim)
@@ -184,7 +154,7 @@ def _order(partition: PartitionState, batch: ClaimBatch, intent: Intent, verdict
     near = min(intent.near, len(intent.candidates))
     changed = []
     for index in range(near):
-        if near > 1 and _has_changed(partition, batch, intent.candidates[index]):
+        if near > 1 and has_changed(partition, batch, intent.candidates[index]):
             verdicts[index] = Verdict.PASSED
             changed.append(index)
         else:
@@ -205,100 +175,10 @@ def _claim(batch: ClaimBatch, intent: Intent, index: int, now: int, clock_ms: in
         user=batch.user,
         state=ClaimState.PREPARED,
         host=selected.host,
-        allocations=_required_allocations(batch, selected),
+        allocations=required_allocations(batch, selected),
         request_id=batch.request_id,
         created_ms=clock_ms,
         deadline_ms=now + batch.ttl_ms,
         alternates=tuple(candidate.host for candidate in following),
         group=batch.group,
     )
-
-
-def _required_allocations(batch: ClaimBatch, candidate: Candidate) -> Allocations:
-    return {candidate.host: batch.resources} if candidate.allocations is None else candidate.allocations
-
-
-def _judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, plan: PreparePlan) -> Verdict:
-    required = _required_allocations(batch, candidate)
-    if candidate.host not in partition.capacity:
-        return Verdict.UNKNOWN
-    is_stale = any(
-        partition.eligible.get(name, 0) > batch.position for name in _related_names(candidate.host, required)
-    )
-    if not _has_inventories(partition, required):
-        # The tree changed: the removed provider existed when the decision was made.
-        return Verdict.STALE if is_stale else Verdict.UNKNOWN
-    if not all(partition.is_open(provider) for provider in (candidate.host, *required)):
-        return Verdict.CLOSED
-    if is_stale:
-        return Verdict.STALE
-    if not all(_fits(partition, provider, amounts, plan) for provider, amounts in required.items()):
-        return Verdict.CONCURRENT if _has_changed(partition, batch, candidate) else Verdict.FULL
-    return _judge_fitting(partition, batch, candidate.host, required, plan)
-
-
-def _judge_fitting(
-    partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations, plan: PreparePlan
-) -> Verdict:
-    """Return the verdict on a candidate that has room."""
-    if not _group_allows(partition, batch, host, plan):
-        return Verdict.GROUP
-    return Verdict.CLOSED if _awaits_audits(partition, batch, host, required) else Verdict.FITS
-
-
-def _related_names(host: str, required: Allocations) -> set[str]:
-    """Return the names whose eligibility a candidate depends on: its host, its providers, and their service hosts."""
-    involved = {host, *required}
-    return involved | {names.host_of(name) for name in involved}
-
-
-def _has_changed(partition: PartitionState, batch: ClaimBatch, candidate: Candidate) -> bool:
-    """Return whether the sums or inventories of a candidate's providers changed since the decision."""
-    decided_at = candidate.sums_position or batch.position
-    return any(partition.changed.get(provider, 0) > decided_at for provider in _required_allocations(batch, candidate))
-
-
-def _has_inventories(partition: PartitionState, required: Allocations) -> bool:
-    return all(
-        resource_class in partition.capacity.get(provider, {})
-        for provider, amounts in required.items()
-        for resource_class in amounts
-    )
-
-
-def _fits(partition: PartitionState, provider: str, amounts: Mapping[str, int], plan: PreparePlan) -> bool:
-    capacities, used = partition.capacity[provider], partition.used.get(provider, {})
-    for resource_class, amount in amounts.items():
-        unit = capacities[resource_class]
-        capacity, least, most, step = (unit, 1, unit, 1) if isinstance(unit, int) else unit
-        in_use = used.get(resource_class, 0) + plan.deltas.get((provider, resource_class), 0)
-        if in_use + amount > capacity or not least <= amount <= most or amount % step:
-            return False
-    return True
-
-
-def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan: PreparePlan) -> bool:
-    if batch.group is None:
-        return True
-    members = partition.groups.get(batch.group.id, {})
-    if has_left(partition, batch.group.id, batch.group_generation, bool(members)):
-        return False
-    if batch.group.policy is GroupPolicy.ANTI_AFFINITY:
-        return members.get(host, 0) + plan.member_deltas.get(host, 0) < batch.group.max_per_host
-    if batch.group.policy is not GroupPolicy.AFFINITY:
-        return True
-    return all(
-        other == host or members.get(other, 0) + plan.member_deltas.get(other, 0) <= 0
-        for other in {*members, *plan.member_deltas}
-    )
-
-
-def _awaits_audits(partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations) -> bool:
-    """Return whether claims that the store may have forgotten could rule the candidate out.
-
-    These are members of an affinity group without known ones, and claims on a provider that another host shares.
-    """
-    is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
-    has_members = batch.group is not None and bool(partition.groups.get(batch.group.id))
-    has_shared = any(names.host_of(provider) != names.host_of(host) for provider in required)
-    return ((is_affinity and not has_members) or has_shared) and partition.awaits_any()

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts on the candidates of a claim, as of a partition and the changes that are planned for the batch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rpcapi.resources import names
+from rpcapi.resources.claims import GroupPolicy, Verdict
+from scheduler_svc.core.records import Allocations, Candidate, Claim, ClaimBatch, ClaimRef
+from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.pinning import has_left
+
+
+@dataclass
+class PreparePlan:
+    """The changes planned so far for a batch: ``deltas`` to sums, ``member_deltas`` to the group's members by host."""
+
+    deltas: dict[tuple[str, str], int] = field(default_factory=dict)
+    member_deltas: dict[str, int] = field(default_factory=dict)
+    replaced: list[Claim] = field(default_factory=list)
+    forgotten: list[ClaimRef] = field(default_factory=list)  # attempts to replace that the store does not know
+    new_claims: list[Claim] = field(default_factory=list)
+
+    def add(self, claim: Claim, sign: int, batch: ClaimBatch) -> None:
+        """Add a claim to the deltas (``sign`` 1), or subtract it (-1)."""
+        for provider, amounts in claim.allocations.items():
+            for resource_class, amount in amounts.items():
+                key = (provider, resource_class)
+                self.deltas[key] = self.deltas.get(key, 0) + sign * amount
+        if batch.group and claim.group and claim.group.id == batch.group.id:
+            self.member_deltas[claim.host] = self.member_deltas.get(claim.host, 0) + sign
+
+
+def required_allocations(batch: ClaimBatch, candidate: Candidate) -> Allocations:
+    """Return what an instance takes on a candidate, {provider: {class: amount}}."""
+    return {candidate.host: batch.resources} if candidate.allocations is None else candidate.allocations
+
+
+def judge(partition: PartitionState, batch: ClaimBatch, candidate: Candidate, plan: PreparePlan) -> Verdict:
+    """Return whether a candidate fits, given the changes that are planned for the batch, or why it does not."""
+    required = required_allocations(batch, candidate)
+    if candidate.host not in partition.capacity:
+        return Verdict.UNKNOWN
+    is_stale = any(partition.eligible.get(name, 0) > batch.position for name in related_names(candidate.host, required))
+    if not _has_inventories(partition, required):
+        # The tree changed: the removed provider existed when the decision was made.
+        return Verdict.STALE if is_stale else Verdict.UNKNOWN
+    if not all(partition.is_open(provider) for provider in (candidate.host, *required)):
+        return Verdict.CLOSED
+    if is_stale:
+        return Verdict.STALE
+    if not all(_fits(partition, provider, amounts, plan) for provider, amounts in required.items()):
+        return Verdict.CONCURRENT if has_changed(partition, batch, candidate) else Verdict.FULL
+    return _judge_group_and_audits(partition, batch, candidate.host, required, plan)
+
+
+def _judge_group_and_audits(
+    partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations, plan: PreparePlan
+) -> Verdict:
+    """Return the verdict on a candidate that has enough capacity."""
+    if not _group_allows(partition, batch, host, plan):
+        return Verdict.GROUP
+    return Verdict.CLOSED if _awaits_audits(partition, batch, host, required) else Verdict.FITS
+
+
+def related_names(host: str, required: Allocations) -> set[str]:
+    """Return the names whose eligibility a candidate depends on: its host, its providers, and their service hosts."""
+    involved = {host, *required}
+    return involved | {names.host_of(name) for name in involved}
+
+
+def has_changed(partition: PartitionState, batch: ClaimBatch, candidate: Candidate) -> bool:
+    """Return whether the sums or inventories of a candidate's providers changed since the decision."""
+    decided_at = candidate.sums_position or batch.position
+    return any(partition.changed.get(provider, 0) > decided_at for provider in required_allocations(batch, candidate))
+
+
+def _has_inventories(partition: PartitionState, required: Allocations) -> bool:
+    return all(
+        resource_class in partition.capacity.get(provider, {})
+        for provider, amounts in required.items()
+        for resource_class in amounts
+    )
+
+
+def _fits(partition: PartitionState, provider: str, amounts: Mapping[str, int], plan: PreparePlan) -> bool:
+    capacities, used = partition.capacity[provider], partition.used.get(provider, {})
+    for resource_class, amount in amounts.items():
+        unit = capacities[resource_class]
+        capacity, least, most, step = (unit, 1, unit, 1) if isinstance(unit, int) else unit
+        in_use = used.get(resource_class, 0) + plan.deltas.get((provider, resource_class), 0)
+        if in_use + amount > capacity or not least <= amount <= most or amount % step:
+            return False
+    return True
+
+
+def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan: PreparePlan) -> bool:
+    if batch.group is None:
+        return True
+    members = partition.groups.get(batch.group.id, {})
+    if has_left(partition, batch.group.id, batch.group_generation, bool(members)):
+        return False
+    if batch.group.policy is GroupPolicy.ANTI_AFFINITY:
+        return members.get(host, 0) + plan.member_deltas.get(host, 0) < batch.group.max_per_host
+    if batch.group.policy is not GroupPolicy.AFFINITY:
+        return True
+    return all(
+        other == host or members.get(other, 0) + plan.member_deltas.get(other, 0) <= 0
+        for other in {*members, *plan.member_deltas}
+    )
+
+
+def _awaits_audits(partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations) -> bool:
+    """Return whether claims that the store may have forgotten could rule the candidate out.
+
+    These are members of an affinity group without known ones, and claims on a provider that another host shares.
+    """
+    is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
+    has_members = batch.group is not None and bool(partition.groups.get(batch.group.id))
+    has_shared_provider = any(names.host_of(provider) != names.host_of(host) for provider in required)
+    return ((is_affinity and not has_members) or has_shared_provider) and partition.awaits_any()
