@@ -28,9 +28,9 @@ class ClaimVouching:
         """Vouch for each of ``refs`` on service host ``host`` whose record names that attempt and host."""
         records = self._store.get(refs.consumers)
         named = [(uuid, attempt) for uuid, attempt in refs.pairs() if is_named(records.get(uuid), attempt, host)]
-        unnamed = len(refs.consumers) - len(named)
-        if unnamed:
-            LOG.warning("No record names %d unverified attempts of host %s", unnamed, host)
+        without_record = len(refs.consumers) - len(named)
+        if without_record:
+            LOG.warning("No record names %d unverified attempts of host %s: see 'gantt audit'", without_record, host)
         if not named:
             return
         vouched = objects.ClaimRefs.of(

@@ -127,7 +127,9 @@ class StatsReporter:
         self._pending_report = None
         self._registered = not answer.superseded
         if answer.superseded:
-            LOG.warning("Host %s: this agent was superseded by another one, or the store forgot it", self._host)
+            LOG.warning(
+                "Host %s: another agent superseded this one, or the store forgot it; registering again", self._host
+            )
         else:
             self._incarnation = answer.incarnation
         self._acknowledged_states = states if result == "applied" else None

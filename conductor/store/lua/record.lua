@@ -20,7 +20,7 @@ for i = REST, #ARGV do
     return {'conflict', ARGV[i]}
   end
 end
-local stamp = whole(now)
+local created = whole(now)
 local count = #ARGV - REST + 1
 local sequence = redis.call('HINCRBY', K.meta, 'sequence', count) - count
 redis.call('HSET', K.requests, request, A.document)
@@ -29,7 +29,7 @@ for i = REST, #ARGV do
   sequence = sequence + 1
   local number = whole(sequence)
   local head = {
-    request = request, status = status, step = step, wake = 0, version = A.version, created = stamp, updated = stamp,
+    request = request, status = status, step = step, wake = 0, version = A.version, created = created, updated = created,
     sequence = number,
   }
   redis.call('HSET', K.instances, uuid, pack_record(head, A.instance))
@@ -38,6 +38,6 @@ for i = REST, #ARGV do
   redis.call('ZADD', K.pending, 0, request .. '|' .. uuid)
 end
 redis.call('HSET', K.left, request, count)
-redis.call('ZADD', K.due, stamp, request)
+redis.call('ZADD', K.due, created, request)
 redis.call('HINCRBY', K.counts, status, count)
 return {'recorded', sequence}
