@@ -20,6 +20,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.sql import SqlStore
+from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from tests.conftest import missing
 from tests.run_folders import claim_folder, release_folder
 from tests.unit.scheduler_svc.store.databases import sql_partition
@@ -221,7 +222,7 @@ def test_promoted_standby_begins_a_new_epoch(make_postgresql: Callable[..., Post
     assert followed.snapshot().epoch > epoch
     assert [claim.consumer for claim in followed.claims()[0]] == [before.consumer]
     # No host accepts claims before it has audited.
-    assert followed.verify().awaited == HOSTS
+    assert followed.verify().awaited == [UNNAMED_HOSTS, *HOSTS]
     followed.close()
     partition.store.close()
 

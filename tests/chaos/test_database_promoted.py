@@ -13,6 +13,7 @@ from sqlalchemy.pool import NullPool
 
 from devstack.servers.postgresql import DATABASE, USER, PostgresqlServer
 from rpcapi import errors
+from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from tests.chaos.test_database_killed import HOSTS, RECOVERY_SECONDS, make_postgresql, opened, serves, started
 from tests.unit.scheduler_svc.store.store_partition import StorePartition, poll
 
@@ -57,7 +58,7 @@ def test_promoted_standby_has_confirmed_claims(
     poll(lambda: serves(partition.store), RECOVERY_SECONDS)
     assert {claim.consumer for claim in partition.store.claims()[0]} == {ref.consumer for ref in refs}
     assert partition.store.snapshot().epoch > epoch
-    assert partition.store.verify().awaited == HOSTS
+    assert partition.store.verify().awaited == [UNNAMED_HOSTS, *HOSTS]
     partition.store.close()
 
 

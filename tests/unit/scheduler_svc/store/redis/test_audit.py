@@ -23,6 +23,14 @@ class ScriptedConnection:
         self.ends = ends
         self.settled: list[list[str]] = []
         self.opened: list[dict[str, Any]] = []
+        self.positions: list[tuple[int, int]] = []  # that the caller observed
+
+    @property
+    def identity(self) -> "ScriptedConnection":
+        return self
+
+    def observe(self, epoch: int, position: int) -> None:
+        self.positions.append((epoch, position))
 
     def run(self, script: str, rows: Iterable[Any], **arguments: Any) -> list[Any]:
         values = list(rows)
@@ -34,7 +42,7 @@ class ScriptedConnection:
             return [EPOCH, *(value for name in consumers for value in ("confirmed", int(name[1:]) % 2 == 0))]
         assert script == "audit_open"
         self.opened.append({"refs": values, **arguments})
-        return [EPOCH, 4, 5, 600, *(self.ends(consumer) for consumer in values[0::2])]
+        return [EPOCH, 88, 4, 5, 600, *(self.ends(consumer) for consumer in values[0::2])]
 
 
 def running(count: int) -> list[RunningClaim]:
@@ -62,6 +70,7 @@ def test_claims_are_settled_in_bounded_batches_before_the_host_is_opened(count: 
     assert [result.consumer for result in outcome.answers] == [f"c{number}" for number in range(count)]
     assert outcome.reasserted == (count + 1) // 2
     assert (outcome.epoch, outcome.released, outcome.orphans, outcome.again_ms) == (EPOCH, 4, 5, 600)
+    assert (connection.positions, outcome.position) == ([(EPOCH, 88)], 88)
 
 
 def test_claim_that_ended_before_the_host_was_opened_is_answered_with_its_end() -> None:
