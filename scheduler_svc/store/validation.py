@@ -115,7 +115,7 @@ def check_consumers(consumers: Sequence[str]) -> None:
     if len(consumers) > MAX_REFS:
         raise refuse(f"a call may contain at most {MAX_REFS} consumers, got {len(consumers)}; split it")
     for consumer in consumers:
-        check_name(consumer)
+        _check_consumer(consumer)
 
 
 def check_refs(refs: Sequence[ClaimRef]) -> None:
@@ -128,7 +128,7 @@ def check_refs(refs: Sequence[ClaimRef]) -> None:
 
 def check_ref(ref: ClaimRef) -> None:
     """Raise InvalidRequest, or InvalidName, unless ``ref`` is a valid claim identity."""
-    check_name(ref.consumer)
+    _check_consumer(ref.consumer)
     check_number("attempt", ref.attempt, 1, MAX_AMOUNT)
 
 
@@ -144,6 +144,13 @@ def check_name(name: Any) -> None:
     if not isinstance(name, str):
         raise errors.InvalidName(name=name, why="it is not a string")
     _canonical(name)
+
+
+def _check_consumer(consumer: Any) -> None:
+    """Raise InvalidName unless ``consumer`` is a canonical name; not cached, because consumers are new each time."""
+    if not isinstance(consumer, str):
+        raise errors.InvalidName(name=consumer, why="it is not a string")
+    names.canonical(consumer)
 
 
 _canonical = lru_cache(maxsize=1 << 17)(names.canonical)  # the same host names come in every batch
