@@ -27,25 +27,25 @@ class ClaimVouching:
     def check(self, partition: str, host: str, refs: objects.ClaimRefs) -> None:
         """Vouch for each of ``refs`` on service host ``host`` whose record names that attempt and host."""
         records = self._store.get(refs.consumers)
-        named = [(uuid, attempt) for uuid, attempt in refs.pairs() if is_named(records.get(uuid), attempt, host)]
-        without_record = len(refs.consumers) - len(named)
+        matches = [(uuid, attempt) for uuid, attempt in refs.pairs() if is_named(records.get(uuid), attempt, host)]
+        without_record = len(refs.consumers) - len(matches)
         if without_record:
             LOG.warning("No record names %d unverified attempts of host %s: see 'gantt audit'", without_record, host)
-        if not named:
+        if not matches:
             return
-        vouched = objects.ClaimRefs.of(
-            consumers=[uuid for uuid, _attempt in named], attempts=[attempt for _uuid, attempt in named]
+        match_refs = objects.ClaimRefs.of(
+            consumers=[uuid for uuid, _attempt in matches], attempts=[attempt for _uuid, attempt in matches]
         )
         try:
             claims = self._clients.claims_of(partition)
-            claims.vouch_for_claims(context.new().with_timeout(CALL_SECONDS), host, vouched)
+            claims.vouch_for_claims(context.new().with_timeout(CALL_SECONDS), host, match_refs)
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             LOG.warning(
                 "Vouching for %d claims of host %s failed; its next audit repeats it: %s",
-                *(len(named), host, summarize_error(error)),
+                *(len(matches), host, summarize_error(error)),
             )
             return
-        LOG.info("Vouched for %d claims of host %s, which their records name", len(named), host)
+        LOG.info("Vouched for %d claims of host %s, which their records name", len(matches), host)
 
 
 def is_named(record: InstanceRecord | None, attempt: int, host: str) -> bool:

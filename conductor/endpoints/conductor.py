@@ -41,7 +41,7 @@ class ConductorEndpoint:
         self._reports = reports
         self._deletion = deletion
         self._instances = instances
-        self._vouching = vouching
+        self._claim_vouching = vouching
         self._clients = clients
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
@@ -103,8 +103,8 @@ class ConductorEndpoint:
         if names.SEPARATOR in names.canonical(host):
             raise errors.InvalidName(name=host, why="a service host is required, not one of its nodes")
         try:
-            limited = ctxt.with_timeout(min(AGENT_SECONDS, ctxt.remaining(AGENT_SECONDS)))
-            return self._clients.compute.list_guests(limited, host, marker, limit)
+            agent_ctxt = ctxt.with_timeout(min(AGENT_SECONDS, ctxt.remaining(AGENT_SECONDS)))
+            return self._clients.compute.list_guests(agent_ctxt, host, marker, limit)
         except messaging.MessagingTimeout as error:
             raise errors.Unavailable(what=f"The agent of host {host!r}", why="no answer in time") from error
 
@@ -112,7 +112,7 @@ class ConductorEndpoint:
     def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
         if not isinstance(refs, objects.ClaimRefs):
             raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
-        self._vouching.check(partition, host, refs)
+        self._claim_vouching.check(partition, host, refs)
 
     @expose
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:

@@ -56,14 +56,14 @@ class ClusterReading:
 def compare(reading: ClusterReading) -> list[Difference]:
     """Return all differences: about guests first, then about claims and records without guests, then silent hosts."""
     claims = _claims_by_place(reading.claims)
-    about_guests = list(_guest_differences(reading, claims))
-    known = {difference.instance for difference in about_guests}
-    others = [
+    of_guests = list(_guest_differences(reading, claims))
+    instances = {difference.instance for difference in of_guests}
+    without_guests = [
         difference
         for difference in (*_claim_differences(reading, claims), *_record_differences(reading, claims))
-        if difference.instance not in known
+        if difference.instance not in instances
     ]
-    return [*about_guests, *others, *_silent_hosts(reading, claims)]
+    return [*of_guests, *without_guests, *_silent_hosts(reading, claims)]
 
 
 def _claims_by_place(claims: Sequence[Mapping[str, Any]]) -> dict[Place, str]:
@@ -80,9 +80,9 @@ def _place_of(record: Any) -> Place:
 
 def _guest_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
     counts = Counter(guest.uuid for guest in reading.guests)
-    claimed = defaultdict(list)
+    places = defaultdict(list)
     for place in claims:
-        claimed[place.uuid].append(place)
+        places[place.uuid].append(place)
     for guest in reading.guests:
         place = Place(guest.uuid, guest.attempt, names.host_of(guest.node))
         state, record = claims.get(place), reading.instances.get(guest.uuid)
@@ -90,11 +90,11 @@ def _guest_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> 
         if guest.state == UNJOURNALLED:
             difference = "guest without journal", "its agent's journal has no live attempt of it"
         elif state != "confirmed" and counts[guest.uuid] > 1:
-            difference = "second copy", f"{counts[guest.uuid]} guests; the claim is {_describe(claimed[guest.uuid])}"
+            difference = "second copy", f"{counts[guest.uuid]} guests; the claim is {_describe(places[guest.uuid])}"
         elif state == "unverified":
             difference = "unverified claim", f"the store does not know this attempt; {_describe_record(record)}"
         elif state != "confirmed":
-            difference = "guest without claim", f"the claim is {_describe(claimed[guest.uuid])}"
+            difference = "guest without claim", f"the claim is {_describe(places[guest.uuid])}"
         elif record is None:
             difference = "guest without record", "its claim is confirmed"
         elif _place_of(record) != place or record.status == "ERROR":
