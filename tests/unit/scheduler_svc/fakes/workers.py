@@ -81,8 +81,10 @@ class FakeTransportWorker:
 
     def select(self, count=1, ctxt=None, uuids=None, **spec):
         request_spec = objects.RequestSpec.of(**({"resources": SMALL_REQUEST} | spec))
+        fresh = uuids is None
         uuids = uuids or [str(uuid.uuid4()) for _ in range(count)]
-        return uuids, self.scheduler.select_destinations(ctxt or context.new("p", "u"), request_spec, uuids)
+        ctxt = ctxt or context.new("p", "u")
+        return uuids, self.scheduler.select_destinations(ctxt, request_spec, uuids, fresh=fresh)
 
     def refs(self, uuids, attempt=1):
         return objects.ClaimRefs.of(consumers=uuids, attempts=[attempt] * len(uuids))
