@@ -12,7 +12,10 @@ from rpcapi.resources.claims import Answer
 
 
 def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Abort prepared claims; instances with a confirmed claim proceed to TERMINATE, since their host owns it."""
+    """Abort prepared claims; instances with a confirmed claim proceed to TERMINATE, since their host owns it.
+
+    One whose selection failed proceeds to SETTLE instead: it runs, and a store had forgotten that it was sent there.
+    """
     changed = []
     for partition in {instance.partition for instance in instances}:
         group = [instance for instance in instances if instance.partition == partition]
@@ -29,6 +32,8 @@ def _apply_answers(
 ) -> InstanceRecord:
     for attempt in (instance.attempt, instance.attempt + 1):
         answer, host, *_ = answers[instance.uuid, attempt]
+        if answer == Answer.CONFIRMED and instance.status == InstanceStatus.ERROR:
+            return set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
         if answer == Answer.CONFIRMED and host is not None:
             # The retry count is kept, so that a silent host gets messages at growing intervals.
             return set_step(instance, SagaStep.TERMINATE, attempt=attempt, host=host, tries=instance.tries)

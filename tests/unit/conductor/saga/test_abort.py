@@ -40,6 +40,12 @@ def test_host_of_a_confirmed_claim_is_to_terminate_it(attempt: int) -> None:
     assert changed.tries == 5, "a silent host would get its messages at the shortest interval again"
 
 
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_confirmed_claim_of_a_failed_selection_is_settled(attempt: int) -> None:
+    changed = run(instance(**FAILED), {attempt: ("confirmed", "h/n")})
+    assert (changed.step, changed.status) == ("settle", "BUILDING")
+
+
 @pytest.mark.parametrize("answer", ["closed", "prepared", "foreign"])
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_undecided_claim_is_tried_again(answer: str, attempt: int) -> None:
