@@ -70,21 +70,6 @@ def test_fenced_host_does_not_keep_a_copy_of_what_was_served_elsewhere(
     partition.check()
 
 
-def test_fenced_host_that_returns_first_does_not_keep_a_copy_either(partition: StorePartition) -> None:
-    epoch = forget_boot(partition)
-    partition.store.name_hosts(epoch, [], complete=True)
-    partition.fence("lost")
-    assert audit(partition, "lost", REF) == [Answer.FENCED]
-    assert partition.prepare("vm", "other", fresh=False).answer is Answer.PREPARED
-    partition.check()
-
-
-def test_fence_stops_an_unverified_guest(partition: StorePartition) -> None:
-    assert audit(partition, "lost", REF) == [Answer.UNVERIFIED]
-    assert partition.fence("lost") == 1
-    assert audit(partition, "lost", REF) == [Answer.FENCED]
-
-
 def test_fenced_host_is_not_awaited_again_because_a_worker_names_it_late(partition: StorePartition) -> None:
     epoch = forget_boot(partition)
     partition.fence("lost")

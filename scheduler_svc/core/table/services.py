@@ -154,7 +154,7 @@ class ServiceStates:
 
     def audited_hosts(self) -> list[str]:
         """Return the hosts that were audited in any epoch, and neither fenced nor removed since."""
-        return [host for host, service in self._hosts.items() if service.opened]
+        return [host for host, service in self._hosts.items() if service.opened > 0]
 
     def set_epoch(self, epoch: int) -> None:
         """Begin an epoch: hosts that were audited only in other epochs are no longer opened."""

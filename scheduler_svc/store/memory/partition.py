@@ -107,7 +107,7 @@ class MemoryPartition(PartitionState):
         return bool(self._awaited)
 
     def await_hosts(self) -> None:
-        self._awaited.update(host for host, epoch in self.opened.items() if epoch)
+        self._awaited.update(host for host, epoch in self.opened.items() if epoch > 0)
         self._awaited.update(host for host in self.reports if self.alive.get(host))
 
     def await_host(self, host: str) -> None:

@@ -23,7 +23,7 @@ KEYS: dict[str, str] = {
     "used": "hash provider -> sums of live claims, JSON {class: sum}",
     "changed": "hash provider -> position of the last change of its sums or inventories",
     "eligible": "hash provider, or service host for all its nodes -> position of the last change of its eligibility",
-    "opened": "hash service host -> epoch in which it was last audited; 0: it was fenced since",
+    "opened": "hash service host -> epoch in which it was last audited; negative: epoch in which it was fenced since",
     "awaited": "set of service hosts that may run forgotten claims, until audit or fence; see _unnamed.lua",
     "reports": "hash service host -> its last applied report, JSON",
     "nodes": "hash service host -> its nodes, JSON list",

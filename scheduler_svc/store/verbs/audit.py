@@ -92,6 +92,9 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
         partition.drop_claim(live)
         partition.add_claim(_reported_claim(claim, now + partition.lead_ms))
         return Answer.CONFIRMED, True
+    if claim.confirmed and partition.is_fenced(claim.host):
+        # The live attempt was served after the fence, which ended this copy too although the store had forgotten it.
+        return Answer.FENCED, False
     return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
 
 

@@ -8,11 +8,14 @@ from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def name_hosts(partition: PartitionState, epoch: int, hosts: Iterable[str], *, complete: bool) -> bool:
-    """Await the audits of hosts, unless they are done; return whether names are still collected in this epoch."""
+    """Await the audits of hosts that have neither audited nor been fenced in this epoch.
+
+    Returns whether names are still collected in this epoch.
+    """
     if epoch != partition.epoch or not partition.is_awaited(UNNAMED_HOSTS):
         return False
     for host in hosts:
-        if not partition.is_open(host):
+        if partition.may_have_lost_claims_of(host):
             partition.await_host(host)
     if complete:
         _stop(partition)

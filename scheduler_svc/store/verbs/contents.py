@@ -49,7 +49,7 @@ class PartitionStorage(abc.ABC):
     beats: MutableMapping[str, int]
     alive: MutableMapping[str, bool]
     clock_offsets: MutableMapping[str, list[int]]  # -> ms by which its clock was ahead, time of the note
-    opened: MutableMapping[str, int]  # -> epoch
+    opened: MutableMapping[str, int]  # -> epoch of its last audit; negative: epoch in which it was fenced since
     # by pinned key
     pins: MutableMapping[str, tuple[str, int]]  # -> (partition that serves it, expiry in ms)
 

@@ -3,7 +3,7 @@
 
 from rpcapi import errors
 from rpcapi.resources.claims import ClaimState
-from scheduler_svc.store.verbs.partition import FENCED, PartitionState
+from scheduler_svc.store.verbs.partition import PartitionState
 
 
 def fence(partition: PartitionState, host: str, token: str, now: int, *, force: bool) -> int:
@@ -23,9 +23,9 @@ def fence(partition: PartitionState, host: str, token: str, now: int, *, force: 
             partition.end_claim(live, ClaimState.FENCED, now)
             ended += 1
     # Closed last: while the host is open, its claims count as their consumers' newest attempts.
-    if partition.opened.get(host):
-        partition.append("opened", {host: FENCED})
-    partition.opened[host] = FENCED
+    if partition.opened.get(host, 0) > 0:
+        partition.append("opened", {host: 0})
+    partition.opened[host] = -partition.epoch
     partition.stop_awaiting(host)
     partition.ended[record] = {ended: ClaimState.FENCED}
     partition.ended_at[record] = now

@@ -13,7 +13,6 @@ from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
-FENCED = 0  # in ``opened``: the host was fenced after its last audit
 UNKNOWN_END = "unknown"  # the end of a claim that never existed, as the first abort was answered
 
 
@@ -54,9 +53,13 @@ class PartitionState(PartitionStorage):
     def may_have_lost_claims_of(self, host: str) -> bool:
         """Return whether the store may have forgotten claims of the service host of ``host``.
 
-        The host has not audited in this epoch, and was not fenced since its last audit.
+        The host has neither audited nor been fenced in this epoch.
         """
-        return self.opened.get(names.host_of(host)) not in (self.epoch, FENCED)
+        return abs(self.opened.get(names.host_of(host), 0)) != self.epoch
+
+    def is_fenced(self, host: str) -> bool:
+        """Return whether the service host of ``host`` was fenced after its last audit, as far as the store knows."""
+        return self.opened.get(names.host_of(host), 0) < 0
 
     def append(self, kind: str, payload: Any) -> int:
         """Write a log entry and return its position."""

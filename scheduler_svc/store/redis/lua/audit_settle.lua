@@ -33,11 +33,9 @@ local function reconcile_live(live, confirmed)
   return ended or 'prepared', 0
 end
 
--- Returns whether the store may have forgotten claims of the host: it has not audited in this epoch, and was not fenced
--- since its last audit.
-local function may_have_lost_claims(host)
-  return not is_open(host) and redis.call('HGET', K.opened, host) ~= '0'
-end
+-- The epoch in which the host was last audited; negative: in which it was fenced since.
+local opened_in = tonumber(redis.call('HGET', K.opened, A.host) or 0)
+local may_have_lost_claims, is_fenced = math.abs(opened_in) ~= epoch, opened_in < 0
 
 local function add_unverified(consumer, attempt, host, claim_text)
   local name = unverified_name(consumer, attempt, host)
@@ -67,9 +65,11 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
       return reconcile_live(live, confirmed)
     elseif not confirmed then
       return 'conflict', 0
-    elseif live.state == 'prepared' and may_have_lost_claims(host) then
+    elseif live.state == 'prepared' and may_have_lost_claims then
       drop_claim(live) -- the store forgot this claim, and prepared the attempt again: nothing runs under that claim
       return reassert(claim_text)
+    elseif is_fenced then
+      return 'fenced', 0 -- the live attempt was served after the fence, which ended this copy too
     end
     return add_unverified(consumer, attempt, host, claim_text)
   end
@@ -78,7 +78,7 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
     return ended == UNKNOWN_END and 'aborted' or ended, 0
   elseif live and live.attempt > tonumber(attempt) then
     return 'conflict', 0
-  elseif not may_have_lost_claims(host) or (live and is_reported(live)) then
+  elseif not may_have_lost_claims or (live and is_reported(live)) then
     -- the store has forgotten nothing of this host, or the live claim's host has reported that one
     if confirmed then
       return add_unverified(consumer, attempt, host, claim_text)

@@ -40,7 +40,7 @@ is_open(host) -- cached before the host is closed: while it is open, its claims 
 if tonumber(redis.call('HGET', K.opened, host) or 0) > 0 then
   append('opened', '{' .. quote(host) .. ':0}')
 end
-redis.call('HSET', K.opened, host, '0')
+redis.call('HSET', K.opened, host, int(-epoch))
 
 local members = {}
 for _, after in ipairs({ '/', '|' }) do

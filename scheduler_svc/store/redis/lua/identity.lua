@@ -18,7 +18,7 @@ end
 position = position > 0 and position + POSITION_LEAP or 1
 local opened = redis.call('HGETALL', K.opened)
 for i = 1, #opened, 2 do
-  if opened[i + 1] ~= '0' then -- 0: it was fenced
+  if tonumber(opened[i + 1]) > 0 then -- else it was fenced
     redis.call('SADD', K.awaited, opened[i])
   end
 end
