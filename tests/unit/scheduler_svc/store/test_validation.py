@@ -8,6 +8,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
+from scheduler_svc.store import validation
 from scheduler_svc.store.records import RunningClaim
 from scheduler_svc.store.validation import MAX_PAGE
 from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent, running
@@ -121,3 +122,9 @@ def test_unstorable_string_is_rejected(partition: StorePartition, text: str) -> 
 def test_maximum_page_length_is_accepted(partition: StorePartition) -> None:
     assert partition.store.claims(limit=MAX_PAGE) == ([], None)
     assert partition.store.list_state("service", limit=MAX_PAGE) == ([], None)
+
+
+def test_consumers_are_not_kept_in_the_cache_of_host_names() -> None:
+    before = validation._canonical.cache_info().currsize
+    validation.check_refs([ClaimRef(f"new-{number}", 1) for number in range(10)])
+    assert validation._canonical.cache_info().currsize == before
