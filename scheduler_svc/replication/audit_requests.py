@@ -16,7 +16,8 @@ LOG = log.getLogger(__name__)
 
 CALL_TIMEOUT = 10.0
 LIST_TIMEOUT = 60.0  # the conductor reads all its records
-# Records that were intact for so long before a partition lost anything name all its hosts that run instances.
+# Where the worker had no table of its own: records that were intact for so long before a partition lost anything name
+# all its hosts that run instances.
 RECORDS_INTACT_MS = 3_600_000
 
 
@@ -74,7 +75,7 @@ class AuditAnnouncer:
     def _name_recorded_hosts(self, replica: Replica, epoch: int) -> None:
         recorded = self._conductor.list_hosts(context.new().with_timeout(LIST_TIMEOUT), replica.partition)
         # Epochs begin at the time of their server's clock, in ms.
-        complete = recorded.epoch < epoch - RECORDS_INTACT_MS
+        complete = replica.has_named_its_own or recorded.epoch < epoch - RECORDS_INTACT_MS
         replica.name_hosts(epoch, recorded.hosts, complete=complete)
         LOG.info(
             "Named %d recorded hosts of partition %s, %s",

@@ -47,6 +47,7 @@ class Replica(BackgroundLoop):
         self._moved = threading.Condition()
         self._reloads_requested = self._reloads_done = 0  # full reloads that were requested, and that were done
         self._is_loaded = False
+        self.has_named_its_own = False  # whether the table had hosts to name at the last load, or knew of none
         self.collects_names = False  # whether the store still collected names of forgotten hosts at the last load
         self._pause = FIRST_PAUSE  # after the next failure
 
@@ -97,6 +98,7 @@ class Replica(BackgroundLoop):
         # Repeated and named before they are replaced by the rows of a store that may have forgotten them.
         if self.ready and epoch != self.log_position.epoch:
             self._operator_writes.repeat_forgotten(self._store, self.log_position.position)
+        self.has_named_its_own = self.ready
         self.collects_names = self.name_hosts(epoch, self._table.audited_hosts(self.number), complete=False)
         snapshot = self._store.snapshot(reads.whole_document_namespaces(self._table.reads))
         self._table.load(snapshot, self.number)

@@ -3,9 +3,13 @@
 --@ keys awaited
 --@ include _unnamed
 
--- Returns whether any host may run claims that the store forgot.
+-- Returns whether any host may run claims that the store forgot, as of the first call in a script.
+local is_awaiting
 local function awaits_any()
-  return redis.call('SCARD', K.awaited) > 0
+  if is_awaiting == nil then
+    is_awaiting = redis.call('SCARD', K.awaited) > 0
+  end
+  return is_awaiting
 end
 
 -- Returns whether an unknown attempt of the consumer may run on a host that has not audited yet: `host`, or any for ''.

@@ -229,12 +229,8 @@ end
 
 -- Returns whether claims that the store may have forgotten could rule the candidate out: members of an affinity group
 -- without known ones, and what is held from a provider that another host shares. The audits of their hosts will show.
-local is_awaiting
 local function awaits_audits(candidate)
-  if is_awaiting == nil then
-    is_awaiting = awaits_any()
-  end
-  if not is_awaiting then
+  if not awaits_any() then
     return false
   elseif group and group.policy == 'affinity' and not next(group_of(group.id).hosts) then
     return true

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waiting for servers, with an injected clock."""
 
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -54,8 +53,8 @@ class Bar:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(time, "monotonic", lambda: clock.now)
-    monkeypatch.setattr(time, "sleep", clock.sleep)
+    # Of this module only: threads of other tests may sleep meanwhile.
+    monkeypatch.setattr(waiting, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=clock.sleep))
     return clock
 
 

@@ -108,9 +108,14 @@ def test_hosts_of_the_table_and_of_the_records_are_named_in_a_new_epoch():
     assert store.verify().awaited == ["a", "b", "recorded"]
 
 
-def test_records_that_may_be_forgotten_too_do_not_end_the_collection():
+def test_records_that_may_be_forgotten_too_end_the_collection_of_a_worker_with_a_table_only():
     store = joined()
+    survivor = loaded(store)
     epoch = store.begin_epoch()
     AuditAnnouncer(Conductor(epoch=epoch - RECORDS_INTACT_MS)).request_audits(loaded(store))
     wait_for_announcer()
     assert store.verify().awaited == [UNNAMED_HOSTS, "a", "b", "recorded"]
+    survivor.load()
+    AuditAnnouncer(Conductor(epoch=epoch - RECORDS_INTACT_MS)).request_audits(survivor)
+    wait_for_announcer()
+    assert store.verify().awaited == ["a", "b", "recorded"]

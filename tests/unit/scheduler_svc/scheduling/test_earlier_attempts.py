@@ -58,6 +58,7 @@ def test_attempt_is_closed_while_any_partition_awaits_a_host(deployment):
         locate(deployment)
     assert caught.value.kwargs["partition"] == "b"
     deployment.stores["b"].audit("b1", epoch, [], 0)
+    deployment.stores["b"].name_hosts(epoch, [], complete=True)
     assert locate(deployment) is None
 
 
