@@ -202,7 +202,8 @@ class FailoverLoad:
         def once() -> Any:
             now = store.snapshot()
             claim_intent = intent(consumer, *names)
-            return store.prepare(ClaimBatch("req-1", "p", "u", SMALL, [claim_intent], now.epoch, now.position, LONG_MS))
+            batch = ClaimBatch("req-1", "p", "u", SMALL, [claim_intent], now.epoch, now.position, LONG_MS, fresh=True)
+            return store.prepare(batch)
 
         prepared = self._persist(once).prepared[0]
         if prepared.answer is Answer.PREPARED:
@@ -256,6 +257,7 @@ class FailoverLoad:
         store = self.store()
         while not self._enough.is_set():
             now = self._persist(store.snapshot)
+            self._persist(lambda epoch=now.epoch: store.name_hosts(epoch, HOSTS, complete=True))
             for host in self.hosts.values():
                 if now.opened.get(host.name) != now.epoch:
                     self._note(self._persist(partial(host.audit, store, now.epoch, LONG_MS)))
