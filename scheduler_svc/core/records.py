@@ -182,7 +182,10 @@ class LogEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The state that a replica needs, as of ``position``: it includes all log entries up to there."""
+    """The state that a replica needs, as of ``position``: it includes all log entries up to there.
+
+    ``opened`` is the epoch in which each host was audited, 0 for a host that was fenced since, as in the log.
+    """
 
     epoch: int
     position: int

@@ -157,7 +157,7 @@ class MemoryPartition(PartitionState):
                 used=self.used,
                 services=self.services,
                 alive=self.alive,
-                opened=self.opened,
+                opened={host: max(0, epoch) for host, epoch in self.opened.items()},
                 states={namespace: self._documents(namespace) for namespace in namespaces},
             )
         )

@@ -37,7 +37,7 @@ def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapsh
         used={name: json.loads(text) for name, text in used.items()},
         services={name: documents.decode(text, "service") for name, text in services.items()},
         alive={name: value == "1" for name, value in alive.items()},
-        opened={host: int(value) for host, value in opened.items()},
+        opened={host: max(0, int(value)) for host, value in opened.items()},
         states={
             namespace: {name: documents.decode_state(text)[1] for name, text in raw.items()}
             for namespace, raw in zip(namespaces, states, strict=True)

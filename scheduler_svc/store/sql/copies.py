@@ -25,7 +25,7 @@ def snapshot(connection: Connection, partition: str, as_of: tuple[int, int], nam
         used={name: json.loads(used) for name, _text, used in providers if used is not None},
         services={name: documents.decode(text, "service") for name, text, _a, _o in services if text is not None},
         alive={name: alive for name, _text, alive, _opened in services if alive is not None},
-        opened={name: opened for name, _text, _alive, opened in services if opened is not None},
+        opened={name: max(0, opened) for name, _text, _alive, opened in services if opened is not None},
         states={namespace: states.read_all(connection, partition, namespace) for namespace in namespaces},
     )
 
