@@ -58,6 +58,7 @@ def newest_stamp(cluster: RunningCluster) -> int:
     return max((int(stamp.split(".")[1]) for stamp in stamps), default=0)
 
 
+@pytest.mark.long  # a store that passes the newest stamp before an agent reports is not recognised: see ADR 0185
 def test_one_epoch_begins_after_which_claims_are_what_runs(cluster):
     client = redis.Redis.from_url(cluster.cluster.store.url(ADMIN.name))
     # given servers from before a backup, and servers that only the agents remember
