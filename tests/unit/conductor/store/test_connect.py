@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The connection to Redis: retries and translated errors, without a server."""
 
-import time
 from collections.abc import Callable, Iterator
 from importlib.resources import files
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import redis
+import tenacity
 
 from conductor.store import connect
 from conductor.store.connect import UNACKNOWLEDGED, ConductorConnection
@@ -22,7 +23,7 @@ URL = "redis://127.0.0.1:1/0"
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(tenacity.nap, "time", SimpleNamespace(sleep=lambda seconds: None))
 
 
 @pytest.fixture

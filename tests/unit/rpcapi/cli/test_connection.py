@@ -2,6 +2,7 @@
 """The quick check that a broker is reachable."""
 
 import socket
+from types import SimpleNamespace
 
 import pytest
 
@@ -43,6 +44,11 @@ class Url:
         return f"gantt+redis:///0?socket={self._path}"
 
 
+def replace_clock(monkeypatch, now, sleep):
+    """Replace the clock of the check only: threads of other tests may sleep meanwhile."""
+    monkeypatch.setattr(connection, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+
+
 def test_broker_that_returns_within_the_grace_period_is_accepted(tmp_path, monkeypatch):
     path = tmp_path / "bus.sock"
     pauses = []
@@ -53,15 +59,14 @@ def test_broker_that_returns_within_the_grace_period_is_accepted(tmp_path, monke
             server.bind(str(path))
             server.listen()
 
-        monkeypatch.setattr(connection.time, "sleep", start_broker)
+        replace_clock(monkeypatch, [0.0], start_broker)
         connection.check_broker(Url(path))
     assert pauses == [connection.PAUSE]
 
 
 def test_check_ends_after_the_grace_period(tmp_path, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(connection.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(connection.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    replace_clock(monkeypatch, now, lambda seconds: now.__setitem__(0, now[0] + seconds))
     with pytest.raises(errors.Unavailable, match="No such file"):
         connection.check_broker(Url(tmp_path / "bus.sock"))
     assert 0 < now[0] <= connection.GRACE

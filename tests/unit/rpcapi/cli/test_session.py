@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import oslo_messaging as messaging
 import pytest
+import tenacity
 
 from rpcapi import errors
 from rpcapi.cli import session as session_module
@@ -15,7 +16,7 @@ from rpcapi.cli.session import Session
 
 @pytest.fixture
 def session(monkeypatch):
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(tenacity.nap, "time", SimpleNamespace(sleep=lambda seconds: None))
     created = Session(project="crew")
     created.conf = SimpleNamespace(rpc=SimpleNamespace(call_timeout=7.0, partition="cell1"))
     return created

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Client of the conductor: versions and arguments."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from rpcapi import context
+from rpcapi.clients import conductor
 from rpcapi.clients.conductor import ConductorAPI
 
 
@@ -58,7 +61,7 @@ def test_check_of_unverified_claims_waits_for_no_answer(call):
 
 
 def test_request_is_first_sent_now_unless_the_caller_repeats_it(call, monkeypatch):
-    monkeypatch.setattr("time.time", lambda: 1_700_000_000.0)
+    monkeypatch.setattr(conductor, "time", SimpleNamespace(time=lambda: 1_700_000_000.0))
     _, ((_, _, values),) = call("build_instances", {"spec": "spec", "uuids": ["u"]})
     assert values["first_sent"] == 1_700_000_000.0
 

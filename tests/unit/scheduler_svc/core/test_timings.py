@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Timings of filters and weighers, and which decisions are measured."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from scheduler_svc.core import timings
@@ -17,7 +19,7 @@ def no_timings(monkeypatch):
 def clock(monkeypatch):
     """A clock that shows the number in a list."""
     seconds = [100.0]
-    monkeypatch.setattr(timings.time, "perf_counter", lambda: seconds[0])
+    monkeypatch.setattr(timings, "time", SimpleNamespace(perf_counter=lambda: seconds[0]))
     return seconds
 
 

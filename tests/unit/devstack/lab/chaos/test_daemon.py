@@ -3,8 +3,8 @@
 
 import os
 import signal
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -66,8 +66,8 @@ def test_disarmed_phase_passes(control: Path, signals: list[tuple[int, int]]) ->
 
 
 def test_clock_follows_the_offset(control: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "time", lambda: 1000.0)
-    monkeypatch.setattr(time, "time_ns", lambda: 1000 * 10**9)
+    time = SimpleNamespace(time=lambda: 1000.0, time_ns=lambda: 1000 * 10**9)
+    monkeypatch.setattr(daemon, "time", time)
     daemon._follow_offset(control)
     assert (time.time(), time.time_ns()) == (1000.0, 1000 * 10**9)
     daemon.step_clock(control, -3600.0)

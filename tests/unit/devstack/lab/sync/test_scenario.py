@@ -26,7 +26,7 @@ def test_series_without_a_change_is_rejected():
 
 def test_bar_shows_the_seconds_but_never_more_than_planned(monkeypatch):
     moments = iter([100.0, 175.0])
-    monkeypatch.setattr(scenario.time, "monotonic", lambda: next(moments))
+    monkeypatch.setattr(scenario, "time", SimpleNamespace(monotonic=lambda: next(moments)))
     steps = []
     times = ReportTimes([(9, 1.0)], 9, 4, 0.0)
     result = scenario._report(reporter(times), ScheduledReports(60, 0.1), SimpleNamespace(update=steps.append))

@@ -50,6 +50,6 @@ def test_each_advance_is_recorded_and_answered_when_the_target_is_reached(monkey
 
 
 def test_task_measures_the_start_from_when_it_is_made(monkeypatch):
-    monkeypatch.setattr(worker.time, "monotonic", lambda: 7.0)
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: 7.0))
     task = worker.worker_task("redis://x", measure_baseline=True)
     assert task.args == ("redis://x", 7.0, True)

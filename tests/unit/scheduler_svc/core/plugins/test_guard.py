@@ -2,6 +2,7 @@
 """Protection of decisions from a plugin; test_faulty.py has the plugins that fail in a whole decision."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def test_fatal_failure_names_plugin_and_distribution(counted):
 
 def test_failures_are_logged_again_after_a_minute(counted, caplog, monkeypatch):
     seconds = [1000.0]
-    monkeypatch.setattr(guard.time, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(guard, "time", SimpleNamespace(monotonic=lambda: seconds[0], perf_counter=lambda: 0.0))
     plugin_guard = make_guard(counted)
     for now, logged in ((1000.0, 1), (1059.0, 1), (1060.0, 2), (1061.0, 2)):
         seconds[0] = now

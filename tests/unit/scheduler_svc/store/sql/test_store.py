@@ -2,6 +2,7 @@
 """The SQL backend: the choice of the database, and waiting for news."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -36,7 +37,7 @@ def test_follow_without_news_polls_at_growing_intervals(run_folder: Path, monkey
         pauses.append(pause)
         seconds[0] += pause
 
-    monkeypatch.setattr(sql_store.time, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(sql_store, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
     monkeypatch.setattr(store._dialect, "await_news", await_news)
     assert store.follow(position, 200) == []
     assert pauses[:5] == [0.005, 0.01, 0.02, 0.04, 0.05]

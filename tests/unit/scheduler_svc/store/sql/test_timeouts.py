@@ -26,7 +26,7 @@ class FakeConnection(SimpleNamespace):
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that shows the number in a list."""
     seconds = [50.0]
-    monkeypatch.setattr(timeouts.time, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(timeouts, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
     return seconds
 
 
