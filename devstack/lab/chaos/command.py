@@ -35,13 +35,16 @@ class ChaosRun(Benchmark):
             "--faults", type=positive, default=1000, metavar="N", help="Faults in all segments (%(default)s)."
         )
         parser.add_argument(
-            "--segment", type=positive, default=40, metavar="N", help="Faults between two checks (%(default)s)."
+            "--segment", type=positive, default=60, metavar="N", help="Faults between two checks (%(default)s)."
+        )
+        parser.add_argument(
+            "--at-once", type=positive, default=4, metavar="N", help="Faults in flight together, at most (%(default)s)."
         )
         parser.add_argument(
             "--minutes", type=positive, metavar="N", help="Begin no segment after so many minutes of this call."
         )
         parser.add_argument(
-            "--servers", type=positive, default=250, metavar="N", help="Servers alive at a time (%(default)s)."
+            "--servers", type=positive, default=400, metavar="N", help="Servers alive at a time (%(default)s)."
         )
         parser.add_argument(
             "--state",
@@ -55,6 +58,14 @@ class ChaosRun(Benchmark):
             type=Path,
             metavar="FOLDER",
             help="Keep run folders with violations, or without recovery.",
+        )
+        parser.add_argument(
+            "--also",
+            action="append",
+            type=Path,
+            default=[],
+            metavar="FILE",
+            help="Add the figures of another run, by its state file: a run with another seed, beside this one.",
         )
         parser.add_argument("--only", action="append", choices=sorted(KINDS), metavar="KIND", help="Only these faults.")
         parser.add_argument("--without", action="append", choices=sorted(KINDS), metavar="KIND", help="Not these.")
@@ -74,11 +85,14 @@ class ChaosRun(Benchmark):
                 progress.add(figures)
                 progress.save(args.state)
                 bar.update(figures.fault_count)
+        for path in args.also:
+            progress.add(Progress.read(path))
+        self._has_violations = bool(progress.violations)
         return list(rows(progress))
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         super().take_action(parsed_args)
-        return 1 if Progress.load(parsed_args.state, parsed_args.seed).violations else 0
+        return 1 if self._has_violations else 0
 
     def _run_segment(self, progress: Progress, kinds: Sequence[str], count: int, args: argparse.Namespace) -> Progress:
         _remove_leftovers(args.state)
@@ -86,7 +100,7 @@ class ChaosRun(Benchmark):
         _folder_file(args.state).write_text(str(folder))
         segment = Segment(folder, f"{args.seed}/{progress.segments}", kinds, progress, self._say)
         try:
-            report = segment.run(count, args.servers)
+            report = segment.run(count, args.servers, most_at_once=args.at_once)
             self._say(report.text() or "no violation")
             if args.evidence and (report.violations or segment.figures.unrecovered):
                 args.evidence.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ from devstack.servers.sentinel import SentinelGroup
 AGENTS, HOSTS_PER_AGENT, NODES_PER_HOST = 3, 2, 3
 CONDUCTORS, WORKERS = 2, 2
 NODES = AGENTS * HOSTS_PER_AGENT * NODES_PER_HOST
-CLAIM_SECONDS, GRACE_SECONDS, LEASE_SECONDS, DOWN_SECONDS, COLLECT_SECONDS = 6, 3, 4, 15, 10
+CLAIM_SECONDS, GRACE_SECONDS, LEASE_SECONDS, DOWN_SECONDS, COLLECT_SECONDS = 5, 2, 3, 9, 8
 
 # Short time-outs, so that recovery takes seconds rather than minutes.
 OPTIONS: Mapping[str, confs.Groups] = {
@@ -53,7 +53,7 @@ OPTIONS: Mapping[str, confs.Groups] = {
     },
     "compute": {
         "compute": {"call_timeout": 3, "retry_interval_max": 1, "report_interval": 1},
-        "simulator": {"boot_delay": 0.05, "boot_delay_spread": 0.5},
+        "simulator": {"boot_delay": 0.02, "boot_delay_spread": 0.5},
     },
 }
 
@@ -65,7 +65,7 @@ class ChaosCluster:
         self.layout = Layout(folder)
         self.replicas_acknowledge = replicas_acknowledge
         self.rabbit = RabbitNode(self.layout.rabbit)
-        binary = redis_binary(Flavour.SYSTEM)
+        binary = self.layout.folder / "redis-server"
         self.store = SentinelGroup(self.layout.store, binary=binary, users=STORE_USERS, replicas=1)
         self.records = RedisServer(
             self.layout.folder / "records",
@@ -111,6 +111,7 @@ class ChaosCluster:
     def start(self) -> None:
         """Start all processes; raises ServerError, and the caller then calls ``stop``."""
         self.layout.make()
+        self._write_redis_program()
         self.rabbit.start()
         self.store.start()
         self.records.start()
@@ -166,9 +167,15 @@ class ChaosCluster:
     def _write_confs(self) -> None:
         size = ClusterSize(Mode.STANDARD, HOSTS_PER_AGENT, NODES_PER_HOST, WORKERS, report_interval=1)
         for name, program in {**self.programs, CLIENT: CLIENT}.items():
-            urls = confs.Urls(self._bus_url(name, program), self._store_url(program))
+            urls = confs.Urls(self._bus_url(name, program), self._store_url(program), stamp_key="chaos" * 8)
             groups = confs.merge(confs.render(program, size, self.layout, urls), OPTIONS.get(program, {}))
             write_private(self.layout.conf(name), confs.text(confs.merge(groups, self._own_options(name, program))))
+
+    def _write_redis_program(self) -> None:
+        """Write the command of a redis-server whose writes fail at RLIMIT_FSIZE; by default a signal would end it."""
+        program = self.layout.folder / "redis-server"
+        program.write_text(f'#!/bin/sh\ntrap "" XFSZ\nexec {redis_binary(Flavour.SYSTEM)} "$@"\n')
+        program.chmod(0o700)
 
     def _bus_url(self, name: str, program: str) -> str:
         return re.sub(r":\d+/", f":{self.proxies[name].port}/", self.rabbit.url(program))

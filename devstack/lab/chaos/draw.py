@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws faults by a seed, so that all kinds are injected about equally often."""
+"""Draws bursts of faults by a seed, so that all kinds are injected about equally often."""
 
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from devstack.lab.chaos.deployment import ChaosCluster
 from devstack.lab.chaos.faults import messages, processes, stores
 from devstack.lab.chaos.faults.fault import Fault
 
@@ -13,22 +14,42 @@ KINDS: Mapping[str, type[Fault]] = {
     fault.KIND: fault for fault in (*processes.FAULTS, *stores.FAULTS, *messages.FAULTS)
 }
 IDLE_SHARE = 0.25
+PAUSE = (0.05, 0.8)
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnFault:
-    """The next fault: its kind, the pause before it, for how long it lasts, and whether the callers wait meanwhile."""
+    """A fault, the pause before it, and for how long it lasts, in seconds."""
 
-    kind: str
-    is_idle: bool
+    fault: Fault
     pause: float
     hold: float
 
 
-def draw(chance: random.Random, kinds: Sequence[str], counts: Counter[str]) -> DrawnFault:
-    """Return a fault of one of the ``kinds`` that have occurred least often."""
-    least = min(counts[kind] for kind in kinds)
-    kind = chance.choice([kind for kind in kinds if counts[kind] == least])
-    fault = KINDS[kind]
-    is_idle = chance.random() < IDLE_SHARE and not fault.NEEDS_LOAD
-    return DrawnFault(kind, is_idle, chance.uniform(0.1, 1.5), chance.uniform(*fault.HOLD))
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """Faults that are in flight together, and whether the callers wait meanwhile."""
+
+    faults: Sequence[DrawnFault]
+    is_idle: bool
+
+
+def draw(cluster: ChaosCluster, chance: random.Random, kinds: Sequence[str], counts: Counter[str], most: int) -> Burst:
+    """Return a burst of 1 to ``most`` faults of the ``kinds`` that have occurred least often.
+
+    No two of them have a common target.
+    """
+    is_idle = chance.random() < IDLE_SHARE and not all(KINDS[kind].NEEDS_LOAD for kind in kinds)
+    size = chance.randint(1, most)
+    faults: list[DrawnFault] = []
+    targets: set[str] = set()
+    for kind in sorted(kinds, key=lambda kind: (counts[kind], chance.random())):
+        if len(faults) == size:
+            break
+        if is_idle and KINDS[kind].NEEDS_LOAD:
+            continue
+        fault = KINDS[kind](cluster, chance)
+        if targets.isdisjoint(fault.targets):
+            targets |= fault.targets
+            faults.append(DrawnFault(fault, chance.uniform(*PAUSE), chance.uniform(*fault.HOLD)))
+    return Burst(faults, is_idle)

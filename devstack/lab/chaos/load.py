@@ -20,10 +20,11 @@ CALL_SECONDS = 5.0
 GIVE_UP_SECONDS = 90.0  # of repeating one call: longer than any fault
 PAUSE = 0.2
 NO_ANSWER = (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError)
-PERCENT_OF_LARGE = 3
-PERCENT_OF_GROUPS, GROUPS, GROUP_MEMBERS = 15, 6, 4
-FOLLOW_SECONDS = 10.0
-FOLLOW_POLL = 0.2
+PERCENT_OF_GROUPS, GROUPS, GROUP_MEMBERS = 30, 6, 4
+FOLLOW_SECONDS = 6.0
+FOLLOW_POLL = 0.5
+BOOT_SIZES = (1, 1, 2, 4, 30, 50, 50, 50)
+DELETE_SIZES = (1, 2, 20, 50, 50)
 FINAL_STATUSES = ("ACTIVE", "ERROR", "DELETED")
 
 
@@ -115,7 +116,7 @@ class Load:
     """Several callers in threads, which keep about ``target`` instances alive and replace them all the time."""
 
     def __init__(
-        self, client_conf: Path, history: HistoryWriter, seed: str, callers: int = 4, target: int = 250
+        self, client_conf: Path, history: HistoryWriter, seed: str, callers: int = 6, target: int = 400
     ) -> None:
         self._client_conf = client_conf
         self._history = history
@@ -159,10 +160,10 @@ class Load:
 
     def _act(self, caller: HistoryCaller, chance: random.Random) -> None:
         if len(self.population) > self._target * chance.uniform(0.5, 1.5):
-            caller.delete(self.population.take(chance, chance.choice((1, 2, 5, 10))), self._stopped.is_set)
+            caller.delete(self.population.take(chance, chance.choice(DELETE_SIZES)), self._stopped.is_set)
             return
-        count = 40 if chance.randrange(100) < PERCENT_OF_LARGE else chance.choice((1, 1, 2, 4, 8))
-        vcpus = chance.choice((1, 1, 2, 4))
+        count = chance.choice(BOOT_SIZES)
+        vcpus = chance.choice((1, 1, 2, 4)) if count <= GROUP_MEMBERS else 1
         uuids = [str(uuid.UUID(int=chance.getrandbits(128), version=4)) for _ in range(count)]
         resources = {"VCPU": vcpus, "MEMORY_MB": 1024 * vcpus, "DISK_GB": 1}
         group = self._group(chance) if count <= GROUP_MEMBERS else {}

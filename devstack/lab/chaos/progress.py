@@ -9,7 +9,7 @@ from pathlib import Path
 from devstack.servers.folder import write_private
 from rpcapi.cli.error_messages import CommandFailed
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass
@@ -19,8 +19,8 @@ class Progress:
     ``faults`` and ``idle_faults`` count occurred faults by kind, all and those on an idle cluster; ``missed`` counts
     faults that were drawn and did not occur; ``phases`` counts the phases at which a process was stopped. ``answers``
     counts acknowledged calls by verb, ``claims`` claims that were prepared, ``violations`` violations by kind.
-    ``recoveries`` are seconds from the end of a fault, that is the start of its repair, until a new server is ACTIVE,
-    ``seconds`` the machine time.
+    ``recoveries`` are seconds from the end of a burst's last fault, that is the start of its repair, until a new server
+    is ACTIVE, ``seconds`` the machine time.
     """
 
     seed: int
@@ -45,10 +45,10 @@ class Progress:
         return sum(self.faults.values())
 
     def add(self, other: "Progress") -> None:
-        """Add the figures of a finished segment."""
+        """Add the figures of a finished segment, or of another run."""
         for name in ("faults", "idle_faults", "missed", "phases", "answers", "violations"):
             getattr(self, name).update(getattr(other, name))
-        self.segments += 1
+        self.segments += other.segments
         self.seconds += other.seconds
         self.instances += other.instances
         self.claims += other.claims
@@ -68,17 +68,23 @@ class Progress:
     @classmethod
     def load(cls, path: Path, seed: int) -> "Progress":
         """Read the file, or begin; raises CommandFailed for the file of another seed or schema."""
-        if not path.exists():
-            return cls(seed)
+        progress = cls.read(path) if path.exists() else cls(seed)
+        if progress.seed != seed:
+            raise CommandFailed(
+                f"{path} is the progress of seed {progress.seed}: continue it with that seed, or name another file "
+                f"with --state"
+            )
+        return progress
+
+    @classmethod
+    def read(cls, path: Path) -> "Progress":
+        """Read the file of any seed; raises CommandFailed for one that is missing, malformed or of another schema."""
         try:
             document = json.loads(path.read_text())
             counters = {name: Counter(value) for name, value in document.items() if isinstance(value, dict)}
             progress = cls(**{**document, **counters})
-        except (ValueError, TypeError, AttributeError) as why:
+        except (OSError, ValueError, TypeError, AttributeError) as why:
             raise CommandFailed(f"{path} is not the progress of a chaos run: {why}") from why
-        if (progress.seed, progress.schema) != (seed, SCHEMA):
-            raise CommandFailed(
-                f"{path} is the progress of seed {progress.seed}, schema {progress.schema}: continue it with that "
-                f"seed, or name another file with --state"
-            )
+        if progress.schema != SCHEMA:
+            raise CommandFailed(f"{path} has schema {progress.schema}, this is schema {SCHEMA}: name another file")
         return progress

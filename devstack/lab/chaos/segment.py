@@ -15,7 +15,8 @@ from devstack.confs import PARTITION
 from devstack.lab.chaos import agent_files, history, store_state
 from devstack.lab.chaos.checker import CheckReport, check
 from devstack.lab.chaos.deployment import DOWN_SECONDS, NODES, ChaosCluster
-from devstack.lab.chaos.draw import KINDS, DrawnFault, draw
+from devstack.lab.chaos.draw import Burst, draw
+from devstack.lab.chaos.faults.fault import Fault
 from devstack.lab.chaos.final_state import FinalState
 from devstack.lab.chaos.history import CallOutcome, HistoryWriter
 from devstack.lab.chaos.load import HistoryCaller, Load
@@ -51,10 +52,11 @@ class Segment:
         self._history_file = folder / "history"
         self.figures = Progress(counts.seed)
 
-    def run(self, faults: int, load_target: int, damage: Damage | None = None) -> CheckReport:
+    def run(self, faults: int, load_target: int, damage: Damage | None = None, most_at_once: int = 1) -> CheckReport:
         """Inject this many faults, and return what the checker finds; raises ServerError, TimeoutError.
 
-        ``damage`` is done to the cluster at rest, before the last check: a test of the checker itself.
+        ``most_at_once`` faults may be in flight together. ``damage`` is done to the cluster at rest, before the last
+        check: a test of the checker itself.
         """
         began = time.monotonic()
         with ExitStack() as stack:
@@ -73,8 +75,7 @@ class Segment:
                 stack.callback(observer.stop)
             load = Load(self.cluster.client_conf, writer, self._seed, target=load_target)
             load.start()
-            for number in range(faults):
-                self._inject(number, load, caller, writer)
+            self._inject_faults(faults, most_at_once, load, caller, writer)
             load.stop()
             report = self._settle()
             guests.stop()
@@ -85,42 +86,57 @@ class Segment:
         self._count(report, time.monotonic() - began)
         return report
 
-    def _inject(self, number: int, load: Load, caller: HistoryCaller, writer: HistoryWriter) -> None:
-        drawn = draw(self._chance, self._kinds, self._counts.faults + self.figures.faults)
-        if drawn.is_idle:
-            load.pause()
-        time.sleep(drawn.pause)
-        fault = KINDS[drawn.kind](self.cluster, self._chance)
-        detail = fault.inject()
-        writer.fault(name=drawn.kind, detail=detail, step="inject", idle=drawn.is_idle)
-        time.sleep(drawn.hold)
-        ended_at = time.monotonic()
-        occurred = fault.heal()
-        writer.fault(name=drawn.kind, step="heal", occurred=occurred)
-        recovered = self._probe(caller)
-        seconds = time.monotonic() - ended_at
-        load.resume()
-        self._note(drawn, detail, occurred, seconds if recovered else None)
-        self._say(
-            f"fault {number + 1}: {drawn.kind} ({detail}){', idle' if drawn.is_idle else ''}"
-            f"{'' if occurred else ', did not occur'}; "
-            f"{f'recovered in {seconds:.1f} s' if recovered else 'NOT RECOVERED'}"
-        )
+    def _inject_faults(
+        self, faults: int, most_at_once: int, load: Load, caller: HistoryCaller, writer: HistoryWriter
+    ) -> None:
+        remaining = faults
+        while remaining > 0:
+            counts = self._counts.faults + self.figures.faults
+            burst = draw(self.cluster, self._chance, self._kinds, counts, min(most_at_once, remaining))
+            remaining -= len(burst.faults)
+            if burst.is_idle:
+                load.pause()
+            began = time.monotonic()
+            recovery = self._run_burst(burst, caller, writer)
+            load.resume()
+            self._say(
+                f"{faults - remaining} of {faults}{', idle' if burst.is_idle else ''}, "
+                f"{time.monotonic() - began:.1f} s; "
+                f"{'NOT RECOVERED' if recovery is None else f'recovered in {recovery:.1f} s'}"
+            )
 
-    def _note(self, drawn: DrawnFault, detail: str, occurred: bool, seconds: float | None) -> None:
-        figures = self.figures
-        if not occurred:
-            figures.missed[drawn.kind] += 1
-            return
-        figures.faults[drawn.kind] += 1
-        if drawn.is_idle:
-            figures.idle_faults[drawn.kind] += 1
-        if drawn.kind.endswith("between two steps"):
-            figures.phases[detail.partition(" ")[2]] += 1
+    def _run_burst(self, burst: Burst, caller: HistoryCaller, writer: HistoryWriter) -> float | None:
+        """Inject the faults one after the other, and heal each after its time; return the seconds of recovery."""
+        ends: list[tuple[float, Fault, str]] = []
+        for drawn in burst.faults:
+            time.sleep(drawn.pause)
+            detail = drawn.fault.inject()
+            writer.fault(name=drawn.fault.KIND, detail=detail, step="inject", idle=burst.is_idle)
+            ends.append((time.monotonic() + drawn.hold, drawn.fault, detail))
+        for end, fault, detail in sorted(ends, key=lambda item: item[0]):
+            time.sleep(max(0.0, end - time.monotonic()))
+            ended_at = time.monotonic()
+            occurred = fault.heal()
+            writer.fault(name=fault.KIND, step="heal", occurred=occurred)
+            self._note(fault, detail, occurred, burst.is_idle)
+        seconds = time.monotonic() - ended_at if self._probe(caller) else None
         if seconds is None:
-            figures.unrecovered += 1
+            self.figures.unrecovered += 1
         else:
-            figures.recoveries.append(seconds)
+            self.figures.recoveries.append(seconds)
+        return seconds
+
+    def _note(self, fault: Fault, detail: str, occurred: bool, is_idle: bool) -> None:
+        self._say(f"{fault.KIND} ({detail}){'' if occurred else ', did not occur'}")
+        figures, kind = self.figures, fault.KIND
+        if not occurred:
+            figures.missed[kind] += 1
+            return
+        figures.faults[kind] += 1
+        if is_idle:
+            figures.idle_faults[kind] += 1
+        if kind.endswith("between two steps"):
+            figures.phases[detail.partition(" ")[2]] += 1
 
     def _probe(self, caller: HistoryCaller) -> bool:
         """Boot one server, and return whether it became ACTIVE in time; one in ERROR is followed by another."""
@@ -172,4 +188,4 @@ class Segment:
         figures.claims = len({(item.consumer, item.attempt) for item in run.claims if item.state == "prepared"})
         figures.violations.update({kind: count for kind, count in report.counts.items() if count})
         figures.evidence = [f"{item.kind}: {item.subject}: {item.evidence}" for item in report.violations[:20]]
-        figures.seconds = seconds
+        figures.segments, figures.seconds = 1, seconds

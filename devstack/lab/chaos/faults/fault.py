@@ -2,22 +2,37 @@
 """What each kind of fault is."""
 
 import abc
+import contextlib
 import random
+import resource
 from typing import ClassVar
 
 from devstack.lab.chaos.deployment import ChaosCluster
 
+STORE, RECORDS, BUS = "store", "records", "bus"
+
 
 class Fault(abc.ABC):
-    """A fault of a cluster; ``hold`` is the range of seconds between ``inject`` and ``heal``."""
+    """A fault of a cluster; ``HOLD`` is the range of seconds between ``inject`` and ``heal``.
+
+    ``targets`` is what it breaks: names of daemons, STORE, RECORDS, BUS. Faults without a common target may be in
+    flight together.
+    """
 
     KIND: ClassVar[str]
     HOLD: ClassVar[tuple[float, float]] = (0.0, 0.5)
     NEEDS_LOAD: ClassVar[bool] = False  # on an idle cluster it would not occur
 
+    targets: frozenset[str]
+
     def __init__(self, cluster: ChaosCluster, chance: random.Random) -> None:
         self.cluster = cluster
         self.chance = chance
+        self.choose()
+
+    @abc.abstractmethod
+    def choose(self) -> None:
+        """Draw what the fault breaks, and set ``targets``."""
 
     @abc.abstractmethod
     def inject(self) -> str:
@@ -28,6 +43,22 @@ class Fault(abc.ABC):
         return True
 
 
-def choose(cluster: ChaosCluster, chance: random.Random, program: str) -> str:
-    """Return the name of a random daemon of a program."""
-    return chance.choice([name for name, own in cluster.programs.items() if own == program])
+class DaemonFault(Fault):
+    """A fault of one daemon of PROGRAM."""
+
+    PROGRAM: ClassVar[str]
+    name: str
+
+    def choose(self) -> None:
+        self.name = self.draw_daemon(self.PROGRAM)
+        self.targets = frozenset({self.name})
+
+    def draw_daemon(self, program: str) -> str:
+        """Return the name of a random daemon of a program."""
+        return self.chance.choice([name for name, own in self.cluster.programs.items() if own == program])
+
+
+def limit_files(pid: int, size: int) -> None:
+    """Let the files of a process grow up to ``size`` bytes: longer writes fail, as on a full disk."""
+    with contextlib.suppress(ProcessLookupError):
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

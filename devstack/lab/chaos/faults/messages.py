@@ -9,7 +9,7 @@ import amqp
 
 from devstack.confs import PARTITION
 from devstack.lab.chaos.deployment import ChaosCluster
-from devstack.lab.chaos.faults.fault import Fault, choose
+from devstack.lab.chaos.faults.fault import BUS, DaemonFault, Fault
 from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq_users import ADMIN, VHOST
 
@@ -18,7 +18,12 @@ MOST_MESSAGES = 500
 SERVICES = ("conductor", "scheduler", "claims", "compute")
 
 
-class BusKilled(Fault):
+class _BusFault(Fault):
+    def choose(self) -> None:
+        self.targets = frozenset({BUS})
+
+
+class BusKilled(_BusFault):
     """RabbitMQ is killed, and restarted: transient messages are gone."""
 
     KIND = "bus killed"
@@ -32,7 +37,7 @@ class BusKilled(Fault):
         return True
 
 
-class ConnectionsClosed(Fault):
+class ConnectionsClosed(_BusFault):
     """All connections of one daemon, or of all, are closed; what was on its way is lost."""
 
     KIND = "connections closed"
@@ -45,15 +50,14 @@ class ConnectionsClosed(Fault):
         return f"{count} connections of {', '.join(names)}"
 
 
-class AgentCutOff(Fault):
+class AgentCutOff(DaemonFault):
     """Nothing passes between an agent and the bus; later what was sent arrives, or the connections break."""
 
     KIND = "agent cut off"
-    HOLD = (1.0, 20.0)
-    name = ""
+    PROGRAM = "compute"
+    HOLD = (1.0, 12.0)
 
     def inject(self) -> str:
-        self.name = choose(self.cluster, self.chance, "compute")
         self.cluster.proxies[self.name].cut()
         return self.name
 
@@ -74,24 +78,30 @@ class QueuesPurged(Fault):
     KIND = "queues purged"
     NEEDS_LOAD = True
     purged: int = 0
+    program: str
+
+    def choose(self) -> None:
+        self.program = self.chance.choice(sorted(set(self.cluster.programs.values())))
+        self.targets = frozenset({BUS, *self._names()})
 
     def inject(self) -> str:
-        program = self.chance.choice(sorted(set(self.cluster.programs.values())))
-        for name, own in self.cluster.programs.items():
-            if own == program:
-                self.cluster.kill_daemon(name)
+        for name in self._names():
+            self.cluster.kill_daemon(name)
         threading.Event().wait(self.chance.uniform(*TAP_SECONDS))
         queues = _queues(self.cluster)
         with _connection(self.cluster, ADMIN) as connection:
             self.purged = sum(_purge(connection, queue) for queue in queues)
-        return f"{self.purged} messages of {len(queues)} queues, without any {program}"
+        return f"{self.purged} messages of {len(queues)} queues, without any {self.program}"
 
     def heal(self) -> bool:
         self.cluster.revive()
         return self.purged > 0
 
+    def _names(self) -> list[str]:
+        return [name for name, program in self.cluster.programs.items() if program == self.program]
 
-class MessagesRepeated(Fault):
+
+class MessagesRepeated(_BusFault):
     """All messages of a while are sent again, late, in another order, and some of them twice."""
 
     KIND = "messages duplicated and reordered"

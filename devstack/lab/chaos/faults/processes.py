@@ -5,29 +5,18 @@ import contextlib
 import os
 import resource
 import signal
-import threading
-from pathlib import Path
 from typing import ClassVar
 
 from devstack.lab.chaos import daemon
-from devstack.lab.chaos.faults.fault import Fault, choose
+from devstack.lab.chaos.faults.fault import STORE, DaemonFault, Fault, limit_files
 from devstack.lab.chaos.faults.stores import restart_primary, restore_roles
-from devstack.lab.chaos.phases import PHASES
-
-PHASE_SECONDS = 6.0  # in which a busy daemon reaches any phase
+from devstack.lab.chaos.phases import PHASES, Phase
 
 
-class _DaemonFault(Fault):
-    PROGRAM: ClassVar[str]
-
-    name = ""
-
-
-class _Killed(_DaemonFault):
+class _Killed(DaemonFault):
     """SIGKILL of a daemon with its workers, or of one worker that its master replaces."""
 
     def inject(self) -> str:
-        self.name = choose(self.cluster, self.chance, self.PROGRAM)
         workers = self.cluster.workers(self.name)
         if workers and self.chance.random() < 0.5:
             with contextlib.suppress(ProcessLookupError):
@@ -41,14 +30,13 @@ class _Killed(_DaemonFault):
         return True
 
 
-class _Paused(_DaemonFault):
+class _Paused(DaemonFault):
     """SIGSTOP, later SIGCONT, of a daemon's workers."""
 
-    HOLD = (0.5, 12.0)
+    HOLD = (0.5, 9.0)
     pids: tuple[int, ...] = ()
 
     def inject(self) -> str:
-        self.name = choose(self.cluster, self.chance, self.PROGRAM)
         self.pids = tuple(self.cluster.workers(self.name))
         _signal(self.pids, signal.SIGSTOP)
         return self.name
@@ -101,26 +89,24 @@ class AgentPaused(_Paused):
     PROGRAM = "compute"
 
 
-class _AtPhase(Fault):
+class _AtPhase(DaemonFault):
+    """A daemon stops where it reaches a phase, if it does so before ``heal``; some need a new epoch."""
+
     NEEDS_LOAD = True
     NUMBER: ClassVar[signal.Signals]
-    name = ""
-    begins_epoch = False
+    phase: Phase
+
+    def choose(self) -> None:
+        program = self.chance.choice(sorted(PHASES))
+        self.name = self.draw_daemon(program)
+        self.phase = self.chance.choice(PHASES[program])
+        self.targets = frozenset({self.name, STORE} if self.phase.needs_epoch else {self.name})
 
     def inject(self) -> str:
-        program = self.chance.choice(sorted(PHASES))
-        self.name = choose(self.cluster, self.chance, program)
-        phase = self.chance.choice(PHASES[program])
-        daemon.arm(self.cluster.control(self.name), phase, self.NUMBER)
-        self.begins_epoch = phase.needs_epoch
-        if self.begins_epoch:
+        daemon.arm(self.cluster.control(self.name), self.phase, self.NUMBER)
+        if self.phase.needs_epoch:
             restart_primary(self.cluster)
-        pause = threading.Event()
-        for _ in range(int(PHASE_SECONDS / 0.1)):
-            if daemon.met_by(self.cluster.control(self.name)) is not None:
-                break
-            pause.wait(0.1)
-        return f"{self.name} {phase.name}"
+        return f"{self.name} {self.phase.name}"
 
     def heal(self) -> bool:
         control = self.cluster.control(self.name)
@@ -129,7 +115,7 @@ class _AtPhase(Fault):
         if pid is not None:
             _signal((pid,), signal.SIGCONT)
         self.cluster.revive()
-        if self.begins_epoch:
+        if self.phase.needs_epoch:
             restore_roles(self.cluster)
         return pid is not None
 
@@ -138,6 +124,7 @@ class KilledAtPhase(_AtPhase):
     """A worker is killed between two steps of a verb or a saga."""
 
     KIND = "killed between two steps"
+    HOLD = (2.0, 5.0)
     NUMBER = signal.SIGKILL
 
 
@@ -146,19 +133,21 @@ class PausedAtPhase(_AtPhase):
 
     KIND = "suspended between two steps"
     NUMBER = signal.SIGSTOP
-    HOLD = (0.5, 12.0)
+    HOLD = (2.0, 9.0)
 
 
-class ClockStepped(Fault):
+class ClockStepped(DaemonFault):
     """The wall clock of a daemon steps forward or back; it stays wrong until the next step."""
 
     KIND = "daemon's clock stepped"
     HOLD = (1.0, 4.0)
     STEPS: ClassVar[tuple[int, ...]] = (-2_592_000, -3_600, -30, 30, 3_600, 2_592_000)
-    name = ""
+
+    def choose(self) -> None:
+        self.name = self.chance.choice(sorted(self.cluster.programs))
+        self.targets = frozenset({self.name})
 
     def inject(self) -> str:
-        self.name = self.chance.choice(sorted(self.cluster.programs))
         seconds = self.chance.choice(self.STEPS)
         daemon.step_clock(self.cluster.control(self.name), seconds)
         return f"{self.name} by {seconds} s"
@@ -168,33 +157,27 @@ class ClockStepped(Fault):
         return True
 
 
-class DiskFull(Fault):
+class DiskFull(DaemonFault):
     """Files of an agent cannot grow (RLIMIT_FSIZE at the size of its journals): writes fail as on a full disk."""
 
     KIND = "agent's disk full"
+    PROGRAM = "compute"
     HOLD = (1.0, 5.0)
     pids: tuple[int, ...] = ()
 
     def inject(self) -> str:
-        name = choose(self.cluster, self.chance, "compute")
-        self.pids = tuple(self.cluster.workers(name))
-        journals = list(self.cluster.state_folder(name).glob("*/journal"))
+        self.pids = tuple(self.cluster.workers(self.name))
+        journals = list(self.cluster.state_folder(self.name).glob("*/journal"))
         size = min((path.stat().st_size for path in journals), default=0) if self.chance.random() < 0.5 else 0
         for pid in self.pids:
-            _limit(pid, size)
-        return f"{name}, {size} bytes"
+            limit_files(pid, size)
+        return f"{self.name}, {size} bytes"
 
     def heal(self) -> bool:
         for pid in self.pids:
-            _limit(pid, resource.RLIM_INFINITY)
+            limit_files(pid, resource.RLIM_INFINITY)
         self.cluster.revive()
         return bool(self.pids)
-
-
-def _limit(pid: int, size: int) -> None:
-    with contextlib.suppress(ProcessLookupError, FileNotFoundError):
-        if Path(f"/proc/{pid}").exists():
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 
 def _signal(pids: tuple[int, ...], number: signal.Signals) -> None:

@@ -2,6 +2,7 @@
 """The partition's store and the conductors' store: killed, failed over, emptied, restored, with a stepped clock."""
 
 import contextlib
+import resource
 import shutil
 import threading
 import time
@@ -11,7 +12,7 @@ import redis
 
 from devstack.confs import PARTITION
 from devstack.lab.chaos.deployment import ChaosCluster
-from devstack.lab.chaos.faults.fault import Fault
+from devstack.lab.chaos.faults.fault import RECORDS, STORE, Fault, limit_files
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.redis import RedisServer
@@ -22,7 +23,17 @@ ROLE_SECONDS, ROLE_POLL = 5.0, 0.5
 META = f"gantt:{{p:{PARTITION}}}:meta"
 
 
-class StoreRestarted(Fault):
+class _StoreFault(Fault):
+    def choose(self) -> None:
+        self.targets = frozenset({STORE})
+
+
+class _RecordsFault(Fault):
+    def choose(self) -> None:
+        self.targets = frozenset({RECORDS})
+
+
+class StoreRestarted(_StoreFault):
     """The primary is killed and starts again from its append-only file, before anybody fails over."""
 
     KIND = "store killed and restarted"
@@ -35,7 +46,7 @@ class StoreRestarted(Fault):
         return True
 
 
-class StorePaused(Fault):
+class StorePaused(_StoreFault):
     """The primary is suspended, for less or for longer than the sentinels wait."""
 
     KIND = "store suspended"
@@ -53,7 +64,7 @@ class StorePaused(Fault):
         return True
 
 
-class StoreFailedOver(Fault):
+class StoreFailedOver(_StoreFault):
     """The primary is killed, and the sentinels promote the replica; the old primary returns as a replica."""
 
     KIND = "store failed over"
@@ -89,7 +100,7 @@ class StoreFailedOverLagging(StoreFailedOver):
         return f"from {old.folder.name}, {lag:.1f} s behind"
 
 
-class StoreEmptied(Fault):
+class StoreEmptied(_StoreFault):
     """All keys of the partition's store are deleted, while it runs."""
 
     KIND = "store emptied"
@@ -100,7 +111,7 @@ class StoreEmptied(Fault):
         return "all keys"
 
 
-class StoreRestored(Fault):
+class StoreRestored(_StoreFault):
     """All servers are stopped, and the primary starts from a copy of its files that is some seconds old."""
 
     KIND = "store restored from a backup"
@@ -125,7 +136,7 @@ class StoreRestored(Fault):
         return True
 
 
-class StoreClockStepped(Fault):
+class StoreClockStepped(_StoreFault):
     """The server's clock steps, as the partition sees it: its last recorded reading is moved."""
 
     KIND = "store's clock stepped"
@@ -138,7 +149,46 @@ class StoreClockStepped(Fault):
         return f"by {step_ms // 1000} s"
 
 
-class RecordsRestarted(Fault):
+class StoreDiskFull(_StoreFault):
+    """The primary's append-only file cannot grow: it refuses writes, and the sentinels still see it up."""
+
+    KIND = "store's disk full"
+    HOLD = (1.0, 5.0)
+    server: RedisServer
+
+    def inject(self) -> str:
+        self.server = self.cluster.store.primary()
+        _limit(self.server, 0)
+        return self.server.folder.name
+
+    def heal(self) -> bool:
+        _limit(self.server, resource.RLIM_INFINITY)
+        restore_roles(self.cluster)
+        return True
+
+
+class RecordsDiskFull(_RecordsFault):
+    """The conductors' store, which syncs each write, cannot write one more: it ends, and restarts when there is space.
+
+    Its append-only file may end with a part of a write.
+    """
+
+    KIND = "records' disk full"
+    HOLD = (1.0, 5.0)
+
+    def inject(self) -> str:
+        _limit(self.cluster.records, 0)
+        return "the conductors' store"
+
+    def heal(self) -> bool:
+        _limit(self.cluster.records, resource.RLIM_INFINITY)
+        has_ended = self.cluster.records.pid is None
+        if has_ended:
+            self.cluster.records.start()
+        return has_ended
+
+
+class RecordsRestarted(_RecordsFault):
     """The conductors' store, which syncs each write, is killed and starts again from its append-only file."""
 
     KIND = "records killed and restarted"
@@ -186,6 +236,12 @@ def restore_roles(cluster: ChaosCluster) -> None:
         time.sleep(ROLE_POLL)
 
 
+def _limit(server: RedisServer, size: int) -> None:
+    pid = server.pid
+    if pid is not None:
+        limit_files(pid, size)
+
+
 def _has_role(server: RedisServer, primary: RedisServer) -> bool:
     try:
         with server.client() as client:
@@ -223,5 +279,7 @@ FAULTS: tuple[type[Fault], ...] = (
     StoreEmptied,
     StoreRestored,
     StoreClockStepped,
+    StoreDiskFull,
     RecordsRestarted,
+    RecordsDiskFull,
 )

@@ -29,10 +29,11 @@ class FakeSegment:
         self.folder, self.seed, self.kinds = folder, seed, kinds
         self.figures = Progress(counts.seed)
 
-    def run(self, faults: int, load_target: int) -> CheckReport:
+    def run(self, faults: int, load_target: int, most_at_once: int) -> CheckReport:
         self.seeds.append(self.seed)
         if self.seed in self.failing:
             raise TimeoutError("no node accepts claims")
+        self.figures.segments = 1
         self.figures.faults = Counter({self.kinds[0]: faults})
         self.figures.violations = Counter(item.kind.value for item in self.violations)
         (self.folder / "history").write_text("evidence")
@@ -69,6 +70,13 @@ def test_interrupted_run_continues_with_the_next_segment(tmp_path: Path, segment
     segment.failing = frozenset()
     assert run(tmp_path, "--faults", "8")[0] == 0
     assert segment.seeds == ["1/0", "1/1", "1/1"]
+
+
+def test_figures_of_a_run_beside_this_one_are_added(tmp_path: Path, segment: type[FakeSegment]) -> None:
+    Progress(2, segments=1, faults=Counter({"bus killed": 3}), violations=Counter(lost=1)).save(tmp_path / "other")
+    code, _ = run(tmp_path, "--faults", "4", "--also", str(tmp_path / "other"))
+    assert code == 1
+    assert Progress.load(tmp_path / "state", 1).fault_count == 4
 
 
 def test_violation_fails_the_run_and_keeps_evidence(tmp_path: Path, segment: type[FakeSegment]) -> None:

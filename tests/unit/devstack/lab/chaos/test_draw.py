@@ -1,32 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults drawn by a seed: repeatable, and all kinds equally often."""
+"""Faults drawn by a seed: repeatable, all kinds about equally often, those of a burst on different targets."""
 
 import random
 from collections import Counter
+from types import SimpleNamespace
+from typing import Any
 
 from devstack.lab.chaos.draw import KINDS, draw
 
+CLUSTER: Any = SimpleNamespace(
+    programs={"scheduler": "scheduler", "conductor-0": "conductor", "compute-0": "compute", "compute-1": "compute"}
+)
+BURSTS = 60
 
-def drawn(seed: int, number: int) -> list[str]:
-    """Return the kinds of so many faults."""
+
+def counted(seed: int, most: int) -> Counter[str]:
+    """Return the number of faults of each kind in BURSTS bursts."""
     chance, counts = random.Random(seed), Counter[str]()
-    for _ in range(number):
-        counts[draw(chance, sorted(KINDS), counts).kind] += 1
-    return list(counts.elements())
+    for _ in range(BURSTS):
+        counts.update(item.fault.KIND for item in draw(CLUSTER, chance, sorted(KINDS), counts, most).faults)
+    return counts
 
 
 def test_same_seed_draws_the_same_faults() -> None:
-    first, second = random.Random(7), random.Random(7)
-    kinds, counts = sorted(KINDS), Counter[str]()
-    assert [draw(first, kinds, counts) for _ in range(20)] == [draw(second, kinds, counts) for _ in range(20)]
+    assert counted(7, 4) == counted(7, 4)
 
 
-def test_all_kinds_occur_equally_often() -> None:
-    counts = Counter(drawn(1, 3 * len(KINDS)))
-    assert set(counts.values()) == {3} and set(counts) == set(KINDS)
+def test_all_kinds_occur_about_equally_often() -> None:
+    assert set(counted(1, 1)) == set(KINDS)
+    counts = counted(1, 4)
+    assert set(counts) == set(KINDS) and max(counts.values()) - min(counts.values()) <= 2
 
 
-def test_at_most_half_of_the_faults_are_idle() -> None:
+def test_faults_of_a_burst_have_different_targets() -> None:
     chance = random.Random(1)
-    idle = [draw(chance, sorted(KINDS), Counter()).is_idle for _ in range(1000)]
+    for _ in range(BURSTS):
+        burst = draw(CLUSTER, chance, sorted(KINDS), Counter(), 4)
+        targets = [target for item in burst.faults for target in item.fault.targets]
+        assert 1 <= len(burst.faults) <= 4 and len(set(targets)) == len(targets)
+
+
+def test_some_bursts_are_idle() -> None:
+    chance = random.Random(1)
+    idle = [draw(CLUSTER, chance, sorted(KINDS), Counter(), 4).is_idle for _ in range(1000)]
     assert 0 < sum(idle) < 500
+    assert not draw(CLUSTER, chance, ["queues purged"], Counter(), 4).is_idle

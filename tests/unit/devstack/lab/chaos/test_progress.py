@@ -15,6 +15,7 @@ def segment() -> Progress:
     """Return the figures of one segment."""
     return Progress(
         seed=3,
+        segments=1,
         faults=Counter({"bus killed": 2}),
         idle_faults=Counter({"bus killed": 1}),
         answers=Counter(boot=5),
@@ -42,11 +43,15 @@ def test_figures_survive_the_file(tmp_path: Path) -> None:
 def test_file_of_another_seed_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     segment().save(path)
-    with pytest.raises(CommandFailed, match="is the progress of seed 3, schema 1"):
+    with pytest.raises(CommandFailed, match="is the progress of seed 3: continue"):
         Progress.load(path, 4)
+    assert Progress.read(path).fault_count == 2
     path.write_text("[]")
     with pytest.raises(CommandFailed, match="is not the progress of a chaos run"):
         Progress.load(path, 3)
+    Progress(3, schema=1).save(path)
+    with pytest.raises(CommandFailed, match="has schema 1, this is schema 2"):
+        Progress.read(path)
 
 
 def test_rows_have_every_kind() -> None:
