@@ -44,7 +44,7 @@ class ChaosRun(Benchmark):
             "--minutes", type=positive, metavar="N", help="Begin no segment after so many minutes of this call."
         )
         parser.add_argument(
-            "--servers", type=positive, default=400, metavar="N", help="Servers alive at a time (%(default)s)."
+            "--servers", type=positive, default=300, metavar="N", help="Servers alive at a time (%(default)s)."
         )
         parser.add_argument(
             "--state",

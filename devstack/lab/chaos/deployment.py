@@ -25,7 +25,7 @@ from devstack.servers.redis_binary import Flavour, redis_binary
 from devstack.servers.redis_users import STORE_USERS
 from devstack.servers.sentinel import SentinelGroup
 
-AGENTS, HOSTS_PER_AGENT, NODES_PER_HOST = 3, 2, 3
+AGENTS, HOSTS_PER_AGENT, NODES_PER_HOST = 2, 2, 4
 CONDUCTORS, WORKERS = 2, 2
 NODES = AGENTS * HOSTS_PER_AGENT * NODES_PER_HOST
 CLAIM_SECONDS, GRACE_SECONDS, LEASE_SECONDS, DOWN_SECONDS, COLLECT_SECONDS = 5, 2, 3, 9, 8
@@ -36,7 +36,7 @@ OPTIONS: Mapping[str, confs.Groups] = {
         "scheduler": {"claim_ttl": CLAIM_SECONDS},
         "store": {
             "audit_grace": GRACE_SECONDS,
-            "reap_interval": 0.5,
+            "reap_interval": 1,
             "service_down_time": DOWN_SECONDS,
             "collect_timeout": COLLECT_SECONDS,
         },
@@ -46,9 +46,9 @@ OPTIONS: Mapping[str, confs.Groups] = {
         "conductor": {
             "build_timeout": 30,
             "select_timeout": 60,
-            "recast_interval": 1,
+            "recast_interval": 3,
             "lease": LEASE_SECONDS,
-            "pump_interval": 0.2,
+            "pump_interval": 0.5,
         },
     },
     "compute": {

@@ -4,6 +4,7 @@
 import json
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from devstack.servers.redis import RedisServer
 
 SCAN_SECONDS = 0.05
 RETRY_SECONDS = 0.2
+COARSE_NS = 100_000_000  # a change so soon after another one may leave the same modification time
 
 Running = dict[str, tuple[int, int]]  # uuid -> (inode of its file, attempt)
 
@@ -27,6 +29,7 @@ class GuestObserver:
         self._state_folders = state_folders
         self._history = history
         self._running: dict[Path, Running] = {}
+        self._unchanged: dict[Path, int] = {}  # modification times, in ns, since which nothing can have been missed
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -51,6 +54,10 @@ class GuestObserver:
             self.scan()
 
     def _scan_host(self, folder: Path) -> None:
+        modified_ns = _modified_ns(folder / "guests")
+        if modified_ns == self._unchanged.get(folder):
+            return
+        is_settled = time.time_ns() > modified_ns + COARSE_NS
         before, now = self._running.get(folder, {}), dict(_files(folder / "guests"))
         running: Running = {}
         for uuid, inode in now.items():
@@ -61,6 +68,8 @@ class GuestObserver:
             if attempt is not None:
                 running[uuid] = (inode, attempt)
         self._running[folder] = running
+        if is_settled and len(running) == len(now):
+            self._unchanged[folder] = modified_ns
         for uuid, row in before.items():
             if running.get(uuid) != row:
                 self._record(folder, uuid, row[1], True, ())
@@ -80,6 +89,14 @@ class GuestObserver:
         self._history.sighting(
             "guest", host=host_name(folder), uuid=uuid, attempt=attempt, ended=ended, others=list(others)
         )
+
+
+def _modified_ns(folder: Path) -> int:
+    """Return when a folder was modified; one that does not exist yet was at 0."""
+    try:
+        return folder.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int]]:

@@ -2,6 +2,7 @@
 """Observers: guests that begin, end and run twice; a claim's writes as MONITOR of a real server prints them."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,6 +49,22 @@ def test_guests_that_begin_and_end(tmp_path: Path, file: Path) -> None:
         ("a", 2, False),
         ("a", 2, True),
     ]
+
+
+def test_folder_without_a_change_is_not_read_again(tmp_path: Path, file: Path) -> None:
+    observer = GuestObserver([tmp_path / "state"], HistoryWriter(file))
+    path = guest(tmp_path / "state", "h1", "a", 1)
+    folder = path.parent
+    # Given a folder that changed long ago, and then one that changed just now
+    os.utime(folder, ns=(0, 0))
+    observer.scan()
+    path.unlink()
+    os.utime(folder, ns=(0, 0))
+    observer.scan()
+    assert [item.ended for item in history.read(file).guests] == [False]
+    os.utime(folder)
+    observer.scan()
+    assert [item.ended for item in history.read(file).guests] == [False, True]
 
 
 def test_second_copy_of_a_guest(tmp_path: Path, file: Path) -> None:
