@@ -37,7 +37,6 @@ def second_agent(cluster: RunningCluster, tmp_path: Path) -> Iterator[subprocess
     process.wait(30)
 
 
-@pytest.mark.long  # the agent that stays may have to register once more after the operator's act
 def test_hosts_take_no_claims_until_an_operator_enables_them(cluster, second_agent):
     # given two agents that register in turn
     hosts = {"compute0", "compute1"}

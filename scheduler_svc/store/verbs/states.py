@@ -207,7 +207,10 @@ def _make_members_stale(
 
 
 def _put_service(partition: PartitionState, name: str, version: int, changes: Mapping[str, Any]) -> int:
-    """Merge an operator's changes into a service's document; earlier decisions on its nodes become stale."""
+    """Merge an operator's changes into a service's document; earlier decisions on its nodes become stale.
+
+    Where that ends a duplicate identity, an earlier return of an agent proves nothing any more.
+    """
     stored = partition.services.get(name)
     if stored is None:
         raise errors.UnknownHost(name=name)
@@ -217,4 +220,6 @@ def _put_service(partition: PartitionState, name: str, version: int, changes: Ma
         partition.append("service", {name: merged})
         if name in partition.reports:
             partition.make_stale([name])
+            if registrations.DUPLICATE in stored and registrations.DUPLICATE not in merged:
+                partition.reports[name] = replace(partition.reports[name], returned_ms=None)
     return int(merged["version"])
