@@ -30,7 +30,7 @@ def run_segment(folder: Path, kinds: Sequence[str], faults: int) -> Segment:
     lines: list[str] = []
     segment = Segment(folder, "1", sorted(kinds), Progress(seed=1), lines.append)
     try:
-        report = segment.run(faults, load_target=60)
+        report = segment.run(faults, load_target=60, most_at_once=3)
     except BinaryMissing as why:
         missing(why)
     assert not report.violations, "\n".join([*lines, report.text()])
