@@ -49,6 +49,7 @@ OPTIONS: Mapping[str, confs.Groups] = {
             "recast_interval": 3,
             "lease": LEASE_SECONDS,
             "pump_interval": 0.5,
+            "repeat_horizon": 100,  # longer than callers repeat; later attempts are fresh
         },
     },
     "compute": {
