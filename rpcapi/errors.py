@@ -280,10 +280,13 @@ class ClaimConflict(ClaimError):
 
 
 class ClaimClosed(ClaimError):
-    """Raised when the claim's host has not been audited since the store may have lost data."""
+    """Raised when a host may run a claim that the store may have lost, or reports an unverified one of its consumer."""
 
     code = "claim_closed"
-    template = "The claim of {consumer} (attempt {attempt}) waits for audits of hosts that may run it; try again"
+    template = (
+        "The claim of {consumer} (attempt {attempt}) waits for audits of hosts that may run it, or for the end of "
+        "unverified claims, which 'gantt audit' shows; try again"
+    )
 
 
 class Unavailable(GanttError):

@@ -58,7 +58,7 @@ class Answer(StrEnum):
     REFUSED = "refused"  # prepare: no candidate accepted the claim
     ENDED = "ended"  # prepare: this attempt or a later one has already ended
     CONFLICT = "conflict"  # prepare: the consumer has a live claim of another attempt
-    CLOSED = "closed"  # undecided until a host has been audited in this epoch: retry
+    CLOSED = "closed"  # undecided until a host has been audited in this epoch, or an unverified claim has ended: retry
 
 
 class ClaimRefusal(NamedTuple):
@@ -78,7 +78,7 @@ CLAIM_REFUSALS: Mapping[str, ClaimRefusal] = {
     Answer.ENDED: ClaimRefusal(errors.ClaimEnded, "this attempt, or a later one, has ended"),
     Answer.CONFLICT: ClaimRefusal(errors.ClaimConflict, "the consumer has a live claim of another attempt"),
     Answer.CONFIRMED: ClaimRefusal(errors.ClaimConflict, "the claim is confirmed: it belongs to its host"),
-    Answer.CLOSED: ClaimRefusal(errors.ClaimClosed, "unknown until the host is audited in this epoch"),
+    Answer.CLOSED: ClaimRefusal(errors.ClaimClosed, "undecided until its hosts audit, or its unverified claims end"),
 }
 
 

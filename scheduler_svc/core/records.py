@@ -65,7 +65,7 @@ class ClaimBatch:
     where there is one partition.
     ``alternates`` is the number of candidates after the selected one that are stored on the claim. ``fresh``: the
     caller is certain that no attempt of these consumers runs that the store does not know; otherwise one may run on any
-    host that the store awaits.
+    host that the store awaits. Fresh or not, none is prepared while a host reports an unverified claim of its consumer.
     """
 
     request_id: str

@@ -11,6 +11,7 @@ from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Amounts, Claim
 from scheduler_svc.store import reports
 from scheduler_svc.store.records import Verification
+from scheduler_svc.store.unverified import consumer_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class StoreDump:
     """The claims, sums and indexes of a partition, as of one atomic read.
 
     ``capacity`` is {provider: {class: see reports.capacity_of}}, ``excess`` {(provider, class): since_ms}, ``by_host``
-    the (host, consumer) pairs of the index, ``deadlines`` {consumer: ms}.
+    the (host, consumer) pairs of the index, ``deadlines`` {consumer: ms}, ``unverified`` {consumer: number of them}.
     """
 
     epoch: int
@@ -32,6 +33,7 @@ class StoreDump:
     opened: Mapping[str, int]
     awaited: Collection[str]
     excess: Mapping[tuple[str, str], int]
+    unverified: Mapping[str, int]
 
 
 def verify(dump: StoreDump) -> Verification:
@@ -99,6 +101,8 @@ def _index_problems(dump: StoreDump) -> Iterator[str]:
         if claim.state == ClaimState.PREPARED and claim.consumer not in parked
     }
     yield from _differences("deadline", expected, dump.deadlines)
+    unverified = Counter(consumer_of(claim.consumer) for claim in dump.claims if claim.state == ClaimState.UNVERIFIED)
+    yield from _differences("number of unverified claims", unverified, dump.unverified)
 
 
 def _differences(what: str, expected: Mapping[Any, Any], recorded: Mapping[Any, Any]) -> Iterator[str]:

@@ -32,6 +32,7 @@ class MemoryPartition(PartitionState):
         self.epoch = self.position = 0
         self.time_ms = self.clock_ms = None
         self.claims, self.ended, self.settled, self.deadlines = {}, {}, {}, {}
+        self.unverified = {}
         self.ended_at = _NewestLast()
         self.groups, self.pins = {}, {}
         self.providers, self.capacity, self.used = {}, {}, {}
@@ -172,6 +173,7 @@ class MemoryPartition(PartitionState):
                 used=self.used,
                 groups=self.groups,
                 deadlines=self.deadlines,
+                unverified=self.unverified,
                 by_host={(claim.host, claim.consumer) for claim in self.claims.values()},
                 opened=self.opened,
                 awaited=self._awaited,

@@ -25,7 +25,8 @@ class ClaimVerbs(Protocol):
         """Confirm prepared claims of service host ``host``, each independently.
 
         Returns for each claim CONFIRMED (also when it was confirmed before), EXPIRED, ABORTED, RELEASED, UNKNOWN,
-        FOREIGN, or CLOSED: the host must audit first, because the store may have forgotten the claim's end.
+        FOREIGN, or CLOSED: the host must audit first, because the store may have forgotten the claim's end, or another
+        host reports an unverified claim of the consumer.
         """
 
     @abc.abstractmethod
@@ -53,7 +54,8 @@ class ClaimVerbs(Protocol):
         The result is about ``to``: CONFIRMED, CONFLICT (it has a live claim) or how that attempt ended; or about
         ``ref``, and then nothing was moved: PREPARED, UNKNOWN or its end. A refusal is final: it ends the attempt
         ``to``, so that the same message repeated later moves nothing; to try again, the caller uses the next attempt.
-        CLOSED, for either, is not a refusal: a host must audit first, so the caller retries.
+        CLOSED, for either, is not a refusal: a host must audit first, or an unverified claim of the consumer end, so
+        the caller retries.
         """
 
 
@@ -79,8 +81,8 @@ class ClaimQueries(Protocol):
         """Look up claims; accepts at most MAX_REFS.
 
         Returns for each PREPARED or CONFIRMED with its node; how it ended; CONFLICT with the node of a later attempt
-        that is live; CLOSED where a host must audit before it is known; or UNKNOWN. A claim past its deadline on an
-        open host is ended.
+        that is live; CLOSED where a host must audit before it is known, or the consumer has unverified claims; or
+        UNKNOWN. A claim past its deadline on an open host is ended.
         """
 
     @abc.abstractmethod
@@ -118,10 +120,10 @@ class ClaimAudits(Protocol):
         ended, unless the host of that one has reported it in this epoch. Otherwise a confirmed attempt that the store
         does not know, or knows on another host, is UNVERIFIED: it counts against its host's capacity, is no claim of
         its consumer and no member of a group, ends no other claim, and stays until it is vouched for, released or no
-        longer reported. A fenced host's next audit is not a first one. A claim that ended stays ended, and the answer
-        says so. A prepared claim of an earlier epoch is aborted, because the store may have forgotten that it
-        was aborted before. A confirmed claim that is not reported is an orphan, and is released when it is still an
-        orphan after ``grace_ms``.
+        longer reported; until then no attempt of its consumer is prepared or confirmed. A fenced host's next audit is
+        not a first one. A claim that ended stays ended, and the answer says so. A prepared claim of an earlier epoch
+        is aborted, because the store may have forgotten that it was aborted before. A confirmed claim that is not
+        reported is an orphan, and is released when it is still an orphan after ``grace_ms``.
 
         Returns a ClaimResult for each reported claim, in order. Where ``epoch`` is not the store's, nothing is opened
         and no results are returned: the agent then audits again in the returned epoch. Raises UnknownHost where

@@ -141,9 +141,11 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         pipe.zrange(head + "deadlines", 0, -1, withscores=True)
         pipe.zrange(head + "by_host", 0, -1)
         pipe.smembers(head + "awaited")
+        pipe.hgetall(head + "unverified")
 
     reply = connection.read(fill)
-    (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, by_host, awaited = reply
+    (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, *sets, unverified = reply
+    by_host, awaited = sets
     lead = clock.lead(*time)
     return verification.StoreDump(
         epoch=int(epoch or 0),
@@ -156,6 +158,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         by_host={_pair(member) for member in by_host},
         opened={host: int(when) for host, when in opened.items()},
         awaited=awaited,
+        unverified={consumer: int(number) for consumer, number in unverified.items()},
         excess={_pair(member): int(since) + lead for member, since in excess.items()},
     )
 

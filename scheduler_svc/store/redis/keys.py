@@ -16,6 +16,7 @@ KEYS: dict[str, str] = {
     "or 'fence HOST TOKEN' -> JSON {number of claims that the fence ended: fenced}",
     "ended_at": "zset consumer -> time of its last end",
     "deadlines": "zset consumer -> time; prepared claims, except those parked until their host audits",
+    "unverified": "hash consumer -> number of its unverified claims",
     "by_host": "zset, all scores 0: host|consumer of live claims, in byte order",
     "groups": "hash group -> live claims by host, JSON {host: n}",
     "providers": "hash provider -> document, JSON",

@@ -32,18 +32,19 @@ def snapshot(connection: Connection, partition: str, as_of: tuple[int, int], nam
 
 def dump(connection: Connection, partition: str, as_of: tuple[int, int], lead_ms: int) -> StoreDump:
     """Return the data that ``verify`` compares, ``as_of`` (epoch, position); see PartitionState.lead_ms."""
-    columns = (CONSUMERS.c.name, CONSUMERS.c.claim, CONSUMERS.c.deadline_ms, CONSUMERS.c.place)
+    columns = (CONSUMERS.c.name, CONSUMERS.c.claim, CONSUMERS.c.deadline_ms, CONSUMERS.c.place, CONSUMERS.c.unverified)
     consumers = _read(connection, partition, *columns)
     providers = _read(connection, partition, *(PROVIDERS.c[key] for key in ("name", "capacity", "used", "excess")))
     services = _read(connection, partition, SERVICES.c.name, SERVICES.c.opened, SERVICES.c.awaited)
-    places = (place.partition("|") for _name, _text, _at, place in consumers if place is not None)
+    places = (place.partition("|") for _name, _text, _at, place, _number in consumers if place is not None)
     return StoreDump(
         *as_of,
-        claims=[documents.decode_claim(text) for _name, text, _at, _place in consumers if text is not None],
+        claims=[documents.decode_claim(text) for _name, text, _at, _place, _number in consumers if text is not None],
         capacity={name: json.loads(text) for name, text, _used, _excess in providers if text is not None},
         used={name: json.loads(used) for name, _text, used, _excess in providers if used is not None},
         groups={name: json.loads(hosts) for name, hosts in _read(connection, partition, GROUPS.c.name, GROUPS.c.hosts)},
-        deadlines={name: at for name, _text, at, _place in consumers if at is not None},
+        deadlines={name: at for name, _text, at, _place, _number in consumers if at is not None},
+        unverified={name: number for name, _text, _at, _place, number in consumers if number is not None},
         by_host={(node, consumer) for node, _bar, consumer in places},
         opened={name: opened for name, opened, _awaited in services if opened is not None},
         awaited=[name for name, _opened, awaited in services if awaited],

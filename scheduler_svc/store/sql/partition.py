@@ -31,6 +31,7 @@ CONSUMER_CODECS = {
     "ends": codecs.ENDS,
     "ended_ms": codecs.PLAIN,
     "settled": codecs.PLAIN,
+    "unverified": codecs.PLAIN,
 }
 PROVIDER_CODECS = {
     "document": codecs.PROVIDER,
@@ -81,6 +82,7 @@ class SqlPartition(PartitionState):
         self.ended_at = ColumnView(self._consumers, CONSUMERS.c.ended_ms)
         self.settled = ColumnView(self._consumers, CONSUMERS.c.settled)
         self.deadlines = ColumnView(self._consumers, CONSUMERS.c.deadline_ms)
+        self.unverified = ColumnView(self._consumers, CONSUMERS.c.unverified)
         self.groups = ColumnView(self._groups, GROUPS.c.hosts)
         self.providers = ColumnView(self._providers, PROVIDERS.c.document)
         self.capacity = ColumnView(self._providers, PROVIDERS.c.capacity)

@@ -32,21 +32,18 @@ def audit(
     )
     outcomes = [_reconcile(partition, claim, now) for claim in running]
     reported = {(claim.consumer, claim.attempt) for claim in running}
-    released, waits = _end_unreported(partition, host, reported, grace_ms, now)
-    orphans = len(waits)
+    released, orphans, again_ms = _end_unreported(partition, host, reported, grace_ms, now)
     partition.flush(now, flag=True)
     partition.stop_awaiting(host)
     if partition.opened.get(host) != epoch:
         partition.opened[host] = epoch
         partition.append("opened", {host: epoch})
-    if any(answer is Answer.UNVERIFIED for answer, _again in outcomes):
-        waits.append(grace_ms)
     answers = [
         ClaimResult(claim.consumer, claim.attempt, answer)
         for claim, (answer, _again) in zip(running, outcomes, strict=True)
     ]
     reasserted = sum(again for _answer, again in outcomes)
-    return AuditOutcome(epoch, answers, reasserted, released, orphans, max(waits, default=0), partition.position)
+    return AuditOutcome(epoch, answers, reasserted, released, orphans, again_ms, partition.position)
 
 
 def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
@@ -158,16 +155,19 @@ def _end_of_prepared(partition: PartitionState, live: Claim, now: int) -> ClaimS
 
 def _end_unreported(
     partition: PartitionState, host: str, reported: set[tuple[str, int]], grace_ms: int, now: int
-) -> tuple[int, list[int]]:
-    """End or flag claims on ``host`` that it did not report; return (number released, waits of orphans in ms).
+) -> tuple[int, int, int]:
+    """End or flag claims on ``host`` that it did not report.
 
+    Returns the number released, the number of remaining orphans, and the ms until the host should audit again, or 0.
     Of two agents that share the host's name, neither knows what the other one runs: no orphan is released.
     """
     shared = DUPLICATE in partition.services.get(host, {})
-    released, waits = 0, []
+    released = orphans = again_ms = 0
     for claim in partition.claims_on(host):
         if claim.state == ClaimState.UNVERIFIED:
-            if not _stays_unverified(partition, claim, reported):
+            if _stays_unverified(partition, claim, reported):
+                again_ms = max(again_ms, grace_ms)
+            else:
                 partition.end_claim(claim, ClaimState.RELEASED, now)
             continue
         if (claim.consumer, claim.attempt) in reported:
@@ -183,19 +183,21 @@ def _end_unreported(
             released += 1
         else:
             partition.claims[claim.consumer] = replace(claim, orphan_ms=since)
-            waits.append(max(since + grace_ms - now, SHARED_PAUSE_MS if shared else 0))
-    return released, waits
+            orphans += 1
+            again_ms = max(again_ms, since + grace_ms - now, SHARED_PAUSE_MS if shared else 0)
+    return released, orphans, again_ms
 
 
 def _stays_unverified(partition: PartitionState, claim: Claim, reported: set[tuple[str, int]]) -> bool:
-    """Return whether an unverified claim is reported still, and nothing shows yet how its attempt stands."""
+    """Return whether an unverified claim is reported still, and is not its consumer's claim on this host now.
+
+    One whose attempt has ended stays until its guest is gone: until then no other attempt is prepared.
+    """
     ref = ClaimRef(consumer_of(claim.consumer), claim.attempt)
-    if ref not in reported or partition.end_of(ref) is not None:
-        return False
     live = partition.claims.get(ref.consumer)
-    if live is None or live.attempt < claim.attempt:
-        return True
-    return live.attempt == claim.attempt and names.host_of(live.host) != names.host_of(claim.host)
+    if live is not None and live.attempt == ref.attempt and names.host_of(live.host) == names.host_of(claim.host):
+        return False
+    return ref in reported
 
 
 def _reported_claim(claim: RunningClaim, clock_ms: int) -> Claim:

@@ -34,6 +34,7 @@ class PartitionStorage(abc.ABC):
     ended_at: MutableMapping[str, int]
     settled: MutableMapping[str, int]  # -> epoch in which the store knew its newest attempt
     deadlines: MutableMapping[str, int]
+    unverified: MutableMapping[str, int]  # -> number of its unverified claims, which have names of their own
     # by server group
     groups: MutableMapping[str, dict[str, int]]  # -> node -> live claims
     # by provider

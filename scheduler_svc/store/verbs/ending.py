@@ -18,8 +18,8 @@ def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Cl
     if answer is not None:
         return ClaimResult(*ref, answer, claim.host)
     if claim.state == ClaimState.PREPARED:
-        if not partition.is_open(claim.host):
-            # The store may have forgotten its end, and the next attempt elsewhere.
+        if not partition.is_open(claim.host) or ref.consumer in partition.unverified:
+            # The store may have forgotten its end, and the next attempt elsewhere; or another host reports a copy.
             return ClaimResult(*ref, Answer.CLOSED, claim.host)
         partition.confirm(claim)
     return ClaimResult(*ref, Answer.CONFIRMED, claim.host)
@@ -46,14 +46,16 @@ def abort(partition: PartitionState, host: str | None, ref: ClaimRef, now: int) 
 def release(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> ClaimResult:
     """Release one claim."""
     claim, answer = find_for_host(partition, ref, host, now)
+    unverified = None
+    if ref.consumer in partition.unverified:
+        unverified = partition.claims.get(unverified_name(*ref, host))
+    if unverified is not None:
+        partition.end_claim(unverified, ClaimState.RELEASED, now)
     if answer is not None:
         result = Answer.RELEASED if answer is Answer.UNKNOWN else answer
         return ClaimResult(*ref, result, claim.host if claim else None)
     if claim is None:
-        unverified = partition.claims.get(unverified_name(*ref, host))
-        if unverified is not None:
-            partition.end_claim(unverified, ClaimState.RELEASED, now)
-        else:
+        if unverified is None:
             partition.add_tombstone(ref, ClaimState.RELEASED, now)
         return ClaimResult(*ref, Answer.RELEASED)
     partition.end_claim(claim, ClaimState.RELEASED, now)
@@ -68,7 +70,7 @@ def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
     live = partition.claims.get(ref.consumer)
     if live is not None and live.attempt > ref.attempt:
         return ClaimResult(*ref, Answer.CONFLICT, live.host)
-    unknown = Answer.CLOSED if partition.may_have_forgotten(ref.consumer) else Answer.UNKNOWN
+    unknown = Answer.CLOSED if partition.may_run(ref.consumer) else Answer.UNKNOWN
     return ClaimResult(*ref, answer or unknown)
 
 
@@ -85,7 +87,7 @@ def move(partition: PartitionState, ref: ClaimRef, to: ClaimRef, consumer_type: 
         _transfer(partition, claim, to, consumer_type, now)
         return ClaimResult(*to, Answer.CONFIRMED, claim.host)
     for uncertain in [ref] * (claim is None and answer is None) + [to]:
-        if partition.may_have_forgotten(uncertain.consumer):
+        if partition.may_run(uncertain.consumer):
             return ClaimResult(*uncertain, Answer.CLOSED)
     if existing is None or existing.attempt < to.attempt:
         partition.add_tombstone(to, ClaimState.ABORTED, now)

@@ -10,6 +10,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, LogEntry
 from scheduler_svc.store.reports import capacity_in
+from scheduler_svc.store.unverified import consumer_of
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
@@ -97,6 +98,8 @@ class PartitionState(PartitionStorage):
         if claim.state == ClaimState.PREPARED and claim.deadline_ms is not None:
             self.deadlines[claim.consumer] = claim.deadline_ms
         self._count(claim, 1)
+        if claim.state == ClaimState.UNVERIFIED:
+            self._count_unverified(consumer_of(claim.consumer), 1)
 
     def end_claim(self, claim: Claim, state: str, now: int) -> None:
         """Remove a live claim from every sum and index, and store its end."""
@@ -113,6 +116,8 @@ class PartitionState(PartitionStorage):
         del self.claims[claim.consumer]
         self.deadlines.pop(claim.consumer, None)
         self._count(claim, -1)
+        if claim.state == ClaimState.UNVERIFIED:
+            self._count_unverified(consumer_of(claim.consumer), -1)
 
     def add_tombstone(self, ref: ClaimRef, state: str, now: int) -> None:
         """Store a tombstone: how an attempt ended."""
@@ -138,6 +143,13 @@ class PartitionState(PartitionStorage):
         live = self.claims.get(consumer)
         is_settled = self.settled.get(consumer) == self.epoch or (live is not None and self.is_newest(live))
         return not is_settled and self.awaits_any()
+
+    def may_run(self, consumer: str) -> bool:
+        """Return whether an attempt of the consumer that is not its live one may run.
+
+        A host reports one, which is unverified, or has not audited yet.
+        """
+        return consumer in self.unverified or self.may_have_forgotten(consumer)
 
     def may_run_forgotten(self, host: str) -> bool:
         """Return whether a service host may run claims that the store forgot."""
@@ -206,6 +218,13 @@ class PartitionState(PartitionStorage):
             self.excess[provider] = over
         else:
             self.excess.pop(provider, None)
+
+    def _count_unverified(self, consumer: str, sign: int) -> None:
+        number = self.unverified.get(consumer, 0) + sign
+        if number > 0:
+            self.unverified[consumer] = number
+        else:
+            self.unverified.pop(consumer, None)
 
     def _count(self, claim: Claim, sign: int) -> None:
         for provider, amounts in claim.allocations.items():

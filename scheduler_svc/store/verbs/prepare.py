@@ -112,11 +112,17 @@ def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live:
             return Answer.CLOSED if (intent.replaces or 0) > live.attempt else Answer.CONFLICT
         if live.state == ClaimState.CONFIRMED:
             return Answer.CONFIRMED
-        return None if partition.is_open(live.host) else Answer.CLOSED
+    return Answer.CLOSED if _is_closed(partition, batch, intent, live) else None
+
+
+def _is_closed(partition: PartitionState, batch: ClaimBatch, intent: Intent, live: Claim | None) -> bool:
+    """Return whether another attempt of the consumer, or a copy of this one, may run."""
+    if intent.consumer in partition.unverified:
+        return True
+    if live is not None:
+        return not partition.is_open(live.host)
     has_ended = intent.replaces is None or partition.end_of(ClaimRef(intent.consumer, intent.replaces)) is not None
-    if (batch.fresh and has_ended) or not partition.may_have_forgotten(intent.consumer):
-        return None
-    return Answer.CLOSED
+    return not (batch.fresh and has_ended) and partition.may_have_forgotten(intent.consumer)
 
 
 def _try_candidates(

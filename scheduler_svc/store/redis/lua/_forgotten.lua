@@ -22,3 +22,9 @@ local function may_be_forgotten(live, ends, host)
   return redis.call('SISMEMBER', K.awaited, host) == 1
     or redis.call('SISMEMBER', K.awaited, UNNAMED_HOSTS) == 1 and not is_open(host)
 end
+
+-- Returns whether an attempt of the consumer that is not its live one may run: a host reports one, which is unverified,
+-- or has not audited yet.
+local function may_run(consumer, live, ends)
+  return has_unverified(consumer) or may_be_forgotten(live, ends, '')
+end

@@ -3,6 +3,7 @@
 -- Sums and group counts are changed in memory and written once, by flush().
 -- `now` is the partition's time, by which everything is judged; `clock_text` the server's clock, for human readers.
 --@ include _time
+--@ include _unverified
 --@ keys meta claims ended ended_at deadlines by_host groups providers capacity used changed opened excess log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
 local UNKNOWN_END = 'unknown' -- the end of a claim that never existed
@@ -112,6 +113,9 @@ local function add_claim(claim, text)
     redis.call('ZADD', K.deadlines, int(claim.deadline_ms), claim.consumer)
   end
   count(claim, 1)
+  if claim.state == 'unverified' then
+    count_unverified(claim, 1)
+  end
 end
 
 -- Returns whether the store cannot have forgotten a later attempt than this live one: its host has audited it in this
@@ -126,6 +130,9 @@ local function drop_claim(claim)
   redis.call('ZREM', K.by_host, claim.host .. '|' .. claim.consumer)
   redis.call('ZREM', K.deadlines, claim.consumer)
   count(claim, -1)
+  if claim.state == 'unverified' then
+    count_unverified(claim, -1)
+  end
 end
 
 local function end_claim(claim, state)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Unverified claims, as in scheduler_svc/store/unverified.py.
+--@ keys unverified
 
 local function unverified_name(consumer, attempt, host)
   return 'unverified ' .. consumer .. ' ' .. attempt .. ' ' .. host
@@ -8,4 +9,20 @@ end
 -- Returns the consumer of a stored claim, verified or not.
 local function consumer_of(name)
   return string.match(name, '^unverified (%S+)') or name
+end
+
+-- Returns whether a consumer has unverified claims. Usually there are none at all, which is read once.
+local has_any_unverified
+local function has_unverified(consumer)
+  if has_any_unverified == nil then
+    has_any_unverified = redis.call('HLEN', K.unverified) > 0
+  end
+  return has_any_unverified and redis.call('HEXISTS', K.unverified, consumer) == 1
+end
+
+local function count_unverified(claim, sign)
+  local consumer = consumer_of(claim.consumer)
+  if redis.call('HINCRBY', K.unverified, consumer, sign) <= 0 then
+    redis.call('HDEL', K.unverified, consumer)
+  end
 end

@@ -8,7 +8,6 @@
 --@ keys awaited reports services
 --@ include _partition
 --@ include _unconfirmed
---@ include _unverified
 if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
 elseif tonumber(A.epoch) ~= epoch then
@@ -42,14 +41,14 @@ local function settle_unreported(claim)
   orphans, again = orphans + 1, math.max(again, since + grace - now, shared and SHARED_PAUSE or 0)
 end
 
--- Ends an unverified claim that is not reported any more, or of which it is known now how its attempt stands.
+-- Ends an unverified claim that is not reported any more, or is its consumer's claim on this host now. One whose attempt
+-- has ended stays until its guest is gone: until then no other attempt is prepared.
 local function settle_unverified(claim)
-  local consumer, attempt = consumer_of(claim.consumer), int(claim.attempt)
+  local consumer = consumer_of(claim.consumer)
   local raw = redis.call('HGET', K.claims, consumer)
   local live = raw and cjson.decode(raw) or nil
-  local contradicts = not live or live.attempt < claim.attempt
-    or (live.attempt == claim.attempt and host_of(live.host) ~= host)
-  if reported[consumer .. '@' .. attempt] and contradicts and not end_of(ends_of(consumer), attempt) then
+  local is_verified = live and live.attempt == claim.attempt and host_of(live.host) == host
+  if reported[consumer .. '@' .. int(claim.attempt)] and not is_verified then
     again = math.max(again, grace)
   else
     end_claim(claim)

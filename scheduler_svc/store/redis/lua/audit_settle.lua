@@ -8,7 +8,6 @@
 --@ keys reports
 --@ include _partition
 --@ include _unconfirmed
---@ include _unverified
 if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
 elseif tonumber(A.epoch) ~= epoch then

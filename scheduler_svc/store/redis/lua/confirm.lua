@@ -13,10 +13,11 @@ for i = REST, #ARGV, 2 do
   elseif not answer then
     answer = 'confirmed'
     if claim.state == 'prepared' then
-      if is_open(claim.host) then
+      if is_open(claim.host) and not has_unverified(claim.consumer) then
         confirm_claim(claim)
       else
-        answer = 'closed' -- the store may have forgotten its end, and the next attempt elsewhere
+        -- the store may have forgotten its end, and the next attempt elsewhere; or another host reports a copy
+        answer = 'closed'
       end
     end
   end

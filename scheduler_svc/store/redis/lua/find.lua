@@ -16,7 +16,7 @@ for i = REST, #ARGV, 2 do
   elseif live and live.attempt > tonumber(ARGV[i + 1]) then
     claim, answer = live, 'conflict'
   elseif not answer then
-    answer = may_be_forgotten(live, ends_of(ARGV[i]), '') and 'closed' or 'unknown'
+    answer = may_run(ARGV[i], live, ends_of(ARGV[i])) and 'closed' or 'unknown'
   end
   answers[#answers + 1] = answer
   answers[#answers + 1] = claim and claim.host or ''

@@ -36,9 +36,9 @@ local function move()
   if claim and claim.state == 'confirmed' and not existing then
     transfer(claim)
     return { 1, 'confirmed', claim.host }
-  elseif not claim and not answer and may_be_forgotten(recorded_claim(consumer), ends_of(consumer), '') then
+  elseif not claim and not answer and may_run(consumer, recorded_claim(consumer), ends_of(consumer)) then
     return { 0, 'closed', '' }
-  elseif may_be_forgotten(existing, ends, '') then
+  elseif may_run(to, existing, ends) then
     return { 1, 'closed', '' }
   elseif not existing or existing.attempt < to_attempt then
     add_tombstone(to, to_attempt, 'aborted')

@@ -72,6 +72,8 @@ local function refusal_of(intent, live, ends)
     return intent.replaces > live.attempt and 'closed' or 'conflict'
   elseif live and live.state == 'confirmed' then
     return 'confirmed'
+  elseif has_unverified(intent.consumer) then
+    return 'closed' -- a host reports that it runs another attempt, or a second copy
   elseif live then
     return not is_open(live.host) and 'closed' or nil
   end

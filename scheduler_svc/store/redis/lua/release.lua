@@ -5,18 +5,21 @@
 --@ args log_length host
 --@ include _partition
 --@ include _find
---@ include _unverified
 local host, answers = A.host, {}
 for i = REST, #ARGV, 2 do
   local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
+  local unverified = has_unverified(ARGV[i])
+    and redis.call('HGET', K.claims, unverified_name(ARGV[i], ARGV[i + 1], host))
+  if unverified then
+    end_claim(cjson.decode(unverified))
+  end
   if answer == UNKNOWN_END then
     answer = 'released'
   elseif answer == nil then
     answer = 'released'
-    local unverified = not claim and redis.call('HGET', K.claims, unverified_name(ARGV[i], ARGV[i + 1], host))
-    if claim or unverified then
-      end_claim(claim or cjson.decode(unverified), 'released')
-    else
+    if claim then
+      end_claim(claim, 'released')
+    elseif not unverified then
       add_tombstone(ARGV[i], ARGV[i + 1], 'released')
     end
   end

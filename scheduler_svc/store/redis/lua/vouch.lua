@@ -5,7 +5,6 @@
 --@ args log_length host
 --@ include _partition
 --@ include _find
---@ include _unverified
 local host, answers = A.host, {}
 
 local function vouch(consumer, attempt)

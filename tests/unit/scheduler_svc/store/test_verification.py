@@ -24,6 +24,7 @@ DUMP = StoreDump(
     opened={"h1": 2},
     awaited=[],
     excess={},
+    unverified={},
 )
 
 
@@ -45,6 +46,7 @@ def test_consistent_dump_has_no_problems() -> None:
         ({"deadlines": {"c2": 51}}, "deadline of c2: recorded 51, computed from the claims 50"),
         ({"deadlines": {}}, "deadline of c2: recorded None, computed from the claims 50"),
         ({"deadlines": {"c1": 1, "c2": 50}}, "deadline of c1: recorded 1, computed from the claims None"),
+        ({"unverified": {"c3": 1}}, "number of unverified claims of c3: recorded 1, computed from the claims None"),
         ({"capacity": {"h1": {"VCPU": 5}}}, "VCPU at h1: claims use 6 of 5, which is not flagged as excess"),
         ({"excess": {("h1", "VCPU"): 7}}, "VCPU at h1: flagged as excess but within capacity"),
     ],

@@ -37,7 +37,7 @@ def test_unknown_attempt_outside_a_new_epoch_counts_on_its_host_only(hosts: Stor
     assert hosts.used("h1") == SMALL
     # It is no claim of its consumer
     assert hosts.store.claims(consumer="c1") == ([], None) and hosts.store.hosts_of(["c1"]) == {}
-    assert hosts.store.find([REF])[0].answer is Answer.UNKNOWN
+    assert hosts.store.find([REF])[0].answer is Answer.CLOSED
     # A repeated audit, or one of the next epoch, does not count it twice
     assert answers(hosts, running(REF, "h1")) == [Answer.UNVERIFIED]
     assert hosts.used("h1") == SMALL and hosts.check().claims["unverified"] == 1
@@ -78,8 +78,9 @@ def test_claim_of_this_epoch_is_not_ended_by_the_report_of_a_later_attempt(
     expected = Answer.UNVERIFIED if confirmed else Answer.ABORTED
     assert answers(hosts, running(ClaimRef("c1", 99), "h1", confirmed=confirmed)) == [expected]
     assert ("confirmed", "h2") in live_claims(hosts)
-    # And the consumer's next attempts are not refused
+    # And the consumer's next attempts are served once that report is over
     hosts.store.release("h2", [REF])
+    audit(hosts)
     assert hosts.prepare("c1", "h2", attempt=2).answer is Answer.PREPARED
     hosts.check()
 
@@ -150,9 +151,12 @@ def test_unverified_claim_ends_with_its_guest_or_its_doubt(hosts: StorePartition
     elif end == "fence":
         assert hosts.fence("h1") == 1
     elif end == "ended":
-        hosts.hold("c1", "h2")
-        hosts.store.release("h2", [REF])
-        assert answers(hosts, running(REF, "h1")) == [Answer.RELEASED]
+        # It counts until its guest has stopped
+        hosts.store.abort([REF])
+        outcome = audit(hosts, running(REF, "h1"))
+        assert (outcome.answers[0].answer, outcome.again_ms) == (Answer.ABORTED, LONG_MS)
+        assert hosts.used("h1") == SMALL
+        audit(hosts)
     else:
         # In the first audit of an epoch the host is believed
         hosts.new_epoch()
@@ -201,9 +205,80 @@ def test_first_audit_of_an_epoch_prevails_over_a_claim_that_is_only_prepared(
     hosts.check()
 
 
-def test_claim_prepared_for_this_epoch_prevails_outside_a_first_audit(hosts: StorePartition) -> None:
+def test_claim_prepared_in_this_epoch_is_confirmed_once_no_other_host_reports_a_copy(hosts: StorePartition) -> None:
     hosts.prepare("c1", "h2")
     assert answers(hosts, running(REF, "h1")) == [Answer.UNVERIFIED]
     assert live_claims(hosts) == {("prepared", "h2"), ("unverified", "h1")}
+    assert hosts.store.confirm("h2", [REF])[0].answer is Answer.CLOSED
+    assert hosts.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
+    audit(hosts)
     assert hosts.store.confirm("h2", [REF])[0].answer is Answer.CONFIRMED
+    hosts.check()
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize(("attempt", "replaces"), [(1, None), (2, None), (2, 1), (3, 2)])
+@pytest.mark.parametrize("end", ["unreported", "release", "fence", "stopped"])
+def test_no_attempt_is_prepared_while_a_host_reports_an_unverified_one(
+    hosts: StorePartition, fresh: bool, attempt: int, replaces: int | None, end: str
+) -> None:
+    # Given an attempt that h1 runs, and that the store does not know although it forgot nothing that it knows of
+    audit(hosts, running(REF, "h1"))
+
+    def prepare(host: str) -> Answer:
+        return hosts.prepare("c1", host, attempt=attempt, replaces=replaces, fresh=fresh).answer
+
+    # Then neither this attempt nor another of its consumer is prepared or moved to it, on any host
+    before = hosts.store.snapshot()
+    assert prepare("h1") is prepare("h2") is Answer.CLOSED
+    assert hosts.store.find([ClaimRef("c1", attempt)])[0].answer is Answer.CLOSED
+    assert hosts.store.move(ClaimRef("c9", 1), ClaimRef("c1", attempt), "MIGRATION").answer is Answer.CLOSED
+    assert hosts.store.snapshot() == before
+    # And other consumers' attempts are
+    assert hosts.prepare("c", "h2", fresh=fresh).answer is Answer.PREPARED
+    # When the guest is gone, whatever shows it: then the attempt is decided as if it had not been
+    if end == "unreported":
+        audit(hosts)
+    elif end == "release":
+        hosts.store.release("h1", [REF])
+    elif end == "fence":
+        hosts.fence("h1")
+    else:
+        hosts.store.abort([REF])
+        assert answers(hosts, running(REF, "h1")) == [Answer.ABORTED]
+        assert prepare("h2") is (Answer.ENDED if attempt == 1 else Answer.CLOSED)
+        audit(hosts)
+    expected = Answer.ENDED if end == "stopped" and attempt == 1 else Answer.PREPARED
+    assert prepare("h2") is expected
+    hosts.check()
+
+
+def test_each_host_that_reports_one_closes_its_consumer(hosts: StorePartition) -> None:
+    audit(hosts, running(REF, "h1"))
+    audit(hosts, running(NEXT, "h2"), host="h2")
+    for host in ("h1", "h2"):
+        assert hosts.prepare("c1", "h2", attempt=3).answer is Answer.CLOSED
+        audit(hosts, host=host)
+    assert hosts.prepare("c1", "h2", attempt=3).answer is Answer.PREPARED
+    hosts.check()
+
+
+def test_released_copy_ends_while_the_same_attempt_is_live_elsewhere(hosts: StorePartition) -> None:
+    hosts.hold("c1", "h2")
+    audit(hosts, running(REF, "h1"))
+    assert hosts.store.release("h1", [REF])[0].answer is Answer.FOREIGN
+    assert live_claims(hosts) == {("confirmed", "h2")}
+    hosts.check()
+
+
+def test_live_claim_is_found_and_repeated_beside_an_unverified_one(hosts: StorePartition) -> None:
+    hosts.hold("c1", "h2")
+    audit(hosts, running(REF, "h1"))
+    assert hosts.store.find([REF])[0].answer is Answer.CONFIRMED
+    assert hosts.prepare("c1", "h2").host == "h2"
+    assert hosts.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFIRMED
+    assert hosts.store.confirm("h2", [REF])[0].answer is Answer.CONFIRMED
+    # Its release ends it; the next attempt waits for the copy
+    hosts.store.release("h2", [REF])
+    assert hosts.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
     hosts.check()
