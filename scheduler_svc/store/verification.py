@@ -83,9 +83,7 @@ def _index_problems(dump: StoreDump) -> Iterator[str]:
         "index by host", {(claim.host, claim.consumer): 1 for claim in dump.claims}, dict.fromkeys(dump.by_host, 1)
     )
     group_counts: Counter[tuple[str, str]] = Counter(
-        (claim.group.id, claim.host)
-        for claim in dump.claims
-        if claim.group is not None and claim.state != ClaimState.UNVERIFIED
+        (claim.group.id, claim.host) for claim in dump.claims if claim.group is not None
     )
     recorded = {(group, host): n for group, hosts in dump.groups.items() for host, n in hosts.items()}
     yield from _differences("group count", group_counts, recorded)

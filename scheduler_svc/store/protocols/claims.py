@@ -118,8 +118,8 @@ class ClaimAudits(Protocol):
         In the host's first audit of an epoch what runs is the truth. A confirmed claim that the store lost is
         re-asserted (an excess is flagged); a reported attempt later than the live one proves that the live one had
         ended, unless the host of that one has reported it in this epoch. Otherwise a confirmed attempt that the store
-        does not know, or knows on another host, is UNVERIFIED: it counts against its host's capacity, is no claim of
-        its consumer and no member of a group, ends no other claim, and stays until it is vouched for, released or no
+        does not know, or knows on another host, is UNVERIFIED: it counts against its host's capacity and as a member of
+        its group, is no claim of its consumer, ends no other claim, and stays until it is vouched for, released or no
         longer reported; until then no attempt of its consumer is prepared or confirmed. A fenced host's next audit is
         not a first one. A claim that ended stays ended, and the answer says so. A prepared claim of an earlier epoch
         is aborted, because the store may have forgotten that it was aborted before. A confirmed claim that is not

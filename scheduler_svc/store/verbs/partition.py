@@ -232,7 +232,7 @@ class PartitionState(PartitionStorage):
             for resource_class, amount in amounts.items():
                 used[resource_class] = used.get(resource_class, 0) + sign * amount
             self.changed_providers.add(provider)
-        if claim.group is not None and claim.state != ClaimState.UNVERIFIED:
+        if claim.group is not None:
             hosts = defaultdict(int, self.groups.get(claim.group.id, {}))
             hosts[claim.host] += sign
             self.groups[claim.group.id] = {host: count for host, count in hosts.items() if count}

@@ -59,7 +59,7 @@ def _judge_group_and_audits(
 ) -> Verdict:
     """Return the verdict on a candidate that has enough capacity."""
     if not _group_allows(partition, batch, host, plan):
-        return Verdict.GROUP
+        return Verdict.CLOSED if _is_split(partition, batch) else Verdict.GROUP
     return Verdict.CLOSED if _awaits_audits(partition, batch, host, required) else Verdict.FITS
 
 
@@ -108,6 +108,12 @@ def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan:
         other == host or members.get(other, 0) + plan.member_deltas.get(other, 0) <= 0
         for other in {*members, *plan.member_deltas}
     )
+
+
+def _is_split(partition: PartitionState, batch: ClaimBatch) -> bool:
+    """Return whether an affinity group has members on several hosts, of which audits or operators end some."""
+    is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
+    return is_affinity and batch.group is not None and len(partition.groups.get(batch.group.id, {})) > 1
 
 
 def _awaits_audits(partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations) -> bool:

@@ -187,6 +187,12 @@ local function group_allows(host)
   return are_members_only_on(host, group_of(group.id).hosts) and are_members_only_on(host, member_deltas)
 end
 
+-- Returns whether an affinity group has members on several hosts, of which audits or operators end some.
+local function is_split()
+  local hosts = group_of(group.id).hosts
+  return group.policy == 'affinity' and next(hosts) ~= nil and next(hosts, next(hosts)) ~= nil
+end
+
 local function read_change(candidate)
   if candidate.flat then
     return tonumber(redis.call('HGET', K.changed, candidate.host) or 0) > candidate.sums_position
@@ -269,7 +275,7 @@ local function capacity_verdict(candidate)
     end
   end
   if not group_allows(candidate.host) then
-    return 'GROUP'
+    return is_split() and 'CLOSED' or 'GROUP'
   end
   return awaits_audits(candidate) and 'CLOSED' or 'FITS'
 end

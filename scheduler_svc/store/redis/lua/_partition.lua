@@ -71,7 +71,7 @@ local function count(claim, sign)
       changed_providers[#changed_providers + 1] = provider
     end
   end
-  if type(claim.group) == 'table' and claim.state ~= 'unverified' then
+  if type(claim.group) == 'table' then
     local group = group_of(claim.group.id)
     local number = (group.hosts[claim.host] or 0) + sign
     group.hosts[claim.host] = number ~= 0 and number or nil

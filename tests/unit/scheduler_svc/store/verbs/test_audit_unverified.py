@@ -3,8 +3,8 @@
 
 import pytest
 
-from rpcapi.resources.claims import Answer, GroupPolicy
-from scheduler_svc.core.records import ClaimGroup, ClaimRef
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import ClaimRef
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, ROOMY, SMALL, StorePartition, running
 
 REF = ClaimRef("c1", 1)
@@ -93,18 +93,6 @@ def test_attempt_that_is_live_elsewhere_is_unverified_on_each_other_host(hosts: 
     assert live_claims(hosts) == {("confirmed", "h2"), ("unverified", "h1"), ("unverified", "h3")}
     assert answers(hosts, running(REF, "h2"), host="h2") == [Answer.CONFIRMED]
     assert answers(hosts, running(REF, "h1", confirmed=False)) == [Answer.CONFLICT]
-    hosts.check()
-
-
-def test_it_is_no_member_of_its_group_until_vouched_for(hosts: StorePartition) -> None:
-    group = ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY)
-    report = running(REF, "h1")
-    with_group = type(report)(*(getattr(report, name) for name in report.__slots__[:-1]), group)
-    audit(hosts, with_group)
-    assert hosts.store.group_hosts("g1") == {}
-    hosts.check()
-    assert hosts.store.vouch("h1", [REF])[0].answer is Answer.CONFIRMED
-    assert hosts.store.group_hosts("g1") == {"h1": 1}
     hosts.check()
 
 

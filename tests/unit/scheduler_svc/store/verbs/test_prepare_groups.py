@@ -138,3 +138,56 @@ def test_anti_affinity_group_takes_an_audited_host_while_others_are_awaited(part
     epoch = partition.forget_since(before)
     partition.store.audit("h2", epoch, [], 60_000)
     assert tuple(partition.prepare("m2", "h1", "h2", group=policy).verdicts) == (Verdict.CLOSED, Verdict.FITS)
+
+
+def report_unverified_member(partition: StorePartition, host: str, policy: ClaimGroup, *, runs: bool = True) -> None:
+    """Report a guest that the store does not know on a host that has audited before, or that it is gone."""
+    guest = RunningClaim("copy", 1, True, host, {host: SMALL}, "INSTANCE", "p", "u", "r", policy)
+    partition.store.audit(host, partition.store.snapshot().epoch, [guest] * runs, 0)
+
+
+@pytest.mark.parametrize(
+    ("policy", "verdicts"),
+    [
+        (GroupPolicy.ANTI_AFFINITY, (Verdict.GROUP, Verdict.FITS)),
+        (GroupPolicy.AFFINITY, (Verdict.FITS,)),
+        (GroupPolicy.SOFT_AFFINITY, (Verdict.FITS,)),
+    ],
+)
+def test_unverified_member_counts_on_its_host(
+    partition: StorePartition, policy: GroupPolicy, verdicts: tuple[Verdict, ...]
+) -> None:
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    report_unverified_member(partition, "h1", group(policy))
+    assert partition.store.group_hosts("g1") == {"h1": 1}
+    assert partition.store.leave_group("g1", "generation", 1000).members == 1
+    assert tuple(partition.prepare("c1", "h1", "h2", group=group(policy)).verdicts) == verdicts
+    partition.check()
+    # Once it is its consumer's claim it is counted as before, and no longer once its guest is gone
+    partition.store.vouch("h1", [ClaimRef("copy", 1)])
+    partition.check()
+    members = partition.store.group_hosts("g1")
+    partition.store.release("h1", [ClaimRef("copy", 1)])
+    assert sum(partition.store.group_hosts("g1").values()) == sum(members.values()) - 1
+    partition.check()
+
+
+def test_affinity_refuses_other_hosts_than_that_of_an_unverified_member(partition: StorePartition) -> None:
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    policy = group(GroupPolicy.AFFINITY)
+    report_unverified_member(partition, "h1", policy)
+    assert tuple(partition.prepare("c1", "h2", group=policy).verdicts) == (Verdict.GROUP,)
+
+
+def test_affinity_waits_while_an_unverified_member_is_apart_from_the_others(partition: StorePartition) -> None:
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    policy = group(GroupPolicy.AFFINITY)
+    partition.hold("c1", "h2", group=policy)
+    report_unverified_member(partition, "h1", policy)
+    assert tuple(partition.prepare("c2", "h2", "h1", group=policy).verdicts) == (Verdict.CLOSED, Verdict.CLOSED)
+    report_unverified_member(partition, "h1", policy, runs=False)
+    assert partition.prepare("c2", "h1", "h2", group=policy).host == "h2"
+    partition.check()
