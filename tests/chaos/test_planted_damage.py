@@ -40,7 +40,7 @@ class Damage:
         other = next(folder for folder in folders if folder != paths[copied].parents[1])
         (other / "guests").mkdir(exist_ok=True)
         (other / "guests" / paths[copied].name).write_bytes(paths[copied].read_bytes())
-        with cluster.store_client() as store, cluster.records.client() as records:
+        with cluster.store_client(PARTITION) as store, cluster.records.client() as records:
             # A claim is gone, its sums are not; a claim's attempt has ended
             store.hdel(CLAIMS, unclaimed)
             store.hset(f"gantt:{{p:{PARTITION}}}:ended", ended, json.dumps({"1": "released", "99": "aborted"}))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from devstack.lab.benchmark import Benchmark, positive
-from devstack.lab.chaos.deployment import stop_leftovers
+from devstack.lab.chaos.deployment import PARTITIONS, stop_leftovers
 from devstack.lab.chaos.draw import KINDS
 from devstack.lab.chaos.progress import Progress
 from devstack.lab.chaos.segment import Segment
@@ -39,6 +39,14 @@ class ChaosRun(Benchmark):
         )
         parser.add_argument(
             "--at-once", type=positive, default=4, metavar="N", help="Faults in flight together, at most (%(default)s)."
+        )
+        parser.add_argument(
+            "--partitions",
+            type=int,
+            choices=range(1, len(PARTITIONS) + 1),
+            default=1,
+            metavar="N",
+            help="Partitions, each with a store and agents of its own, 1 or 2 (%(default)s).",
         )
         parser.add_argument(
             "--minutes", type=positive, metavar="N", help="Begin no segment after so many minutes of this call."
@@ -98,7 +106,9 @@ class ChaosRun(Benchmark):
         _remove_leftovers(args.state)
         folder = Path(tempfile.mkdtemp(prefix="gantt-chaos-"))  # short, for Unix sockets
         _folder_file(args.state).write_text(str(folder))
-        segment = Segment(folder, f"{args.seed}/{progress.segments}", kinds, progress, self._say)
+        segment = Segment(
+            folder, f"{args.seed}/{progress.segments}", kinds, progress, self._say, partitions=args.partitions
+        )
         try:
             report = segment.run(count, args.servers, most_at_once=args.at_once)
             self._say(report.text() or "no violation")

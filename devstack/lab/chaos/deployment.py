@@ -30,6 +30,8 @@ CONDUCTORS, WORKERS = 2, 2
 NODES = AGENTS * HOSTS_PER_AGENT * NODES_PER_HOST
 CLAIM_SECONDS, GRACE_SECONDS, LEASE_SECONDS, DOWN_SECONDS, COLLECT_SECONDS = 5, 2, 3, 9, 8
 
+PARTITIONS = (confs.PARTITION, "second")  # each with a store of its own; agents are divided among them
+
 # Short time-outs, so that recovery takes seconds rather than minutes.
 OPTIONS: Mapping[str, confs.Groups] = {
     "scheduler": {
@@ -62,12 +64,15 @@ OPTIONS: Mapping[str, confs.Groups] = {
 class ChaosCluster:
     """Starts and stops the processes in one run folder; its path must be short enough for Unix sockets."""
 
-    def __init__(self, folder: Path, replicas_acknowledge: int = 1) -> None:
+    def __init__(self, folder: Path, replicas_acknowledge: int = 1, partitions: int = 1) -> None:
         self.layout = Layout(folder)
         self.replicas_acknowledge = replicas_acknowledge
         self.rabbit = RabbitNode(self.layout.rabbit)
         binary = self.layout.folder / "redis-server"
-        self.store = SentinelGroup(self.layout.store, binary=binary, users=STORE_USERS, replicas=1)
+        self.stores = {
+            name: SentinelGroup(self.layout.store / name, binary=binary, users=STORE_USERS, replicas=1)
+            for name in PARTITIONS[:partitions]
+        }
         self.records = RedisServer(
             self.layout.folder / "records",
             binary=binary,
@@ -105,16 +110,18 @@ class ChaosCluster:
         """Return the control file of a daemon, see devstack.lab.chaos.daemon."""
         return self.layout.state / f"control-{name}"
 
-    def store_client(self) -> redis.Redis:
+    def store_client(self, partition: str) -> redis.Redis:
         """Return a client of the partition's primary, with all permissions."""
-        return self.store.primary().client()
+        return self.stores[partition].primary().client()
 
     def start(self) -> None:
         """Start all processes; raises ServerError, and the caller then calls ``stop``."""
         self.layout.make()
         self._write_redis_program()
         self.rabbit.start()
-        self.store.start()
+        private_folder(self.layout.store)
+        for store in self.stores.values():
+            store.start()
         self.records.start()
         self.proxies = {name: TcpProxy(self.rabbit.ports.amqp) for name in (*self.programs, CLIENT)}
         self._write_confs()
@@ -158,7 +165,8 @@ class ChaosCluster:
         """Kill everything: the data is evidence, and needs no orderly end."""
         for name in self.daemons:
             self.kill_daemon(name)
-        self.store.kill()
+        for store in self.stores.values():
+            store.kill()
         self.records.kill()
         self.rabbit.kill()
         self.rabbit.stop()
@@ -183,18 +191,23 @@ class ChaosCluster:
 
     def _store_url(self, program: str) -> str | None:
         if program == "scheduler":
-            return self.store.url("scheduler")
+            return self.stores[confs.PARTITION].url("scheduler")
         return self.records.tcp_url("conductor") if program == "conductor" else None
 
     def _own_options(self, name: str, program: str) -> confs.Groups:
         if program == "scheduler":
-            return {"store": {"durability": "everysec", "replicas_acknowledge": self.replicas_acknowledge}}
+            return {
+                "store": {"durability": "everysec", "replicas_acknowledge": self.replicas_acknowledge},
+                "scheduler": {"partitions": ",".join(self.stores)},
+                **{f"partition:{partition}": {"url": store.url(program)} for partition, store in self.stores.items()},
+            }
         if program == "conductor":
             return {"conductor": {"host": name}, "conductor_store": {"durability": "always"}}
         if program == "compute":
             folder = private_folder(self.state_folder(name))
             hosts = f"{name}h[0-{HOSTS_PER_AGENT - 1}]"
-            return {"compute": {"hosts": hosts, "state_path": folder}}
+            partition = list(self.stores)[self.agents.index(name) % len(self.stores)]
+            return {"compute": {"hosts": hosts, "state_path": folder}, "rpc": {"partition": partition}}
         return {}
 
 

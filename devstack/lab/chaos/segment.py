@@ -11,13 +11,12 @@ from pathlib import Path
 import redis
 
 from devstack import exercise
-from devstack.confs import PARTITION
 from devstack.lab.chaos import agent_files, history, store_state
 from devstack.lab.chaos.checker import CheckReport, check
 from devstack.lab.chaos.deployment import DOWN_SECONDS, NODES, ChaosCluster
 from devstack.lab.chaos.draw import Burst, draw
 from devstack.lab.chaos.faults.fault import Fault
-from devstack.lab.chaos.final_state import FinalState
+from devstack.lab.chaos.final_state import FinalState, StoredPartition
 from devstack.lab.chaos.history import CallOutcome, HistoryWriter
 from devstack.lab.chaos.load import HistoryCaller, Load
 from devstack.lab.chaos.observers import ClaimObserver, GuestObserver
@@ -41,14 +40,16 @@ Damage = Callable[[ChaosCluster, CheckReport], None]
 class Segment:
     """One segment; its figures are in ``figures``. ``folder`` keeps logs, data and history as evidence."""
 
-    def __init__(self, folder: Path, seed: str, kinds: Sequence[str], counts: Progress, say: Say) -> None:
+    def __init__(
+        self, folder: Path, seed: str, kinds: Sequence[str], counts: Progress, say: Say, *, partitions: int = 1
+    ) -> None:
         self._folder = folder
         self._seed = seed
         self._kinds = kinds
         self._counts = counts
         self._say = say
         self._chance = random.Random(seed)
-        self.cluster = ChaosCluster(folder / "run", replicas_acknowledge=self._chance.choice((0, 1)))
+        self.cluster = ChaosCluster(folder / "run", self._chance.choice((0, 1)), partitions)
         self._history_file = folder / "history"
         self.figures = Progress(counts.seed)
 
@@ -69,7 +70,11 @@ class Segment:
             exercise.wait_for_nodes(caller.session, NODES, READY_SECONDS, lambda nodes: None)
             guests = GuestObserver([self.cluster.state_folder(agent) for agent in self.cluster.agents], writer)
             guests.start()
-            claims = [ClaimObserver(server, PARTITION, writer) for server in self.cluster.store.servers]
+            claims = [
+                ClaimObserver(server, partition, writer)
+                for partition, store in self.cluster.stores.items()
+                for server in store.servers
+            ]
             for observer in claims:
                 observer.start()
                 stack.callback(observer.stop)
@@ -170,15 +175,19 @@ class Segment:
 
     def _check(self) -> CheckReport:
         folders = [self.cluster.state_folder(agent) for agent in self.cluster.agents]
-        with self.cluster.store_client() as store, self.cluster.records.client() as records:
+        with self.cluster.records.client() as records:
             state = FinalState(
                 guests=[guest for folder in folders for guest in agent_files.read_guests(folder)],
                 attempts=[attempt for folder in folders for attempt in agent_files.read_attempts(folder)],
-                partitions=[store_state.read_partition(store, PARTITION)],
+                partitions=[self._read_partition(name) for name in self.cluster.stores],
                 instances=store_state.read_instances(records),
                 read_at=time.time(),
             )
         return check(history.read(self._history_file), state, LEASE_SECONDS)
+
+    def _read_partition(self, name: str) -> StoredPartition:
+        with self.cluster.store_client(name) as store:
+            return store_state.read_partition(store, name)
 
     def _count(self, report: CheckReport, seconds: float) -> None:
         figures, run = self.figures, history.read(self._history_file)

@@ -15,8 +15,8 @@ STORE, RECORDS, BUS = "store", "records", "bus"
 class Fault(abc.ABC):
     """A fault of a cluster; ``HOLD`` is the range of seconds between ``inject`` and ``heal``.
 
-    ``targets`` is what it breaks: names of daemons, STORE, RECORDS, BUS. Faults without a common target may be in
-    flight together.
+    ``targets`` is what it breaks: names of daemons, STORE with a partition, RECORDS, BUS. Faults without a common
+    target may be in flight together.
     """
 
     KIND: ClassVar[str]

@@ -7,7 +7,6 @@ import uuid
 
 import amqp
 
-from devstack.confs import PARTITION
 from devstack.lab.chaos.deployment import ChaosCluster
 from devstack.lab.chaos.faults.fault import BUS, DaemonFault, Fault
 from devstack.servers.ports import LOOPBACK
@@ -172,7 +171,8 @@ def _queues(cluster: ChaosCluster) -> list[str]:
     hosts = [
         folder.name for agent in cluster.agents for folder in cluster.state_folder(agent).iterdir() if folder.is_dir()
     ]
-    return ["conductor", "scheduler", f"claims.{PARTITION}", *(f"compute.{host}" for host in sorted(hosts))]
+    claims = [f"claims.{partition}" for partition in cluster.stores]
+    return ["conductor", "scheduler", *claims, *(f"compute.{host}" for host in sorted(hosts))]
 
 
 def _purge(connection: amqp.Connection, queue: str) -> int:

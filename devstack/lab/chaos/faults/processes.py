@@ -9,8 +9,9 @@ from typing import ClassVar
 
 from devstack.lab.chaos import daemon
 from devstack.lab.chaos.faults.fault import STORE, DaemonFault, Fault, limit_files
-from devstack.lab.chaos.faults.stores import restart_primary, restore_roles
+from devstack.lab.chaos.faults.stores import choose_store, restart_primary, restore_roles
 from devstack.lab.chaos.phases import PHASES, Phase
+from devstack.servers.sentinel import SentinelGroup
 
 
 class _Killed(DaemonFault):
@@ -95,17 +96,21 @@ class _AtPhase(DaemonFault):
     NEEDS_LOAD = True
     NUMBER: ClassVar[signal.Signals]
     phase: Phase
+    group: SentinelGroup  # if the phase needs an epoch
 
     def choose(self) -> None:
         program = self.chance.choice(sorted(PHASES))
         self.name = self.draw_daemon(program)
         self.phase = self.chance.choice(PHASES[program])
-        self.targets = frozenset({self.name, STORE} if self.phase.needs_epoch else {self.name})
+        self.targets = frozenset({self.name})
+        if self.phase.needs_epoch:
+            partition, self.group = choose_store(self.cluster, self.chance)
+            self.targets |= {f"{STORE} {partition}"}
 
     def inject(self) -> str:
         daemon.arm(self.cluster.control(self.name), self.phase, self.NUMBER)
         if self.phase.needs_epoch:
-            restart_primary(self.cluster)
+            restart_primary(self.group)
         return f"{self.name} {self.phase.name}"
 
     def heal(self) -> bool:
@@ -116,7 +121,7 @@ class _AtPhase(DaemonFault):
             _signal((pid,), signal.SIGCONT)
         self.cluster.revive()
         if self.phase.needs_epoch:
-            restore_roles(self.cluster)
+            restore_roles(self.group)
         return pid is not None
 
 

@@ -2,6 +2,7 @@
 """The partition's store and the conductors' store: killed, failed over, emptied, restored, with a stepped clock."""
 
 import contextlib
+import random
 import resource
 import shutil
 import threading
@@ -10,22 +11,27 @@ from pathlib import Path
 
 import redis
 
-from devstack.confs import PARTITION
 from devstack.lab.chaos.deployment import ChaosCluster
 from devstack.lab.chaos.faults.fault import RECORDS, STORE, Fault, limit_files
 from devstack.servers.errors import ServerError
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.redis import RedisServer
+from devstack.servers.sentinel import SentinelGroup
 
 FAILOVER_SECONDS = 60.0
 POLL = 0.05
 ROLE_SECONDS, ROLE_POLL = 5.0, 0.5
-META = f"gantt:{{p:{PARTITION}}}:meta"
 
 
 class _StoreFault(Fault):
+    """A fault of the store of one partition."""
+
+    partition: str
+    group: SentinelGroup
+
     def choose(self) -> None:
-        self.targets = frozenset({STORE})
+        self.partition, self.group = choose_store(self.cluster, self.chance)
+        self.targets = frozenset({f"{STORE} {self.partition}"})
 
 
 class _RecordsFault(Fault):
@@ -39,10 +45,10 @@ class StoreRestarted(_StoreFault):
     KIND = "store killed and restarted"
 
     def inject(self) -> str:
-        return restart_primary(self.cluster).folder.name
+        return restart_primary(self.group).folder.name
 
     def heal(self) -> bool:
-        restore_roles(self.cluster)
+        restore_roles(self.group)
         return True
 
 
@@ -54,13 +60,13 @@ class StorePaused(_StoreFault):
     server: RedisServer
 
     def inject(self) -> str:
-        self.server = self.cluster.store.primary()
+        self.server = self.group.primary()
         self.server.pause()
         return self.server.folder.name
 
     def heal(self) -> bool:
         self.server.resume()
-        restore_roles(self.cluster)
+        restore_roles(self.group)
         return True
 
 
@@ -71,16 +77,16 @@ class StoreFailedOver(_StoreFault):
     old: RedisServer
 
     def inject(self) -> str:
-        self.old = self.cluster.store.primary()
+        self.old = self.group.primary()
         self.old.kill()
         return f"from {self.old.folder.name}"
 
     def heal(self) -> bool:
         deadline = time.monotonic() + FAILOVER_SECONDS
-        while self.cluster.store.primary() is self.old and time.monotonic() < deadline:
+        while self.group.primary() is self.old and time.monotonic() < deadline:
             time.sleep(POLL)
-        occurred = self.cluster.store.primary() is not self.old
-        restore_roles(self.cluster)
+        occurred = self.group.primary() is not self.old
+        restore_roles(self.group)
         return occurred
 
 
@@ -90,8 +96,8 @@ class StoreFailedOverLagging(StoreFailedOver):
     KIND = "store failed over to a lagging replica"
 
     def inject(self) -> str:
-        old = self.old = self.cluster.store.primary()
-        replica = next(server for server in self.cluster.store.servers if server is not old)
+        old = self.old = self.group.primary()
+        replica = next(server for server in self.group.servers if server is not old)
         with replica.client() as client:
             client.execute_command("REPLICAOF", LOOPBACK, str(free_port()))
         lag = self.chance.uniform(0.2, 2.5)
@@ -106,7 +112,7 @@ class StoreEmptied(_StoreFault):
     KIND = "store emptied"
 
     def inject(self) -> str:
-        with self.cluster.store_client() as client:
+        with self.cluster.store_client(self.partition) as client:
             client.flushall()
         return "all keys"
 
@@ -117,8 +123,8 @@ class StoreRestored(_StoreFault):
     KIND = "store restored from a backup"
 
     def inject(self) -> str:
-        primary = self.cluster.store.primary()
-        replica = next(server for server in self.cluster.store.servers if server is not primary)
+        primary = self.group.primary()
+        replica = next(server for server in self.group.servers if server is not primary)
         backup = _copied_data(primary)
         age = self.chance.uniform(0.5, 4.0)
         threading.Event().wait(age)
@@ -132,7 +138,7 @@ class StoreRestored(_StoreFault):
         return f"{age:.1f} s old"
 
     def heal(self) -> bool:
-        restore_roles(self.cluster)
+        restore_roles(self.group)
         return True
 
 
@@ -143,9 +149,10 @@ class StoreClockStepped(_StoreFault):
 
     def inject(self) -> str:
         step_ms = self.chance.choice((-2_592_000_000, -3_600_000, 3_600_000, 2_592_000_000))
-        with self.cluster.store_client() as client:
-            if client.hexists(META, "clock"):
-                client.hincrby(META, "clock", -step_ms)
+        with self.cluster.store_client(self.partition) as client:
+            meta = f"gantt:{{p:{self.partition}}}:meta"
+            if client.hexists(meta, "clock"):
+                client.hincrby(meta, "clock", -step_ms)
         return f"by {step_ms // 1000} s"
 
 
@@ -157,13 +164,13 @@ class StoreDiskFull(_StoreFault):
     server: RedisServer
 
     def inject(self) -> str:
-        self.server = self.cluster.store.primary()
+        self.server = self.group.primary()
         _limit(self.server, 0)
         return self.server.folder.name
 
     def heal(self) -> bool:
         _limit(self.server, resource.RLIM_INFINITY)
-        restore_roles(self.cluster)
+        restore_roles(self.group)
         return True
 
 
@@ -203,16 +210,21 @@ class RecordsRestarted(_RecordsFault):
         return True
 
 
-def restart_primary(cluster: ChaosCluster) -> RedisServer:
+def choose_store(cluster: ChaosCluster, chance: random.Random) -> tuple[str, SentinelGroup]:
+    """Return a random partition, and its store."""
+    return chance.choice(list(cluster.stores.items()))
+
+
+def restart_primary(group: SentinelGroup) -> RedisServer:
     """Kill the primary, and start it again as a primary; return it."""
-    primary = cluster.store.primary()
+    primary = group.primary()
     primary.kill()
     primary.replica_of = None  # it may have been a replica when it was started first
     primary.start()
     return primary
 
 
-def restore_roles(cluster: ChaosCluster) -> None:
+def restore_roles(group: SentinelGroup) -> None:
     """Start the servers that do not run, and return when one is the sentinels' primary, and the others follow it.
 
     Servers that restart while the sentinels fail over may end as replicas of each other: after a while they get
@@ -220,12 +232,12 @@ def restore_roles(cluster: ChaosCluster) -> None:
     """
     began = time.monotonic()
     while True:
-        for server in cluster.store.servers:
+        for server in group.servers:
             if server.pid is None:
                 server.replica_of = None
                 server.start()
-        primary = cluster.store.primary()
-        wrong = [server for server in cluster.store.servers if not _has_role(server, primary)]
+        primary = group.primary()
+        wrong = [server for server in group.servers if not _has_role(server, primary)]
         if not wrong:
             return
         if time.monotonic() > began + FAILOVER_SECONDS:

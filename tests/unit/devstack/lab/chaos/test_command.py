@@ -25,7 +25,9 @@ class FakeSegment:
     violations: Sequence[Violation] = ()
     seeds: list[str]
 
-    def __init__(self, folder: Path, seed: str, kinds: Sequence[str], counts: Progress, say: Any) -> None:
+    def __init__(
+        self, folder: Path, seed: str, kinds: Sequence[str], counts: Progress, say: Any, **options: Any
+    ) -> None:
         self.folder, self.seed, self.kinds = folder, seed, kinds
         self.figures = Progress(counts.seed)
 

@@ -9,7 +9,8 @@ from typing import Any
 from devstack.lab.chaos.draw import KINDS, draw
 
 CLUSTER: Any = SimpleNamespace(
-    programs={"scheduler": "scheduler", "conductor-0": "conductor", "compute-0": "compute", "compute-1": "compute"}
+    programs={"scheduler": "scheduler", "conductor-0": "conductor", "compute-0": "compute", "compute-1": "compute"},
+    stores={"default": None, "second": None},
 )
 BURSTS = 60
 

@@ -33,7 +33,7 @@ class Cluster(SimpleNamespace):
         self.revived.append("all")
 
     @property
-    def store(self) -> Any:
+    def stores(self) -> Any:
         raise AssertionError("no phase of this test needs an epoch")
 
     def kill_daemon(self, name: str) -> None:

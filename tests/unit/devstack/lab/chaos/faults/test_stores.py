@@ -14,45 +14,45 @@ from devstack.servers.redis import RedisServer
 
 
 @pytest.fixture
-def cluster(make_redis: Callable[..., RedisServer], monkeypatch: pytest.MonkeyPatch) -> Any:
+def group(make_redis: Callable[..., RedisServer], monkeypatch: pytest.MonkeyPatch) -> Any:
     """A primary, which the sentinels would name, and its replica."""
     monkeypatch.setattr(stores, "ROLE_SECONDS", 0.0)
     primary = make_redis(port=free_port())
     replica = make_redis(port=free_port(), replica_of=primary)
-    return SimpleNamespace(store=SimpleNamespace(servers=[primary, replica], primary=lambda: primary))
+    return SimpleNamespace(servers=[primary, replica], primary=lambda: primary)
 
 
-def roles(cluster: Any) -> list[str]:
+def roles(group: Any) -> list[str]:
     """Return the role of each server."""
-    return [server.client().info("replication")["role"] for server in cluster.store.servers]
+    return [server.client().info("replication")["role"] for server in group.servers]
 
 
-def test_servers_that_follow_each_other(cluster: Any) -> None:
-    primary, replica = cluster.store.servers
+def test_servers_that_follow_each_other(group: Any) -> None:
+    primary, replica = group.servers
     primary.client().execute_command("REPLICAOF", LOOPBACK, str(replica.port))
-    restore_roles(cluster)
-    assert roles(cluster) == ["master", "slave"]
+    restore_roles(group)
+    assert roles(group) == ["master", "slave"]
 
 
-def test_two_primaries(cluster: Any) -> None:
-    cluster.store.servers[1].client().execute_command("REPLICAOF", "NO", "ONE")
-    restore_roles(cluster)
-    assert roles(cluster) == ["master", "slave"]
+def test_two_primaries(group: Any) -> None:
+    group.servers[1].client().execute_command("REPLICAOF", "NO", "ONE")
+    restore_roles(group)
+    assert roles(group) == ["master", "slave"]
 
 
-def test_server_that_does_not_run(cluster: Any) -> None:
-    for server in cluster.store.servers:
+def test_server_that_does_not_run(group: Any) -> None:
+    for server in group.servers:
         server.kill()
-    restore_roles(cluster)
-    assert roles(cluster) == ["master", "slave"]
-    assert cluster.store.servers[1].client().info("replication")["master_link_status"] == "up"
+    restore_roles(group)
+    assert roles(group) == ["master", "slave"]
+    assert group.servers[1].client().info("replication")["master_link_status"] == "up"
 
 
-def test_primary_that_was_a_replica_restarts_as_a_primary(cluster: Any) -> None:
-    primary, replica = cluster.store.servers
+def test_primary_that_was_a_replica_restarts_as_a_primary(group: Any) -> None:
+    primary, replica = group.servers
     replica.client().execute_command("REPLICAOF", "NO", "ONE")
     primary.client().execute_command("REPLICAOF", LOOPBACK, str(replica.port))
-    cluster.store.primary = lambda: replica
-    assert restart_primary(cluster) is replica
-    restore_roles(cluster)
-    assert roles(cluster) == ["slave", "master"]
+    group.primary = lambda: replica
+    assert restart_primary(group) is replica
+    restore_roles(group)
+    assert roles(group) == ["slave", "master"]
