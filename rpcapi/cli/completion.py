@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the files that `gantt --help` and `gantt complete` print, from the commands' parsers.
+"""Writes the files that `gantt --help`, `gantt COMMAND --help` and `gantt complete` print, from the commands' parsers.
 
 `python -m rpcapi.cli.completion` writes them again after a command or an option changed.
 """
@@ -7,7 +7,7 @@
 import argparse
 import functools
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rpcapi.cli import static_output
@@ -80,6 +80,7 @@ def make_files() -> dict[str, str]:
     words: dict[str, list[str]] = {"": _options(app.parser)}
     values: dict[str, list[str]] = {}
     descriptions: dict[str, str] = {}
+    command_helps: dict[str, str] = {}
     for name, entry_point in sorted(app.command_manager):
         if name == "help":
             words[""].append(name)  # followed by the words of a command
@@ -90,11 +91,15 @@ def make_files() -> dict[str, str]:
         _add_command(words, name)
         words[name] = [*_options(parser), *_fixed_arguments(parser)]
         values |= dict(_fixed_values(name, parser))
+        formatter: Callable[..., argparse.HelpFormatter] = parser.formatter_class
+        parser.formatter_class = functools.partial(formatter, width=HELP_WIDTH)
+        command_helps[static_output.help_file(name.split())] = parser.format_help()
     functions = FUNCTIONS.format(words=_cases(words), values=_cases(values))
     return {
         static_output.HELP: _help(app.parser, descriptions),
         static_output.SCRIPTS["bash"]: BASH.format(functions=functions),
         static_output.SCRIPTS["zsh"]: ZSH.format(functions=functions),
+        **command_helps,
     }
 
 
