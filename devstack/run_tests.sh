@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Prepare the tests' environment and run them: lint, types, import contracts, the default suite, the systemd units.
+# Prepare the tests' environment and run them: lint, types, import contracts, the default suite with the systemd units.
 # With --quick only lint, types, import contracts and unit tests: under three minutes once installed. With --full also the
 # long tests. With CI=true a missing server fails tests instead of skipping them.
 set -euo pipefail
@@ -9,7 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=devstack/environment.sh
 . "$here/environment.sh"
 
-environments=lint,imports,py,types,zookeeper,systemd
+environments=lint,imports,py,types
 case "${1:-}" in
     "") ;;
     --quick) environments=lint,imports,types,unit ;;

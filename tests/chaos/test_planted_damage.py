@@ -60,7 +60,7 @@ def test_each_damage_is_found(run_folder: Path) -> None:
     damage = Damage()
     segment = Segment(run_folder, "planted", sorted(KINDS), Progress(seed=1), print)
     try:
-        report = segment.run(0, load_target=40, damage=damage)
+        report = segment.run(0, load_target=15, damage=damage)
     except BinaryMissing as why:
         missing(why)
     by_subject = {

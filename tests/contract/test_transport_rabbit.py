@@ -121,7 +121,7 @@ def test_client_and_server_recover_after_a_broker_restart(
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("driver", [pytest.param("rabbit", marks=pytest.mark.long), "gantt-rabbit"])
 def test_server_with_an_unsent_answer_stops_while_the_broker_is_away(
     make_rabbit: Callable[[], RabbitNode], ending: Ending, driver: str
 ) -> None:

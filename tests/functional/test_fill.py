@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests of a real trace fill the cluster past its capacity: no overcommit, and every refusal is explained."""
 
+import dataclasses
 import threading
 from pathlib import Path
 
@@ -17,6 +18,7 @@ CALLERS = 8
 TRACE = Path(__file__).resolve().parents[3] / "shared" / "traces" / "azure_2017_vm_requests.csv.gz"
 # Twelve nodes hold about 1.6 TB of memory; the trace's first requests ask for 3.7 TB.
 TIGHT = ClusterSize(computes=3, nodes_per_host=4, schedulers=4)
+SHORT = dataclasses.replace(TIGHT, computes=1)  # a third of it, for a third of the requests
 
 
 def requests() -> list[workload.WorkloadRequest]:
@@ -54,17 +56,24 @@ def explained(running: RunningCluster, instance: objects.Instance) -> bool:
     return document["outcome"] == "refused" and (fallen == document["hosts"] or bool(tried))
 
 
-@pytest.mark.parametrize("mode", [Mode.EMBEDDED, pytest.param(Mode.STANDARD, marks=pytest.mark.long)])
-def test_fill_past_capacity(mode):
-    with clusters.running_cluster(clusters.with_mode(mode, TIGHT)) as running:
+@pytest.mark.parametrize(
+    ("mode", "size", "request_count"),
+    [
+        pytest.param(Mode.EMBEDDED, SHORT, REQUESTS // 3, id="short"),
+        pytest.param(Mode.EMBEDDED, TIGHT, REQUESTS, id="embedded", marks=pytest.mark.long),
+        pytest.param(Mode.STANDARD, TIGHT, REQUESTS, id="standard", marks=pytest.mark.long),
+    ],
+)
+def test_fill_past_capacity(mode, size, request_count):
+    with clusters.running_cluster(clusters.with_mode(mode, size)) as running:
         # When many concurrent callers request more than the capacity from four workers
-        workload_requests = requests()
+        workload_requests = requests()[:request_count]
         uuids = boot_from_many(running, workload_requests)
         instances = truth.assert_consistent(running, uuids)
         # Then every request is accepted or refused, and there are some of both
         accepted = [instance for instance in instances if instance.status == "ACTIVE"]
         refused = [instance for instance in instances if instance.status == "ERROR"]
-        assert len(accepted) + len(refused) == len(workload_requests) == REQUESTS
+        assert len(accepted) + len(refused) == len(workload_requests) == request_count
         assert accepted
         assert refused
         # And every refusal is for lack of capacity, and explained

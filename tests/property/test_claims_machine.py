@@ -213,11 +213,11 @@ def explore(make_partitions: Callable[[], list[StorePartition]], examples: int, 
 
 
 def test_memory() -> None:
-    explore(lambda: [memory_partition()], 200, 50)
+    explore(lambda: [memory_partition()], 100, 50)
 
 
 def test_redis_answers_like_memory(redis_server: RedisServer) -> None:
-    explore(lambda: [memory_partition(), redis_partition(redis_server)], 40, 40)
+    explore(lambda: [memory_partition(), redis_partition(redis_server)], 25, 40)
 
 
 def test_sqlite_answers_like_memory(run_folder: Path) -> None:

@@ -174,7 +174,7 @@ def test_request_of_a_worker_that_died_gets_the_same_claims(partition: StorePart
     assert (worker.attempts, live_claims(partition)) == ([1] * 5, size)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [1, 100, 101, pytest.param(MAX_INSTANCES, marks=pytest.mark.long)])
 def test_request_whose_claims_expire_again_and_again_is_placed_whole(partition: StorePartition, size: int) -> None:
     """Given more dead workers than attempts: no host was requested to build, so no attempt is used up."""
     add_host(partition, "h1", size)
