@@ -122,8 +122,8 @@ class ClaimAudits(Protocol):
         its group, is no claim of its consumer, ends no other claim, and stays until it is vouched for, released or no
         longer reported; until then no attempt of its consumer is prepared or confirmed. A fenced host's next audit is
         not a first one. A claim that ended stays ended, and the answer says so. A prepared claim of an earlier epoch
-        is aborted, because the store may have forgotten that it was aborted before. A confirmed claim that is not
-        reported is an orphan, and is released when it is still an orphan after ``grace_ms``.
+        is aborted, because the store may have forgotten that it was aborted before. A confirmed or unverified
+        claim that is not reported is an orphan, and is released when it is still an orphan after ``grace_ms``.
 
         Returns a ClaimResult for each reported claim, in order. Where ``epoch`` is not the store's, nothing is opened
         and no results are returned: the agent then audits again in the returned epoch. Raises UnknownHost where

@@ -164,13 +164,15 @@ def _end_unreported(
     shared = DUPLICATE in partition.services.get(host, {})
     released = orphans = again_ms = 0
     for claim in partition.claims_on(host):
-        if claim.state == ClaimState.UNVERIFIED:
-            if _stays_unverified(partition, claim, reported):
-                again_ms = max(again_ms, grace_ms)
-            else:
-                partition.end_claim(claim, ClaimState.RELEASED, now)
+        ref = ClaimRef(consumer_of(claim.consumer), claim.attempt)
+        is_unverified = claim.state == ClaimState.UNVERIFIED
+        if is_unverified and _is_live_on(partition, ref, host):
+            partition.end_claim(claim, ClaimState.RELEASED, now)  # it is its consumer's claim now
             continue
-        if (claim.consumer, claim.attempt) in reported:
+        if ref in reported:
+            if is_unverified:
+                partition.claims[claim.consumer] = replace(claim, orphan_ms=None)
+                again_ms = max(again_ms, grace_ms)
             continue
         if claim.state == ClaimState.PREPARED:
             end = _end_of_prepared(partition, claim, now)
@@ -178,7 +180,9 @@ def _end_unreported(
                 partition.end_claim(claim, end, now)
             continue
         since = now if claim.orphan_ms is None else claim.orphan_ms
-        if now - since >= grace_ms and not shared:
+        # Once the attempt of an unverified claim has ended, its guest need not be waited for again.
+        is_over = now - since >= grace_ms or (is_unverified and partition.end_of(ref) is not None)
+        if is_over and not shared:
             partition.end_claim(claim, ClaimState.RELEASED, now)
             released += 1
         else:
@@ -188,16 +192,10 @@ def _end_unreported(
     return released, orphans, again_ms
 
 
-def _stays_unverified(partition: PartitionState, claim: Claim, reported: set[tuple[str, int]]) -> bool:
-    """Return whether an unverified claim is reported still, and is not its consumer's claim on this host now.
-
-    One whose attempt has ended stays until its guest is gone: until then no other attempt is prepared.
-    """
-    ref = ClaimRef(consumer_of(claim.consumer), claim.attempt)
+def _is_live_on(partition: PartitionState, ref: ClaimRef, host: str) -> bool:
+    """Return whether the attempt is its consumer's live claim, on this service host."""
     live = partition.claims.get(ref.consumer)
-    if live is not None and live.attempt == ref.attempt and names.host_of(live.host) == names.host_of(claim.host):
-        return False
-    return ref in reported
+    return live is not None and live.attempt == ref.attempt and names.host_of(live.host) == host
 
 
 def _reported_claim(claim: RunningClaim, clock_ms: int) -> Claim:

@@ -22,7 +22,15 @@ end
 -- Of two agents that share the host's name, neither knows what the other one runs.
 local shared = string.find(redis.call('HGET', K.services, host) or '', '"duplicate_ms":', 1, true)
 local released, orphans, again = 0, 0, 0
-local function settle_unreported(claim)
+
+local function set_orphan(claim, since)
+  if claim.orphan_ms ~= since then
+    claim.orphan_ms = since
+    redis.call('HSET', K.claims, claim.consumer, cjson.encode(claim))
+  end
+end
+
+local function settle_unreported(claim, is_unverified, consumer)
   if claim.state == 'prepared' then
     local ended = end_of_prepared(claim)
     if ended then
@@ -30,43 +38,46 @@ local function settle_unreported(claim)
     end
     return
   end
-  local since = type(claim.orphan_ms) == 'number' and claim.orphan_ms or now
-  if now - since >= grace and not shared then
+  local since = claim.orphan_ms or now
+  -- Once the attempt of an unverified claim has ended, its guest need not be waited for again.
+  local is_over = now - since >= grace or (is_unverified and end_of(ends_of(consumer), int(claim.attempt)))
+  if is_over and not shared then
     end_claim(claim, 'released')
     released = released + 1
     return
   end
-  claim.orphan_ms = since
-  redis.call('HSET', K.claims, claim.consumer, cjson.encode(claim))
+  set_orphan(claim, since)
   orphans, again = orphans + 1, math.max(again, since + grace - now, shared and SHARED_PAUSE or 0)
 end
 
--- Ends an unverified claim that is not reported any more, or is its consumer's claim on this host now. One whose attempt
--- has ended stays until its guest is gone: until then no other attempt is prepared.
-local function settle_unverified(claim)
-  local consumer = consumer_of(claim.consumer)
+-- Returns whether an unverified claim is its consumer's claim on this host now.
+local function is_verified(claim, consumer)
   local raw = redis.call('HGET', K.claims, consumer)
-  local live = raw and cjson.decode(raw) or nil
-  local is_verified = live and live.attempt == claim.attempt and host_of(live.host) == host
-  if reported[consumer .. '@' .. int(claim.attempt)] and not is_verified then
+  local live = raw and cjson.decode(raw)
+  return live and live.attempt == claim.attempt and host_of(live.host) == host
+end
+
+local function settle(claim)
+  local consumer, is_unverified = consumer_of(claim.consumer), claim.state == 'unverified'
+  local name = consumer .. '@' .. int(claim.attempt)
+  if type(claim.orphan_ms) ~= 'number' then
+    claim.orphan_ms = nil
+  end
+  if is_unverified and is_verified(claim, consumer) then
+    end_claim(claim)
+  elseif not reported[name] then
+    settle_unreported(claim, is_unverified, consumer)
+  elseif is_unverified then
+    set_orphan(claim, nil)
     again = math.max(again, grace)
   else
-    end_claim(claim)
+    live_here[name] = true
   end
 end
 
 for _, after in ipairs({ '/', '|' }) do
   for _, member in ipairs(redis.call('ZRANGEBYLEX', K.by_host, '[' .. host .. after, '(' .. host .. after .. '\255')) do
-    local consumer = string.match(member, '|(.*)$')
-    local claim = cjson.decode(redis.call('HGET', K.claims, consumer))
-    local name = consumer .. '@' .. int(claim.attempt)
-    if claim.state == 'unverified' then
-      settle_unverified(claim)
-    elseif reported[name] then
-      live_here[name] = true
-    else
-      settle_unreported(claim)
-    end
+    settle(cjson.decode(redis.call('HGET', K.claims, string.match(member, '|(.*)$'))))
   end
 end
 flush(true)

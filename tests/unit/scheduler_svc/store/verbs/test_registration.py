@@ -6,10 +6,19 @@ from typing import Any
 import pytest
 
 from rpcapi import errors
-from rpcapi.resources.claims import Verdict
+from rpcapi.resources.claims import Answer, Verdict
+from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store import registrations
 from scheduler_svc.store.records import HostReport, StatsOutcome
-from tests.unit.scheduler_svc.store.store_partition import ROOMY, StorePartition, intent, node_stats, running
+from tests.unit.scheduler_svc.store.store_partition import (
+    LONG_MS,
+    ROOMY,
+    SMALL,
+    StorePartition,
+    intent,
+    node_stats,
+    running,
+)
 
 
 class Agent:
@@ -196,6 +205,31 @@ def test_audit_of_a_duplicate_identity_releases_no_claim(partition: StorePartiti
     version = partition.store.get_state("service", "h1")[0]
     partition.store.put_state("service", "h1", version, {"duplicate_ms": None})
     assert partition.store.audit("h1", epoch, [], 0).released == 1
+
+
+@pytest.mark.parametrize("has_ended", [False, True])
+def test_audit_of_a_duplicate_identity_ends_no_unverified_claim(partition: StorePartition, has_ended: bool) -> None:
+    # given a guest that the first of two agents runs and the store does not know
+    Agent(partition, "first").register()
+    epoch = partition.store.snapshot().epoch
+    partition.store.audit("h1", epoch, [], 0)
+    ref = ClaimRef("c1", 1)
+    partition.store.audit("h1", epoch, [running(ref, "h1")], 0)
+    # when the second one audits, which runs nothing, before the identity is recognised as a duplicate: its grace begins
+    assert partition.store.audit("h1", epoch, [], LONG_MS).orphans == 1
+    make_duplicate(partition)
+    if has_ended:
+        partition.store.abort([ref])
+    # or when its grace is over, then the guest still counts
+    assert partition.store.audit("h1", epoch, [], 0).orphans == 1
+    assert partition.used("h1") == SMALL
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.CLOSED
+    partition.check()
+    # when the host has one agent again, then its audit decides
+    version = partition.store.get_state("service", "h1")[0]
+    partition.store.put_state("service", "h1", version, {"duplicate_ms": None})
+    assert partition.store.audit("h1", epoch, [], 0).released == 1
+    partition.check()
 
 
 def test_operator_cannot_mark_a_duplicate_identity(partition: StorePartition) -> None:
