@@ -16,7 +16,6 @@ from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.verbs import fencing
 
 EXPIRE_BATCH = 500
-FENCE_BATCH = 500
 UNKNOWN_HOST = -1  # an answer of the script fence
 
 
@@ -75,17 +74,18 @@ def page(
 
 
 def fence(connection: RedisConnection, host: str, token: str, force: bool) -> int:
-    """Release all live claims of a host, one batch at a time, and stop awaiting it; raises UnknownHost and HostIsUp.
-
-    The first batch closes the host. If it is audited before the last one, its agent runs: the remaining claims stay.
-    """
+    """Release all live claims of a host, one batch at a time, and stop awaiting it; raises UnknownHost and HostIsUp."""
     record = fencing.fence_record(host, token)
-    while True:
-        ended, *remaining = connection.run("fence", host=host, record=record, force=int(force), limit=FENCE_BATCH)
+
+    def step() -> int | None:
+        ended, *remaining = connection.run(
+            "fence", host=host, record=record, force=int(force), limit=fencing.FENCE_BATCH, progress=fencing.PROGRESS
+        )
         if not remaining:
             raise errors.UnknownHost(name=host) if ended == UNKNOWN_HOST else errors.HostIsUp(host=host)
-        if not remaining[0]:
-            return ended
+        return None if remaining[0] else int(ended)
+
+    return fencing.complete(step)
 
 
 def _expire(connection: RedisConnection) -> None:

@@ -149,7 +149,9 @@ class VerbStore(interface.Store):
     def fence(self, host: str, token: str, *, force: bool = False) -> int:
         validation.check_service_host(host)
         validation.check_name(token)
-        return self._transact(lambda partition, now: fencing.fence(partition, host, token, now, force=force))
+        return fencing.complete(
+            lambda: self._transact(lambda partition, now: fencing.fence(partition, host, token, now, force=force))
+        )
 
     def clock_lead(self) -> int:
         return self._read(lambda partition: partition.lead_ms)

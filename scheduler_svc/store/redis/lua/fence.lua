@@ -1,45 +1,43 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Closes a service host and releases some of its live claims; after the last of them the host is no longer awaited.
--- The fence is recorded by its token as a tombstone, {number of claims ended: 'fenced'}; while claims remain
--- {progress: number}. A fence that was carried out, or whose host has audited since it began, ends nothing more.
+-- The fence is recorded by its token as a tombstone, {number of claims ended: 'fenced'}; while claims remain the end is
+-- the word for progress with the epoch in which the host was open. A fence that was carried out, or whose host has
+-- audited since it began, ends nothing more. The steps are those of scheduler_svc/store/verbs/fencing.py.
 -- ARGV: log length, service host, name of the fence's tombstone, 1 to fence a host that is up else 0,
---       maximum number of claims to check
+--       maximum number of claims to check, word for progress
 -- Returns: number of claims ended by this fence, 1 if more remain else 0; -1 alone: the host is unknown;
 --          -2 alone: the host is up
---@ args log_length host record force limit
+--@ args log_length host record force limit progress
 --@ keys awaited reports alive
 --@ include _partition
 local host, limit = A.host, tonumber(A.limit)
-local recorded = ends_of(A.record)
-for number, state in pairs(recorded) do
-  if state == 'fenced' then
-    return { tonumber(number), 0 }
-  end
-end
+local recorded, state = next(ends_of(A.record))
+local ended = tonumber(recorded or 0)
+local opened = tonumber(redis.call('HGET', K.opened, host) or 0)
 
-local function record(ends)
-  redis.call('HSET', K.ended, A.record, cjson.encode(ends))
+local function record(end_text)
+  redis.call('HSET', K.ended, A.record, cjson.encode({ [int(ended)] = end_text }))
   redis.call('ZADD', K.ended_at, now_text, A.record)
 end
 
-local ended = recorded.progress
-if ended and is_open(host) then
-  record({ [int(ended)] = 'fenced' })
+if state == 'fenced' then
   return { ended, 0 }
-elseif not ended then
+elseif state and opened >= 0 then
+  record('fenced') -- it has audited since the first step
+  return { ended, 0 }
+elseif state then
+  opened = tonumber(string.sub(state, #A.progress + 1))
+else
   if redis.call('HEXISTS', K.reports, host) + redis.call('HEXISTS', K.opened, host)
     + redis.call('SISMEMBER', K.awaited, host) == 0 then
     return { -1 }
   elseif A.force == '0' and redis.call('HGET', K.alive, host) == '1' then
     return { -2 }
+  elseif opened > 0 then
+    append('opened', '{' .. quote(host) .. ':0}')
   end
-  ended = 0
 end
-
-is_open(host) -- cached before the host is closed: while it is open, its claims are their consumers' newest attempts
-if tonumber(redis.call('HGET', K.opened, host) or 0) > 0 then
-  append('opened', '{' .. quote(host) .. ':0}')
-end
+open_hosts[host] = opened == epoch -- while it counts as open, its claims are their consumers' newest attempts
 redis.call('HSET', K.opened, host, int(-epoch))
 
 local members = {}
@@ -59,9 +57,9 @@ for i = 1, math.min(limit, #members) do
 end
 flush(false)
 if #members > limit then
-  record({ progress = ended })
+  record(A.progress .. int(opened))
   return { ended, 1 }
 end
 redis.call('SREM', K.awaited, host)
-record({ [int(ended)] = 'fenced' })
+record('fenced')
 return { ended, 0 }

@@ -159,14 +159,6 @@ def test_fence_expires_claims_past_their_deadline(partition: StorePartition) -> 
     partition.check()
 
 
-def test_large_host_is_fenced_completely(partition: StorePartition) -> None:
-    partition.add_host("h1", amounts={"VCPU": 2000, "MEMORY_MB": 200_000})
-    audit(partition, "h1", *(running(ClaimRef(f"c{n}", 1), "h1") for n in range(1100)))
-    assert partition.fence("h1") == 1100
-    assert partition.used("h1") == {} and partition.states() == {}
-    partition.check()
-
-
 def test_claim_is_not_moved_to_a_consumer_that_may_still_run(partition: StorePartition) -> None:
     # Given a host that may run forgotten attempts of m1, and a claim on another, audited host
     partition.add_host("h1")
