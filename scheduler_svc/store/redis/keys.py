@@ -13,7 +13,7 @@ KEYS: dict[str, str] = {
     "meta": "hash: schema, epoch, position, run_id, replid, time, clock (the server's, at that time), decision_bytes",
     "claims": "hash consumer -> live claim, JSON; or 'unverified CONSUMER ATTEMPT HOST' -> unverified claim",
     "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}; "
-    "or 'fence HOST TOKEN' -> JSON {number of claims that the fence ended: fenced, or 'fencing EPOCH' until it is done}",
+    "or 'fence HOST TOKEN' -> JSON {number of claims it ended: fenced, or 'fencing EPOCH' until the last step}",
     "ended_at": "zset consumer -> time of its last end",
     "deadlines": "zset consumer -> time; prepared claims, except those parked until their host audits",
     "unverified": "hash consumer -> number of its unverified claims",
