@@ -9,6 +9,7 @@ from oslo_log import log
 
 from conductor import metrics
 from conductor.service_clients import summarize_error
+from conductor.store.bounds import RecordBounds
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import InstanceStatus
 from rpcapi import context, errors
@@ -26,9 +27,12 @@ JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do n
 class Upkeep(BackgroundLoop):
     """Runs the periodic tasks in one thread; no instance depends on them."""
 
-    def __init__(self, store: ConductorStore, scheduler: SchedulerAPI, host: str, interval: float) -> None:
+    def __init__(
+        self, store: ConductorStore, bounds: RecordBounds, scheduler: SchedulerAPI, host: str, interval: float
+    ) -> None:
         super().__init__("upkeep")
         self._store = store
+        self._bounds = bounds
         self._scheduler = scheduler
         self._host = host
         self._interval = interval
@@ -39,6 +43,7 @@ class Upkeep(BackgroundLoop):
         reported = self._try("Heartbeat to the scheduler", self.report)
         self._try("Counting instances", self.count)
         self._try("Purging deleted instances", self.purge)
+        self._try("Measuring the store", self.measure)
         pause = self._interval * random.uniform(1 - JITTER, 1 + JITTER)
         return pause if reported else min(pause, RETRY_SECONDS)
 
@@ -65,6 +70,13 @@ class Upkeep(BackgroundLoop):
         counts = self._store.counts()
         for status in InstanceStatus:
             metrics.INSTANCES.labels(status.value).set(counts.get(status.value, 0))
+
+    def measure(self) -> None:
+        """Measure the store's collections, which are compared with their bounds before requests are recorded."""
+        for name, size in self._bounds.measure().items():
+            metrics.STORE_ENTRIES.labels(name).set(size.entries)
+            metrics.STORE_BYTES.labels(name).set(size.bytes)
+            metrics.STORE_BOUND.labels(name).set(size.bound)
 
     def purge(self) -> None:
         """Remove all deleted instances whose retention has passed."""

@@ -5,6 +5,10 @@ from rpcapi.daemon import metrics
 
 # Every conductor reports the state of the one shared store: a sum would count each instance several times.
 INSTANCES = metrics.gauge("instances", "Instances recorded, by status.", ["status"], across="max")
+_COLLECTION = ["collection"]
+STORE_ENTRIES = metrics.gauge("records_entries", "Entries of the store's collections.", _COLLECTION, across="max")
+STORE_BYTES = metrics.gauge("records_bytes", "Bytes of the store's collections.", _COLLECTION, across="max")
+STORE_BOUND = metrics.gauge("records_bound_bytes", "Bytes at which requests are refused.", _COLLECTION, across="max")
 STEPS = metrics.counter("saga_steps", "Saga steps taken, by step; one may serve many instances.", ["step"])
 RETRIES = metrics.counter("saga_retries", "Instance steps postponed for a retry, by step.", ["step"])
 RECASTS = metrics.counter("build_recasts", "Build messages sent again to a silent host, by instance.")

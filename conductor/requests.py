@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from oslo_log import log
 
+from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord
 from rpcapi import errors, objects
@@ -24,11 +25,14 @@ MAX_CLOCK_LEAD = 2.0  # seconds by which a caller's clock may be ahead of this m
 class BuildRequests:
     """Records build requests.
 
-    ``wake`` is called when there is work; ``max_instances`` limits the instances of a request.
+    ``wake`` is called when there is work; ``max_instances`` limits the instances of a request, ``bounds`` the store.
     """
 
-    def __init__(self, store: ConductorStore, wake: Callable[[], None], max_instances: int) -> None:
+    def __init__(
+        self, store: ConductorStore, wake: Callable[[], None], max_instances: int, bounds: RecordBounds
+    ) -> None:
         self._store = store
+        self._bounds = bounds
         self._wake = wake
         self._max_instances = max_instances
 
@@ -43,7 +47,7 @@ class BuildRequests:
         """Record the request; does nothing if it is already recorded. ``names`` is empty or has one per instance.
 
         ``first_sent`` is the caller's Unix time in seconds when it first sent the request. Raises InvalidRequest or a
-        subclass, InstanceConflict, or StoreUnavailable; then nothing is recorded.
+        subclass, InstanceConflict, StoreFull, or StoreUnavailable; then nothing is recorded.
         """
         check_spec(spec)
         check_uuids(uuids, self._max_instances)
@@ -58,11 +62,20 @@ class BuildRequests:
             spec=spec.obj_to_primitive(),
             names=names_by_uuid,
         )
+        self._check_bounds(request.key)
         if self._store.record(request, uuids, _to_past_ms(first_sent)):
             LOG.info("Recorded %d instances to build", len(uuids))
         else:
             LOG.info("Request is already recorded: %d instances", len(uuids))
         self._wake()
+
+    def _check_bounds(self, key: str) -> None:
+        """Raise StoreFull for a request that is not recorded, while the store is at a bound."""
+        try:
+            self._bounds.check()
+        except errors.StoreFull:
+            if not self._store.requests([key]):
+                raise
 
 
 def _to_past_ms(first_sent: float | None) -> int | None:

@@ -21,6 +21,7 @@ from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients, cache_clients
+from conductor.store.bounds import OPTIONS, RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
@@ -65,7 +66,11 @@ class ConductorService:
             threads=conf.conductor.threads,
             interval=conf.conductor.pump_interval,
         )
-        upkeep = Upkeep(self._store, self._clients.scheduler, conf.conductor.host, conf.conductor.report_interval)
+        bounds = {name: conf.conductor_store[option] for name, option in OPTIONS.items()}
+        self._bounds = RecordBounds(self._store, bounds)
+        upkeep = Upkeep(
+            self._store, self._bounds, self._clients.scheduler, conf.conductor.host, conf.conductor.report_interval
+        )
         reconciler = RecordReconciler(self._store, self._clients, self._pump.wake, conf.conductor.reconcile_interval)
         self._server: messaging.MessageHandlingServer | None = None
         group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
@@ -119,12 +124,13 @@ class ConductorService:
     def _endpoint(self) -> ConductorEndpoint:
         max_instances = self._conf.rpc.max_instances
         return ConductorEndpoint(
-            BuildRequests(self._store, self._pump.wake, max_instances),
+            BuildRequests(self._store, self._pump.wake, max_instances, self._bounds),
             BuildReports(self._store, self._clients, self._pump.wake, max_instances),
             InstanceDeletion(self._store, self._pump.wake, max_instances),
             InstanceReader(self._store, max_instances),
             vouching=ClaimVouching(self._store, self._clients),
             clients=self._clients,
+            bounds=self._bounds,
         )
 
 

@@ -313,6 +313,16 @@ class NotReplicated(StoreUnavailable):
     )
 
 
+class StoreFull(GanttError):
+    """Raised when a collection of a store takes as many bytes as it may: nothing new is accepted, ends are."""
+
+    code = "store_full"
+    template = (
+        "{store}: {collection} take {bytes} bytes, {option} allows {bound}; no new work is accepted until some of it "
+        "has ended and was removed, or the option is raised"
+    )
+
+
 class NotReady(Unavailable):
     """Raised when a service runs but is not ready, such as a worker that loads its replica."""
 

@@ -21,6 +21,15 @@ CLAIMS = metrics.counter("claims_total", "Answers to claim verbs", ("verb", "ans
 LIVE_CLAIMS = metrics.gauge(
     "live_claims", "Live claims by partition and state, as of the last reaper pass", ("partition", "state"), "max"
 )
+_COLLECTION_LABELS = ("partition", "collection")
+STORE_ENTRIES = metrics.gauge("store_entries", "Entries of a store's collections", _COLLECTION_LABELS, "max")
+STORE_BYTES = metrics.gauge("store_bytes", "Bytes of a store's collections", _COLLECTION_LABELS, "max")
+STORE_BOUND = metrics.gauge(
+    "store_bound_bytes",
+    "Bytes at which a store's collection is full, or loses its oldest entries",
+    _COLLECTION_LABELS,
+    "max",
+)
 EXPIRED_CLAIMS = metrics.counter("claims_expired_total", "Unconfirmed claims that this reaper expired")
 _PARTITION_LABEL = ("partition",)
 POSITION = metrics.gauge(

@@ -9,6 +9,16 @@ from rpcapi.conf import redis_url, replicas
 GROUP = "conductor_store"
 MEMORY = "memory://"
 
+BOUNDS = (
+    ("record_bytes", 8 << 30, "requests and their instances that are not deleted, about 1 kB an instance."),
+    ("queue_bytes", 1 << 30, "the queue of requests and instances with a step to take."),
+    (
+        "deleted_bytes",
+        8 << 30,
+        "records of deleted instances, which are kept for the seconds of retention, about 1 kB each.",
+    ),
+)
+
 OPTS = [
     cfg.StrOpt(
         "url",
@@ -48,6 +58,17 @@ OPTS = [
         help="Seconds by which one step of the store server's clock can advance the store's time, by which leases, "
         "retries and retention are judged; a step back does not turn it back. While no conductor runs, the store's "
         "time stands still beyond this step. All conductors must have the same value.",
+    ),
+    *(
+        cfg.IntOpt(
+            option,
+            default=default,
+            min=1 << 20,
+            max=1 << 40,
+            help=f"Maximum size in bytes of {text} At the bound no new request is accepted; instances can be deleted, "
+            "and those that are recorded are continued.",
+        )
+        for option, default, text in BOUNDS
     ),
     *replicas.OPTS,
 ]

@@ -12,6 +12,7 @@ from conductor.instances import InstanceReader
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
 from conductor.service_clients import ServiceClients
+from conductor.store.bounds import RecordBounds
 from conductor.vouching import ClaimVouching
 from rpcapi import errors, objects
 from rpcapi.clients.conductor import ConductorAPI
@@ -36,6 +37,7 @@ class ConductorEndpoint:
         *,
         vouching: ClaimVouching,
         clients: ServiceClients,
+        bounds: RecordBounds,
     ) -> None:
         self._requests = requests
         self._reports = reports
@@ -43,6 +45,7 @@ class ConductorEndpoint:
         self._instances = instances
         self._claim_vouching = vouching
         self._clients = clients
+        self._bounds = bounds
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
         metrics.CALLS.labels(method, code).inc()
@@ -62,6 +65,10 @@ class ConductorEndpoint:
     @expose
     def check_store(self, ctxt: RequestContext) -> None:
         self._instances.check_store()
+
+    @expose
+    def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
+        return objects.StoreSizes.of_sizes(self._bounds.measure())
 
     @expose
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:

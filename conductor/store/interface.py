@@ -12,6 +12,7 @@ from conductor.store.records import (
     RequestLease,
     WriteResult,
 )
+from rpcapi.bounds import CollectionSize
 
 PAGE = 500  # maximum number of records that one script reads or writes, except when it records a request
 
@@ -79,6 +80,10 @@ class ConductorStore(abc.ABC):
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
         """Return the number of recorded instances by status."""
+
+    @abc.abstractmethod
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        """Measure the collections: ``records``, ``deleted`` instances until they are purged, ``queue`` of due work."""
 
     @abc.abstractmethod
     def purge(self, limit: int = PAGE) -> int:

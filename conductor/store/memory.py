@@ -22,7 +22,9 @@ from conductor.store.records import (
     make_lease_token,
     make_version,
 )
+from conductor.store.sizes import split_deleted
 from rpcapi import errors
+from rpcapi.bounds import CollectionSize, estimate
 
 _START = time.time() - time.monotonic()
 
@@ -179,6 +181,15 @@ class MemoryConductorStore(ConductorStore):
     def counts(self) -> Mapping[str, int]:
         with self._lock:
             return Counter(str(record.status) for record in self._instances.values())
+
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        with self._lock:
+            return split_deleted(
+                estimate(self._instances),
+                estimate(self._requests).bytes,
+                estimate(self._due, self._leases, dict.fromkeys(self._woken)),
+                estimate(self._purge),
+            )
 
     def purge(self, limit: int = PAGE) -> int:
         with self._lock:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Redis store: each verb is one script."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -25,9 +25,24 @@ from conductor.store.records import (
     make_version,
 )
 from conductor.store.scripts import load
+from conductor.store.sizes import split_deleted
 from rpcapi import errors
+from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
+from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
+
+# Words of the key schema; the entries of the first are those of the collection. `meta` and `counts` never grow.
+WORDS = {
+    "instances": ("instances", "everything"),
+    "others": ("requests", "listed", "left"),
+    "queue": ("due", "pending", "leases", "woken"),
+    "purge": ("purge",),
+}
+COLLECTIONS = {
+    name: [MeasuredKey(keys.key(word), key_type(keys.KEYS[word]), word == words[0]) for word in words]
+    for name, words in WORDS.items()
+}
 
 
 class RedisConductorStore(ConductorStore):
@@ -155,6 +170,10 @@ class RedisConductorStore(ConductorStore):
         counts: dict[Any, Any] = self._connection.execute(lambda client: client.hgetall(keys.key("counts")))
         return {status: int(count) for status, count in counts.items()}
 
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        sizes = measure(self._read, COLLECTIONS)
+        return split_deleted(sizes["instances"], sizes["others"].bytes, sizes["queue"], sizes["purge"])
+
     def purge(self, limit: int = PAGE) -> int:
         return int(self._run("purge", limit=limit))
 
@@ -169,6 +188,14 @@ class RedisConductorStore(ConductorStore):
 
     def close(self) -> None:
         self._connection.close()
+
+    def _read(self, fill: Callable[[Any], None]) -> Sequence[Any]:
+        def execute(client: redis.Redis) -> Sequence[Any]:
+            pipeline = client.pipeline(transaction=True)
+            fill(pipeline)
+            return pipeline.execute()
+
+        return self._connection.execute(execute)
 
     def _run(self, verb: str, rest: Iterable[str | int] = (), **values: str | int) -> Any:
         script = load(verb)

@@ -15,10 +15,12 @@ KEY_LIFE = ("+del", "+unlink", "+exists", "+type", "+expire", "+pexpire", "+pers
 SCRIPTS = ("+eval", "+evalsha", "+script|load", "+script|exists", "+time")
 # INFO returns the store's identity (run id, replication id), on which the epoch is based.
 IDENTITY = ("+info",)
+# Services measure their own collections, which are bounded in bytes.
+MEASURING = ("+memory|usage",)
 # To find the primary in a cluster, and to wait until replicas have a write.
 FAILOVER = ("+cluster|slots", "+wait")
 DATA = ("+@string", "+@hash", "+@set", "+@sortedset", "+@stream", "+@list")
-STORE_COMMANDS = (*DATA, "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRIPTS, *IDENTITY, *FAILOVER)
+STORE_COMMANDS = (*DATA, "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRIPTS, *IDENTITY, *FAILOVER, *MEASURING)
 BUS_COMMANDS = (*DATA, "+@pubsub", "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRIPTS, *IDENTITY)
 
 

@@ -2,7 +2,7 @@
 """Upgrade checks of `gantt-status`, over the message bus only."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import oslo_messaging as messaging
@@ -11,6 +11,7 @@ from oslo_upgradecheck import upgradecheck
 from oslo_upgradecheck.upgradecheck import Code, Result
 
 from rpcapi import errors
+from rpcapi.bounds import CollectionSize
 from rpcapi.cli import error_messages
 from rpcapi.cli.session import Session
 from rpcapi.clients.claims import ClaimsAPI
@@ -20,6 +21,7 @@ from rpcapi.clients.scheduler import BusBackend
 
 Check = Callable[["StatusChecks"], Result]
 MAX_NAMES = 5  # names in a message
+WARNING_SHARE = 0.8  # of a bound
 PROBE = "gantt-status"  # a consumer that no claim has
 
 
@@ -95,6 +97,14 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         results = [self._verified(name) for name in self.session.partitions()]
         return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
 
+    @_fail_on_error
+    def stores(self) -> Result:
+        """Check that every collection of the stores is below its bound in bytes."""
+        calls = {f"partition {name}": self.session.claims_of(name).store_sizes for name in self.session.partitions()}
+        calls["conductor"] = self.session.conductor.store_sizes
+        results = [_measured(store, self.session.call(call).sizes) for store, call in calls.items()]
+        return Result(max(result.code for result in results), "\n".join(result.details or "" for result in results))
+
     def _verified(self, partition: str) -> Result:
         from rpcapi import objects  # noqa: PLC0415 - imported only by the commands that need it
 
@@ -129,7 +139,25 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         ("Claims", claims),
         ("Services", services),
         ("Partition", partitions),
+        ("Stores", stores),
     )
+
+
+def _measured(store: str, sizes: Mapping[str, CollectionSize]) -> Result:
+    """Return the sizes of a store's collections: a warning from WARNING_SHARE of a bound, a failure at one."""
+    code = Code.SUCCESS
+    lines = []
+    for name, size in sizes.items():
+        share = 0.0 if size.rotates or not size.bound else size.bytes / size.bound
+        code = max(code, Code.FAILURE if share >= 1 else Code.WARNING if share >= WARNING_SHARE else Code.SUCCESS)
+        remark = "" if share < WARNING_SHARE else ", new work is refused" if share >= 1 else ", nearly full"
+        bound = f" of {_mib(size.bound)}" if size.bound else ""
+        lines.append(f"{name} {size.entries}, {_mib(size.bytes)}{bound} MiB{remark}")
+    return Result(code, f"{store}: {'; '.join(lines)}")
+
+
+def _mib(size: int) -> str:
+    return f"{size / (1 << 20):.1f}"
 
 
 def _format_names(label: str, names: Sequence[str]) -> str:

@@ -23,10 +23,11 @@ class ClaimsAPI(ServiceClient):
     1.2 - fence_host: require token, add force
     1.3 - Add find_claims
     1.4 - Add vouch_for_claims
+    1.5 - Add store_sizes
     """
 
     TOPIC = "claims"
-    VERSION = "1.4"
+    VERSION = "1.5"
     CAP = "claims"
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
@@ -87,6 +88,10 @@ class ClaimsAPI(ServiceClient):
     def verify(self, ctxt: RequestContext) -> objects.VerifyReport:
         """Recompute all sums from the claims and compare them with the stored ones."""
         return self._call(ctxt, "1.0", "verify")
+
+    def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
+        """Measure the collections of the partition's store."""
+        return self._call(ctxt, "1.5", "store_sizes")
 
     def fence_host(self, ctxt: RequestContext, host: str, token: str, *, force: bool = False) -> int:
         """End all claims of a service host that an operator declares powered off or isolated.

@@ -22,10 +22,11 @@ class ConductorAPI(ServiceClient):
     1.5 - Add list_hosts
     1.6 - build_instances: add first_sent
     1.7 - Add check_store
+    1.8 - Add store_sizes
     """
 
     TOPIC = "conductor"
-    VERSION = "1.7"
+    VERSION = "1.8"
     CAP = "conductor"
 
     def build_instances(
@@ -50,6 +51,10 @@ class ConductorAPI(ServiceClient):
     def check_store(self, ctxt: RequestContext) -> None:
         """Check that the conductors' store acknowledges writes; raises StoreUnavailable, or NotReplicated."""
         self._call(ctxt, "1.7", "check_store")
+
+    def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
+        """Measure the collections of the conductors' store."""
+        return self._call(ctxt, "1.8", "store_sizes")
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         """Report the outcome of builds on a host; an agent repeats it until it is answered."""

@@ -21,6 +21,7 @@ from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.objects.selection_batch import SelectionAnswers, SelectionRequests
 from rpcapi.objects.selections import Selections
 from rpcapi.objects.stats import StatsAnswer, StatsReport
+from rpcapi.objects.store_sizes import StoreSizes
 
 __all__ = [
     "AuditAnswer",
@@ -47,5 +48,6 @@ __all__ = [
     "Selections",
     "StatsAnswer",
     "StatsReport",
+    "StoreSizes",
     "VerifyReport",
 ]

@@ -13,6 +13,7 @@ from scheduler_svc.core.reads import Reads
 from scheduler_svc.notifications import lease
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.replica import Replica
+from scheduler_svc.store.bounded import OPTIONS, BoundedStore
 from scheduler_svc.store.factory import attach_state_store, open_store
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import Liveness
@@ -32,7 +33,8 @@ def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
         replicas=replicas.from_options(conf.store, partitions.url(conf, partition)),
         max_step_ms=milliseconds(conf.store.max_clock_step),
     )
-    return attach_state_store(store, conf.store.state_url, conf.store.state_namespaces, declared)
+    bounded_store = BoundedStore(store, {name: conf.store[option] for name, option in OPTIONS.items()})
+    return attach_state_store(bounded_store, conf.store.state_url, conf.store.state_namespaces, declared)
 
 
 def open_partitions(

@@ -20,6 +20,7 @@ from scheduler_svc.notifications.sender import NotificationSender
 from scheduler_svc.replication import reaper
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.servicegroup.liveness import GroupLiveness
+from scheduler_svc.replication.size_measurement import SizeMeasurement
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.reports import service_name
 
@@ -47,6 +48,7 @@ def build(
     is_first = worker_index == 0
     tasks: list[BackgroundTask] = [
         *(_reaping(conf, store) for store in served),
+        *(_measuring(conf, partition.store) for partition in partition_set.partitions),
         _heartbeat(conf, partition_set.partitions.own.store),
     ]
     if is_first:
@@ -101,6 +103,13 @@ def _reaping(conf: cfg.ConfigOpts, store: Store) -> Periodic:
 
     cleanup = reaper.Reaper(store, limits)
     return Periodic(f"Reaping {store.partition}", cleanup.reap, interval)
+
+
+def _measuring(conf: cfg.ConfigOpts, store: Store) -> Periodic:
+    measurement = SizeMeasurement(store)
+    return Periodic(
+        f"Measuring {store.partition}", measurement.measure, lambda: measurement.pause(conf.store.reap_interval)
+    )
 
 
 def _heartbeat(conf: cfg.ConfigOpts, store: Store) -> Periodic:

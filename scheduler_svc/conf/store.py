@@ -8,6 +8,46 @@ from scheduler_svc.store import url as store_url
 
 GROUP = "store"
 
+REFUSED = "nothing that an instance on a host depends on is removed or refused."
+BOUNDS = (
+    (
+        "claim_bytes",
+        4 << 30,
+        "the live claims of a partition, about 1 kB each. At the bound no host is selected until claims have ended: "
+        + REFUSED,
+    ),
+    (
+        "tombstone_bytes",
+        8 << 30,
+        "a partition's tombstones of ended claims, about 270 bytes each. At the bound no host is selected until "
+        "tombstones have expired, see tombstone_ttl: " + REFUSED,
+    ),
+    (
+        "pin_bytes",
+        1 << 30,
+        "the recorded partitions of requests and server groups, where there are several partitions. At the bound no "
+        "host is selected for which one would be recorded here.",
+    ),
+    (
+        "host_bytes",
+        4 << 30,
+        "hosts, their nodes and services in a partition, 1 to 3 kB each. At the bound no new host registers; the "
+        "reports of others are applied.",
+    ),
+    (
+        "document_bytes",
+        1 << 30,
+        "the documents of declared namespaces in a partition, those in memcached excepted. At the bound no new one is "
+        "written; others can be changed and deleted.",
+    ),
+    (
+        "log_bytes",
+        1 << 30,
+        "a partition's log, which log_length limits too. At the bound the oldest changes are removed, and a worker "
+        "that has not read them loads a full snapshot.",
+    ),
+)
+
 OPTS: list[cfg.Opt] = [
     cfg.StrOpt(
         "url",
@@ -49,6 +89,10 @@ OPTS: list[cfg.Opt] = [
         max=1099511627776,
         help="Maximum size in bytes of the decisions that the store keeps for 'gantt explain', the oldest are removed. "
         "A decision for one instance takes about 2 kB, one for a thousand instances up to 1 MB.",
+    ),
+    *(
+        cfg.IntOpt(option, default=default, min=1 << 20, max=1 << 40, help=f"Maximum size in bytes of {text}")
+        for option, default, text in BOUNDS
     ),
     cfg.FloatOpt(
         "service_down_time",

@@ -142,6 +142,11 @@ class ClaimsEndpoint(MeteredEndpoint):
         return encode.verify_report(self._store.partition, self._store.verify())
 
     @expose
+    def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
+        """Measure the store's collections."""
+        return objects.StoreSizes.of_sizes(self._store.sizes())
+
+    @expose
     def fence_host(self, ctxt: RequestContext, host: str, token: str, force: bool = False) -> int:
         """End all claims of a host that is powered off or isolated."""
         if not isinstance(force, bool):

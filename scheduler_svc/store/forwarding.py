@@ -4,6 +4,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import (
@@ -139,6 +140,12 @@ class ForwardingStore(Store):
 
     def counts(self) -> Mapping[str, int]:
         return self._store.counts()
+
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        return self._store.sizes()
+
+    def trim_log(self, length: int) -> None:
+        self._store.trim_log(length)
 
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
         return self._store.pin(key, partition, ttl_ms, instead_of)

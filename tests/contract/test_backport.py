@@ -41,7 +41,7 @@ def current(url):
     transport = bus.get_transport(conf, url)
     target = messaging.Target(topic="conductor", server="current")
     # Backporting does not use the arguments of the endpoint.
-    endpoint = ConductorEndpoint(*[None] * 4, vouching=None, clients=None)
+    endpoint = ConductorEndpoint(*[None] * 4, vouching=None, clients=None, bounds=None)
     server = bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
     server.start()
     yield conf, transport

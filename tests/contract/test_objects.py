@@ -36,6 +36,7 @@ FINGERPRINTS = {
     "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
     "StatsAnswer": "1.3-04ed7a6747a61190baefbf1fddd9d187",
     "StatsReport": "1.4-f3f11d45cd7c790009825ae69a53886e",
+    "StoreSizes": "1.0-315c00f9f1344d5b215311992bf2fa16",
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }
 
@@ -188,6 +189,7 @@ def sample(name):
         "RequestSpec": SPEC,
         "Selections": {"partition": "p", "attempt": 1, "names": ["a"], "chosen": [0], "alternates": [[0]]}
         | {"deadline_ms": 1, "epoch": 1, "position": 1},
+        "StoreSizes": {"collections": ["log"], "entries": [1], "bytes": [2], "bounds": [0], "rotates": [True]},
         "StatsAnswer": {"sequence": 1, "epoch": 1},
         "StatsReport": {"incarnation": 1, "sequence": 1, "nodes": {"h": {"traits": []}}},
         "VerifyReport": {"partition": "p", "epoch": 1, "position": 1, "claims": {"confirmed": 1}}

@@ -18,6 +18,7 @@ from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
+from conductor.store.bounds import RecordBounds
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from rpcapi import context, errors, objects
@@ -104,7 +105,9 @@ class OneRequest:
         clients = ServiceClients(worker, SilentHosts(), lambda _partition: worker, "p1")  # type: ignore[arg-type]
         self._saga = BuildSaga(self._store, clients, SagaLimits(), threading.Event())
         spec = objects.RequestSpec.of(resources=ONE, flavor="tiny")
-        BuildRequests(self._store, lambda: None, MAX_INSTANCES).build(CTXT, spec, self.uuids, (), self.now_ms / 1000)
+        BuildRequests(self._store, lambda: None, MAX_INSTANCES, RecordBounds(self._store, {})).build(
+            CTXT, spec, self.uuids, (), self.now_ms / 1000
+        )
 
     def run(self, milliseconds: int) -> None:
         """Do all work that is due within that time."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any
 
+from rpcapi.bounds import CollectionSize, estimate
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store import documents, namespaces, paging
@@ -84,6 +85,23 @@ class MemoryPartition(PartitionState):
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
         return {"prepared": prepared, "confirmed": len(self.claims) - prepared}
+
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        collections: Mapping[str, tuple[Mapping[Any, Any], ...]] = {
+            "claims": (self.claims, self.deadlines, self.groups),
+            "tombstones": (self.ended, self.ended_at, self.settled),
+            "pins": (self.pins,),
+            "hosts": (self.providers, self.capacity, self.used, self.services, self.reports, self.beats, self.opened),
+            "documents": (self._states,),
+        }
+        sizes = {name: estimate(*mappings) for name, mappings in collections.items()}
+        sizes["log"] = estimate({entry.position: entry for entry in self._log})
+        sizes["decisions"] = CollectionSize(len(self._decisions), self._decision_bytes)
+        return sizes
+
+    def trim_log(self, length: int) -> None:
+        while len(self._log) > length:
+            self._log.popleft()
 
     def drop_tombstones(self, until: int, limit: int) -> int:
         old = list(islice(takewhile(lambda consumer: self.ended_at[consumer] <= until, self.ended_at), limit))

@@ -5,6 +5,7 @@ import abc
 from collections.abc import Mapping
 from typing import Protocol
 
+from rpcapi.bounds import CollectionSize
 from scheduler_svc.store.records import COLLECT_MS, GroupHome, GroupMembership, ReapResult
 
 
@@ -33,6 +34,18 @@ class MaintenanceStore(Protocol):
         Claims past their deadline count as prepared until they are ended, and as confirmed while their host must
         audit before they can be ended.
         """
+
+    @abc.abstractmethod
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        """Measure the collections, those of scheduler_svc.store.bounded.OPTIONS.
+
+        Redis: sampled, with the overhead of its structures. SQL: the length of all rows, without indexes. Memory: the
+        text of a sample.
+        """
+
+    @abc.abstractmethod
+    def trim_log(self, length: int) -> None:
+        """Remove the oldest log entries beyond ``length``; workers that have not read them load a snapshot."""
 
 
 class PinStore(Protocol):

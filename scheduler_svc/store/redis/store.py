@@ -4,6 +4,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
@@ -25,7 +26,7 @@ from scheduler_svc.store.records import (
     StatsOutcome,
     Verification,
 )
-from scheduler_svc.store.redis import audit, claims, clock, decisions, log, prepare
+from scheduler_svc.store.redis import audit, claims, clock, decisions, log, prepare, sizes
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.states import RedisHostStates
@@ -55,7 +56,8 @@ class RedisStore(interface.Store):
         effective = "everysec" if redis_nodes.has_multiple_servers(url) else durability
         identity = RedisIdentity(partition, effective, log_length)
         self._connection = RedisConnection(url, partition, identity, log_length, replicas, max_step_ms=max_step_ms)
-        self._states = RedisHostStates(self._connection, frozenset(namespaces), liveness)
+        self._declared = frozenset(namespaces)
+        self._states = RedisHostStates(self._connection, self._declared, liveness)
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         validation.check_batch(batch)
@@ -146,6 +148,12 @@ class RedisStore(interface.Store):
             limit=min(limit, MAX_REAP),
         )
         return ReapResult(ended, bool(remains))
+
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        return sizes.sizes(self._connection, self._declared)
+
+    def trim_log(self, length: int) -> None:
+        sizes.trim_log(self._connection, length)
 
     def settle_alive(self, living: Collection[str]) -> int:
         return self._states.settle_alive(living)

@@ -44,3 +44,11 @@ def trim(connection: Connection, partition: str, before: int, position: int, len
     step = max(1, length // TRIMS)
     if before // step != position // step and position - before < POSITION_LEAP:
         connection.execute(delete(LOG).where(LOG.c.partition == partition, LOG.c.position <= position - length))
+
+
+def trim_to(connection: Connection, partition: str, length: int) -> None:
+    """Delete the oldest entries beyond ``length``."""
+    newest = select(LOG.c.position).where(LOG.c.partition == partition).order_by(LOG.c.position.desc())
+    position = connection.scalar(newest.offset(length).limit(1))
+    if position is not None:
+        connection.execute(delete(LOG).where(LOG.c.partition == partition, LOG.c.position <= position))

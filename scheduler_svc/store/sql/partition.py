@@ -7,10 +7,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
+from rpcapi.bounds import CollectionSize
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store import namespaces
-from scheduler_svc.store.sql import codecs, copies, decisions, log, states
+from scheduler_svc.store.sql import codecs, copies, decisions, log, sizes, states
 from scheduler_svc.store.sql.rows import ColumnView, SqlRows
 from scheduler_svc.store.sql.tables import (
     CONSUMERS,
@@ -156,6 +157,12 @@ class SqlPartition(PartitionState):
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
         return {"prepared": prepared, "confirmed": self._consumers.count(CONSUMERS.c.place.is_not(None)) - prepared}
+
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        return sizes.sizes(self._connection, self._name)
+
+    def trim_log(self, length: int) -> None:
+        log.trim_to(self._connection, self._name, length)
 
     def drop_tombstones(self, until: int, limit: int) -> int:
         at = CONSUMERS.c.ended_ms

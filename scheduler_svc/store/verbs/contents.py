@@ -5,6 +5,7 @@ import abc
 from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
+from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store.namespaces import Versioned
 from scheduler_svc.store.registrations import AppliedReport
@@ -90,6 +91,14 @@ class PartitionStorage(abc.ABC):
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
         """Return the number of claims with a deadline (prepared) and without one (confirmed)."""
+
+    @abc.abstractmethod
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        """Measure the collections."""
+
+    @abc.abstractmethod
+    def trim_log(self, length: int) -> None:
+        """Remove the oldest log entries beyond ``length``."""
 
     @abc.abstractmethod
     def drop_tombstones(self, until: int, limit: int) -> int:

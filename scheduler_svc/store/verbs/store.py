@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
+from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, Snapshot
 from scheduler_svc.store import interface, reports, validation, verification
 from scheduler_svc.store import namespaces as rules
@@ -179,6 +180,12 @@ class VerbStore(interface.Store):
             return ReapResult(ended, max(due, tombstones, pins) >= limit)
 
         return self._transact(step)
+
+    def sizes(self) -> Mapping[str, CollectionSize]:
+        return self._read(lambda partition: partition.sizes())
+
+    def trim_log(self, length: int) -> None:
+        self._transact(lambda partition, _now: partition.trim_log(length))
 
     def settle_alive(self, living: Collection[str]) -> int:
         return self._transact(lambda partition, _now: states.settle_alive(partition, living))

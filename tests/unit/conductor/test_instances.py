@@ -8,6 +8,7 @@ import pytest
 
 from conductor.instances import InstanceReader
 from conductor.requests import BuildRequests
+from conductor.store.bounds import RecordBounds
 from conductor.store.interface import PAGE
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus
@@ -22,7 +23,7 @@ def store() -> MemoryConductorStore:
     created = MemoryConductorStore(clock=lambda: 1000)
     ctxt = context.new("project", "user", request_id="req-1")
     spec = objects.RequestSpec.of(resources={"VCPU": 1}, flavor="tiny")
-    BuildRequests(created, lambda: None, 10).build(ctxt, spec, UUIDS, ["x", "y", "z"])
+    BuildRequests(created, lambda: None, 10, RecordBounds(created, {})).build(ctxt, spec, UUIDS, ["x", "y", "z"])
     return created
 
 

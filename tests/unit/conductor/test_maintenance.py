@@ -8,6 +8,7 @@ import oslo_messaging as messaging
 import prometheus_client
 
 from conductor.maintenance import Upkeep
+from conductor.store.bounds import RecordBounds
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors
@@ -32,11 +33,13 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
         [replace(store.get(["a"])["a"], status=InstanceStatus.DELETED, step=SagaStep.DONE)], wake=False
     )
     scheduler = SimpleNamespace(report_service=report_service)
-    upkeep = Upkeep(store, scheduler, "c1", 0.01)  # type: ignore[arg-type]
+    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", 0.01)  # type: ignore[arg-type]
     upkeep.start()
     until(lambda: len(heartbeats) > 2 and not store.get(["a"]), "heartbeats are sent and the deleted record is removed")
     until(lambda: instances("DELETED") == 0, "the figures follow")
     assert instances("SCHEDULING") == 1
+    figure = prometheus_client.REGISTRY.get_sample_value
+    assert figure("gantt_records_entries", {"collection": "records"}) == 1
     assert heartbeats[0] == ("gantt-conductor", "c1")
     upkeep.stop()
     upkeep.wait()
@@ -53,7 +56,8 @@ def test_failed_heartbeat_is_retried_soon() -> None:
             raise failure
 
     scheduler = SimpleNamespace(report_service=report_service)
-    upkeep = Upkeep(MemoryConductorStore(StoreTimeouts()), scheduler, "c1", 600.0)  # type: ignore[arg-type]
+    store = MemoryConductorStore(StoreTimeouts())
+    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", 600.0)  # type: ignore[arg-type]
     pauses = [upkeep.run_once() for _ in range(4)]
     assert [seconds <= 1 for seconds in pauses] == [True, True, False, False]
     assert min(pauses[2:]) >= 480

@@ -7,6 +7,7 @@ import pytest
 
 from conductor.instances import InstanceReader
 from conductor.requests import BuildRequests
+from conductor.store.bounds import RecordBounds
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
 
@@ -20,7 +21,7 @@ def store():
 
 @pytest.fixture
 def build(store):
-    requests = BuildRequests(store, lambda: None, max_instances=10)
+    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}))
     ctxt, spec = context.new("project", "user"), objects.RequestSpec.of(resources={"VCPU": 1})
     return lambda uuids, *names: requests.build(ctxt, spec, uuids, *names)
 

@@ -40,7 +40,7 @@ def recorder() -> Recorder:
 def endpoint(recorder: Recorder) -> ConductorEndpoint:
     clients: Any = SimpleNamespace(compute=recorder)
     parts: Any = recorder
-    return ConductorEndpoint(parts, parts, parts, parts, vouching=parts, clients=clients)
+    return ConductorEndpoint(parts, parts, parts, parts, vouching=parts, clients=clients, bounds=parts)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_agent_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPat
 
     clients: Any = SimpleNamespace(compute=SimpleNamespace(list_guests=list_guests))
     parts: Any = None
-    endpoint = ConductorEndpoint(parts, parts, parts, parts, vouching=parts, clients=clients)
+    endpoint = ConductorEndpoint(parts, parts, parts, parts, vouching=parts, clients=clients, bounds=parts)
     with pytest.raises(errors.Unavailable, match="The agent of host 'h'"):
         call(endpoint, "list_guests", host="h")
     with pytest.raises(errors.InvalidName, match="one of its nodes"):

@@ -17,6 +17,7 @@ from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
+from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
@@ -109,7 +110,7 @@ class SimulatedCluster:
         clients = ServiceClients(guard(self.scheduler), guard(self.hosts), lambda partition: claims, PARTITION)
         store = guard(self.store)
         conductor = Conductor(
-            BuildRequests(store, lambda: None, 1000),
+            BuildRequests(store, lambda: None, 1000, RecordBounds(store, {})),
             BuildReports(store, clients, lambda: None, 1000),
             InstanceDeletion(store, lambda: None, 1000),
             InstanceReader(store, 1000),

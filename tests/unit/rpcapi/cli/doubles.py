@@ -7,6 +7,7 @@ import threading
 import oslo_messaging as messaging
 
 from rpcapi import errors, objects
+from rpcapi.bounds import CollectionSize
 from rpcapi.endpoint import expose
 
 
@@ -46,6 +47,7 @@ class Conductor:
         self.pages_read = 0
         self.stuck = False
         self.replicas_missing = False
+        self.sizes = {"records": CollectionSize(3, 3 << 20, 100 << 20)}
         self._pending = {}
         self._lock = threading.Lock()
 
@@ -53,6 +55,10 @@ class Conductor:
     def check_store(self, ctxt):
         if self.replicas_missing:
             raise errors.NotReplicated(store="The conductors' store", acknowledged=0, needed=1, wait_ms=1000)
+
+    @expose
+    def store_sizes(self, ctxt):
+        return objects.StoreSizes.of_sizes(self.sizes)
 
     @expose
     def build_instances(self, ctxt, spec, uuids, names=None, first_sent=None):
@@ -255,6 +261,7 @@ class Claims:
         self.problems = []
         self.excess = []
         self.awaited = []
+        self.sizes = {"claims": CollectionSize(1, 1000, 100 << 20)}
         self.fenced = []
         self.down = 0  # remaining calls that fail because the store is down
         self.replicas_missing = False
@@ -297,6 +304,10 @@ class Claims:
         return objects.ClaimAnswers.of(
             consumers=refs.consumers, attempts=refs.attempts, answers=unknown, reasons=unknown, **columns
         )
+
+    @expose
+    def store_sizes(self, ctxt):
+        return objects.StoreSizes.of_sizes(self.sizes)
 
     @expose
     def verify(self, ctxt):

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from rpcapi.bounds import CollectionSize
 from rpcapi.cli import status
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import BusBackend
@@ -97,3 +98,22 @@ def test_invalid_flavor_is_a_failure(check, config_file):
         file.write("[flavor:odd]\nvcpus = 1\n")
     code, checks = check()
     assert (code, checks["Configuration"]) == (2, (2, "Bad configuration: [flavor:odd] lacks memory_mb"))
+
+
+@pytest.mark.parametrize(
+    ("size", "code", "remark"),
+    [
+        (CollectionSize(9, 79 << 20, 100 << 20), 0, ""),
+        (CollectionSize(9, 80 << 20, 100 << 20), 1, ", nearly full"),
+        (CollectionSize(9, 100 << 20, 100 << 20), 2, ", new work is refused"),
+        (CollectionSize(9, 100 << 20, 100 << 20, rotates=True), 0, ""),
+    ],
+)
+def test_collection_near_or_at_its_bound_is_shown(check, cluster, size, code, remark):
+    cluster.claims.sizes["claims"] = size
+    assert check()[0] == code
+    assert check()[1]["Stores"] == (
+        code,
+        f"partition default: claims 9, {size.bytes >> 20}.0 of 100.0 MiB{remark}\n"
+        "conductor: records 3, 3.0 of 100.0 MiB",
+    )

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Computes the sizes of the conductors' store."""
+
+from rpcapi.bounds import CollectionSize
+
+
+def split_deleted(
+    instances: CollectionSize, others: int, queue: CollectionSize, purge: CollectionSize
+) -> dict[str, CollectionSize]:
+    """Return the sizes by collection: of ``instances`` a part as large as that of ``purge`` is of deleted ones.
+
+    ``others`` are the bytes of everything else that is recorded with instances.
+    """
+    deleted_bytes = instances.bytes * purge.entries // max(1, instances.entries)
+    return {
+        "records": CollectionSize(instances.entries - purge.entries, instances.bytes - deleted_bytes + others),
+        "queue": queue,
+        "deleted": CollectionSize(purge.entries, deleted_bytes + purge.bytes),
+    }

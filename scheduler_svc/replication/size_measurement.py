@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the collections of a partition's store, and trims its log."""
+
+import time
+from collections.abc import Callable
+
+from oslo_log import log
+
+from scheduler_svc import metrics
+from scheduler_svc.store.interface import Store
+
+LOG = log.getLogger(__name__)
+
+STORE_SHARE = 0.01  # of the store's time, for the measurements of one worker
+
+
+class SizeMeasurement:
+    """Measures a store at intervals, so that a BoundedStore compares fresh sizes with its bounds.
+
+    Each worker measures by itself: nothing is stored, and nobody has to be elected.
+    """
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._seconds = 0.0
+        self._full: set[str] = set()
+
+    def measure(self) -> None:
+        """Measure once; raises StoreUnavailable."""
+        begin = self._clock()
+        sizes = self._store.sizes()
+        self._seconds = self._clock() - begin
+        for name, size in sizes.items():
+            labels = {"partition": self._store.partition, "collection": name}
+            metrics.STORE_ENTRIES.labels(**labels).set(size.entries)
+            metrics.STORE_BYTES.labels(**labels).set(size.bytes)
+            metrics.STORE_BOUND.labels(**labels).set(size.bound)
+            if size.is_full and name not in self._full:
+                LOG.warning(
+                    "Partition %s refuses new work: its %s take %d bytes of at most %d",
+                    self._store.partition,
+                    name,
+                    size.bytes,
+                    size.bound,
+                )
+        self._full = {name for name, size in sizes.items() if size.is_full}
+        log_size = sizes["log"]
+        if 0 < log_size.bound < log_size.bytes:
+            self._store.trim_log(log_size.entries * log_size.bound // log_size.bytes)
+
+    def pause(self, interval: float) -> float:
+        """Return the seconds until the next measurement: ``interval``, or more where it is expensive."""
+        return max(interval, self._seconds * (1 / STORE_SHARE - 1))

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sizes of a partition's collections in Redis."""
+
+from collections.abc import Iterable
+
+from rpcapi.bounds import CollectionSize
+from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
+from scheduler_svc.store.redis.connect import RedisConnection
+from scheduler_svc.store.redis.keys import KEYS, prefix, state_key
+
+# Words of the key schema; the entries of the first are those of the collection. `meta` never grows.
+WORDS = {
+    "claims": ("claims", "by_host", "deadlines", "groups"),
+    "tombstones": ("ended", "ended_at"),
+    "pins": ("pins", "pins_at"),
+    "hosts": (
+        *("providers", "capacity", "used", "changed", "eligible", "excess"),
+        *("services", "reports", "nodes", "beats", "alive", "opened", "awaited", "clock_offsets"),
+    ),
+    "log": ("log",),
+    "decisions": ("decisions", "decided"),
+}
+
+
+def sizes(connection: RedisConnection, namespaces: Iterable[str]) -> dict[str, CollectionSize]:
+    """Measure the collections; ``namespaces`` are the declared ones."""
+    head = prefix(connection.partition)
+    collections = {
+        name: [MeasuredKey(head + word, key_type(KEYS[word]), word == words[0]) for word in words]
+        for name, words in WORDS.items()
+    }
+    collections["documents"] = [
+        MeasuredKey(state_key(connection.partition, namespace), key_type(KEYS["state"]), True)
+        for namespace in sorted(namespaces)
+    ]
+    return measure(connection.read, collections)
+
+
+def trim_log(connection: RedisConnection, length: int) -> None:
+    """Remove the oldest log entries beyond ``length``."""
+    key = prefix(connection.partition) + "log"
+    connection.read(lambda pipe: pipe.xtrim(key, maxlen=length, approximate=False))

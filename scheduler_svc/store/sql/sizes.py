@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sizes of a partition's collections in SQL: the rows' number, and the length of their texts."""
+
+from sqlalchemy import ColumnElement, Connection, Table, func, select
+
+from rpcapi.bounds import CollectionSize
+from scheduler_svc.store.sql.tables import CONSUMERS, DECISIONS, GROUPS, LOG, PINS, PROVIDERS, SERVICES, STATES
+
+ROW_BYTES = 100  # of a row's numbers, its header and its place in indexes, about
+
+
+def sizes(connection: Connection, partition: str) -> dict[str, CollectionSize]:
+    """Measure the collections of a partition."""
+
+    def size(table: Table, *texts: str, condition: ColumnElement[bool] | None = None) -> CollectionSize:
+        length = sum((func.coalesce(func.length(table.c[text]), 0) for text in texts), start=ROW_BYTES)
+        query = select(func.count(), func.coalesce(func.sum(length), 0)).where(table.c.partition == partition)
+        entries, total = connection.execute(query if condition is None else query.where(condition)).one()
+        return CollectionSize(int(entries), int(total))
+
+    claims, groups = size(CONSUMERS, "claim", "place", condition=CONSUMERS.c.place.is_not(None)), size(GROUPS, "hosts")
+    providers = size(PROVIDERS, "name", "document", "capacity", "used", "excess")
+    services = size(SERVICES, "name", "document", "report")
+    return {
+        "claims": CollectionSize(claims.entries, claims.bytes + groups.bytes),
+        "tombstones": size(CONSUMERS, "name", "ends", condition=CONSUMERS.c.ended_ms.is_not(None)),
+        "pins": size(PINS, "name", "pinned"),
+        "hosts": CollectionSize(providers.entries, providers.bytes + services.bytes),
+        "documents": size(STATES, "name", "document"),
+        "log": size(LOG, "payload"),
+        "decisions": size(DECISIONS, "request", "document"),
+    }

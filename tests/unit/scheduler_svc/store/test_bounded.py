@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a store at a bound refuses, and what it serves."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rpcapi import errors
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.bounded import OPTIONS, BoundedStore
+from scheduler_svc.store.records import HostReport
+from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, intent
+
+
+@pytest.fixture
+def partition() -> StorePartition:
+    """A partition with host h1, a confirmed claim c1, a prepared one c2, a pin and a document; every bound is 1 byte.
+
+    The sizes are measured: each collection is full.
+    """
+    partition = memory_partition(namespaces=["rack"])
+    partition.add_host("h1")
+    partition.hold("c1", "h1")
+    partition.prepare("c2", "h1")
+    partition.store.abort([ClaimRef("ended", 1)])
+    partition.store.pin("request", "a", LONG_MS)
+    partition.store.put_state("rack", "h1", 0, {"u": 1})
+    bounded = BoundedStore(partition.store, dict.fromkeys(OPTIONS, 1))
+    bounded.sizes()
+    partition.store = bounded
+    return partition
+
+
+def prepare(partition: StorePartition) -> object:
+    return partition.prepare("c3", "h1")
+
+
+def register(partition: StorePartition) -> object:
+    report = HostReport(0, 1, {"h2": {"inventories": {}}}, register=True, agent="a")
+    return partition.store.update_stats("h2", report)
+
+
+@pytest.mark.parametrize(
+    ("refused", "collection"),
+    [
+        (prepare, "claims"),
+        (register, "hosts"),
+        (lambda partition: partition.store.pin("other", "a", LONG_MS), "pins"),
+        (lambda partition: partition.store.group_home("g", "a", LONG_MS), "pins"),
+        (lambda partition: partition.store.leave_group("g", "1", LONG_MS), "pins"),
+        (lambda partition: partition.store.put_state("rack", "h2", 0, {"u": 1}), "documents"),
+    ],
+)
+def test_new_work_is_refused(
+    partition: StorePartition, refused: Callable[[StorePartition], object], collection: str
+) -> None:
+    before = partition.store.snapshot()
+    with pytest.raises(errors.StoreFull) as refusal:
+        refused(partition)
+    assert (refusal.value.kwargs["collection"], refusal.value.kwargs["option"]) == (
+        collection,
+        f"[store] {OPTIONS[collection]}",
+    )
+    assert partition.store.snapshot() == before
+
+
+def test_tombstones_at_their_bound_refuse_claims() -> None:
+    partition = memory_partition()
+    partition.add_host("h1")
+    partition.store.abort([ClaimRef("ended", 1)])
+    partition.store = BoundedStore(partition.store, {"claims": 1 << 20, "tombstones": 1})
+    partition.store.sizes()
+    with pytest.raises(errors.StoreFull, match=r"tombstones take \d+ bytes, \[store\] tombstone_bytes allows 1;"):
+        partition.prepare("c1", "h1")
+
+
+def test_whatever_ends_confirms_finds_or_audits_is_served(partition: StorePartition) -> None:
+    store = partition.store
+    assert [result.answer for result in store.confirm("h1", [ClaimRef("c2", 1)])] == [Answer.CONFIRMED]
+    assert store.hosts_of(["c1"]) == {"c1": "h1"}
+    store.audit("h1", store.snapshot().epoch, [], LONG_MS)
+    partition.report("h1", {"h1": {"inventories": {}}})  # of a host that the store knows
+    partition.incarnations.clear()
+    partition.report("h1", {"h1": {"inventories": {}}})  # its agent registers again
+    version, document = store.get_state("rack", "h1")
+    version = store.put_state("rack", "h1", version, {**document, "u": 2})
+    store.delete_state("rack", "h1", version)
+    assert [result.answer for result in store.release("h1", [ClaimRef("c1", 1)])] == [Answer.RELEASED]
+    assert [result.answer for result in store.abort([ClaimRef("new", 1)])] == [Answer.UNKNOWN]
+    assert partition.fence("h1") == 1
+
+
+def test_sizes_have_the_bounds(partition: StorePartition) -> None:
+    sizes: Any = partition.store.sizes()
+    assert {name: size.bound for name, size in sizes.items()} == dict.fromkeys(OPTIONS, 1)
+    assert {name for name, size in sizes.items() if size.rotates} == {"log", "decisions"}
+
+
+def test_bound_applies_from_the_measurement_that_found_it(partition: StorePartition) -> None:
+    unmeasured = BoundedStore(partition.store._store, dict.fromkeys(OPTIONS, 1))  # type: ignore[attr-defined]
+    partition.store = unmeasured
+    batch = partition.batch(intent("c3", "h1"))
+    assert unmeasured.prepare(batch).accepted
+    unmeasured.sizes()
+    with pytest.raises(errors.StoreFull):
+        unmeasured.prepare(batch)
