@@ -34,7 +34,8 @@ KEYS: dict[str, str] = {
     "clock_offsets": "hash service -> 'MS TIME': how far its clock was ahead, shown until a heartbeat after that time",
     "excess": "hash provider|class -> time since when it is flagged as over capacity",
     "state": "hash name -> document {schema, version, state}, JSON; ends in ':' and a declared namespace",
-    "pins": "hash key of a request -> its partition; group:<id> -> its partition, generation; left:<id> -> generation",
+    "pins": "hash key of a request -> its partition; group:<id> -> its partition, generation; "
+    "left:<id> -> generation, and 'returned' if the group has since",
     "pins_at": "zset key -> time at which the pin expires",
     "log": "stream, ids position-0: schema, kind, body as JSON",
     "decisions": "stream, bounded by its bytes: request_id, document as JSON",

@@ -4,6 +4,7 @@
 from scheduler_svc.store.records import GroupHome, GroupMembership
 from scheduler_svc.store.verbs.partition import PartitionState
 
+RETURNED = " returned"  # after the generation under which a group left; generations compare with both alike
 EXPIRE_PER_LEAVE = 1000  # claims past their deadline that are ended before a group's members are counted
 
 
@@ -42,14 +43,23 @@ def leave_group(partition: PartitionState, group_id: str, generation: str, *, no
     members = sum(partition.groups.get(group_id, {}).values())
     if not members:
         left, _until = partition.pins.get(f"left:{group_id}", ("", 0))
-        partition.pins[f"left:{group_id}"] = (max(left, generation), now + ttl_ms)
+        partition.pins[f"left:{group_id}"] = (max(left.removesuffix(RETURNED), generation), now + ttl_ms)
     return GroupMembership(members, partition.awaits_any())
 
 
 def has_left(partition: PartitionState, group_id: str, generation: str, has_members: bool) -> bool:
     """Return whether the partition is closed to claims of the group that were decided under ``generation``.
 
-    Without a generation the claim is an alternate: its group has not left while it has members here.
+    Without a generation the claim is an alternate: its group is here while it has members, or has returned.
     """
     left, _until = partition.pins.get(f"left:{group_id}", ("", 0))
-    return generation <= left if generation else bool(left) and not has_members
+    if generation:
+        return generation <= left
+    return bool(left) and not left.endswith(RETURNED) and not has_members
+
+
+def note_return(partition: PartitionState, group_id: str) -> None:
+    """Note that a claim under a later generation than that of leaving was accepted: the group is here again."""
+    left, until = partition.pins.get(f"left:{group_id}", ("", 0))
+    if left and not left.endswith(RETURNED):
+        partition.pins[f"left:{group_id}"] = (left + RETURNED, until)

@@ -7,6 +7,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState, Verdict
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, Intent, IntentResult
 from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.pinning import note_return
 from scheduler_svc.store.verbs.verdicts import PreparePlan, has_changed, judge, related_names, required_allocations
 
 EXPIRE_BATCH = 500  # claims past their deadline that one call ends first
@@ -34,7 +35,7 @@ def prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAnsw
     ]
     accepted = all(result.answer is Answer.PREPARED for result in prepared)
     if accepted:
-        _write(partition, plan, now)
+        _write(partition, batch, plan, now)
     else:
         planned = {claim.consumer for claim in plan.new_claims}
         prepared = [_refused(result) if result.consumer in planned else result for result in prepared]
@@ -63,13 +64,15 @@ def _refused(result: IntentResult) -> IntentResult:
     return IntentResult(result.consumer, result.attempt, Answer.REFUSED, verdicts=result.verdicts)
 
 
-def _write(partition: PartitionState, plan: PreparePlan, now: int) -> None:
+def _write(partition: PartitionState, batch: ClaimBatch, plan: PreparePlan, now: int) -> None:
     for claim in plan.replaced:
         partition.end_claim(claim, ClaimState.ABORTED, now)
     for ref in plan.forgotten:
         partition.add_tombstone(ref, ClaimState.ABORTED, now)
     for claim in plan.new_claims:
         partition.add_claim(claim)
+    if plan.new_claims and batch.group is not None and batch.group_generation:
+        note_return(partition, batch.group.id)
 
 
 def _examine(

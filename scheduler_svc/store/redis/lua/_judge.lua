@@ -165,13 +165,21 @@ local function are_members_only_on(host, hosts)
   return true
 end
 
--- Returns whether the group is in another partition now. Without a generation the claim is an alternate: its group has
--- not left while it has members here.
+-- Returns whether the group is in another partition now. Without a generation the claim is an alternate: its group is
+-- here while it has members, or has returned.
 local function has_left()
   if A.group_generation == '' then
-    return left ~= '' and not next(group_of(group.id).hosts)
+    return left ~= '' and not string.find(left, ' ', 1, true) and not next(group_of(group.id).hosts)
   end
   return A.group_generation <= left
+end
+
+-- Notes that a claim under a later generation than that of leaving is accepted: the group is here again.
+local function note_return()
+  if group and A.group_generation ~= '' and left ~= '' and not string.find(left, ' ', 1, true) then
+    left = left .. ' returned'
+    redis.call('HSET', K.pins, 'left:' .. group.id, left)
+  end
 end
 
 local function group_allows(host)

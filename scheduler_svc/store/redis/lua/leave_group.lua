@@ -16,7 +16,7 @@ end
 flush(false)
 if members == 0 then
   local key = 'left:' .. A.group
-  local left = redis.call('HGET', K.pins, key) or ''
+  local left = string.match(redis.call('HGET', K.pins, key) or '', '^%S*') -- without the note that it returned
   redis.call('HSET', K.pins, key, left > A.generation and left or A.generation)
   redis.call('ZADD', K.pins_at, int(now + tonumber(A.ttl_ms)), key)
 end

@@ -188,6 +188,7 @@ for _, intent in ipairs(intents) do
     end
     if intent.planned then
       add_claim(intent, text_of(intent))
+      note_return()
     end
   end
 end

@@ -5,7 +5,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
-from scheduler_svc.core.records import ClaimGroup
+from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.store.records import GroupMembership
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition
 
@@ -134,3 +134,34 @@ def test_leaving_says_that_members_may_be_forgotten(partition: StorePartition) -
 def test_lifetime_of_a_home_is_bounded(partition: StorePartition, ttl_ms: int) -> None:
     with pytest.raises(errors.InvalidRequest):
         partition.store.group_home("g", "a", ttl_ms)
+
+
+def test_group_that_left_and_returned_has_alternates_until_it_leaves_again(partition: StorePartition) -> None:
+    # Given a group that left the partition, and returned with one member
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    first = partition.store.group_home("g", "a", LONG_MS)
+    partition.store.leave_group("g", first.generation, LONG_MS)
+    later = partition.store.group_home("g", "a", LONG_MS, first.generation)
+    assert partition.prepare("m1", "h1", group=GROUP, group_generation=later.generation).host == "h1"
+    # When its attempt ends, then its alternate is taken, though there is no other member
+    partition.store.abort([ClaimRef("m1", 1)])
+    assert partition.prepare("m1", "h2", attempt=2, replaces=1, group=GROUP).host == "h2"
+    # And claims decided before it left are still refused
+    assert partition.prepare("m2", "h2", group=GROUP, group_generation=first.generation).host is None
+    # When it leaves again, then alternates are refused, also after a late repetition of the first leaving
+    partition.store.abort([ClaimRef("m1", 2)])
+    for generation in (later.generation, first.generation):
+        assert partition.store.leave_group("g", generation, LONG_MS) == GroupMembership(0, False)
+        assert partition.prepare("m1", "h1", attempt=3, replaces=2, group=GROUP).answer is Answer.REFUSED
+        assert partition.prepare("m2", "h1", group=GROUP, group_generation=later.generation).host is None
+
+
+def test_refused_claim_of_a_later_generation_does_not_return_a_group(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    first = partition.store.group_home("g", "a", LONG_MS)
+    partition.store.leave_group("g", first.generation, LONG_MS)
+    later = partition.store.group_home("g", "a", LONG_MS, first.generation)
+    refused = partition.prepare("m1", "h9", group=GROUP, group_generation=later.generation)
+    assert refused.answer is Answer.REFUSED
+    assert partition.prepare("m1", "h1", attempt=2, group=GROUP).answer is Answer.REFUSED
