@@ -7,7 +7,9 @@ from dataclasses import replace
 from conductor.saga import claims
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import finish, set_step
+from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from rpcapi import errors
 from rpcapi.resources.claims import Answer
 
 
@@ -32,6 +34,8 @@ def _apply_answers(
 ) -> InstanceRecord:
     for attempt in (instance.attempt, instance.attempt + 1):
         answer, host, *_ = answers[instance.uuid, attempt]
+        if answer == Answer.CONFLICT:
+            return _find_later_attempt(saga_pass, instance)
         if answer == Answer.CONFIRMED and instance.status == InstanceStatus.ERROR:
             return set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
         if answer == Answer.CONFIRMED and host is not None:
@@ -40,6 +44,18 @@ def _apply_answers(
         if answer not in claims.ENDED_ANSWERS:
             return saga_pass.retry_later(instance, answer)
     return finish_aborted(instance)
+
+
+def _find_later_attempt(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    """Return the record with the live attempt, which this store has forgotten, to be aborted next."""
+    try:
+        page = saga_pass.clients.claims_of(instance.partition).list_claims(saga_pass.context(), consumer=instance.uuid)
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+    if not page.claims:
+        return saga_pass.retry_later(instance, "a later attempt was live")
+    claim = page.claims[0]
+    return set_step(instance, SagaStep.ABORT, attempt=claim["attempt"], host=claim["host"])
 
 
 def finish_aborted(instance: InstanceRecord) -> InstanceRecord:

@@ -149,6 +149,8 @@ def _give_up(
             )
         elif answer == Answer.CONFIRMED:
             changed.append(handle_confirmed_claim(saga_pass, instance))
+        elif answer == Answer.CONFLICT:
+            changed.append(set_step(instance, SagaStep.SETTLE))
         else:
             changed.append(saga_pass.retry_later(instance, answer))
     return changed

@@ -10,6 +10,7 @@ from conductor.saga.saga_pass import SagaPass
 from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
+from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 
 LOG = log.getLogger(__name__)
@@ -44,18 +45,33 @@ def abort(
     """Abort the current attempt of each instance; return None if there was no answer.
 
     ``include_next`` aborts the next attempt too: a conductor may have prepared it without recording it. All instances
-    must be of one partition.
+    must be of one partition. An instance whose record is certain waits only for the host that it names.
     """
     offsets = (0, 1) if include_next else (0,)
-    refs = [(instance.uuid, instance.attempt + offset) for instance in instances for offset in offsets]
+    rows = [
+        (instance.uuid, instance.attempt + offset, _destination(saga_pass, instance))
+        for instance in instances
+        for offset in offsets
+    ]
     client = saga_pass.clients.claims_of(instances[0].partition)
     answers: dict[tuple[str, int], ClaimAnswerRow] = {}
     try:
-        for start in range(0, len(refs), MAX_REFS):
-            consumers, attempts = zip(*refs[start : start + MAX_REFS], strict=True)
+        for start in range(0, len(rows), MAX_REFS):
+            consumers, attempts, destinations = zip(*rows[start : start + MAX_REFS], strict=True)
             claim_refs = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))
-            answers.update(results_by_claim(client.abort_claims(saga_pass.context(), claim_refs)))
+            answer = client.abort_claims(saga_pass.context(), claim_refs, destinations=list(destinations))
+            answers.update(results_by_claim(answer))
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        LOG.warning("Aborting %d claims got no answer: %s", len(refs), summarize_error(error))
+        LOG.warning("Aborting %d claims got no answer: %s", len(rows), summarize_error(error))
         return None
     return answers
+
+
+def _destination(saga_pass: SagaPass, instance: InstanceRecord) -> str | None:
+    """Return the only service host that may run an attempt: "" if none may, None if any may.
+
+    A build is sent to the host that the record names, and to the next one only when the former attempt has ended.
+    """
+    if not saga_pass.is_certain(instance) or (instance.host is None and instance.history):
+        return None
+    return names.host_of(instance.host or "")

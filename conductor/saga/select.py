@@ -125,7 +125,7 @@ def _start_new_attempt(
         return [_wait_or_fail(saga_pass, instance, error) for instance in instances]
     changed, others = [], []
     for instance in instances:
-        if answers[instance.uuid, instance.attempt].answer == Answer.CONFIRMED:
+        if answers[instance.uuid, instance.attempt].answer in (Answer.CONFIRMED, Answer.CONFLICT):
             changed.append(set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING))
         else:
             others.append(instance)

@@ -24,10 +24,11 @@ class ClaimsAPI(ServiceClient):
     1.3 - Add find_claims
     1.4 - Add vouch_for_claims
     1.5 - Add store_sizes
+    1.6 - abort_claims: add destinations
     """
 
     TOPIC = "claims"
-    VERSION = "1.5"
+    VERSION = "1.6"
     CAP = "claims"
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
@@ -46,10 +47,20 @@ class ClaimsAPI(ServiceClient):
         return self._call(ctxt, "1.0", "confirm_claims", host=host, refs=refs)
 
     def abort_claims(
-        self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
+        self,
+        ctxt: RequestContext,
+        refs: objects.ClaimRefs,
+        host: str | None = None,
+        destinations: list[str | None] | None = None,
     ) -> objects.ClaimAnswers:
-        """End prepared claims; a confirmed claim is kept and answered "confirmed"."""
-        return self._call(ctxt, "1.0", "abort_claims", refs=refs, host=host)
+        """End prepared claims; a confirmed claim is kept and answered "confirmed".
+
+        ``destinations`` has for each claim the only service host that may have got a build of its consumer: "" if none
+        has, None if any may have. The default is ``host``, for all. An attempt that the store may have forgotten is
+        "closed" while its destination must audit first. For None it is ended in all partitions, and answered
+        "conflict" if a later attempt is live.
+        """
+        return self._call(ctxt, "1.6", "abort_claims", refs=refs, host=host, destinations=destinations)
 
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Release the claims of deleted instances; releasing an unknown claim is allowed."""

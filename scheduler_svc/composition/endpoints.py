@@ -24,6 +24,7 @@ from scheduler_svc.host_state.documents import HostStates
 from scheduler_svc.host_state.stamps import StampSigner
 from scheduler_svc.replication.partition_set import PartitionSet
 from scheduler_svc.scheduling import extensions
+from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 
 
 def servers(
@@ -39,6 +40,7 @@ def servers(
     """Return the servers of topics ``scheduler`` and ``claims.<partition>``, not started."""
     endpoints: dict[str, list[Any]] = {BusBackend.TOPIC: _scheduler_endpoints(conf, partition_set, selection, worker)}
     ttl_ms, stamps = milliseconds(conf.scheduler.claim_ttl), StampSigner(conf.scheduler.stamp_key)
+    earlier_attempts = EarlierAttempts(partition_set.partitions)
     for partition, alternates in zip(partition_set.served_partitions, selection.alternates, strict=True):
         endpoints[claims.topic(partition.name)] = [
             ClaimsEndpoint(
@@ -48,6 +50,7 @@ def servers(
                 lambda: milliseconds(conf.store.audit_grace),
                 on_unverified=on_unverified,
                 stamps=stamps,
+                earlier_attempts=earlier_attempts,
             )
         ]
     return [

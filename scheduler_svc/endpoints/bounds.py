@@ -15,6 +15,14 @@ def check(what: str, value: Any, minimum: int, maximum: int = LARGEST) -> None:
         raise errors.InvalidRequest(why=f"{what} must be an integer from {minimum} to {maximum}, got {str(value)[:40]}")
 
 
+def check_texts(what: str, values: Any) -> None:
+    """Raise InvalidRequest unless ``values`` is None or a list of strings and None."""
+    if values is not None and not (
+        isinstance(values, list) and all(value is None or isinstance(value, str) for value in values)
+    ):
+        raise errors.InvalidRequest(why=f"{what} must be a list of strings and None")
+
+
 def check_page(marker: Any, limit: Any) -> None:
     """Raise InvalidRequest unless marker and limit are valid."""
     check("limit", limit, 1, validation.MAX_PAGE)

@@ -17,6 +17,7 @@ from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.host_state.stamps import StampSigner
 from scheduler_svc.scheduling.alternates import AlternateClaimer
+from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
@@ -39,6 +40,7 @@ class ClaimsEndpoint(MeteredEndpoint):
         *,
         on_unverified: UnverifiedHandler,
         stamps: StampSigner,
+        earlier_attempts: EarlierAttempts,
     ) -> None:
         self._store = store
         self._alternates = alternates
@@ -46,6 +48,7 @@ class ClaimsEndpoint(MeteredEndpoint):
         self._grace_ms = grace_ms
         self._on_unverified = on_unverified
         self._stamps = stamps
+        self._earlier_attempts = earlier_attempts
 
     @expose
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
@@ -77,10 +80,18 @@ class ClaimsEndpoint(MeteredEndpoint):
 
     @expose
     def abort_claims(
-        self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
+        self,
+        ctxt: RequestContext,
+        refs: objects.ClaimRefs,
+        host: str | None = None,
+        destinations: list[str | None] | None = None,
     ) -> objects.ClaimAnswers:
         """End prepared claims."""
-        answers = self._store.abort(decode.refs(refs), host)
+        claim_refs = decode.refs(refs)
+        bounds.check_texts("destinations", destinations)
+        answers = self._store.abort(claim_refs, host, destinations)
+        if host is None:
+            answers = self._earlier_attempts.abort(self._store.partition, claim_refs, answers, destinations)
         _count("abort", answers)
         return encode.claim_answers(answers, Answer.ABORTED)
 

@@ -1,19 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attempts of a call that may already run, in whatever partition: looked for where the call is not fresh."""
+"""Attempts that may already run, in whatever partition: looked for where the caller is not certain of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
-from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.core.records import ClaimRef, ClaimResult
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.scheduling.calls import SelectionCall
 
+# The answers that all partitions together give for an attempt, the most important first.
+ORDER = (
+    Answer.CONFIRMED,
+    Answer.CONFLICT,
+    Answer.UNVERIFIED,
+    Answer.PREPARED,
+    Answer.CLOSED,
+    Answer.FENCED,
+    Answer.RELEASED,
+    Answer.EXPIRED,
+    Answer.ABORTED,
+    Answer.UNKNOWN,
+)
+
 
 class EarlierAttempts:
-    """Looks for the claims of a call in all partitions.
+    """Looks for claims in all partitions, and ends them.
 
-    A store checks its own hosts when it prepares claims. Only this looks for attempts in the other partitions.
+    A store checks its own hosts. Only this looks for attempts in the other partitions.
     """
 
     def __init__(self, partitions: Iterable[OpenPartition]) -> None:
@@ -40,6 +54,45 @@ class EarlierAttempts:
             elif any(result.answer is not Answer.UNKNOWN for result in results):
                 ended.append(partition.name)
         return next(iter(live + ended), None)
+
+    def abort(
+        self,
+        name: str,
+        refs: Sequence[ClaimRef],
+        answers: Sequence[ClaimResult],
+        destinations: Sequence[str | None] | None,
+    ) -> list[ClaimResult]:
+        """Abort in all partitions the claims whose destination is None.
+
+        Returns the ``answers`` of partition ``name``, changed accordingly: such an attempt has ended if no partition
+        has it or a later one, awaits a host that may run it, or fails to answer. Where a later attempt is live, the
+        caller's record is older than the claims: CONFLICT, or CLOSED for one in another partition.
+        """
+        hosts = destinations or [None] * len(refs)
+        uncertain = [ref for ref, host in zip(refs, hosts, strict=True) if host is None]
+        if not uncertain:
+            return list(answers)
+        everywhere: dict[ClaimRef, ClaimResult] = {}
+        for partition in self._partitions:
+            for ref, result in zip(uncertain, _abort_in(partition, uncertain, name), strict=True):
+                former = everywhere.setdefault(ref, result)
+                everywhere[ref] = min(former, result, key=lambda candidate: ORDER.index(candidate.answer))
+        return [everywhere.get(ref, answer) for ref, answer in zip(refs, answers, strict=True)]
+
+
+def _abort_in(partition: OpenPartition, refs: Sequence[ClaimRef], name: str) -> list[ClaimResult]:
+    closed = [ClaimResult(*ref, Answer.CLOSED) for ref in refs]
+    try:
+        partition.store.abort(refs)
+        results = partition.store.find(refs)
+    except errors.StoreUnavailable:
+        partition.presence.record_failure()
+        return closed
+    is_elsewhere = partition.name != name
+    return [
+        other if is_elsewhere and result.answer is Answer.CONFLICT else result
+        for result, other in zip(results, closed, strict=True)
+    ]
 
 
 def _closed(consumer: str, attempt: int, partition: str) -> errors.ClaimClosed:

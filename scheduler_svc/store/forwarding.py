@@ -33,8 +33,10 @@ class ForwardingStore(Store):
     def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         return self._store.confirm(host, refs)
 
-    def abort(self, refs: Sequence[ClaimRef], host: str | None = None) -> list[ClaimResult]:
-        return self._store.abort(refs, host)
+    def abort(
+        self, refs: Sequence[ClaimRef], host: str | None = None, destinations: Sequence[str | None] | None = None
+    ) -> list[ClaimResult]:
+        return self._store.abort(refs, host, destinations)
 
     def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         return self._store.release(host, refs)

@@ -126,6 +126,22 @@ def check_refs(refs: Sequence[ClaimRef]) -> None:
         check_ref(ref)
 
 
+def check_abort(
+    refs: Sequence[ClaimRef], host: str | None, destinations: Sequence[str | None] | None
+) -> Sequence[str | None]:
+    """Return one destination for each claim; raises InvalidRequest or InvalidName for invalid arguments of abort."""
+    check_refs(refs)
+    if host is not None:
+        check_service_host(host)
+    if destinations is None:
+        return [host] * len(refs)
+    if len(destinations) != len(refs):
+        raise refuse(f"a call with {len(refs)} claims needs as many destinations, got {len(destinations)}")
+    for destination in {*destinations} - {None, ""}:
+        check_service_host(destination)
+    return destinations
+
+
 def check_ref(ref: ClaimRef) -> None:
     """Raise InvalidRequest, or InvalidName, unless ``ref`` is a valid claim identity."""
     _check_consumer(ref.consumer)

@@ -79,9 +79,14 @@ class Worker:
         return encode.selections(attempt, result)
 
     def abort_claims(
-        self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
+        self,
+        ctxt: RequestContext,
+        refs: objects.ClaimRefs,
+        host: str | None = None,
+        destinations: list[str | None] | None = None,
     ) -> objects.ClaimAnswers:
-        return encode.claim_answers(self._partition.store.abort(decode.refs(refs), host), Answer.ABORTED)
+        answers = self._partition.store.abort(decode.refs(refs), host, destinations)
+        return encode.claim_answers(answers, Answer.ABORTED)
 
 
 class SilentHosts:

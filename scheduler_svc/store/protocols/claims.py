@@ -30,13 +30,19 @@ class ClaimVerbs(Protocol):
         """
 
     @abc.abstractmethod
-    def abort(self, refs: Sequence[ClaimRef], host: str | None = None) -> list[ClaimResult]:
+    def abort(
+        self, refs: Sequence[ClaimRef], host: str | None = None, destinations: Sequence[str | None] | None = None
+    ) -> list[ClaimResult]:
         """Abort prepared claims, each independently. With ``host``, a claim on another service host answers FOREIGN.
+
+        ``destinations`` has for each claim the only service host that may have got a build of its consumer: "" if none
+        has, None if any may have. The default is ``host`` for all.
 
         Returns for each claim its end (ABORTED, EXPIRED or RELEASED), CONFIRMED (a confirmed claim is not ended),
         CLOSED (its host must audit first) or UNKNOWN. For UNKNOWN a tombstone is stored, so that a delayed prepare
         of that attempt is refused. CLOSED is also returned for an unknown claim that the store may have forgotten,
-        while a host that could run it must still audit.
+        while its destination, or any host for None, must still audit. A prepared claim on a host that is not its
+        destination is ended without that host's audit.
         """
 
     @abc.abstractmethod

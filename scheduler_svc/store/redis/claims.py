@@ -16,12 +16,22 @@ from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.verbs import fencing
 
 EXPIRE_BATCH = 500
+ANY_HOST = "*"  # a destination in the script abort
 UNKNOWN_HOST = -1  # an answer of the script fence
 
 
-def end_claims(connection: RedisConnection, verb: str, host: str | None, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-    """Run confirm, abort or release for ``refs``, and return a result for each."""
-    return _run_on_refs(connection, verb, refs, host=host or "")
+def end_claims(connection: RedisConnection, verb: str, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    """Run confirm or release for ``refs``, and return a result for each."""
+    return _run_on_refs(connection, verb, refs, host=host)
+
+
+def abort(
+    connection: RedisConnection, host: str | None, refs: Sequence[ClaimRef], destinations: Sequence[str | None]
+) -> list[ClaimResult]:
+    """Abort claims, and return a result for each; ``destinations`` has one element for each."""
+    texts = [ANY_HOST if destination is None else destination for destination in destinations]
+    rows = [(*ref, text) for ref, text in zip(refs, texts, strict=True)]
+    return _results(connection, "abort", refs, rows, host=host or "")
 
 
 def find(connection: RedisConnection, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
@@ -37,9 +47,16 @@ def vouch(connection: RedisConnection, host: str, refs: Sequence[ClaimRef]) -> l
 def _run_on_refs(
     connection: RedisConnection, script: str, refs: Sequence[ClaimRef], **arguments: Any
 ) -> list[ClaimResult]:
+    return _results(connection, script, refs, refs, **arguments)
+
+
+def _results(
+    connection: RedisConnection, script: str, refs: Sequence[ClaimRef], rows: Sequence[Sequence[Any]], **arguments: Any
+) -> list[ClaimResult]:
+    """Run a script with a row of arguments for each claim, and return a result for each."""
     if not refs:
         return []
-    raw = connection.run(script, (value for ref in refs for value in ref), **arguments)
+    raw = connection.run(script, (value for row in rows for value in row), **arguments)
     return [
         ClaimResult(ref.consumer, ref.attempt, Answer(answer), node or None)
         for ref, answer, node in zip(refs, raw[::2], raw[1::2], strict=True)

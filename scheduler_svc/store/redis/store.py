@@ -72,10 +72,11 @@ class RedisStore(interface.Store):
         validation.check_service_host(host)
         return self._end_claims("confirm", host, refs)
 
-    def abort(self, refs: Sequence[ClaimRef], host: str | None = None) -> list[ClaimResult]:
-        if host is not None:
-            validation.check_service_host(host)
-        return self._end_claims("abort", host, refs)
+    def abort(
+        self, refs: Sequence[ClaimRef], host: str | None = None, destinations: Sequence[str | None] | None = None
+    ) -> list[ClaimResult]:
+        destinations = validation.check_abort(refs, host, destinations)
+        return claims.abort(self._connection, host, refs, destinations)
 
     def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_service_host(host)
@@ -242,6 +243,6 @@ class RedisStore(interface.Store):
     def close(self) -> None:
         self._connection.close()
 
-    def _end_claims(self, verb: str, host: str | None, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    def _end_claims(self, verb: str, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_refs(refs)
         return claims.end_claims(self._connection, verb, host, refs)

@@ -25,19 +25,19 @@ def confirm(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Cl
     return ClaimResult(*ref, Answer.CONFIRMED, claim.host)
 
 
-def abort(partition: PartitionState, host: str | None, ref: ClaimRef, now: int) -> ClaimResult:
-    """End one prepared claim."""
+def abort(partition: PartitionState, host: str | None, ref: ClaimRef, destination: str | None, now: int) -> ClaimResult:
+    """End one prepared claim; ``destination`` is the only service host that may run it, "": none, None: any."""
     claim, answer = find_for_host(partition, ref, host, now)
     if answer is not None:
         return ClaimResult(*ref, answer, claim.host if claim else None)
     if claim is None:
-        if partition.may_have_forgotten(ref.consumer) and (host is None or partition.may_run_forgotten(host)):
+        if partition.may_have_forgotten(ref.consumer, destination):
             return ClaimResult(*ref, Answer.CLOSED)
         partition.add_tombstone(ref, UNKNOWN_END, now)
         return ClaimResult(*ref, Answer.UNKNOWN)
     if claim.state == ClaimState.CONFIRMED:
         return ClaimResult(*ref, Answer.CONFIRMED, claim.host)
-    if not partition.is_open(claim.host):
+    if not partition.is_open(claim.host) and destination in (None, names.host_of(claim.host)):
         return ClaimResult(*ref, Answer.CLOSED, claim.host)
     partition.end_claim(claim, ClaimState.ABORTED, now)
     return ClaimResult(*ref, Answer.ABORTED, claim.host)

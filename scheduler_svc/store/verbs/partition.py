@@ -138,11 +138,16 @@ class PartitionState(PartitionStorage):
         """
         return self.is_open(claim.host) and claim.orphan_ms is None
 
-    def may_have_forgotten(self, consumer: str) -> bool:
-        """Return whether an unknown attempt of the consumer may run on a host that has not audited yet."""
+    def may_have_forgotten(self, consumer: str, destination: str | None = None) -> bool:
+        """Return whether an unknown attempt of the consumer may run on a host that has not audited yet.
+
+        ``destination`` is the only service host that may run it; "": none, None: any.
+        """
         live = self.claims.get(consumer)
         is_settled = self.settled.get(consumer) == self.epoch or (live is not None and self.is_newest(live))
-        return not is_settled and self.awaits_any()
+        if is_settled:
+            return False
+        return self.awaits_any() if destination is None else destination != "" and self._may_run_forgotten(destination)
 
     def may_run(self, consumer: str) -> bool:
         """Return whether an attempt of the consumer that is not its live one may run.
@@ -151,7 +156,7 @@ class PartitionState(PartitionStorage):
         """
         return consumer in self.unverified or self.may_have_forgotten(consumer)
 
-    def may_run_forgotten(self, host: str) -> bool:
+    def _may_run_forgotten(self, host: str) -> bool:
         """Return whether a service host may run claims that the store forgot."""
         return self.is_awaited(host) or (self.is_awaited(UNNAMED_HOSTS) and not self.is_open(host))
 

@@ -74,10 +74,16 @@ class VerbStore(interface.Store):
         validation.check_service_host(host)
         return self._apply_to_refs(refs, lambda partition, ref, now: ending.confirm(partition, host, ref, now))
 
-    def abort(self, refs: Sequence[ClaimRef], host: str | None = None) -> list[ClaimResult]:
-        if host is not None:
-            validation.check_service_host(host)
-        return self._apply_to_refs(refs, lambda partition, ref, now: ending.abort(partition, host, ref, now))
+    def abort(
+        self, refs: Sequence[ClaimRef], host: str | None = None, destinations: Sequence[str | None] | None = None
+    ) -> list[ClaimResult]:
+        rows = list(zip(refs, validation.check_abort(refs, host, destinations), strict=True))
+
+        def step(partition: PartitionState, now: int) -> list[ClaimResult]:
+            partition.prefetch(consumers={ref.consumer for ref in refs})
+            return [ending.abort(partition, host, ref, destination, now) for ref, destination in rows]
+
+        return self._transact(step)
 
     def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_service_host(host)

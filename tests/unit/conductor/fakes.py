@@ -212,10 +212,14 @@ class FakeClaims:
         )
 
     def abort_claims(
-        self, ctxt: RequestContext, refs: objects.ClaimRefs, host: str | None = None
+        self,
+        ctxt: RequestContext,
+        refs: objects.ClaimRefs,
+        host: str | None = None,
+        destinations: list[str | None] | None = None,
     ) -> objects.ClaimAnswers:
         self._begin("abort", ctxt)
-        return encode.claim_answers(self.store.abort(decode.refs(refs), host), Answer.ABORTED)
+        return encode.claim_answers(self.store.abort(decode.refs(refs), host, destinations), Answer.ABORTED)
 
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         self._begin("find", ctxt)

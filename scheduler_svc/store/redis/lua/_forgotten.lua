@@ -12,12 +12,15 @@ local function awaits_any()
   return is_awaiting
 end
 
--- Returns whether an unknown attempt of the consumer may run on a host that has not audited yet: `host`, or any for ''.
+-- Returns whether an unknown attempt of the consumer may run on a host that has not audited yet: `host`, or any for '*'.
+-- It does not if it was sent to no host, ''.
 local function may_be_forgotten(live, ends, host)
   if ends.settled == epoch or (live and is_newest(live)) then
     return false
-  elseif host == '' then
+  elseif host == '*' then
     return awaits_any()
+  elseif host == '' then
+    return false
   end
   return redis.call('SISMEMBER', K.awaited, host) == 1
     or redis.call('SISMEMBER', K.awaited, UNNAMED_HOSTS) == 1 and not is_open(host)
@@ -26,5 +29,5 @@ end
 -- Returns whether an attempt of the consumer that is not its live one may run: a host reports one, which is unverified,
 -- or has not audited yet.
 local function may_run(consumer, live, ends)
-  return has_unverified(consumer) or may_be_forgotten(live, ends, '')
+  return has_unverified(consumer) or may_be_forgotten(live, ends, '*')
 end

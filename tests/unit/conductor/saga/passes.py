@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pass of the saga over one request, with scripted claims."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,15 +16,25 @@ REQUEST = BuildRequestRecord("key", "req-1", "project", "user", None, SPEC.obj_t
 
 
 class ScriptedClaims:
-    """Claims clients of all partitions; ``answer`` gets (consumer, attempt) and returns (answer, host) or raises."""
+    """Claims clients of all partitions; ``answer`` gets (consumer, attempt) and returns (answer, host) or raises.
 
-    def __init__(self, answer: Callable[[str, int], tuple[str, str | None]]) -> None:
+    ``live`` are all live claims.
+    """
+
+    def __init__(
+        self, answer: Callable[[str, int], tuple[str, str | None]], live: Sequence[dict[str, Any]] = ()
+    ) -> None:
         self._answer = answer
+        self._live = live
         self.calls: list[tuple[str, list[tuple[str, int]]]] = []
+        self.destinations: dict[tuple[str, int], str | None] = {}
 
     def of(self, partition: str) -> Any:
-        def abort_claims(ctxt: Any, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+        def abort_claims(
+            ctxt: Any, refs: objects.ClaimRefs, destinations: list[str | None] | None = None
+        ) -> objects.ClaimAnswers:
             pairs = list(refs.pairs())
+            self.destinations.update(zip(pairs, destinations or [None] * len(pairs), strict=True))
             self.calls.append((partition, pairs))
             rows = [self._answer(*pair) for pair in pairs]
             return objects.ClaimAnswers.of(
@@ -36,7 +46,10 @@ class ScriptedClaims:
                 deadlines_ms=[None for _ in rows],
             )
 
-        return SimpleNamespace(abort_claims=abort_claims)
+        def list_claims(ctxt: Any, consumer: str) -> objects.ClaimPage:
+            return objects.ClaimPage.of(claims=[claim for claim in self._live if claim["consumer"] == consumer])
+
+        return SimpleNamespace(abort_claims=abort_claims, list_claims=list_claims)
 
 
 def make_pass(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The step ABORT: the claims of a deleted or failed instance end, unless its host owns one."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import oslo_messaging as messaging
@@ -14,9 +15,11 @@ FAILED = {"step": SagaStep.ABORT, "status": InstanceStatus.ERROR, "reason": "No 
 DELETED = {"step": SagaStep.ABORT, "status": InstanceStatus.DELETING, "reason": "old"}
 
 
-def run(record: InstanceRecord, answers: dict[int, tuple[str, str | None]]) -> InstanceRecord:
-    """Return the record after the step; ``answers`` by attempt, "unknown" for the others."""
-    scripted = ScriptedClaims(lambda consumer, attempt: answers.get(attempt, ("unknown", None)))
+def run(
+    record: InstanceRecord, answers: dict[int, tuple[str, str | None]], live: Sequence[dict[str, Any]] = ()
+) -> InstanceRecord:
+    """Return the record after the step; ``answers`` by attempt, "unknown" for the others. ``live`` are its claims."""
+    scripted = ScriptedClaims(lambda consumer, attempt: answers.get(attempt, ("unknown", None)), live)
     (changed,) = abort(make_pass(scripted), [record])
     return changed
 
@@ -51,6 +54,18 @@ def test_confirmed_claim_of_a_failed_selection_is_settled(attempt: int) -> None:
 def test_undecided_claim_is_tried_again(answer: str, attempt: int) -> None:
     changed = run(instance(**DELETED), {attempt: (answer, None)})
     assert (changed.step, changed.tries, changed.wake_ms) == ("abort", 1, NOW + 500)
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_later_attempt_that_is_live_is_aborted_next(attempt: int) -> None:
+    claim = {"consumer": "a", "attempt": 5, "host": "h/n"}
+    changed = run(instance(**DELETED), {attempt: ("conflict", "h/n")}, [claim])
+    assert (changed.step, changed.status, changed.attempt, changed.host) == ("abort", "DELETING", 5, "h/n")
+
+
+def test_later_attempt_that_has_ended_meanwhile_is_aborted_again() -> None:
+    changed = run(instance(**DELETED), {1: ("conflict", "h/n")})
+    assert (changed.step, changed.attempt, changed.tries) == ("abort", 1, 1)
 
 
 def test_partitions_are_called_separately_and_an_outage_delays_only_its_own() -> None:

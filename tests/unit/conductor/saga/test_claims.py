@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batched calls of the claims service."""
 
+from dataclasses import replace
+
 import oslo_messaging as messaging
 import pytest
 
@@ -48,6 +50,23 @@ def test_abort_ends_the_current_attempt_and_on_request_the_next() -> None:
     answers = claims.abort(saga_pass, instances, include_next=True)
     assert (answers or {}).keys() == {("a", 2), ("a", 3), ("b", 1), ("b", 2)}
     assert {partition for partition, _ in scripted.calls} == {"p"}
+
+
+def test_only_a_certain_record_says_which_host_may_run_an_attempt() -> None:
+    scripted = ScriptedClaims(lambda consumer, attempt: ("aborted", None))
+    ended = [{"attempt": 1, "host": "h/n", "outcome": "lost", "reason": "x"}]
+    instances = [
+        instance("placed", host="h/n", certain_epoch=7),
+        instance("new", certain_epoch=7),
+        instance("moved", attempt=2, history=ended, certain_epoch=7),
+        instance("older", host="h/n", certain_epoch=6),
+    ]
+    certain = replace(make_pass(scripted), epoch=7, may_repeat=False)
+    claims.abort(certain, instances, include_next=True)
+    expected = {"placed": "h", "new": "", "moved": None, "older": None}
+    assert {uuid: host for (uuid, _), host in scripted.destinations.items()} == expected
+    claims.abort(replace(certain, may_repeat=True), instances, include_next=True)
+    assert set(scripted.destinations.values()) == {None}
 
 
 def test_instance_without_partition_has_its_claims_in_the_default_one() -> None:

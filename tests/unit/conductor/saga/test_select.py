@@ -92,7 +92,9 @@ def test_all_instances_wait_until_all_their_claims_have_ended(cluster: Simulated
     cluster.build(uuids)
     cluster.work()
     assert len({claim.host for claim in cluster.ledger.store.claims()[0]}) == 2
-    cluster.ledger.store.begin_epoch()
+    cluster.store.begin_epoch()  # builds may have been sent, and forgotten
+    epoch = cluster.ledger.store.begin_epoch()
+    cluster.ledger.store.name_hosts(epoch, [], complete=True)
     cluster.ledger.audit("h1")
     cluster.settle(20_000)
     assert set(cluster.statuses(uuids)) == {"SCHEDULING"}
@@ -102,6 +104,19 @@ def test_all_instances_wait_until_all_their_claims_have_ended(cluster: Simulated
     cluster.settle()
     assert set(cluster.statuses(uuids)) == {"ACTIVE"}
     assert {cluster.record(uuid).attempt for uuid in uuids} == {2}
+    cluster.check(uuids)
+
+
+def test_claims_whose_hosts_got_no_build_are_ended_without_their_audits(cluster: SimulatedCluster) -> None:
+    uuids = uuid_list(2)
+    cluster.scheduler.lose = [messaging.MessagingTimeout("no answer")]
+    cluster.build(uuids)
+    cluster.work()
+    cluster.ledger.store.begin_epoch()
+    cluster.ledger.audit("h1")
+    cluster.settle(20_000)
+    assert set(cluster.statuses(uuids)) == {"ACTIVE"}
+    assert {(cluster.record(uuid).attempt, cluster.record(uuid).host) for uuid in uuids} == {(2, "h1/n")}
     cluster.check(uuids)
 
 

@@ -62,6 +62,28 @@ def test_attempt_is_closed_while_any_partition_awaits_a_host(deployment):
     assert locate(deployment) is None
 
 
+def abort(deployment, *destinations, attempt=1):
+    refs = [ClaimRef("vm" if index == 0 else f"vm-{index}", attempt) for index in range(len(destinations))]
+    answers = deployment.stores["a"].abort(refs, destinations=destinations)
+    attempts = EarlierAttempts(deployment.worker.partitions)
+    return [result.answer for result in attempts.abort("a", refs, answers, destinations)]
+
+
+def test_abort_ends_claims_in_all_partitions_unless_the_caller_is_certain(deployment):
+    select(deployment, "b")
+    assert abort(deployment, "a1") == [Answer.UNKNOWN]
+    assert deployment.live() == {"vm": ["b"]}
+    assert abort(deployment, None, "a1") == [Answer.ABORTED, Answer.UNKNOWN]
+    assert deployment.live() == {}
+
+
+@pytest.mark.parametrize(("partition", "answer"), [("a", Answer.CONFLICT), ("b", Answer.CLOSED)])
+def test_older_attempt_is_not_ended_where_a_later_one_is_live(deployment, partition, answer):
+    select(deployment, partition, attempt=3)
+    assert abort(deployment, None) == [answer]
+    assert deployment.live() == {"vm": [partition]}
+
+
 def test_attempt_is_closed_while_a_partition_does_not_answer(deployment):
     deployment.take_away("b")
     with pytest.raises(errors.ClaimClosed, match="vm"):

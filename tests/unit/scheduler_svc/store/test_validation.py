@@ -77,6 +77,12 @@ def test_too_many_claims_or_candidates_are_rejected(partition: StorePartition) -
         partition.store.abort([ClaimRef(f"c{n}", 1) for n in range(1001)])
 
 
+@pytest.mark.parametrize("destinations", [[], ["h1", "h2"], ["h1/n1"], ["a b"]])
+def test_invalid_destinations_are_rejected(partition: StorePartition, destinations: list[str]) -> None:
+    with pytest.raises((errors.InvalidRequest, errors.InvalidName)):
+        partition.store.abort([ClaimRef("c1", 1)], destinations=destinations)
+
+
 def test_node_in_place_of_a_service_host_is_rejected(partition: StorePartition) -> None:
     with pytest.raises(errors.InvalidName):
         partition.store.confirm("h1/n1", [ClaimRef("c1", 1)])

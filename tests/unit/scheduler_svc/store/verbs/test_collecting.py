@@ -53,6 +53,23 @@ def test_attempt_is_closed_until_all_hosts_are_named_and_audited(partition: Stor
     assert abort(partition) is Answer.UNKNOWN
 
 
+def test_only_the_destination_of_an_attempt_is_awaited(partition: StorePartition) -> None:
+    epoch = partition.new_collecting_epoch()
+    partition.add_host("h1")
+    refs = [ClaimRef(f"c{number}", 1) for number in range(5)]
+    destinations = ["h1", "h2", "h3", "", None]
+
+    def answers() -> list[Answer]:
+        return [result.answer for result in partition.store.abort(refs, destinations=destinations)]
+
+    closed, unknown = Answer.CLOSED, Answer.UNKNOWN
+    assert answers() == [unknown, closed, closed, unknown, closed]
+    partition.store.name_hosts(epoch, ["h2"], complete=True)
+    assert answers() == [unknown, closed, unknown, unknown, closed]
+    partition.add_host("h2")
+    assert answers() == [unknown] * 5
+
+
 def test_attempt_on_an_audited_host_is_known_while_names_are_collected(partition: StorePartition) -> None:
     partition.new_collecting_epoch()
     partition.add_host("h1")

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The delete of any instance waited for every host that a store had forgotten, or did not wait where it had to."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from conductor.saga.transitions import finish
+from conductor.store.records import InstanceStatus
+from rpcapi import context
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
+from tests.unit.conductor.saga.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
+from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
+from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition, running
+
+REF = ClaimRef("vm", 1)
+
+# -- in the store ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["memory", "redis"])
+def partition(request: pytest.FixtureRequest) -> Iterator[StorePartition]:
+    """A partition with the hosts h, g and gone."""
+    is_memory = request.param == "memory"
+    backend = memory_partition() if is_memory else redis_partition(request.getfixturevalue("redis_server"))
+    for host in ("h", "g", "gone"):
+        backend.add_host(host)
+    yield backend
+    backend.store.close()
+
+
+def abort(partition: StorePartition, *destinations: str | None) -> list[Answer]:
+    refs = [ClaimRef(f"vm-{destination}", 1) for destination in destinations]
+    return [result.answer for result in partition.store.abort(refs, destinations=destinations)]
+
+
+def test_only_the_destination_is_waited_for(partition: StorePartition) -> None:
+    # Given an epoch in which one host has audited, and one never will
+    epoch = partition.new_epoch()
+    partition.store.audit("g", epoch, [], 0)
+    # Then the attempts that it may run are closed, and no others
+    answers = abort(partition, "gone", None, "g", "", "gone")
+    assert answers == [Answer.CLOSED, Answer.CLOSED, Answer.UNKNOWN, Answer.UNKNOWN, Answer.CLOSED]
+    partition.fence("gone")
+    assert abort(partition, "gone", "h", None) == [Answer.UNKNOWN, Answer.CLOSED, Answer.CLOSED]
+    partition.store.audit("h", epoch, [], 0)
+    assert abort(partition, "gone", "h", None) == [Answer.UNKNOWN] * 3
+
+
+def test_destination_that_is_not_named_yet_is_waited_for(partition: StorePartition) -> None:
+    epoch = partition.new_collecting_epoch()
+    assert abort(partition, "forgotten", "") == [Answer.CLOSED, Answer.UNKNOWN]
+    partition.store.name_hosts(epoch, [], complete=True)
+    assert abort(partition, "forgotten") == [Answer.UNKNOWN]
+
+
+def test_guest_of_an_ended_attempt_stops_when_its_host_returns(partition: StorePartition) -> None:
+    """An attempt is ended although its record was wrong about the host: no guest outlives it."""
+    ref = partition.hold("vm", "h")
+    partition.new_epoch()
+    partition.store.audit("g", partition.store.check_identity()[0], [], 0)
+    partition.store.abort([ClaimRef("vm", 2)], destinations=["g"])
+    epoch, _ = partition.store.check_identity()
+    assert partition.store.audit("h", epoch, [running(ref, "h")], 0).answers[0].answer is Answer.CONFIRMED
+    partition.check()
+
+
+def test_claim_that_was_sent_to_no_host_ends_without_the_audit_of_its_host(partition: StorePartition) -> None:
+    # Given a claim on a host that stays away, for a conductor that died before it recorded it
+    partition.prepare("vm", "gone")
+    partition.new_epoch()
+    # Then a record that may be older waits for the host, one that is certain to name another host or none does not
+    assert partition.store.abort([REF], destinations=[None])[0].answer is Answer.CLOSED
+    assert partition.store.abort([REF], destinations=["gone"])[0].answer is Answer.CLOSED
+    assert partition.store.abort([REF], destinations=["h"])[0].answer is Answer.ABORTED
+    assert partition.used("gone") == {}
+    partition.check()
+
+
+def test_confirmed_claim_is_kept_wherever_it_is(partition: StorePartition) -> None:
+    partition.hold("vm", "h")
+    partition.new_epoch()
+    for destination in (None, "", "g", "h"):
+        assert partition.store.abort([REF], destinations=[destination])[0].answer is Answer.CONFIRMED
+
+
+# -- a conductor -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cluster() -> SimulatedCluster:
+    created = SimulatedCluster(THREE)
+    created.conductor()
+    return created
+
+
+def fail_and_forget(cluster: SimulatedCluster) -> dict[str, str]:
+    """Boot an instance on each host and let it end in ERROR; forget the claims, and audit all hosts but h1.
+
+    Returns the instances by host.
+    """
+    instances = {f"h{number}": uuid for number, uuid in enumerate(uuid_list(3), 1)}
+    cluster.build(list(instances.values()))
+    cluster.settle()
+    for host, uuid in instances.items():
+        assert cluster.record(uuid).host == f"{host}/n"
+        cluster.store.write_without_lease([finish(cluster.record(uuid), InstanceStatus.ERROR, reason="x")], wake=False)
+    state = cluster.ledger.store.state
+    for uuid in instances.values():
+        state.drop_claim(state.claims[uuid])
+    state.changed_providers.clear()
+    cluster.ledger.forget()
+    cluster.ledger.store.name_hosts(cluster.ledger.store.snapshot().epoch, [], complete=True)
+    for host in ("h2", "h3"):
+        cluster.hosts.guests.pop(ClaimRef(instances[host], 1))
+        cluster.ledger.audit(host)
+    return instances
+
+
+def test_delete_waits_for_the_host_of_its_record_only(cluster: SimulatedCluster) -> None:
+    instances = fail_and_forget(cluster)
+    cluster.delete(list(instances.values()))
+    cluster.settle(HORIZON_MS)
+    assert cluster.statuses(instances.values()) == ["DELETING", "DELETED", "DELETED"]
+    # When the host comes back, then its guest is stopped
+    ref = ClaimRef(instances["h1"], 1)
+    guest = running(ref, "h1/n", amounts={"VCPU": 1})
+    cluster.ledger.store.audit("h1", cluster.ledger.store.snapshot().epoch, [guest], 0)
+    cluster.settle()
+    assert cluster.hosts.guests_of(ref.consumer) == []
+    assert cluster.statuses(instances.values()) == ["DELETED"] * 3
+    cluster.check(instances.values())
+
+
+def test_delete_by_a_record_that_is_not_certain_waits_for_all_hosts(cluster: SimulatedCluster) -> None:
+    instances = fail_and_forget(cluster)
+    cluster.store.begin_epoch()
+    cluster.delete(list(instances.values()))
+    cluster.settle(4 * HORIZON_MS)
+    assert cluster.statuses(instances.values()) == ["DELETING"] * 3
+    cluster.ledger.store.fence("h1", "token-1", force=True)
+    cluster.settle()
+    assert cluster.statuses(instances.values()) == ["DELETED"] * 3
+
+
+# -- two partitions ----------------------------------------------------------------------------------------------------
+
+
+def abort_everywhere(deployment: PartitionedDeployment, attempt: int = 1, destination: str | None = None) -> Answer:
+    """Abort an attempt at the claims service of partition a, as its endpoint does."""
+    refs, destinations = [ClaimRef("vm", attempt)], [destination]
+    answers = deployment.stores["a"].abort(refs, destinations=destinations)
+    attempts = EarlierAttempts(deployment.worker.partitions)
+    return attempts.abort("a", refs, answers, destinations)[0].answer
+
+
+def test_delete_without_a_certain_record_waits_for_all_partitions() -> None:
+    # Given an instance that runs in partition b, which forgot it; its record, which is older, names no host
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+    call = SelectionCall(request(force_hosts=("b1",)), ["vm"], fresh=True)
+    deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), call)
+    store = deployment.stores["b"]
+    store.confirm("b1", [REF])
+    claim = store.state.claims["vm"]
+    store.state.drop_claim(claim)
+    store.state.changed_providers.clear()
+    epoch = store.begin_epoch()
+    # When it is deleted, then it waits for the host, and finds what runs
+    assert abort_everywhere(deployment) is Answer.CLOSED
+    assert abort_everywhere(deployment, destination="a1") is Answer.UNKNOWN
+    store.audit("b1", epoch, [running(REF, "b1", amounts=claim.allocations["b1"])], 0)
+    assert abort_everywhere(deployment) is Answer.CONFIRMED
+
+
+def test_delete_without_a_certain_record_waits_for_a_partition_that_is_away() -> None:
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+    deployment.take_away("b")
+    assert abort_everywhere(deployment) is Answer.CLOSED
+    assert abort_everywhere(deployment, destination="a1") is Answer.UNKNOWN
+    deployment.take_away("b", False)
+    assert abort_everywhere(deployment) is Answer.UNKNOWN
