@@ -103,7 +103,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         calls = {f"partition {name}": self.session.claims_of(name).store_sizes for name in self.session.partitions()}
         calls["conductor"] = self.session.conductor.store_sizes
         results = [_measured(store, self.session.call(call).sizes) for store, call in calls.items()]
-        return Result(max(result.code for result in results), "\n".join(result.details or "" for result in results))
+        return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
 
     def _verified(self, partition: str) -> Result:
         from rpcapi import objects  # noqa: PLC0415 - imported only by the commands that need it
@@ -146,18 +146,22 @@ class StatusChecks(upgradecheck.UpgradeCommands):
 def _measured(store: str, sizes: Mapping[str, CollectionSize]) -> Result:
     """Return the sizes of a store's collections: a warning from WARNING_SHARE of a bound, a failure at one."""
     code = Code.SUCCESS
-    lines = []
+    texts = []
     for name, size in sizes.items():
         share = 0.0 if size.rotates or not size.bound else size.bytes / size.bound
         code = max(code, Code.FAILURE if share >= 1 else Code.WARNING if share >= WARNING_SHARE else Code.SUCCESS)
-        remark = "" if share < WARNING_SHARE else ", new work is refused" if share >= 1 else ", nearly full"
-        bound = f" of {_mib(size.bound)}" if size.bound else ""
-        lines.append(f"{name} {size.entries}, {_mib(size.bytes)}{bound} MiB{remark}")
-    return Result(code, f"{store}: {'; '.join(lines)}")
+        remark = "" if share < WARNING_SHARE else ": new work is refused" if share >= 1 else ": nearly full"
+        bound = f" of {_format_bytes(size.bound)}" if size.bound else ""
+        texts.append(f"{size.entries} {name} ({_format_bytes(size.bytes)}{bound}{remark})")
+    return Result(code, f"{store}: {', '.join(texts)}")
 
 
-def _mib(size: int) -> str:
-    return f"{size / (1 << 20):.1f}"
+def _format_bytes(size: float) -> str:
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1024
+    return f"{size:.3g} GiB"
 
 
 def _format_names(label: str, names: Sequence[str]) -> str:

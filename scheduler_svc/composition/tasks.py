@@ -47,7 +47,7 @@ def build(
     served = [partition.store for partition in partition_set.served_partitions]
     is_first = worker_index == 0
     tasks: list[BackgroundTask] = [
-        *(_reaping(conf, store) for store in served),
+        *(_reaping(conf, store, follows_load=is_first) for store in served),
         *(_measuring(conf, partition.store) for partition in partition_set.partitions),
         _heartbeat(conf, partition_set.partitions.own.store),
     ]
@@ -90,7 +90,9 @@ def notification_publishers(
     )
 
 
-def _reaping(conf: cfg.ConfigOpts, store: Store) -> Periodic:
+def _reaping(conf: cfg.ConfigOpts, store: Store, *, follows_load: bool) -> Periodic:
+    """Return the cleanup of a partition; where it ``follows_load``, it is repeated at once while more is due."""
+
     def limits() -> reaper.ReapLimits:
         dead_after_ms = milliseconds(conf.store.service_down_time) if liveness_source(conf) == "beats" else None
         return reaper.ReapLimits(
@@ -99,7 +101,8 @@ def _reaping(conf: cfg.ConfigOpts, store: Store) -> Periodic:
 
     def interval() -> float:
         # A partition's time advances by at most max_clock_step a script: an idle one needs one in time.
-        return cleanup.pause(min(conf.store.reap_interval, conf.store.max_clock_step / 2))
+        longest = min(conf.store.reap_interval, conf.store.max_clock_step / 2)
+        return cleanup.pause(longest) if follows_load else longest
 
     cleanup = reaper.Reaper(store, limits)
     return Periodic(f"Reaping {store.partition}", cleanup.reap, interval)

@@ -10,7 +10,7 @@ from scheduler_svc.store.protocols.maintenance import MaintenanceStore
 from scheduler_svc.store.records import COLLECT_MS
 
 BATCH = 100  # of each kind; one script takes 2 to 3 ms for so many expired claims, less for the others
-STORE_SHARE = 0.05  # of the store's time, for the rounds of one worker
+STORE_SHARE = 0.05  # of the store's time, for the rounds of one worker: the first of each daemon
 MIN_PAUSE = 0.001  # seconds; more than 0, which means no pause at all
 
 

@@ -181,3 +181,18 @@ def test_no_valid_host_sets_error_with_reason(cluster: SimulatedCluster) -> None
     assert "No valid host" in cluster.reason(uuids[0])
     assert "Traceback" not in cluster.reason(uuids[0])
     cluster.check(uuids)
+
+
+def test_instances_that_a_full_store_refuses_end_in_error_with_its_reason(cluster: SimulatedCluster) -> None:
+    uuids, others = uuid_list(4)[:2], uuid_list(4)[2:]
+    cluster.scheduler.fail = [
+        errors.StoreFull(store="The store", collection="claims", bytes=9, bound=8, option="[store] claim_bytes")
+    ]
+    cluster.build(uuids)
+    cluster.settle()
+    assert set(cluster.statuses(uuids)) == {"ERROR"}
+    assert "[store] claim_bytes allows 8" in cluster.reason(uuids[0])
+    cluster.build(others)
+    cluster.settle()
+    assert set(cluster.statuses(others)) == {"ACTIVE"}
+    cluster.check([*uuids, *others])

@@ -101,19 +101,17 @@ def test_invalid_flavor_is_a_failure(check, config_file):
 
 
 @pytest.mark.parametrize(
-    ("size", "code", "remark"),
+    ("size", "code", "text"),
     [
-        (CollectionSize(9, 79 << 20, 100 << 20), 0, ""),
-        (CollectionSize(9, 80 << 20, 100 << 20), 1, ", nearly full"),
-        (CollectionSize(9, 100 << 20, 100 << 20), 2, ", new work is refused"),
-        (CollectionSize(9, 100 << 20, 100 << 20, rotates=True), 0, ""),
+        (CollectionSize(9, 79 << 20, 100 << 20), 0, "79 MiB of 100 MiB"),
+        (CollectionSize(9, 80 << 20, 100 << 20), 1, "80 MiB of 100 MiB: nearly full"),
+        (CollectionSize(9, 5 << 30, 4 << 30), 2, "5 GiB of 4 GiB: new work is refused"),
+        (CollectionSize(9, 120 << 10, 100 << 10, rotates=True), 0, "120 KiB of 100 KiB"),
+        (CollectionSize(9, 990), 0, "990 B"),
     ],
 )
-def test_collection_near_or_at_its_bound_is_shown(check, cluster, size, code, remark):
+def test_collection_near_or_at_its_bound_is_shown(check, cluster, size, code, text):
     cluster.claims.sizes["claims"] = size
     assert check()[0] == code
-    assert check()[1]["Stores"] == (
-        code,
-        f"partition default: claims 9, {size.bytes >> 20}.0 of 100.0 MiB{remark}\n"
-        "conductor: records 3, 3.0 of 100.0 MiB",
-    )
+    details = f"partition default: 9 claims ({text}); conductor: 3 records (3 MiB of 100 MiB)"
+    assert check()[1]["Stores"] == (code, details)

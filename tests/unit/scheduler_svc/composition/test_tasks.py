@@ -4,6 +4,7 @@
 from rpcapi.background import Periodic
 from scheduler_svc.composition import stores, tasks
 from scheduler_svc.notifications.publishers import NotificationPublishers
+from scheduler_svc.replication.reaper import BATCH
 from scheduler_svc.replication.servicegroup.liveness import GroupLiveness
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.workers import configure
@@ -27,7 +28,7 @@ def test_first_worker_also_checks_aggregates_and_publishes_notifications(conf):
 def test_partition_is_cleaned_up_twice_within_the_longest_step_of_its_time(conf):
     configure(conf).set_override("reap_interval", 3600.0, group="store")
     store = MemoryStore("default")
-    reaping = tasks._reaping(conf, store)
+    reaping = tasks._reaping(conf, store, follows_load=True)
     assert reaping._interval() == conf.store.max_clock_step / 2
     conf.set_override("reap_interval", 2.0, group="store")
     assert reaping._interval() == 2.0
@@ -37,3 +38,19 @@ def test_every_worker_joins_a_configured_service_group(conf):
     configure(conf).set_override("driver", "tooz", group="service_group")
     conf.set_override("backend_url", "redis://127.0.0.1:1", group="service_group")
     assert [task_classes(conf, index)[-1] for index in (0, 1)] == [GroupLiveness] * 2
+
+
+def test_only_the_first_worker_of_a_daemon_repeats_cleanups_while_more_is_due(conf):
+    configure(conf).set_override("reap_interval", 2.0, group="store")
+    store = MemoryStore("default")
+    pauses = []
+    for follows_load in (True, False):
+        reaping = tasks._reaping(conf, store, follows_load=follows_load)
+        for number in range(2 * BATCH):
+            store.pin(f"{follows_load}-{number}", "a", 1)
+        expired = store.state.time_ms + 1
+        store._clock = lambda now=expired: now
+        reaping._act()
+        pauses.append(reaping._interval())
+    assert pauses[0] < 2.0
+    assert pauses[1] == 2.0

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes of a partition in Redis: which keys they have, and the permissions that they need."""
+
+from collections.abc import Callable
+
+from conductor.store.redis import RedisConductorStore
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_users import CONDUCTOR, SCHEDULER, STORE_USERS
+from rpcapi.redis_failover.memory_usage import COUNTS, key_type
+from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.redis.keys import KEYS
+from scheduler_svc.store.redis.sizes import WORDS
+
+
+def test_every_key_that_grows_is_in_one_collection() -> None:
+    words = [word for collection in WORDS.values() for word in collection]
+    assert sorted([*words, "meta", "state"]) == sorted(KEYS)
+
+
+def test_every_key_has_a_type_that_can_be_counted() -> None:
+    assert {key_type(text) for text in KEYS.values()} <= COUNTS.keys()
+
+
+def test_services_measure_with_the_permissions_of_their_users(make_redis: Callable[..., RedisServer]) -> None:
+    server = make_redis(users=STORE_USERS)
+    store = RedisStore(server.url(SCHEDULER.name), "p", namespaces=["rack"])
+    store.check_identity()
+    assert store.sizes()["log"].entries == 1
+    store.trim_log(0)
+    assert store.sizes()["log"].entries == 0
+    store.close()
+    records = RedisConductorStore(server.url(CONDUCTOR.name))
+    assert records.sizes()["records"].entries == 0
+    records.close()
