@@ -21,7 +21,7 @@ GIVE_UP_SECONDS = 90.0  # of repeating one call: longer than any fault
 PAUSE = 0.2
 NO_ANSWER = (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError)
 PERCENT_OF_GROUPS, GROUPS, GROUP_MEMBERS = 30, 6, 4
-FOLLOW_SECONDS = 12.0
+FOLLOW_SECONDS = 6.0
 FOLLOW_POLL = 1.0
 BOOT_SIZES = (1, 2, 4, 50, 50, 50)
 DELETE_SIZES = (1, 2, 50, 50, 50)
@@ -116,7 +116,7 @@ class Load:
     """Several callers in threads, which keep about ``target`` instances alive and replace them all the time."""
 
     def __init__(
-        self, client_conf: Path, history: HistoryWriter, seed: str, callers: int = 4, target: int = 300
+        self, client_conf: Path, history: HistoryWriter, seed: str, callers: int = 5, target: int = 300
     ) -> None:
         self._client_conf = client_conf
         self._history = history
