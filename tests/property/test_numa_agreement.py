@@ -100,8 +100,8 @@ class TrackedHost:
             provider_name = f"{name}/{path}" if path else name
             used = self.tracker.used(provider_name)
             provider_inventories = {
-                key: ProviderInventory.from_inventory(inventory, used.get(key, 0))
-                for key, inventory in self.tracker.inventories(provider_name).items()
+                key: ProviderInventory(i.capacity, used.get(key, 0), i.min_unit, i.max_unit, i.step_size)
+                for key, i in self.tracker.inventories(provider_name).items()
             }
             parent_name = None if not path else f"{name}/{parent}" if parent else name
             symmetry_key = numa_fit.symmetry_key(provider_name) if numa_fit else None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rpcapi.resources.groups import RequestGroup
-from rpcapi.resources.inventory import MAX_AMOUNT, Inventory
+from rpcapi.resources.inventory import MAX_AMOUNT
 
 Allocations = Mapping[str, Mapping[str, int]]  # provider -> resource class -> amount
 
@@ -21,11 +21,6 @@ class ProviderInventory(NamedTuple):
     min_unit: int = 1
     max_unit: int = MAX_AMOUNT
     step_size: int = 1
-
-    @classmethod
-    def from_inventory(cls, inventory: Inventory, used: int = 0) -> "ProviderInventory":
-        """Build from an Inventory."""
-        return cls(inventory.capacity, used, inventory.min_unit, inventory.max_unit, inventory.step_size)
 
     @property
     def max_allocation(self) -> int:

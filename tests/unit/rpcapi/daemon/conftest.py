@@ -2,6 +2,7 @@
 """Runs the toy daemon as a process in a temporary folder, and stops it."""
 
 import contextlib
+import logging
 import os
 import signal
 import socket
@@ -12,6 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from oslo_config import cfg
+
+from rpcapi.daemon import logs
 
 ROOT = Path(__file__).parents[4]
 TIMEOUT_SECONDS = 50.0
@@ -128,3 +132,26 @@ def toy(tmp_path: Path) -> Iterator[ToyDaemon]:
 @pytest.fixture(params=["eventlet", "threading"])
 def executor(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture
+def log_file(tmp_path: Path) -> Iterator[Path]:
+    """Set up logging from options; restores all loggers afterwards, libraries' levels included."""
+    root = logging.getLogger()
+    handlers, level, formatters = root.handlers[:], root.level, [h.formatter for h in root.handlers]
+    conf = cfg.ConfigOpts()
+    logs.register_opts(conf)
+    conf([], project="gantt", default_config_files=[])
+    libraries = [logging.getLogger(entry.partition("=")[0]) for entry in conf.default_log_levels]
+    levels = [library.level for library in libraries]
+    conf.set_override("log_file", str(tmp_path / "gantt.log"))
+    logs.setup(conf, "gantt-toy", "1")
+    yield tmp_path / "gantt.log"
+    for handler in root.handlers[:]:
+        root.removeHandler(handler)
+    for handler, formatter in zip(handlers, formatters, strict=True):
+        root.addHandler(handler)
+        handler.setFormatter(formatter)
+    root.setLevel(level)
+    for library, before in zip(libraries, levels, strict=True):
+        library.setLevel(before)

@@ -2,37 +2,11 @@
 """Secrets in logs are masked."""
 
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from oslo_config import cfg
 
-from rpcapi.daemon import logs
 from rpcapi.daemon.redaction import redact, redact_handlers
-
-
-@pytest.fixture
-def log_file(tmp_path: Path) -> Iterator[Path]:
-    """Set up logging from options; restores all loggers afterwards, libraries' levels included."""
-    root = logging.getLogger()
-    handlers, level, formatters = root.handlers[:], root.level, [h.formatter for h in root.handlers]
-    conf = cfg.ConfigOpts()
-    logs.register_opts(conf)
-    conf([], project="gantt", default_config_files=[])
-    libraries = [logging.getLogger(entry.partition("=")[0]) for entry in conf.default_log_levels]
-    levels = [library.level for library in libraries]
-    conf.set_override("log_file", str(tmp_path / "gantt.log"))
-    logs.setup(conf, "gantt-toy", "1")
-    yield tmp_path / "gantt.log"
-    for handler in root.handlers[:]:
-        root.removeHandler(handler)
-    for handler, formatter in zip(handlers, formatters, strict=True):
-        root.addHandler(handler)
-        handler.setFormatter(formatter)
-    root.setLevel(level)
-    for library, before in zip(libraries, levels, strict=True):
-        library.setLevel(before)
 
 
 def test_redacting_handlers_twice_wraps_them_once(log_file: Path) -> None:

@@ -3,13 +3,7 @@
 
 import pytest
 
-from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.trees.tree import Provider, ProviderInventory, ProviderTree, has_traits, in_aggregates
-
-
-def test_inventory_is_made_of_a_reported_one():
-    reported = Inventory(total=10, reserved=2, min_unit=2, max_unit=6, step_size=2, allocation_ratio=2.0)
-    assert ProviderInventory.from_inventory(reported, used=3) == ProviderInventory(16, 3, 2, 6, 2)
 
 
 @pytest.mark.parametrize(
