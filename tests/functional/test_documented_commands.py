@@ -95,7 +95,7 @@ class Reader:
             check=False,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             cwd=self._folder,
             env=os.environ | environment,
         )
@@ -116,7 +116,7 @@ def reader(tmp_path_factory):
         yield Reader(running, folder)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", [page for page, lines in PAGES.items() if lines])
 def test_commands_of_a_page_succeed_in_their_order(reader, page):
     failures = []

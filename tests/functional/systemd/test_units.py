@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster under a booted systemd: units start it, it boots servers, and a killed worker is replaced."""
+"""Under a booted systemd: the cluster by its units, and the daemon frame by a toy service in a hardened unit.
+
+They are in one file so that one process runs them, on one machine.
+"""
 
 import json
 from collections.abc import Iterator
@@ -114,3 +117,122 @@ def test_stopping_the_target_drains_every_daemon(cluster: Machine) -> None:
     for unit in UNITS:
         assert cluster.property(unit, "Result") == "success", cluster.journal(unit)
         assert cluster.property(unit, "ExecMainStatus") == "0", cluster.journal(unit)
+
+
+# The toy service replaces the conductor.
+TOY_UNIT = "gantt-conductor.service"
+DROP_IN = """
+[Service]
+Environment=PYTHONPATH=/srv/shared/gantt
+ExecStart=
+ExecStart=/opt/gantt/bin/python -m tests.unit.rpcapi.daemon.toy --config-file /etc/gantt/gantt-conductor.conf
+WatchdogSec=2
+TimeoutAbortSec=1
+"""
+
+
+@pytest.fixture
+def toy(machine: Machine) -> Iterator[Machine]:
+    machine.write(f"/etc/systemd/system/{TOY_UNIT}.d/toy.conf", DROP_IN)
+    configure(machine)
+    yield machine
+    machine.run("systemctl", "stop", TOY_UNIT)
+    machine.run("systemctl", "reset-failed", TOY_UNIT, check=False)
+    machine.run("rm", "-r", f"/etc/systemd/system/{TOY_UNIT}.d", "/etc/gantt/gantt-conductor.conf")
+    machine.run("systemctl", "daemon-reload")
+
+
+def configure(machine: Machine, *, workers: str = "2", greeting: str = "hello") -> None:
+    text = f"[toy]\nfolder = /run/gantt-conductor\nworkers = {workers}\ngreeting = {greeting}\n"
+    machine.write("/etc/gantt/gantt-conductor.conf", text)
+    machine.run("systemd-tmpfiles", "--create", "gantt.conf")
+    machine.run("systemctl", "daemon-reload")
+
+
+def events(machine: Machine) -> list[str]:
+    return machine.run("cat", "/run/gantt-conductor/events").stdout.splitlines()
+
+
+def test_start_returns_when_the_workers_serve(toy: Machine) -> None:
+    toy.start(TOY_UNIT)
+
+    assert len([line for line in events(toy) if line.startswith("start ")]) == 2
+    assert toy.property(TOY_UNIT, "ActiveState") == "active"
+    assert toy.property(TOY_UNIT, "StatusText") == "2 of 2 processes serve"
+
+
+def test_daemon_runs_as_its_own_user_with_a_private_file(toy: Machine) -> None:
+    toy.start(TOY_UNIT)
+
+    master = toy.property(TOY_UNIT, "MainPID")
+    assert toy.run("ps", "-o", "user:32=", "-p", master).stdout.strip() == "gantt-conductor"
+    for user, may_read in (("gantt-conductor", True), ("gantt-scheduler", False), ("gantt-compute", False)):
+        read = toy.run("runuser", "-u", user, "--", "cat", "/etc/gantt/gantt-conductor.conf", check=False)
+        assert (read.returncode == 0) is may_read, user
+
+
+def test_reload_reaches_every_worker(toy: Machine) -> None:
+    toy.start(TOY_UNIT)
+    before = toy.workers(TOY_UNIT)
+    configure(toy, greeting="bonjour")
+
+    toy.run("systemctl", "reload", TOY_UNIT)
+
+    toy.eventually(lambda: len([x for x in events(toy) if x.startswith("reset")]) == 2, "two resets")
+    assert all(line.endswith("bonjour") for line in events(toy) if line.startswith("reset"))
+    assert toy.workers(TOY_UNIT) == before
+    toy.eventually(lambda: toy.property(TOY_UNIT, "ActiveState") == "active", "the end of the reload")
+
+
+def test_a_killed_worker_comes_back_under_the_same_master(toy: Machine) -> None:
+    toy.start(TOY_UNIT)
+    master, before = toy.property(TOY_UNIT, "MainPID"), toy.workers(TOY_UNIT)
+    victim = min(before)
+
+    toy.run("kill", "-KILL", str(victim))
+
+    toy.eventually(lambda: victim not in toy.workers(TOY_UNIT) and len(toy.workers(TOY_UNIT)) == 2, "another worker")
+    assert toy.property(TOY_UNIT, "MainPID") == master
+    assert toy.property(TOY_UNIT, "NRestarts") == "0"
+
+
+def test_a_hung_master_is_restarted_by_the_watchdog(toy: Machine) -> None:
+    toy.start(TOY_UNIT)
+    master = toy.property(TOY_UNIT, "MainPID")
+
+    toy.run("kill", "-STOP", master)
+
+    toy.eventually(lambda: toy.property(TOY_UNIT, "NRestarts") == "1", "a restart")
+    toy.eventually(lambda: toy.property(TOY_UNIT, "ActiveState") == "active", "the restarted daemon")
+    assert toy.property(TOY_UNIT, "MainPID") != master
+    assert "Watchdog timeout" in toy.journal(TOY_UNIT)
+
+
+def test_a_killed_master_is_restarted(toy: Machine) -> None:
+    toy.start(TOY_UNIT)
+
+    toy.run("kill", "-KILL", toy.property(TOY_UNIT, "MainPID"))
+
+    toy.eventually(lambda: toy.property(TOY_UNIT, "NRestarts") == "1", "a restart")
+    toy.eventually(lambda: toy.property(TOY_UNIT, "ActiveState") == "active", "the restarted daemon")
+
+
+def test_invalid_configuration_is_not_restarted(toy: Machine) -> None:
+    configure(toy, workers="many")
+
+    assert toy.run("systemctl", "start", TOY_UNIT, check=False).returncode != 0
+
+    assert toy.property(TOY_UNIT, "ExecMainStatus") == "78"
+    assert toy.property(TOY_UNIT, "ActiveState") == "failed"
+    assert toy.property(TOY_UNIT, "NRestarts") == "0"
+    assert "gantt-toy: Bad configuration: " in toy.journal(TOY_UNIT)
+
+
+def test_stop_drains(toy: Machine) -> None:
+    toy.start(TOY_UNIT)
+
+    toy.run("systemctl", "stop", TOY_UNIT)
+
+    assert toy.property(TOY_UNIT, "Result") == "success"
+    assert toy.property(TOY_UNIT, "ExecMainStatus") == "0"
+    assert toy.journal(TOY_UNIT).count("ends with status 0") >= 2
