@@ -69,9 +69,9 @@ class RecordReconciler(BackgroundLoop):
         updates = [update for partition in _by_partition(instances) for update in self._updates(*partition)]
         if not updates:
             return
-        finished = [record for record in updates if record.step == SagaStep.DONE]
+        final_records = [record for record in updates if record.step == SagaStep.DONE]
         unfinished = [record for record in updates if record.step != SagaStep.DONE]
-        stale = set(self._store.write_without_lease(finished, wake=False).stale) if finished else set()
+        stale = set(self._store.write_without_lease(final_records, wake=False).stale) if final_records else set()
         if unfinished:
             stale |= self._store.write_without_lease(unfinished, wake=True).stale
             self._wake_saga()

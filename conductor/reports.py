@@ -105,9 +105,9 @@ class BuildReports:
                 )  # a second result of one instance applies to the record that the first one changed
             elif instance is not None and (changed := apply_result(instance, result)) is not None:
                 updates[result.uuid] = changed
-        finished = [record for record in updates.values() if record.step == SagaStep.DONE]
+        final_records = [record for record in updates.values() if record.step == SagaStep.DONE]
         unfinished = [record for record in updates.values() if record.step != SagaStep.DONE]
-        stale = set(self._store.write_without_lease(finished, wake=False).stale) if finished else set()
+        stale = set(self._store.write_without_lease(final_records, wake=False).stale) if final_records else set()
         if unfinished:
             stale |= self._store.write_without_lease(unfinished, wake=True).stale
             self._wake()

@@ -109,13 +109,13 @@ class MemoryConductorStore(ConductorStore):
 
     def write_without_lease(self, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
         with self._lock:
-            written = self._write(instances)
-            for key in {record.request for record in instances if record.uuid not in written.stale} if wake else ():
+            result = self._write(instances)
+            for key in {record.request for record in instances if record.uuid not in result.stale} if wake else ():
                 if key in self._leases:
                     self._woken.add(key)
                 else:
-                    self._due[key] = min(self._due.get(key, written.now_ms), written.now_ms)
-            return written
+                    self._due[key] = min(self._due.get(key, result.now_ms), result.now_ms)
+            return result
 
     def _renew(self, lease: RequestLease) -> None:
         if self._leases.get(lease.request) != lease.token or lease.request not in self._requests:

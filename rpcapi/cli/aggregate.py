@@ -93,8 +93,8 @@ class SetAggregate(Command):
             return {**present, **display_name, "hosts": hosts, "metadata": {**present.get("metadata", {}), **metadata}}
 
         check_hosts(self.session, parsed_args.host)
-        written = update_aggregate(self.session, parsed_args.id, changed)
-        self.show_message(f"{parsed_args.id} has {len(written['hosts'])} hosts")
+        document = update_aggregate(self.session, parsed_args.id, changed)
+        self.show_message(f"{parsed_args.id} has {len(document['hosts'])} hosts")
 
 
 class UnsetAggregate(Command):
@@ -117,8 +117,8 @@ class UnsetAggregate(Command):
             hosts = [host for host in document["hosts"] if host not in parsed_args.host]
             return {**document, "hosts": hosts, "metadata": metadata}
 
-        written = update_aggregate(self.session, parsed_args.id, changed)
-        self.show_message(f"{parsed_args.id} has {len(written['hosts'])} hosts")
+        document = update_aggregate(self.session, parsed_args.id, changed)
+        self.show_message(f"{parsed_args.id} has {len(document['hosts'])} hosts")
 
 
 class DeleteAggregate(Command):

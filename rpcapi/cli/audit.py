@@ -67,10 +67,10 @@ def read(session: "Session") -> comparison.ClusterReading:
         if state.document.get("binary") == AGENT
     }
     # A store that lost its data does not know the hosts that claims and records name.
-    named = [claim["host"] for claim in claims] + [item.host for item in instances.values() if item.host]
+    resource_names = [claim["host"] for claim in claims] + [item.host for item in instances.values() if item.host]
     guests: list[comparison.AgentGuest] = []
     silent = set()
-    for host in sorted({*services, *map(names.host_of, named)}):
+    for host in sorted({*services, *map(names.host_of, resource_names)}):
         try:
             if not services.get(host, True):
                 raise errors.Unavailable(what=f"The agent of host {host!r}", why="it sends no heartbeats")

@@ -96,10 +96,10 @@ class SetState(Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         namespace, name = parsed_args.namespace, names.canonical(parsed_args.name)
-        written = update_document(
+        state = update_document(
             self.session, namespace, name, dict(parsed_args.keys), writer=parsed_args.writer, make=True
         )
-        self.show_message(f"{name} in {namespace} is at version {written.version}")
+        self.show_message(f"{name} in {namespace} is at version {state.version}")
 
 
 class DeleteState(Command):

@@ -101,7 +101,7 @@ def _policies(numa: Mapping[str, Any], cells: list[Any]) -> None:
     ):
         if value not in allowed_values:
             raise invalid_spec(
-                f"unknown {label} {abbreviate(value)}; known: {', '.join(known for known in allowed_values if known)}"
+                f"unknown {label} {abbreviate(value)}; known: {', '.join(name for name in allowed_values if name)}"
             )
     pinned, all_cpus = sum(len(cell["pcpus"]) for cell in cells), sum(len(cell["cpus"]) for cell in cells)
     consistent = {SHARED: pinned == 0, DEDICATED: pinned == all_cpus, MIXED: 0 < pinned < all_cpus}

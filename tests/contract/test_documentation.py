@@ -33,9 +33,9 @@ def test_commands_and_their_options_exist(page, arguments):
     name = next((" ".join(words[:size]) for size in (2, 1) if " ".join(words[:size]) in commands), None)
     assert name is not None, f"{page}: no command {' '.join(arguments)}"
     module, _, class_name = commands[name].partition(":")
-    known = option_names(getattr(importlib.import_module(module), class_name))
+    command_options = option_names(getattr(importlib.import_module(module), class_name))
     options = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
-    assert options <= known
+    assert options <= command_options
 
 
 def sample_options():
@@ -57,9 +57,9 @@ def test_options_of_configuration_examples_exist(block, tmp_path):
     sections: dict[str, dict[str, list[str]]] = {}
     cfg.ConfigParser(str(path), sections).parse()
     assert sections
-    known = sample_options()
+    sample = sample_options()
     for section, values in sections.items():
-        assert set(values) <= known[section.partition(":")[0]], section
+        assert set(values) <= sample[section.partition(":")[0]], section
         # oslo.config has no comments after values.
         assert not [value for texts in values.values() for value in texts if " #" in value]
 

@@ -64,9 +64,9 @@ def test_write_of_forgotten_version_is_refused(bench: StoreWithClock, *, records
     current_record = write_step(bench, SagaStep.CAST, host="second")
     # When the first thread writes what it decided on the forgotten record
     late = replace(stale_record, step=SagaStep.WAIT, status=InstanceStatus.BUILDING)
-    written = bench.store.write_without_lease([late], wake=False)
+    result = bench.store.write_without_lease([late], wake=False)
     # Then it is refused, and the record unchanged
-    assert written.stale == {"a"}
+    assert result.stale == {"a"}
     assert bench.store.get(["a"])["a"] == current_record
 
 

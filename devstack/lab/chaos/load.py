@@ -49,8 +49,8 @@ class Population:
         """Remove and return up to ``count`` random instances."""
         with self._lock:
             chance.shuffle(self._uuids)
-            chosen, self._uuids = self._uuids[:count], self._uuids[count:]
-            return chosen
+            batch, self._uuids = self._uuids[:count], self._uuids[count:]
+            return batch
 
 
 class HistoryCaller:

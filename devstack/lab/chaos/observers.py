@@ -175,10 +175,10 @@ class ClaimObserver:
             self._record(claim["consumer"], attempt, state, claim["host"])
 
     def _end(self, consumer: str, ends: dict[str, str]) -> None:
-        known = self._ends.setdefault(consumer, {})
+        previous_ends = self._ends.setdefault(consumer, {})
         for attempt, end in ends.items():
-            if attempt.isdigit() and known.get(attempt) != end:
-                known[attempt] = end
+            if attempt.isdigit() and previous_ends.get(attempt) != end:
+                previous_ends[attempt] = end
                 self._record(consumer, int(attempt), end, "")
         self._claims.pop(consumer, None)
 

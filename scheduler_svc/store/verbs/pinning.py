@@ -25,13 +25,13 @@ def group_home(
     A choice of an earlier epoch gets a new generation: the store may have forgotten a later choice.
     """
     pinned, until = partition.pins.get(f"group:{group_id}", ("", 0))
-    chosen, _, generation = pinned.partition(" ")
-    begun, _, number = generation.partition(".")
+    name, _, generation = pinned.partition(" ")
+    epoch, _, number = generation.partition(".")
     if not generation or generation == instead_of or until <= now:
-        chosen = ""
-    if not chosen or int(begun) != partition.epoch:
+        name = ""
+    if not name or int(epoch) != partition.epoch:
         generation = f"{partition.epoch:016d}.{max(now, int(number or 0) + 1):016d}"
-    home = GroupHome(chosen or requested, generation)
+    home = GroupHome(name or requested, generation)
     partition.pins[f"group:{group_id}"] = (f"{home.partition} {home.generation}", now + ttl_ms)
     return home
 
@@ -42,8 +42,8 @@ def leave_group(partition: PartitionState, group_id: str, generation: str, *, no
     partition.flush(now)
     members = sum(partition.groups.get(group_id, {}).values())
     if not members:
-        left, _until = partition.pins.get(f"left:{group_id}", ("", 0))
-        partition.pins[f"left:{group_id}"] = (max(left.removesuffix(RETURNED), generation), now + ttl_ms)
+        departure, _until = partition.pins.get(f"left:{group_id}", ("", 0))
+        partition.pins[f"left:{group_id}"] = (max(departure.removesuffix(RETURNED), generation), now + ttl_ms)
     return GroupMembership(members, partition.awaits_any())
 
 
@@ -52,14 +52,14 @@ def has_left(partition: PartitionState, group_id: str, generation: str, has_memb
 
     Without a generation the claim is an alternate: its group is here while it has members, or has returned.
     """
-    left, _until = partition.pins.get(f"left:{group_id}", ("", 0))
+    departure, _until = partition.pins.get(f"left:{group_id}", ("", 0))
     if generation:
-        return generation <= left
-    return bool(left) and not left.endswith(RETURNED) and not has_members
+        return generation <= departure
+    return bool(departure) and not departure.endswith(RETURNED) and not has_members
 
 
 def note_return(partition: PartitionState, group_id: str) -> None:
     """Note that a claim under a later generation than that of leaving was accepted: the group is here again."""
-    left, until = partition.pins.get(f"left:{group_id}", ("", 0))
-    if left and not left.endswith(RETURNED):
-        partition.pins[f"left:{group_id}"] = (left + RETURNED, until)
+    departure, until = partition.pins.get(f"left:{group_id}", ("", 0))
+    if departure and not departure.endswith(RETURNED):
+        partition.pins[f"left:{group_id}"] = (departure + RETURNED, until)

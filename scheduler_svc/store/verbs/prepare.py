@@ -28,17 +28,17 @@ def prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAnsw
         return BatchAnswer(False, False, partition.epoch, partition.position, refused)
     plan = PreparePlan()
     # What the batch ends is planned before anything is placed.
-    known = [_examine(partition, batch, intent, plan, now) for intent in batch.intents]
+    examinations = [_examine(partition, batch, intent, plan, now) for intent in batch.intents]
     prepared = [
         result or _try_candidates(partition, batch, intent, plan, now)
-        for intent, result in zip(batch.intents, known, strict=True)
+        for intent, result in zip(batch.intents, examinations, strict=True)
     ]
     accepted = all(result.answer is Answer.PREPARED for result in prepared)
     if accepted:
         _write(partition, batch, plan, now)
     else:
-        planned = {claim.consumer for claim in plan.new_claims}
-        prepared = [_refused(result) if result.consumer in planned else result for result in prepared]
+        consumers = {claim.consumer for claim in plan.new_claims}
+        prepared = [_refused(result) if result.consumer in consumers else result for result in prepared]
     changed = sorted(partition.changed_providers)
     partition.flush(now)
     used = {provider: dict(partition.used.get(provider, {})) for provider in changed}

@@ -115,9 +115,9 @@ def test_nodes_of_a_host_do_not_depend_on_the_process(plan: Plan) -> None:
 
 @pytest.mark.parametrize(("hosts", "nodes"), [("host[000-199]", 50), ("host[0-99]", 1), ("r[1-4]n[10-19]", 5)])
 def test_numbered_hosts_get_exact_shares(plan: Plan, hosts: str, nodes: int) -> None:
-    planned = [node for host in plan(SHARED.format(hosts=hosts, nodes=nodes)) for node in host.nodes]
-    tenth = len(planned) // 10
-    assert Counter(node.shape.name for node in planned) == {"small": 6 * tenth, "memory": 3 * tenth, "fast": tenth}
+    shapes = [node.shape.name for host in plan(SHARED.format(hosts=hosts, nodes=nodes)) for node in host.nodes]
+    tenth = len(shapes) // 10
+    assert Counter(shapes) == {"small": 6 * tenth, "memory": 3 * tenth, "fast": tenth}
 
 
 def test_hosts_without_number_get_shapes_by_name_checksum(plan: Plan) -> None:

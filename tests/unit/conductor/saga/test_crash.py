@@ -131,8 +131,8 @@ def test_a_crash_at_every_call(name: str, after: bool, ttl_ms: int) -> None:
         if ttl_ms == FOREVER_MS:
             assert ends == story.ends, calls
         else:
-            for uuid, end, good, spent in zip(uuids, ends, story.ends, attempts, strict=True):
-                lost_last = end == "ERROR" and spent == LIMITS.max_attempts
+            for uuid, end, good, attempt in zip(uuids, ends, story.ends, attempts, strict=True):
+                lost_last = end == "ERROR" and attempt == LIMITS.max_attempts
                 one_more = end == "ACTIVE" and cluster.record(uuid).attempt > LIMITS.max_attempts
                 assert end == good or lost_last or one_more, (calls, ends)
         cluster.check(uuids)

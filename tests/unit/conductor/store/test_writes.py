@@ -32,15 +32,15 @@ def test_write_stores_every_field_and_sets_store_fields(bench: StoreWithClock) -
         sequence=99,
         created_ms=1,
     )
-    written = bench.store.write(lease, [defaults])
-    assert written.stale == frozenset()
+    result = bench.store.write(lease, [defaults])
+    assert result.stale == frozenset()
     stored_fields = bench.store.get(["a"])["a"]
     assert stored_fields == replace(
         defaults,
         version=stored_fields.version,
         sequence=read_record.sequence,
         created_ms=read_record.created_ms,
-        updated_ms=written.now_ms,
+        updated_ms=result.now_ms,
     )
     assert stored_fields.version != read_record.version
     assert stored_fields.has_ended(1)
@@ -55,9 +55,9 @@ def test_write_skips_changed_record(bench: StoreWithClock) -> None:
     reported = next(record for record in read_record if record.uuid == "a")
     bench.store.write_without_lease([replace(reported, status=InstanceStatus.DELETING, step=SagaStep.ABORT)], wake=True)
 
-    written = bench.store.write(lease, [replace(record, status=InstanceStatus.BUILDING) for record in read_record])
+    result = bench.store.write(lease, [replace(record, status=InstanceStatus.BUILDING) for record in read_record])
 
-    assert written.stale == {"a"}
+    assert result.stale == {"a"}
     assert {uuid: record.status for uuid, record in bench.store.get(["a", "b"]).items()} == {
         "a": "DELETING",
         "b": "BUILDING",

@@ -42,8 +42,8 @@ def test_image_is_found_by_name_and_by_id(name):
     assert images.find(IMAGES, name) is DEBIAN
 
 
-@pytest.mark.parametrize(("known", "sentence"), [(IMAGES, "known: debian, plain"), ({}, "known: none")])
-def test_unknown_image_error_lists_the_known_images(known, sentence):
+@pytest.mark.parametrize(("available_images", "sentence"), [(IMAGES, "known: debian, plain"), ({}, "known: none")])
+def test_unknown_image_error_lists_the_known_images(available_images, sentence):
     with pytest.raises(errors.UnknownImage) as caught:
-        images.find(known, "nope")
+        images.find(available_images, "nope")
     assert sentence in caught.value.sentence

@@ -28,8 +28,8 @@ def test_allocation_is_limited_by_capacity_and_units(used, largest, allowed):
     ],
 )
 def test_traits_must_satisfy_all_lists(traits, required, any_of, forbidden, expected):
-    known = None if traits is None else frozenset(traits)
-    assert has_traits(known, required, any_of, forbidden) is expected
+    provider_traits = None if traits is None else frozenset(traits)
+    assert has_traits(provider_traits, required, any_of, forbidden) is expected
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ def test_log_entry_of_a_newer_schema_is_rejected(redis_server: RedisServer) -> N
     partition.add_host("h1")
     log, position = prefix(partition.store.partition) + "log", partition.store.snapshot().position
     with redis_server.client() as client:
-        ((_id, written),) = client.xrevrange(log, count=1)
-        assert written["schema"] == "1"
-        client.xadd(log, {**written, "schema": "2"}, f"{position + 1}-0")
+        ((_id, entry),) = client.xrevrange(log, count=1)
+        assert entry["schema"] == "1"
+        client.xadd(log, {**entry, "schema": "2"}, f"{position + 1}-0")
     with pytest.raises(errors.IncompatibleObject, match="log entry"):
         partition.store.follow(position, 5)
 
