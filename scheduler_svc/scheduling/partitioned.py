@@ -123,7 +123,7 @@ class PartitionedSelector:
         self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, unavailable: list[str]
     ) -> SelectionResult:
         prospects = PartitionProspects(policy, call, list(self._selectors.values()), unavailable)
-        partition = self._agree(call, prospects.best() or self._any_but(unavailable))
+        partition = self._agree(call, self._propose(prospects, unavailable))
         refused: dict[str, RefusedCall] = {}
         while partition not in refused:
             if partition in unavailable:
@@ -168,7 +168,7 @@ class PartitionedSelector:
     ) -> SelectionResult:
         """Serve a call of a server group in its partition; a partition that refuses it without members is left."""
         prospects = PartitionProspects(policy, call, list(self._selectors.values()), unavailable)
-        home = self._homes.agree(group, prospects.best() or self._any_but(unavailable))
+        home = self._homes.agree(group, self._propose(prospects, unavailable))
         refused: dict[str, RefusedCall] = {}
         while home.partition not in refused:
             outcome = self._place(
@@ -228,6 +228,14 @@ class PartitionedSelector:
         if partition not in self._selectors:
             partition = self._pins.agree(key, proposed, self._pin_ms, instead_of=partition)
         return partition
+
+    def _propose(self, prospects: PartitionProspects, unavailable: Iterable[str]) -> str:
+        """Return the best partition for a call of which none is recorded: one at its bound only if no other has room.
+
+        A call that is recorded for a partition at its bound may have claims there, and is refused.
+        """
+        full = [partition.name for partition in self._partitions if not partition.store.accepts_claims()]
+        return (prospects.best(excluded=full) if full else None) or prospects.best() or self._any_but(unavailable)
 
     def _any_but(self, unavailable: Iterable[str]) -> str:
         """Return this daemon's partition, or another one if it is unavailable."""

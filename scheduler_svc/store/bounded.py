@@ -44,6 +44,9 @@ class BoundedStore(ForwardingStore):
     def sizes(self) -> Mapping[str, CollectionSize]:
         return self._bounds.observe(super().sizes())
 
+    def accepts_claims(self) -> bool:
+        return not (self._bounds.is_full(CLAIMS) or self._bounds.is_full(TOMBSTONES))
+
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         self._bounds.check(CLAIMS, TOMBSTONES)
         return super().prepare(batch)

@@ -158,5 +158,8 @@ class ForwardingStore(Store):
     def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
         return self._store.leave_group(group_id, generation, ttl_ms)
 
+    def accepts_claims(self) -> bool:
+        return self._store.accepts_claims()
+
     def close(self) -> None:
         self._store.close()

@@ -31,6 +31,10 @@ class Store(
 
     partition: str
 
+    def accepts_claims(self) -> bool:
+        """Return whether new claims are accepted, as far as this process knows; nothing is sent to the store."""
+        return True
+
     @abc.abstractmethod
     def close(self) -> None:
         """Close all connections; the stored data stays."""

@@ -48,6 +48,16 @@ def test_lost_race_in_one_partition_falls_back_to_the_next():
     assert deployment.stores["a"].find_decision("req-1")["outcome"] == "refused"
 
 
+@pytest.mark.parametrize("group", [None, ClaimGroup("g", GroupPolicy.ANTI_AFFINITY, 1)])
+def test_new_call_avoids_a_partition_at_its_bound_unless_no_other_has_room(monkeypatch, group):
+    deployment = PartitionedDeployment(a={"a1": node(ROOMY), "a2": node(ROOMY)}, b={"b1": node({"VCPU": 2})})
+    monkeypatch.setattr(deployment.stores["a"], "accepts_claims", lambda: False)
+    grouped = request({"VCPU": 2}, group=group)
+    assert select(deployment.worker, call(scheduling_request=grouped)).partition == "b"
+    other = request({"VCPU": 2})
+    assert select(deployment.worker, call(first=1, scheduling_request=other)).partition == "a"  # its store decides
+
+
 def test_call_past_its_deadline_records_no_pin():
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
     with pytest.raises(errors.DeadlinePassed):

@@ -10,6 +10,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.bounded import OPTIONS, BoundedStore
+from scheduler_svc.store.forwarding import ForwardingStore
 from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.store.backends import memory_partition
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, intent
@@ -91,6 +92,11 @@ def test_whatever_ends_confirms_finds_or_audits_is_served(partition: StorePartit
     assert [result.answer for result in store.release("h1", [ClaimRef("c1", 1)])] == [Answer.RELEASED]
     assert [result.answer for result in store.abort([ClaimRef("new", 1)])] == [Answer.UNKNOWN]
     assert partition.fence("h1") == 1
+
+
+def test_store_at_its_bound_accepts_no_claims_also_behind_another_store(partition: StorePartition) -> None:
+    assert not ForwardingStore(partition.store).accepts_claims()
+    assert ForwardingStore(memory_partition().store).accepts_claims()
 
 
 def test_sizes_have_the_bounds(partition: StorePartition) -> None:
