@@ -8,7 +8,10 @@ from rpcapi.cli.service_host import parse_service_host
 
 
 class RemoveHost(Command):
-    """Remove a host with all its nodes; it must have no claims. It returns if its agent still reports."""
+    """Remove a host with all its nodes; it must have no claims. It returns if its agent still reports.
+
+    A host that may run claims which the store forgot is fenced too, unless it is up: make sure that it is off.
+    """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

@@ -153,7 +153,8 @@ class SchedulerAPI:
     def remove_host(self, ctxt: RequestContext, host: str) -> None:
         """Remove a service host and its nodes in whatever partition it is; does nothing when it is unknown.
 
-        Raises HostInUse when it has live claims.
+        A host that may run claims which its store forgot is fenced too. Raises HostInUse when it has live claims, and
+        Conflict for such a host that is up.
         """
         self._backend.call(ctxt, "1.2", "remove_host", host=host)
 

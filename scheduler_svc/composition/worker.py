@@ -13,6 +13,7 @@ from rpcapi.serializer import GanttSerializer
 from scheduler_svc.composition import endpoints, policy, tasks
 from scheduler_svc.composition.selection import Selection
 from scheduler_svc.composition.stores import open_partitions
+from scheduler_svc.replication import known_hosts
 from scheduler_svc.replication.audit_requests import AuditAnnouncer
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 
@@ -33,7 +34,9 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Sched
     scheduling_policy = policy.load(conf)
     transport = bus.get_transport(conf)
     conductor = ConductorAPI(conf, transport)
-    announcer = AuditAnnouncer(conductor)
+    if conf.store.known_hosts_file is not None:
+        known_hosts.read(conf.store.known_hosts_file)  # a mistake in it is shown now, not after a loss
+    announcer = AuditAnnouncer(conductor, conf.rpc.partition, conf.store.known_hosts_file)
     # One worker of a daemon is enough to request audits.
     on_loaded = announcer.request_audits if worker_index == 0 else None
     partition_set = open_partitions(conf, opener, scheduling_policy.reads, on_loaded)

@@ -142,6 +142,14 @@ OPTS: list[cfg.Opt] = [
         "Meanwhile attempts that may run somewhere are not repeated. Longer than [compute] report_interval, so "
         "that every live host reports in that time.",
     ),
+    cfg.StrOpt(
+        "known_hosts_file",
+        sample_default="/etc/gantt/known-hosts",
+        help="File with the service hosts of the partition [rpc] partition, one on each line; lines that begin with "
+        "'#' are comments. When the partition may have forgotten something, its hosts are awaited although neither the "
+        "store nor a worker nor a record may know them. It is read then; a host that is listed and gone is awaited "
+        "until it is fenced or removed.",
+    ),
     cfg.FloatOpt(
         "audit_grace",
         default=60.0,

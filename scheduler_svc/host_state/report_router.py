@@ -31,6 +31,6 @@ class HostReportRouter:
         return target.store.update_stats(host, report)
 
     def remove(self, host: str) -> None:
-        """Remove a service host from every partition that may have it; raises HostInUse, Conflict."""
+        """Remove a lost service host from every partition that may have it; raises HostInUse, Conflict."""
         for partition in self._partitions.of_host(host) or self._partitions:
-            partition.store.remove(host)
+            partition.store.remove(host, lost=True)

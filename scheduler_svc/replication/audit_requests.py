@@ -2,7 +2,9 @@
 """Notifies the conductor of hosts that need an audit; the scheduler itself sends no commands to hosts."""
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import oslo_messaging as messaging
 from oslo_log import log
@@ -10,6 +12,7 @@ from oslo_log import log
 from rpcapi import context, errors, objects
 from rpcapi.clients.conductor import ConductorAPI
 from scheduler_svc.core.records import ClaimResult
+from scheduler_svc.replication import known_hosts
 from scheduler_svc.replication.replica import Replica
 
 LOG = log.getLogger(__name__)
@@ -19,6 +22,9 @@ LIST_TIMEOUT = 60.0  # the conductor reads all its records
 # Where the worker had no table of its own: records that were intact for so long before a partition lost anything name
 # all its hosts that run instances.
 RECORDS_INTACT_MS = 3_600_000
+# Seconds in which every live worker follows a partition again, and names the hosts of its table: the longest pause
+# between two tries, and the time of one.
+WORKERS_S = 15.0
 
 
 class AuditAnnouncer:
@@ -27,8 +33,21 @@ class AuditAnnouncer:
     Best effort: agents also learn of audits from report answers, and the store stops collecting names by itself.
     """
 
-    def __init__(self, conductor: ConductorAPI) -> None:
+    def __init__(
+        self,
+        conductor: ConductorAPI,
+        partition: str = "",
+        known_hosts_file: str | None = None,
+        wait: Callable[[float], Any] = time.sleep,
+    ) -> None:
+        """``known_hosts_file`` is the path of the file that lists the hosts of ``partition``.
+
+        ``wait`` is called in the announcer's own thread.
+        """
         self._conductor = conductor
+        self._partition = partition
+        self._known_hosts_file = known_hosts_file
+        self._wait = wait
 
     def request_audits(self, replica: Replica) -> None:
         """Call the conductor, in a thread, where hosts are not audited in this epoch, or may have been forgotten."""
@@ -60,6 +79,8 @@ class AuditAnnouncer:
             LOG.warning("The conductor could not be asked about host %s; its next audit repeats it: %s", host, error)
 
     def _call_conductor(self, replica: Replica, epoch: int) -> None:
+        if replica.collects_names and self._known_hosts_file is not None and replica.partition == self._partition:
+            self._name_known_hosts(replica, epoch, self._known_hosts_file)
         try:
             self._conductor.audit_hosts(context.new().with_timeout(CALL_TIMEOUT), replica.partition, epoch)
             if replica.collects_names:
@@ -72,11 +93,26 @@ class AuditAnnouncer:
                 error,
             )
 
+    @staticmethod
+    def _name_known_hosts(replica: Replica, epoch: int, path: str) -> None:
+        try:
+            hosts = known_hosts.read(path)
+            replica.name_hosts(epoch, hosts, complete=False)
+        except errors.GanttError as error:
+            LOG.error("Known hosts of partition %s are not named: %s", replica.partition, error)
+        else:
+            LOG.info("Named %d hosts of partition %s from %s", len(hosts), replica.partition, path)
+
     def _name_recorded_hosts(self, replica: Replica, epoch: int) -> None:
         recorded = self._conductor.list_hosts(context.new().with_timeout(LIST_TIMEOUT), replica.partition)
         # Epochs begin at the time of their server's clock, in ms.
         complete = replica.has_named_its_own or recorded.epoch < epoch - RECORDS_INTACT_MS
-        replica.name_hosts(epoch, recorded.hosts, complete=complete)
+        replica.name_hosts(epoch, recorded.hosts, complete=False)
+        if complete:
+            if replica.absent_hosts or not replica.has_named_its_own:
+                # The store forgot hosts: another worker's table may have some that this one's never had.
+                self._wait(WORKERS_S)
+            replica.name_hosts(epoch, (), complete=True)
         LOG.info(
             "Named %d recorded hosts of partition %s, %s",
             len(recorded.hosts),

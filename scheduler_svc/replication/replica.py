@@ -48,6 +48,9 @@ class Replica(BackgroundLoop):
         self._reloads_requested = self._reloads_done = 0  # full reloads that were requested, and that were done
         self._is_loaded = False
         self.has_named_its_own = False  # whether the table had hosts to name at the last load, or knew of none
+        # Hosts that this worker has named, and of which the store knows neither an audit nor a fence since: named again
+        # if the store loses all once more.
+        self.absent_hosts: set[str] = set()
         self.collects_names = False  # whether the store still collected names of forgotten hosts at the last load
         self._pause = FIRST_PAUSE  # after the next failure
 
@@ -99,8 +102,12 @@ class Replica(BackgroundLoop):
         if self.ready and epoch != self.log_position.epoch:
             self._operator_writes.repeat_forgotten(self._store, self.log_position.position)
         self.has_named_its_own = self.ready
-        self.collects_names = self.name_hosts(epoch, self._table.audited_hosts(self.number), complete=False)
+        audited_hosts = self._table.audited_hosts(self.number)
+        self.collects_names = self.name_hosts(epoch, sorted({*audited_hosts, *self.absent_hosts}), complete=False)
         snapshot = self._store.snapshot(reads.whole_document_namespaces(self._table.reads))
+        if self.collects_names:
+            self.absent_hosts.update(audited_hosts)
+        self.absent_hosts -= snapshot.opened.keys()
         self._table.load(snapshot, self.number)
         self._operator_writes.load(snapshot)
         self.presence.record_answer()
@@ -144,6 +151,8 @@ class Replica(BackgroundLoop):
         for entry in entries:
             self._table.apply(entry, self.number)
             self._operator_writes.apply(entry)
+            if entry.kind == "opened":
+                self.absent_hosts -= entry.payload.keys()
         if entries:
             with self._moved:
                 self._moved.notify_all()

@@ -87,8 +87,8 @@ class ForwardingStore(Store):
     def note_clock(self, name: str, sent_ms: int) -> None:
         self._store.note_clock(name, sent_ms)
 
-    def remove(self, host: str) -> None:
-        self._store.remove(host)
+    def remove(self, host: str, *, lost: bool = False) -> None:
+        self._store.remove(host, lost=lost)
 
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         return self._store.get_state(namespace, name)

@@ -15,6 +15,7 @@ from scheduler_svc.store.registrations import MAX_INCARNATION, AppliedReport
 COMPUTE = "gantt-compute"  # the binary of services that report nodes
 # Reasons why a host is not removed.
 AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"
+AWAITED_AND_UP = "it is up, and may run claims that the store forgot: power it off, or let it audit"
 SHARED = "claims on other hosts hold what it shares: delete or move those first"
 MAX_COUNTER = 10**20 - 1  # of reports
 _EMPTY: Mapping[str, Any] = {

@@ -97,3 +97,23 @@ def test_host_that_never_returns_delays_attempts_until_it_is_fenced(partition):
         assert partition.store.abort([ClaimRef("lost", 1)])[0].answer is Answer.CLOSED
         partition.store.fence(host, f"token-{host}", force=True)
     assert partition.store.abort([ClaimRef("lost", 1)])[0].answer is Answer.UNKNOWN
+
+
+@pytest.mark.parametrize("is_fenced", [False, True])
+def test_host_that_has_not_returned_is_named_again_after_a_second_loss(partition, is_fenced):
+    for host in ("h1", "gone"):
+        partition.add_host(host)
+    worker = Replica(partition.store)
+    worker.load()
+    # Given a store that comes back empty, to which one of two hosts returns
+    partition.forget_and_collect(partition.empty)
+    worker.load()
+    partition.incarnations.clear()
+    partition.add_host("h1")
+    if is_fenced:
+        partition.store.fence("gone", "token-1")
+    worker.step(0)
+    # When it comes back empty once more, then the other one is awaited again, unless it was fenced
+    partition.forget_and_collect(partition.empty)
+    worker.load()
+    assert sorted(partition.store.verify().awaited) == sorted([UNNAMED_HOSTS, "h1", *["gone"] * (not is_fenced)])

@@ -36,11 +36,13 @@ class HostReportStore(Protocol):
         """
 
     @abc.abstractmethod
-    def remove(self, host: str) -> None:
+    def remove(self, host: str, *, lost: bool = False) -> None:
         """Remove service host ``host``: its nodes, its reports, its service document, and that it was awaited.
 
         Does nothing for an unknown host. Raises HostInUse where live claims are on it; Conflict where claims on other
         hosts hold what it shares, or where it may run claims that the store forgot, until it has audited or is fenced.
+        ``lost``: an operator declares that it is gone for good. Then in the last case it is fenced by the same call,
+        unless it counts as alive.
         """
 
 

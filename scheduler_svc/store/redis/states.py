@@ -104,11 +104,11 @@ class RedisHostStates:
         """Mark exactly these services alive; return the number of changes."""
         return self._connection.run("alive", names=documents.encode(sorted(living)))
 
-    def remove(self, host: str) -> None:
+    def remove(self, host: str, *, lost: bool) -> None:
         """Remove a service host without claims; raises HostInUse, Conflict."""
-        count = self._connection.run("remove", host=host)
+        count = self._connection.run("remove", host=host, lost=int(lost))
         if count < 0:
-            why = {-1: reports.AWAITED, -2: reports.SHARED}[count]
+            why = {-1: reports.AWAITED, -2: reports.SHARED, -3: reports.AWAITED_AND_UP}[count]
             raise errors.Conflict(what=f"Removing host {host!r}", why=why)
         if count:
             raise errors.HostInUse(host=host, claims=count, partition=self._connection.partition)

@@ -209,9 +209,9 @@ class RedisStore(interface.Store):
     def delete_state(self, namespace: str, name: str, version: int) -> None:
         self._states.delete(namespace, name, version)
 
-    def remove(self, host: str) -> None:
+    def remove(self, host: str, *, lost: bool = False) -> None:
         validation.check_service_host(host)
-        self._states.remove(host)
+        self._states.remove(host, lost=lost)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         return log.snapshot(self._connection, namespaces)

@@ -61,9 +61,17 @@ def _close(partition: PartitionState, host: str, *, force: bool) -> int:
     if partition.alive.get(host) and not force:
         raise errors.HostIsUp(host=host)
     opened = partition.opened.get(host, 0)
-    if opened > 0:
+    if opened >= 0:
         partition.append("opened", {host: 0})
     return opened
+
+
+def close_awaited(partition: PartitionState, host: str) -> None:
+    """Fence an awaited host without claims."""
+    if not partition.is_fenced(host):
+        partition.append("opened", {host: 0})
+    partition.opened[host] = -partition.epoch
+    partition.stop_awaiting(host)
 
 
 def _finish(partition: PartitionState, record: str, ended: int, now: int) -> int:

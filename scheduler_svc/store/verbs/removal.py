@@ -3,16 +3,23 @@
 
 from rpcapi import errors
 from scheduler_svc.store import reports
+from scheduler_svc.store.verbs.fencing import close_awaited
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.states import drop_nodes
 
 EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
 
 
-def remove(partition: PartitionState, name: str, host: str, now: int) -> None:
-    """Remove ``host`` from partition ``name``; raises HostInUse, or Conflict where its claims may be forgotten."""
-    if partition.is_awaited(host):
+def remove(partition: PartitionState, name: str, host: str, now: int, *, lost: bool) -> None:
+    """Remove ``host`` from partition ``name``; raises HostInUse or Conflict.
+
+    An awaited host that is ``lost`` is also fenced.
+    """
+    is_awaited = partition.is_awaited(host)
+    if is_awaited and not lost:
         raise errors.Conflict(what=f"Removing host {host!r}", why=reports.AWAITED)
+    if is_awaited and partition.alive.get(host):
+        raise errors.Conflict(what=f"Removing host {host!r}", why=reports.AWAITED_AND_UP)
     partition.expire(now, EXPIRE_BATCH)
     live = [claim for claim in partition.claims_on(host) if partition.live_claim(claim.consumer, now) is not None]
     if live:
@@ -24,8 +31,11 @@ def remove(partition: PartitionState, name: str, host: str, now: int) -> None:
         raise errors.Conflict(what=f"Removing host {host!r}", why=reports.SHARED)
     partition.reports.pop(host, None)
     drop_nodes(partition, nodes, now)
+    if is_awaited:
+        close_awaited(partition, host)
+    else:
+        partition.opened.pop(host, None)
     for mapping in (
-        partition.opened,
         partition.beats,
         partition.alive,
         partition.eligible,

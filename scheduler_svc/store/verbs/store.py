@@ -252,9 +252,9 @@ class VerbStore(interface.Store):
         validation.check_name(name)
         self._transact(lambda partition, _now: states.delete_state(partition, namespace, name, version))
 
-    def remove(self, host: str) -> None:
+    def remove(self, host: str, *, lost: bool = False) -> None:
         validation.check_service_host(host)
-        self._transact(lambda partition, now: removal.remove(partition, self.partition, host, now))
+        self._transact(lambda partition, now: removal.remove(partition, self.partition, host, now, lost=lost))
 
     def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
         return self._transact(lambda partition, now: partition.begin_epoch_if_behind(epoch, position, now))

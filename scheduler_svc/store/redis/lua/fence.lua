@@ -33,7 +33,7 @@ else
     return { -1 }
   elseif A.force == '0' and redis.call('HGET', K.alive, host) == '1' then
     return { -2 }
-  elseif opened > 0 then
+  elseif opened >= 0 then
     append('opened', '{' .. quote(host) .. ':0}')
   end
 end

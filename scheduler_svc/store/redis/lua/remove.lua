@@ -1,16 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Removes a service host without claims.
--- ARGV: log length, service host
+-- ARGV: log length, service host, 1 if it is lost else 0: then it is also fenced if it is awaited
 -- Returns: 0 if removed; else nothing was done: number of live claims on it; -1: it may run claims that the store
---          forgot; -2: claims on other hosts hold what it shares
---@ args log_length host
+--          forgot; -2: claims on other hosts hold what it shares; -3: it may run such claims, and is up
+--@ args log_length host lost
 --@ keys awaited reports nodes services beats alive clock_offsets
 --@ include _partition
 --@ include _nodes
 local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
 local host = A.host
-if redis.call('SISMEMBER', K.awaited, host) == 1 then
+local is_awaited = redis.call('SISMEMBER', K.awaited, host) == 1
+if is_awaited and A.lost == '0' then
   return -1
+elseif is_awaited and redis.call('HGET', K.alive, host) == '1' then
+  return -3
 end
 
 expire(EXPIRE_BATCH)
@@ -35,7 +38,15 @@ end
 drop_nodes(nodes)
 redis.call('HDEL', K.reports, host)
 redis.call('HDEL', K.nodes, host)
-redis.call('HDEL', K.opened, host)
+if is_awaited then
+  if tonumber(redis.call('HGET', K.opened, host) or 0) >= 0 then
+    append('opened', '{' .. quote(host) .. ':0}')
+  end
+  redis.call('HSET', K.opened, host, int(-epoch))
+  redis.call('SREM', K.awaited, host)
+else
+  redis.call('HDEL', K.opened, host)
+end
 redis.call('HDEL', K.eligible, host)
 redis.call('HDEL', K.alive, host)
 redis.call('HDEL', K.clock_offsets, host)

@@ -35,6 +35,14 @@ def test_one_worker_of_a_daemon_requests_audits(conf, monkeypatch, worker_index,
     assert requested == ["default"] * announces
 
 
+def test_mistake_in_the_file_of_known_hosts_is_shown_at_start(conf, tmp_path):
+    path = tmp_path / "known-hosts"
+    path.write_text("h1\nh1/n1\n")
+    configure(conf).set_override("known_hosts_file", str(path), group="store")
+    with pytest.raises(errors.BadConfiguration, match="line 2"):
+        worker.build(conf, 0, MemoryStore)
+
+
 def test_invalid_configuration_is_refused(conf):
     configure(conf).set_override("enabled_filters", ["Nonsense"], group="filter_scheduler")
     with pytest.raises(errors.BadConfiguration, match="Nonsense"):

@@ -100,3 +100,15 @@ def test_host_that_no_worker_knows_is_removed_from_every_partition(cells):
     )
     cells.report_router.remove("late")
     assert "late" not in cells.names("b")
+
+
+def test_awaited_host_is_removed_by_an_operator_but_does_not_move(cells):
+    store = cells.deployment.stores["a"]
+    store.begin_epoch()
+    store.state.alive["a1"] = False
+    with pytest.raises(errors.Conflict, match="let it audit"):
+        cells.report("a1", "b")
+    assert "a1" in cells.names("a")
+    cells.report_router.remove("a1")
+    assert "a1" not in cells.names("a")
+    assert "a1" not in store.verify().awaited

@@ -5,11 +5,12 @@ import queue
 import threading
 
 import oslo_messaging as messaging
+import pytest
 
 from rpcapi.objects import RecordedHosts
 from rpcapi.resources.claims import Answer
-from scheduler_svc.core.records import ClaimResult
-from scheduler_svc.replication.audit_requests import RECORDS_INTACT_MS, AuditAnnouncer
+from scheduler_svc.core.records import ClaimResult, LogEntry
+from scheduler_svc.replication.audit_requests import RECORDS_INTACT_MS, WORKERS_S, AuditAnnouncer
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
@@ -103,19 +104,63 @@ def test_hosts_of_the_table_and_of_the_records_are_named_in_a_new_epoch():
     store.begin_epoch()
     replica.load()
     assert store.verify().awaited == [UNNAMED_HOSTS, "a", "b"]
-    AuditAnnouncer(Conductor()).request_audits(replica)
+    waits = []
+    AuditAnnouncer(Conductor(), wait=waits.append).request_audits(replica)
     wait_for_announcer()
     assert store.verify().awaited == ["a", "b", "recorded"]
+    assert waits == [WORKERS_S], "workers with other tables had no time to name their hosts"
+
+
+def test_workers_of_a_store_that_knows_all_hosts_are_not_waited_for():
+    store = joined()
+    replica = loaded(store)
+    store.begin_epoch()
+    replica.load()
+    AuditAnnouncer(Conductor(), wait=lambda seconds: pytest.fail("waits")).request_audits(replica)
+    wait_for_announcer()
+    assert store.verify().awaited == ["a", "b", "recorded"]
+
+
+def test_hosts_that_another_worker_names_meanwhile_are_awaited():
+    store = joined()
+    replica, late = loaded(store), loaded(store)
+    late.unchecked_table.apply(LogEntry(store.state.position + 1, "opened", {"late": store.state.epoch}), 0)
+    store.state.opened.clear()  # forgotten
+    store.begin_epoch()
+    replica.load()
+    AuditAnnouncer(Conductor(), wait=lambda seconds: late.load()).request_audits(replica)
+    wait_for_announcer()
+    assert store.verify().awaited == ["a", "b", "late", "recorded"]
+
+
+def test_hosts_of_the_deployments_file_are_named(tmp_path, caplog):
+    path = tmp_path / "known-hosts"
+    store = joined()
+    store.begin_epoch()
+    replica = loaded(store)
+    announcer = AuditAnnouncer(Conductor(messaging.MessagingTimeout("no answer")), "p", str(path))
+    announcer.request_audits(replica)
+    wait_for_announcer()
+    assert "cannot be read" in caplog.text
+    assert store.verify().awaited == [UNNAMED_HOSTS, "a", "b"]
+    path.write_text("listed\n")
+    announcer.request_audits(replica)
+    wait_for_announcer()
+    assert store.verify().awaited == [UNNAMED_HOSTS, "a", "b", "listed"]
+    path.write_text("elsewhere\n")
+    AuditAnnouncer(Conductor(), "another", str(path)).request_audits(replica)
+    wait_for_announcer()
+    assert "elsewhere" not in store.verify().awaited
 
 
 def test_records_that_may_be_forgotten_too_end_the_collection_of_a_worker_with_a_table_only():
     store = joined()
     survivor = loaded(store)
     epoch = store.begin_epoch()
-    AuditAnnouncer(Conductor(epoch=epoch - RECORDS_INTACT_MS)).request_audits(loaded(store))
+    AuditAnnouncer(Conductor(epoch=epoch - RECORDS_INTACT_MS), wait=lambda seconds: None).request_audits(loaded(store))
     wait_for_announcer()
     assert store.verify().awaited == [UNNAMED_HOSTS, "a", "b", "recorded"]
     survivor.load()
-    AuditAnnouncer(Conductor(epoch=epoch - RECORDS_INTACT_MS)).request_audits(survivor)
+    AuditAnnouncer(Conductor(epoch=epoch - RECORDS_INTACT_MS), wait=lambda seconds: None).request_audits(survivor)
     wait_for_announcer()
     assert store.verify().awaited == ["a", "b", "recorded"]

@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.scheduler_svc.store.store_partition import ROOMY, SHORT_MS, StorePartition, node_stats
+from tests.unit.scheduler_svc.store.store_partition import ROOMY, SHORT_MS, StorePartition, node_stats, running
 
 
 def test_empty_host_is_removed_and_logged(partition: StorePartition) -> None:
@@ -70,6 +70,56 @@ def test_awaited_host_is_not_removed_until_fenced(partition: StorePartition) -> 
     partition.fence("h1")
     partition.store.remove("h1")
     assert not partition.store.snapshot().providers
+
+
+def test_awaited_host_that_is_lost_is_fenced_and_removed(partition: StorePartition) -> None:
+    # Given a host that died, on which the store has forgotten a claim
+    partition.add_host("h1", "h1/n1")
+    partition.add_host("h2")
+    mark = partition.mark()
+    ref = partition.hold("c1", "h1/n1")
+    epoch = partition.forget_since(mark)
+    with pytest.raises(errors.Conflict, match="it is up"):
+        partition.store.remove("h1", lost=True)
+    partition.wait_until(partition.time() + SHORT_MS)
+    partition.store.reap(dead_after_ms=1, tombstone_ms=60_000)
+    partition.store.audit("h2", epoch, [], 0)
+    assert partition.store.abort([ref])[0].answer is Answer.CLOSED
+    # When it is removed, then nobody waits for it
+    position = partition.store.snapshot().position
+    partition.store.remove("h1", lost=True)
+    entries = [(entry.kind, entry.payload) for entry in partition.store.follow(position, 0) or ()]
+    assert entries == [("gone", ["h1/n1"]), ("opened", {"h1": 0}), ("service", {"h1": None})]
+    assert list(partition.store.verify().awaited) == []
+    assert partition.prepare("c1", "h2", fresh=False).host == "h2"
+    partition.store.confirm("h2", [ref])
+    # When it returns after all, then its copy stops: the other one was served after the removal
+    partition.report("h1", {"h1/n1": node_stats(ROOMY)})
+    answers = partition.store.audit("h1", epoch, [running(ref, "h1/n1")], 0).answers
+    assert [result.answer for result in answers] == [Answer.FENCED]
+    assert partition.store.confirm("h2", [ref])[0].answer is Answer.CONFIRMED
+    partition.check()
+
+
+def test_lost_host_of_which_only_the_name_is_known_is_removed(partition: StorePartition) -> None:
+    partition.store.check_identity()
+    epoch = partition.new_collecting_epoch()
+    partition.store.name_hosts(epoch, ["h1"], complete=True)
+    partition.store.remove("h1", lost=True)
+    assert list(partition.store.verify().awaited) == []
+    partition.store.remove("h1", lost=True)
+    assert not partition.store.snapshot().opened
+
+
+def test_lost_host_with_claims_is_not_removed(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.hold("c1", "h1")
+    partition.new_epoch()
+    partition.wait_until(partition.time() + SHORT_MS)
+    partition.store.reap(dead_after_ms=1, tombstone_ms=60_000)
+    with pytest.raises(errors.HostInUse, match="1 live claim"):
+        partition.store.remove("h1", lost=True)
+    assert list(partition.store.verify().awaited) == ["h1"]
 
 
 def test_removed_host_may_report_again(partition: StorePartition) -> None:

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file in which a deployment lists the service hosts of a partition."""
+
+from pathlib import Path
+
+from rpcapi import errors
+from scheduler_svc.store import validation
+
+COMMENT = "#"
+
+
+def read(path: str) -> list[str]:
+    """Return the service hosts that the file lists, one on each line, in its order.
+
+    Empty lines, and lines that begin with '#', are skipped. Raises BadConfiguration if the file cannot be read, and for
+    a line that is no service host.
+    """
+    try:
+        lines = [line.strip() for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.BadConfiguration(why=f"[store] known_hosts_file {path}: it cannot be read: {error}") from error
+    hosts: dict[str, None] = {}
+    for number, line in enumerate(lines, 1):
+        if not line or line.startswith(COMMENT):
+            continue
+        try:
+            validation.check_service_host(line)
+        except errors.InvalidName as error:
+            why = f"[store] known_hosts_file {path}, line {number}: {error}"
+            raise errors.BadConfiguration(why=why) from error
+        hosts[line] = None
+    return list(hosts)
