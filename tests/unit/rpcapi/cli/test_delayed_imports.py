@@ -14,6 +14,10 @@ assert "rfc3986.misc" not in sys.modules
 assert rfc3986.is_valid_uri("http://a/b")
 assert "rfc3986.misc" in sys.modules
 assert strutils.mask_password("password=x") == "password=***"
+import redis
+import rpcapi.messaging.drivers.redis_bus
+assert redis.Redis and redis.sentinel.Sentinel and redis.RedisCluster
+assert "redis.asyncio.client" not in sys.modules
 print("done")
 """
 
