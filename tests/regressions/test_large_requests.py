@@ -215,7 +215,9 @@ def test_claims_that_an_epoch_parts_are_selected_again_together(partition: Store
     epoch = partition.new_epoch()
     partition.store.audit("h1", epoch, [], LONG_MS)
     one_request.run(60_000)
-    assert one_request.states() == {("SCHEDULING", 1): size}
+    # Then all of them have ended, since no host got a build, and no instance is placed without the others
+    assert one_request.states() == {("SCHEDULING", 2): size}
+    assert live_claims(partition) == 0
     partition.store.audit("h2", epoch, [], LONG_MS)
     one_request.run(60_000)
     assert one_request.states() == {("BUILDING", 2): size}
