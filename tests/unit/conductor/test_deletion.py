@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deletion at every point of a boot."""
 
+from typing import Any
+
 import pytest
 
 from conductor.store.records import SagaStep
@@ -163,9 +165,9 @@ def test_instance_stays_deleting_until_its_host_is_audited(cluster: SimulatedClu
     (uuid,) = uuid_list(1)
     abort, closed = cluster.claims.abort_claims, [True]
 
-    def abort_or_closed(ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
+    def abort_or_closed(ctxt: RequestContext, refs: objects.ClaimRefs, **options: Any) -> objects.ClaimAnswers:
         if not closed[0]:
-            return abort(ctxt, refs)
+            return abort(ctxt, refs, **options)
         return encode.claim_answers([ClaimResult(*ref, Answer.CLOSED) for ref in refs.pairs()], Answer.ABORTED)
 
     cluster.claims.abort_claims = abort_or_closed  # type: ignore[method-assign, assignment]
