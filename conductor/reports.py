@@ -14,6 +14,7 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
+from rpcapi.resources.claims import MAX_INSTANCES
 
 LOG = log.getLogger(__name__)
 
@@ -39,13 +40,10 @@ class BuildReports:
     follows.
     """
 
-    def __init__(
-        self, store: ConductorStore, clients: ServiceClients, wake: Callable[[], None], max_instances: int
-    ) -> None:
+    def __init__(self, store: ConductorStore, clients: ServiceClients, wake: Callable[[], None]) -> None:
         self._store = store
         self._clients = clients
         self._wake = wake
-        self._max_instances = max_instances
 
     def record(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         """Record a report; a repeated or late one, or one of an older attempt, changes nothing.
@@ -73,9 +71,9 @@ class BuildReports:
 
     def _read(self, report: objects.BuildReport) -> list[BuildResult]:
         names.canonical(report.host)
-        if len(report.uuids) > self._max_instances:
+        if len(report.uuids) > MAX_INSTANCES:
             raise errors.InvalidRequest(
-                why=f"a report may contain at most {self._max_instances} instances, got {len(report.uuids)}"
+                why=f"a report may contain at most {MAX_INSTANCES} instances, got {len(report.uuids)}"
             )
         rows = zip(report.uuids, report.attempts, report.outcomes, report.reasons, strict=True)
         results = [BuildResult(*row, report.host) for row in rows]

@@ -125,7 +125,7 @@ class ConductorService:
         max_instances = self._conf.rpc.max_instances
         return ConductorEndpoint(
             BuildRequests(self._store, self._pump.wake, max_instances, self._bounds),
-            BuildReports(self._store, self._clients, self._pump.wake, max_instances),
+            BuildReports(self._store, self._clients, self._pump.wake),
             InstanceDeletion(self._store, self._pump.wake, max_instances),
             InstanceReader(self._store, max_instances),
             vouching=ClaimVouching(self._store, self._clients),

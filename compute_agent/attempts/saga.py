@@ -18,12 +18,9 @@ from compute_agent.clock import Clock, wall_ms
 from rpcapi import objects
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.conductor import ConductorAPI
-from rpcapi.resources.claims import Answer
+from rpcapi.resources.claims import MAX_INSTANCES, Answer
 
 LOG = log.getLogger(__name__)
-
-# Maximum number of claims or outcomes per call; messages of the conductor are rarely larger.
-BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +65,13 @@ class AttemptSaga:
         return SagaProgress(self._unfinished, boot_ms)
 
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
-        """Make ``call`` for the attempts of each request, in batches; stop at the first unanswered call."""
+        """Make ``call`` for the attempts of each request; stop at the first unanswered call.
+
+        A call has all attempts of a build request: members of an affinity group only move to another host together.
+        """
         for group in group_by_request(attempts).values():
             rest = iter(group)
-            while batch := list(islice(rest, BATCH)):
+            while batch := list(islice(rest, MAX_INSTANCES)):
                 try:
                     call(batch)
                 except CallRejected as error:

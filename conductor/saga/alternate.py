@@ -18,7 +18,7 @@ from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer
+from rpcapi.resources.claims import Answer, GroupPolicy
 
 LOG = log.getLogger(__name__)
 
@@ -41,11 +41,10 @@ def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
 def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Prepare the next attempt of all instances, or find the reason of each failure.
 
-    One call prepares all claims or none, and answers REFUSED for those that could have been prepared too. So refused
-    instances are retried without those that got another answer, or in two halves.
+    One call prepares all claims or none. After a refusal it is repeated without the instances that no alternate
+    accepts. Members of an affinity group only move together: all of them wait while one of them has to, or while hosts
+    may still refuse other members, which keep the group where they are.
     """
-    if not group:
-        return []
     uuids = [instance.uuid for instance in group]
     try:
         answers = claims.results_by_claim(_prepare_claims(saga_pass, group))
@@ -57,10 +56,12 @@ def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[Insta
         LOG.warning("Preparing alternates for %d instances got no answer: %s", len(group), summarize_error(error))
         return [saga_pass.retry_later(instance, error) for instance in group]
     results = [(instance, answers[instance.uuid, instance.attempt + 1]) for instance in group]
-    changed, refused, hopeless = [], [], []
+    if saga_pass.spec.group_policy == GroupPolicy.AFFINITY:
+        results = _decide_together(saga_pass, results)
+    changed, possible, hopeless = [], [], []
     for instance, result in results:
-        if result.answer == Answer.REFUSED and len(group) > 1:
-            refused.append(instance)
+        if result.answer == Answer.POSSIBLE:
+            possible.append(instance)
         elif result.answer == Answer.REFUSED or (result.answer == Answer.CLOSED and not _has_time(saga_pass, instance)):
             hopeless.append(instance)
         else:
@@ -68,10 +69,23 @@ def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[Insta
     if hopeless:
         why = {instance.uuid: f"no alternate accepts it: {result.reason}" for instance, result in results}
         changed += _give_up(saga_pass, hopeless, why)
-    if len(refused) < len(group):
-        return changed + _prepare(saga_pass, refused)
-    middle = len(refused) // 2
-    return _prepare(saga_pass, refused[:middle]) + _prepare(saga_pass, refused[middle:])
+    if len(possible) == len(group):
+        return [saga_pass.retry_later(instance, Answer.POSSIBLE) for instance in group]
+    return changed + (_prepare(saga_pass, possible) if possible else [])
+
+
+def _decide_together(
+    saga_pass: SagaPass, results: Sequence[tuple[InstanceRecord, claims.ClaimAnswerRow]]
+) -> list[tuple[InstanceRecord, claims.ClaimAnswerRow]]:
+    """Return the answers with CLOSED for every member without a claim, if one of them has to wait."""
+    answers = {result.answer for _, result in results}
+    if Answer.CLOSED not in answers and not (saga_pass.is_partial and Answer.REFUSED in answers):
+        return list(results)
+    waiting = (Answer.POSSIBLE, Answer.REFUSED)
+    return [
+        (instance, result._replace(answer=Answer.CLOSED) if result.answer in waiting else result)
+        for instance, result in results
+    ]
 
 
 def _prepare_claims(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> objects.ClaimAnswers:

@@ -15,7 +15,6 @@ from rpcapi.resources.claims import Answer
 
 LOG = log.getLogger(__name__)
 
-MAX_INTENTS = 100  # maximum claims that one call prepares: a refused call is repeated with its halves
 MAX_REFS = 500  # maximum claims that one call ends
 
 # The attempt holds no resources and never will: an unknown attempt has a tombstone now.

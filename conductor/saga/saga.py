@@ -11,7 +11,8 @@ from conductor.saga import abort, alternate, cast, claims, reconcile, select, wa
 from conductor.saga.saga_pass import SagaLimits, SagaPass
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
-from conductor.store.records import InstanceRecord, RequestLease, SagaStep
+from conductor.store.records import DueWork, InstanceRecord, RequestLease, SagaStep
+from rpcapi.resources.claims import MAX_INSTANCES
 
 LOG = log.getLogger(__name__)
 
@@ -31,7 +32,7 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     (SagaStep.SELECT, select.select, WHOLE_REQUEST),  # one decision for each request: all instances are placed, or none
     (SagaStep.SETTLE, reconcile.settle, 10),  # one call for each instance; bounded, so that a call stays short
     (SagaStep.WAIT, wait.wait, MESSAGES),
-    (SagaStep.ALTERNATE, alternate.alternate, claims.MAX_INTENTS),
+    (SagaStep.ALTERNATE, alternate.alternate, MAX_INSTANCES),  # one script moves all members of an affinity group
     (SagaStep.CAST, cast.build, MESSAGES),
 )
 
@@ -59,7 +60,13 @@ class BuildSaga:
                 self._store.release(lease, work.now_ms if work.instances else work.next_ms)
                 return
             saga_pass = SagaPass(
-                self._clients, self.limits, work.request, work.now_ms, epoch=work.epoch, may_repeat=work.may_repeat
+                self._clients,
+                self.limits,
+                work.request,
+                work.now_ms,
+                epoch=work.epoch,
+                may_repeat=work.may_repeat,
+                is_partial=_is_partial(work),
             )
             saga_pass.context().update_store()
             if new:
@@ -88,3 +95,8 @@ class BuildSaga:
             # A record that changed meanwhile is skipped; the next pass executes its new step.
             changed = run_step(saga_pass, group)
             milestones.log_changes(group, changed, self._store.write(lease, changed).stale)
+
+
+def _is_partial(work: DueWork) -> bool:
+    """Return whether instances of the request have other steps than the due ALTERNATE: their hosts may still report."""
+    return work.next_ms is not None or any(instance.step != SagaStep.ALTERNATE for instance in work.instances)

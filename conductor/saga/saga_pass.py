@@ -38,7 +38,8 @@ class SagaLimits:
 class SagaPass:
     """Service clients, limits and the request; ``now_ms`` is the store's time at the start of the pass.
 
-    ``epoch`` is the store's, ``may_repeat`` as in DueWork.
+    ``epoch`` is the store's, ``may_repeat`` as in DueWork. ``is_partial``: other instances of the request than those in
+    step ALTERNATE have a step too, so that their hosts may still refuse them.
 
     ``jitter`` spreads the retries of different requests. It is the same for all instances of a pass, so that they
     stay together in one call.
@@ -51,6 +52,7 @@ class SagaPass:
     jitter: float = field(default_factory=lambda: random.uniform(0.8, 1.2))
     epoch: int = 0
     may_repeat: bool = True
+    is_partial: bool = False
 
     @functools.cached_property
     def spec(self) -> objects.RequestSpec:

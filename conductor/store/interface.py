@@ -13,14 +13,16 @@ from conductor.store.records import (
     WriteResult,
 )
 from rpcapi.bounds import CollectionSize
+from rpcapi.resources.claims import MAX_INSTANCES
 
-PAGE = 500  # maximum number of records that one script reads or writes, except when it records a request
+PAGE = 500  # maximum number of records in a page of a list, and of one purge
+CHUNK = MAX_INSTANCES  # maximum number of records that one script reads or writes: a whole request
 
 
 class ConductorStore(abc.ABC):
     """Requests, their instances, and one queue of due work that serves as timer and lease.
 
-    Each verb is atomic; a larger one is atomic for each chunk of PAGE records. Times are the store's clock. Every verb
+    Each verb is atomic; a larger one is atomic for each chunk of CHUNK records. Times are the store's clock. Every verb
     raises StoreUnavailable when the store does not answer.
     """
 

@@ -11,7 +11,7 @@ import redis
 from conductor.store import documents, keys
 from conductor.store.connect import ConductorConnection
 from conductor.store.identity import make_identity
-from conductor.store.interface import PAGE, ConductorStore
+from conductor.store.interface import CHUNK, PAGE, ConductorStore
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
@@ -99,7 +99,7 @@ class RedisConductorStore(ConductorStore):
                 token=lease.token,
                 lease_ms=self._timeouts.lease_ms,
                 after=marker,
-                limit=PAGE,
+                limit=CHUNK,
                 repeat_horizon_ms=self._timeouts.repeat_horizon_ms,
             )
             # A request whose last instance was purged has no document, and its lease is obsolete.
@@ -220,4 +220,4 @@ def _split_rows(size: int, flat: Iterable) -> Iterator[tuple]:
 
 
 def _chunks(items: Sequence) -> Iterator[list]:
-    return (list(items[start : start + PAGE]) for start in range(0, len(items), PAGE))
+    return (list(items[start : start + CHUNK]) for start in range(0, len(items), CHUNK))

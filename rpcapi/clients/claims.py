@@ -25,10 +25,11 @@ class ClaimsAPI(ServiceClient):
     1.4 - Add vouch_for_claims
     1.5 - Add store_sizes
     1.6 - abort_claims: add destinations
+    1.7 - prepare_claims: answer possible
     """
 
     TOPIC = "claims"
-    VERSION = "1.6"
+    VERSION = "1.7"
     CAP = "claims"
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
@@ -37,10 +38,11 @@ class ClaimsAPI(ServiceClient):
     def prepare_claims(self, ctxt: RequestContext, intents: objects.ClaimIntents) -> objects.ClaimAnswers:
         """Prepare a claim on the first candidate that accepts it, and end the attempt that it replaces.
 
-        All consumers get a claim, or none; when one is refused, the others are answered "refused" too. A consumer that
-        no candidate accepts is answered "closed" when a candidate has not been audited yet: retry then.
+        All consumers get a claim, or none; when one is refused, those that could get one are answered "possible": retry
+        without the others. A consumer that no candidate accepts is answered "closed" when a candidate has not been
+        audited yet: retry then.
         """
-        return self._call(ctxt, "1.0", "prepare_claims", intents=intents)
+        return self._call(ctxt, "1.7", "prepare_claims", intents=intents)
 
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Confirm claims for the service host that will run the instances."""

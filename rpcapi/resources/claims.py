@@ -56,6 +56,7 @@ class Answer(StrEnum):
     UNKNOWN = "unknown"  # no claim has that identity
     FOREIGN = "foreign"  # the claim belongs to another host than the caller
     REFUSED = "refused"  # prepare: no candidate accepted the claim
+    POSSIBLE = "possible"  # prepare: a candidate accepts it, but none of the call is prepared: repeat it without others
     ENDED = "ended"  # prepare: this attempt or a later one has already ended
     CONFLICT = "conflict"  # prepare: the consumer has a live claim of another attempt
     CLOSED = "closed"  # undecided until a host has been audited in this epoch, or an unverified claim has ended: retry

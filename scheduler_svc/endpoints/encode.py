@@ -34,13 +34,13 @@ def selections(attempt: int, selection_result: SelectionResult) -> objects.Selec
 def prepare_answers(batch: PreparedBatch) -> objects.ClaimAnswers:
     """Return the answer to prepare_claims; a refusal lists each tried host with its verdict.
 
-    A refusal that an audit may change is answered CLOSED.
+    A refusal that an audit may change is answered CLOSED, one that only other consumers of the batch caused POSSIBLE.
     """
     results, current = batch.answer.prepared, batch.answer.current
     return objects.ClaimAnswers.of(
         consumers=[result.consumer for result in results],
         attempts=[result.attempt for result in results],
-        answers=[str(Answer.CLOSED if _may_change(result, current) else result.answer) for result in results],
+        answers=[str(_prepare_answer(result, current)) for result in results],
         hosts=[result.host for result in results],
         reasons=[
             _refusal(intent, result.verdicts, current) if result.answer is Answer.REFUSED else _reason(result.answer)
@@ -179,11 +179,14 @@ def _reason(answer: Answer) -> str:
     return refusal.reason if refusal else ""
 
 
-def _may_change(result: IntentResult, current: bool) -> bool:
+def _prepare_answer(result: IntentResult, current: bool) -> Answer:
     if result.answer is not Answer.REFUSED:
-        return False
-    # With a FITS verdict the refusal is due to other intents of the batch, not to these hosts.
-    return not current or (Verdict.CLOSED in result.verdicts and Verdict.FITS not in result.verdicts)
+        return result.answer
+    if not current:
+        return Answer.CLOSED
+    if Verdict.FITS in result.verdicts:
+        return Answer.POSSIBLE
+    return Answer.CLOSED if Verdict.CLOSED in result.verdicts else Answer.REFUSED
 
 
 def _refusal(intent: Intent, verdicts: Sequence[Verdict], current: bool) -> str:

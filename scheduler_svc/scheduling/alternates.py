@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims on candidates that the caller names: alternates of an earlier decision, without a new ranking."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
-from rpcapi.resources.claims import Verdict
+from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
 from rpcapi.resources.trees.search import NoCandidateReason
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import audited
-from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent
+from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.trees.finder import AllocationFinder
 from scheduler_svc.scheduling.claimer import ClaimStore
@@ -62,7 +62,7 @@ class AlternateClaimer:
         """
         policy = self._current.policy
         fitted = self._fit_to_current_trees(policy, request, batch)
-        answer = self._claimer.prepare(fitted)
+        answer = self._claim(fitted)
         stale = any(Verdict.STALE in result.verdicts for result in answer.prepared)
         if answer.accepted or (answer.current and not stale and _kept_all_candidates(fitted, batch)):
             return PreparedBatch(fitted.intents, answer)
@@ -70,7 +70,23 @@ class AlternateClaimer:
         ctxt.check_deadline()
         replaced_allocations = () if _kept_all_candidates(fitted, batch) else self._replaced_allocations(batch)
         renewed = self._filter_again(policy, self._rewrite_request(policy, request), batch, replaced_allocations)
-        return PreparedBatch(renewed.intents, self._claimer.prepare(renewed))
+        return PreparedBatch(renewed.intents, self._claim(renewed))
+
+    def _claim(self, batch: ClaimBatch) -> BatchAnswer:
+        """Claim for all intents, or for none; an affinity group tries the hosts one after the other.
+
+        A script gives each member its first candidate that fits. So a host that is too small for all of them is
+        excluded for all, until a host has capacity for the whole group or none is left.
+        """
+        verdicts: dict[str, Verdict] = {}  # of the hosts that cannot take all members
+        rest = batch
+        while True:
+            answer = self._claimer.prepare(rest)
+            small_hosts = _too_small_hosts(rest, answer)
+            if not small_hosts:
+                return _with_verdicts(batch, answer, verdicts) if verdicts else answer
+            verdicts |= small_hosts
+            rest = _without_hosts(batch, verdicts)
 
     def _fit_to_current_trees(
         self, policy: SchedulingPolicy, request: SchedulingRequest, batch: ClaimBatch
@@ -165,6 +181,43 @@ def _kept_all_candidates(fitted: ClaimBatch, batch: ClaimBatch) -> bool:
     """Return whether all candidates were kept; those whose tree is not known yet are dropped."""
     pairs = zip(fitted.intents, batch.intents, strict=True)
     return all(len(fitted_intent.candidates) == len(original.candidates) for fitted_intent, original in pairs)
+
+
+def _too_small_hosts(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Verdict]:
+    """Return the hosts that accept some members of a refused affinity group and not all, with a refusal's verdict."""
+    is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
+    if not is_affinity or answer.accepted or any(result.answer is not Answer.REFUSED for result in answer.prepared):
+        return {}
+    pairs = [
+        (candidate.host, verdict)
+        for intent, result in zip(batch.intents, answer.prepared, strict=True)
+        for candidate, verdict in zip(intent.candidates, result.verdicts, strict=False)
+    ]
+    fits = {host for host, verdict in pairs if verdict is Verdict.FITS}
+    # A member that does not name the host has no verdict of it.
+    return dict.fromkeys(fits, Verdict.FULL) | {
+        host: verdict for host, verdict in pairs if host in fits and verdict is not Verdict.FITS
+    }
+
+
+def _without_hosts(batch: ClaimBatch, hosts: Collection[str]) -> ClaimBatch:
+    intents = [
+        replace(intent, candidates=[candidate for candidate in intent.candidates if candidate.host not in hosts])
+        for intent in batch.intents
+    ]
+    return replace(batch, intents=intents)
+
+
+def _with_verdicts(batch: ClaimBatch, answer: BatchAnswer, verdicts: Mapping[str, Verdict]) -> BatchAnswer:
+    """Return the answer with verdicts of all candidates of ``batch``; those of excluded hosts are in ``verdicts``."""
+
+    def merged(intent: Intent, result: IntentResult) -> IntentResult:
+        later = iter(result.verdicts)
+        complete = (verdicts.get(candidate.host) or next(later, Verdict.PASSED) for candidate in intent.candidates)
+        return replace(result, verdicts=tuple(complete))
+
+    pairs = zip(batch.intents, answer.prepared, strict=True)
+    return replace(answer, prepared=[merged(intent, result) for intent, result in pairs])
 
 
 def _without_candidates(batch: ClaimBatch) -> ClaimBatch:

@@ -35,7 +35,7 @@ ENDPOINTS = {
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
     "SchedulerAPI": "1.4-a96e8684a204c4e6b93c6adab509e18f",
-    "ClaimsAPI": "1.6-09832803856c27dcf153360ec14db9e2",
+    "ClaimsAPI": "1.7-913efcd6321db5560c620508805e0061",
     "ConductorAPI": "1.8-b9de77ab1a81eb827dc80b86e982214b",
     "ComputeAPI": "1.1-82d4b2e36a4b60d6e6ce944e9df5c3c9",
 }

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 import oslo_messaging as messaging
 import pytest
 
+from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
@@ -100,16 +101,18 @@ class SilentHosts:
 
 
 class OneRequest:
-    """A request of ``size`` instances at a conductor, which sends it to ``worker``."""
+    """A request of ``size`` instances at a conductor, which sends it to ``worker``, and builds to ``hosts``."""
 
-    def __init__(self, worker: Worker, size: int) -> None:
+    def __init__(self, worker: Worker, size: int, hosts: SilentHosts | None = None, **values: object) -> None:
+        """``values`` are fields of the request spec."""
         self.now_ms = 1_700_000_000_000
         self.uuids = [f"00000000-0000-4000-8000-{number:012}" for number in range(size)]
         self._store = MemoryConductorStore(StoreTimeouts(), lambda: self.now_ms)
         self.now_ms += StoreTimeouts().repeat_horizon_ms  # since the store's epoch began
-        clients = ServiceClients(worker, SilentHosts(), lambda _partition: worker, "p1")  # type: ignore[arg-type]
+        clients = ServiceClients(worker, hosts or SilentHosts(), lambda _partition: worker, "p1")  # type: ignore[arg-type]
+        self.reports = BuildReports(self._store, clients, lambda: None)
         self._saga = BuildSaga(self._store, clients, SagaLimits(), threading.Event())
-        spec = objects.RequestSpec.of(resources=ONE, flavor="tiny")
+        spec = objects.RequestSpec.of(resources=ONE, flavor="tiny", **values)
         BuildRequests(self._store, lambda: None, MAX_INSTANCES, RecordBounds(self._store, {})).build(
             CTXT, spec, self.uuids, (), self.now_ms / 1000
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rpcapi.resources.claims import MAX_INSTANCES
 from tests.unit.compute_agent.rig import AgentRig, ScriptedProfile
 
 
@@ -52,6 +53,16 @@ def test_message_needs_one_confirm_and_two_durable_writes_for_any_number_of_inst
     assert sum(writes) == 2  # the intents, and that they are confirmed
     assert len(rig.guests()) == len(rig.ledger.live()) == 16
     assert len(rig.conductor.reports) == 1
+
+
+def test_largest_request_without_capacity_is_ended_and_reported_by_one_call_each(rig: AgentRig) -> None:
+    """Members of an affinity group only move to an alternate together."""
+    rig.build(*(rig.intent(f"i{number}", VCPU=10_000) for number in range(MAX_INSTANCES)))
+    rig.queue.settle()
+    assert verbs(rig) == ["abort_claims"]
+    assert len(rig.conductor.reports) == 1
+    assert set(map(tuple, rig.conductor.outcomes.values())) == {("refused",)}
+    assert len(rig.conductor.outcomes) == MAX_INSTANCES
 
 
 def test_guest_is_not_spawned_before_its_claim_is_confirmed(rig: AgentRig) -> None:

@@ -111,7 +111,7 @@ class SimulatedCluster:
         store = guard(self.store)
         conductor = Conductor(
             BuildRequests(store, lambda: None, 1000, RecordBounds(store, {})),
-            BuildReports(store, clients, lambda: None, 1000),
+            BuildReports(store, clients, lambda: None),
             InstanceDeletion(store, lambda: None, 1000),
             InstanceReader(store, 1000),
             BuildSaga(store, clients, self.limits, threading.Event()),

@@ -67,7 +67,7 @@ def refused(*verdicts, current=True, answer=Answer.REFUSED):
         ([], Answer.REFUSED, "no candidates"),
         ([Verdict.FULL, Verdict.CLOSED], Answer.CLOSED, "a: FULL, b: CLOSED"),
         # Another intent of the batch was refused; an audit of this host would not change that.
-        ([Verdict.CLOSED, Verdict.FITS], Answer.REFUSED, "a: CLOSED, b: FITS"),
+        ([Verdict.CLOSED, Verdict.FITS], Answer.POSSIBLE, "a: CLOSED, b: FITS"),
     ],
 )
 def test_refusal_lists_the_verdict_on_each_host(verdicts, answer, reason):

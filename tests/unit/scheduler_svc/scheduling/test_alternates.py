@@ -105,7 +105,7 @@ FULL, CLOSED, FITS = Verdict.FULL, Verdict.CLOSED, Verdict.FITS
         ((CLOSED, CLOSED), True, "closed"),
         ((), False, "closed"),  # sent in an old epoch
         ((FULL, FULL), True, "refused"),
-        ((CLOSED, FITS), True, "refused"),  # refused because another instance of the batch failed
+        ((CLOSED, FITS), True, "possible"),  # refused because another instance of the batch failed
         ((), True, "refused"),
     ],
 )
