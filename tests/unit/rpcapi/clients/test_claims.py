@@ -31,7 +31,7 @@ def call(sender, options):
     [
         ("prepare_claims", {"intents": "intents"}, "1.0", {"intents": "intents"}),
         ("confirm_claims", {"host": "h", "refs": REFS}, "1.0", {"host": "h", "refs": REFS}),
-        ("abort_claims", {"refs": REFS}, "1.0", {"refs": REFS, "host": None}),
+        ("abort_claims", {"refs": REFS}, "1.6", {"refs": REFS, "host": None, "destinations": None}),
         ("release_claims", {"host": "h", "refs": REFS}, "1.0", {"host": "h", "refs": REFS}),
         ("list_claims", {}, "1.0", PAGE),
         ("list_claims", {"consumer": "c", "limit": 1}, "1.0", PAGE | {"consumer": "c", "limit": 1}),
