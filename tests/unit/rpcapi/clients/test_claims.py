@@ -29,7 +29,7 @@ def call(sender, options):
 @pytest.mark.parametrize(
     ("method", "arguments", "version", "values"),
     [
-        ("prepare_claims", {"intents": "intents"}, "1.0", {"intents": "intents"}),
+        ("prepare_claims", {"intents": "intents"}, "1.7", {"intents": "intents"}),
         ("confirm_claims", {"host": "h", "refs": REFS}, "1.0", {"host": "h", "refs": REFS}),
         ("abort_claims", {"refs": REFS}, "1.6", {"refs": REFS, "host": None, "destinations": None}),
         ("release_claims", {"host": "h", "refs": REFS}, "1.0", {"host": "h", "refs": REFS}),

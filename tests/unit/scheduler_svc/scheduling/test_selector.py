@@ -149,8 +149,9 @@ def test_unknown_forced_host_is_refused_although_the_record_fails(caplog):
 
 
 def test_served_request_is_logged_at_debug_level_only(caplog):
-    caplog.set_level("DEBUG", logger="scheduler_svc.scheduling.selector")
+    logger = "scheduler_svc.scheduling.selector"
+    caplog.set_level("DEBUG", logger=logger)
     selector, _ = HostPartition().selector()
     select(selector, selection_call(3))
-    messages = [(record.levelname, record.getMessage()) for record in caplog.records]
+    messages = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == logger]
     assert messages == [("DEBUG", "Selected hosts for 3 instances in 1 tries")]
