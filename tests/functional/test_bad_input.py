@@ -200,17 +200,15 @@ def test_confirm_of_unknown_claim(cluster):
         answers.raise_unless(Answer.CONFIRMED)
 
 
-class UncheckedClient:
-    """A client that sends any payload without checks."""
-
-    def __init__(self, running: RunningCluster) -> None:
-        session = running.session
-        transport = bus.get_transport(session.conf)
-        target = messaging.Target(topic="conductor", version="1.0")
-        self._client = bus.get_client(transport, target, serializer=messaging.NoOpSerializer(), timeout=10)
-
-    def call(self, method: str, **values: object) -> object:
-        return self._client.call(context.new().to_dict(), method, **values)
+def call_unchecked(running: RunningCluster, method: str, **values: object) -> object:
+    """Call the conductor with any payload, without a client's checks."""
+    transport = bus.get_transport(running.session.conf)
+    target = messaging.Target(topic="conductor", version="1.0")
+    client = bus.get_client(transport, target, serializer=messaging.NoOpSerializer(), timeout=10)
+    try:
+        return client.call(context.new().to_dict(), method, **values)
+    finally:
+        transport.cleanup()
 
 
 def primitive(version: str = "1.1", **data: object) -> dict[str, object]:
@@ -237,15 +235,15 @@ def primitive(version: str = "1.1", **data: object) -> dict[str, object]:
 )
 def test_malformed_and_too_new_objects(cluster, payload, error):
     with pytest.raises(error) as caught:
-        UncheckedClient(cluster).call("build_instances", spec=payload, uuids=[str(uuid.uuid4())])
+        call_unchecked(cluster, "build_instances", spec=payload, uuids=[str(uuid.uuid4())])
     assert str(caught.value)
 
 
 def test_unknown_method_and_arguments(cluster):
     with pytest.raises((errors.UnknownMethod, messaging.NoSuchMethod), match="make_coffee"):
-        UncheckedClient(cluster).call("make_coffee")
+        call_unchecked(cluster, "make_coffee")
     with pytest.raises(errors.MalformedObject, match="sugar"):
-        UncheckedClient(cluster).call("get_instances", uuids=[], sugar=2)
+        call_unchecked(cluster, "get_instances", uuids=[], sugar=2)
 
 
 def gantt(cluster: RunningCluster, *arguments: str) -> subprocess.CompletedProcess[str]:
