@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The step SELECT: late, lost and refused answers of the scheduler, and hosts without an audit."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import oslo_messaging as messaging
 import pytest
 
+from conductor.saga.select import select
+from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import errors
 from tests.unit.conductor.ledger import TTL_MS
+from tests.unit.conductor.saga.passes import ScriptedClaims, instance, make_pass
 from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, THREE, SimulatedCluster, uuid_list
 
 
@@ -118,6 +124,23 @@ def test_claims_whose_hosts_got_no_build_are_ended_without_their_audits(cluster:
     assert set(cluster.statuses(uuids)) == {"ACTIVE"}
     assert {(cluster.record(uuid).attempt, cluster.record(uuid).host) for uuid in uuids} == {(2, "h1/n")}
     cluster.check(uuids)
+
+
+@pytest.mark.parametrize("answer", ["confirmed", "conflict"])
+def test_instance_of_which_an_attempt_is_live_is_settled_and_the_others_selected_again(answer: str) -> None:
+    scripted = ScriptedClaims(lambda consumer, attempt: (answer if consumer == "live" else "aborted", None))
+
+    def select_destinations(*_: object, **__: object) -> None:
+        raise errors.ClaimEnded(consumer="other", attempt=1, partition="p", why="it was aborted")
+
+    saga_pass = make_pass(scripted)
+    clients = replace(saga_pass.clients, scheduler=SimpleNamespace(select_destinations=select_destinations))
+    changed = select(replace(saga_pass, clients=clients), [instance("live"), instance("other")])
+    states = {record.uuid: (record.step, record.status, record.attempt) for record in changed}
+    assert states == {
+        "live": (SagaStep.SETTLE, InstanceStatus.BUILDING, 1),
+        "other": (SagaStep.SELECT, InstanceStatus.SCHEDULING, 2),
+    }
 
 
 def test_select_waits_for_unaudited_hosts(cluster: SimulatedCluster) -> None:

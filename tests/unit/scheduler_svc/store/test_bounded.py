@@ -68,14 +68,19 @@ def test_new_work_is_refused(
     assert partition.store.snapshot() == before
 
 
-def test_tombstones_at_their_bound_refuse_claims() -> None:
+@pytest.mark.parametrize("collection", ["claims", "tombstones"])
+def test_claims_or_tombstones_at_their_bound_refuse_claims(collection: str) -> None:
     partition = memory_partition()
     partition.add_host("h1")
+    partition.hold("c1", "h1")
     partition.store.abort([ClaimRef("ended", 1)])
-    partition.store = BoundedStore(partition.store, {"claims": 1 << 20, "tombstones": 1})
+    partition.store = BoundedStore(partition.store, {"claims": 1 << 20, "tombstones": 1 << 20, collection: 1})
+    assert partition.store.accepts_claims()
     partition.store.sizes()
-    with pytest.raises(errors.StoreFull, match=r"tombstones take \d+ bytes, \[store\] tombstone_bytes allows 1;"):
-        partition.prepare("c1", "h1")
+    assert not partition.store.accepts_claims()
+    message = rf"{collection} take \d+ bytes, \[store\] {collection[:-1]}_bytes allows 1;"
+    with pytest.raises(errors.StoreFull, match=message):
+        partition.prepare("c2", "h1")
 
 
 def test_whatever_ends_confirms_finds_or_audits_is_served(partition: StorePartition) -> None:

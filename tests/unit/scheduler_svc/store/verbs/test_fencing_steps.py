@@ -130,6 +130,8 @@ def test_fence_goes_on_in_a_new_epoch(three_claims: StorePartition, monkeypatch:
     def between() -> None:
         if not epochs:
             epochs.append(partition.new_epoch())
+        else:
+            assert "h1" in partition.store.verify().awaited
 
     fence_by_steps(monkeypatch, 1, between)
     assert partition.store.fence("h1", "token-1", force=True) == 3

@@ -151,6 +151,8 @@ def test_group_that_left_and_returned_has_alternates_until_it_leaves_again(parti
     assert partition.prepare("m2", "h2", group=GROUP, group_generation=first.generation).host is None
     # When it leaves again, then alternates are refused, also after a late repetition of the first leaving
     partition.store.abort([ClaimRef("m1", 2)])
+    assert partition.store.leave_group("g", first.generation, LONG_MS) == GroupMembership(0, False)
+    assert partition.prepare("m1", "h1", attempt=3, replaces=2, group=GROUP).answer is Answer.REFUSED
     for generation in (later.generation, first.generation):
         assert partition.store.leave_group("g", generation, LONG_MS) == GroupMembership(0, False)
         assert partition.prepare("m1", "h1", attempt=3, replaces=2, group=GROUP).answer is Answer.REFUSED
