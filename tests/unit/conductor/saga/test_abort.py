@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The step ABORT: the claims of a deleted or failed instance end, unless its host owns one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import oslo_messaging as messaging
@@ -65,6 +65,15 @@ def test_later_attempt_that_is_live_is_aborted_next(attempt: int) -> None:
 
 def test_later_attempt_that_has_ended_meanwhile_is_aborted_again() -> None:
     changed = run(instance(**DELETED), {1: ("conflict", "h/n")})
+    assert (changed.step, changed.attempt, changed.tries) == ("abort", 1, 1)
+
+
+def test_search_for_the_later_attempt_is_repeated_without_answer() -> None:
+    class Unanswered(list[dict[str, Any]]):
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            raise messaging.MessagingTimeout("no answer")
+
+    changed = run(instance(**DELETED), {1: ("conflict", "h/n")}, Unanswered())
     assert (changed.step, changed.attempt, changed.tries) == ("abort", 1, 1)
 
 

@@ -3,7 +3,9 @@
 
 from dataclasses import replace
 
+from conductor.store.keys import KEYS
 from conductor.store.records import InstanceStatus, SagaStep
+from conductor.store.redis import WORDS
 from conductor.store.sizes import split_deleted
 from rpcapi.bounds import CollectionSize
 from tests.unit.conductor.store.conftest import RETENTION_MS, StoreWithClock, request
@@ -31,6 +33,11 @@ def test_sizes_follow_records_deletions_and_purges(bench: StoreWithClock) -> Non
     purged = store.sizes()
     assert (purged["records"].entries, purged["deleted"].entries) == (10, 0)
     assert purged["records"].bytes < full["records"].bytes
+
+
+def test_every_key_that_grows_is_in_one_collection() -> None:
+    words = [word for collection in WORDS.values() for word in collection]
+    assert sorted([*words, "meta", "counts"]) == sorted(KEYS)
 
 
 def test_deleted_instances_take_their_part_of_all() -> None:

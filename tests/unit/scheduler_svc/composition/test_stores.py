@@ -11,6 +11,7 @@ from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition.stores import open_configured
 from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.bounded import OPTIONS
 
 
 def test_claims_wait_for_configured_number_of_replicas(conf: cfg.ConfigOpts, redis_server: RedisServer) -> None:
@@ -23,4 +24,15 @@ def test_claims_wait_for_configured_number_of_replicas(conf: cfg.ConfigOpts, red
     # This server has none
     with pytest.raises(errors.StoreUnavailable, match="0 of 1 replicas had the write after 50 ms"):
         store.abort([ClaimRef("c1", 1)])
+    store.close()
+
+
+def test_configured_bounds_are_those_of_the_store(conf: cfg.ConfigOpts) -> None:
+    scheduler_conf.register_opts(conf)
+    conf.set_override("url", "memory://", group="store")
+    for number, option in enumerate(OPTIONS.values()):
+        conf.set_override(option, (1 << 20) + number, group="store")
+    store = open_configured(conf, conf.rpc.partition)
+    bounds = {name: size.bound for name, size in store.sizes().items()}
+    assert bounds == {name: (1 << 20) + number for number, name in enumerate(OPTIONS)}
     store.close()

@@ -43,12 +43,13 @@ def test_every_worker_joins_a_configured_service_group(conf):
 def test_only_the_first_worker_of_a_daemon_repeats_cleanups_while_more_is_due(conf, monkeypatch):
     monkeypatch.setattr(reaper, "STORE_SHARE", 1.0)  # a pause does not depend on the time that the cleanup took
     configure(conf).set_override("reap_interval", 2.0, group="store")
-    store = MemoryStore("default")
+    partition_set = stores.open_partitions(conf, MemoryStore, {}, None)
+    store = partition_set.served_partitions[0].store
     pauses = []
-    for follows_load in (True, False):
-        reaping = tasks._reaping(conf, store, follows_load=follows_load)
+    for worker_index in (0, 1):
+        reaping = tasks.build(conf, partition_set, MemoryStore, worker_index)[0]
         for number in range(2 * reaper.BATCH):
-            store.pin(f"{follows_load}-{number}", "a", 1)
+            store.pin(f"{worker_index}-{number}", "a", 1)
         expired = store.state.time_ms + 1
         store._clock = lambda now=expired: now
         reaping._act()

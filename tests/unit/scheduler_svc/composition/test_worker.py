@@ -47,3 +47,13 @@ def test_invalid_configuration_is_refused(conf):
     configure(conf).set_override("enabled_filters", ["Nonsense"], group="filter_scheduler")
     with pytest.raises(errors.BadConfiguration, match="Nonsense"):
         worker.build(conf, 0, MemoryStore)
+
+
+def test_file_of_known_hosts_is_read_for_the_partition_of_the_daemon(conf, monkeypatch, tmp_path):
+    path = tmp_path / "known-hosts"
+    path.write_text("h1\n")
+    configure(conf).set_override("known_hosts_file", str(path), group="store")
+    announcers = []
+    monkeypatch.setattr(worker, "AuditAnnouncer", lambda *values: announcers.append(values) or AuditAnnouncer(*values))
+    worker.build(conf, 0, MemoryStore)
+    assert [values[1:] for values in announcers] == [(conf.rpc.partition, str(path))]

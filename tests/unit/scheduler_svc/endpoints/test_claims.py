@@ -3,11 +3,16 @@
 
 import time
 import uuid
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from rpcapi import context, errors, objects
 from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import ClaimRef, ClaimResult
+from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node
 from tests.unit.scheduler_svc.fakes.workers import node_report
 
@@ -135,3 +140,38 @@ def test_invalid_input_is_a_typed_error_and_changes_nothing(worker, error, ask):
     with pytest.raises(error):
         ask(worker)
     assert (dict(worker.store.state.claims), set(worker.store.state.providers)) == before
+
+
+@pytest.mark.parametrize(("host", "answer"), [(None, Answer.CLOSED), ("h1", Answer.UNKNOWN)])
+def test_abort_without_a_host_is_one_in_all_partitions_with_its_destinations(host, answer):
+    calls = []
+
+    def abort(refs, host, destinations):
+        calls.append(("store", refs, host, destinations))
+        return [ClaimResult(*ref, Answer.UNKNOWN) for ref in refs]
+
+    def abort_everywhere(name, refs, answers, destinations):
+        calls.append(("partitions", name, refs, destinations))
+        return [ClaimResult(*ref, Answer.CLOSED) for ref in refs]
+
+    unused: Any = None
+    endpoint = ClaimsEndpoint(
+        SimpleNamespace(partition="p", abort=abort),  # type: ignore[arg-type]
+        unused,
+        0,
+        unused,
+        on_unverified=unused,
+        stamps=unused,
+        earlier_attempts=SimpleNamespace(abort=abort_everywhere),  # type: ignore[arg-type]
+    )
+    refs = objects.ClaimRefs.of(consumers=["c1", "c2"], attempts=[1, 2])
+    pairs, destinations = [ClaimRef("c1", 1), ClaimRef("c2", 2)], ["h2", None]
+    answers = endpoint.abort_claims(context.new(), refs=refs, host=host, destinations=destinations)
+    assert answers.answers == [answer] * 2
+    expected = [("store", pairs, host, destinations), ("partitions", "p", pairs, destinations)]
+    assert calls == expected[: 1 if host else 2]
+
+
+def test_invalid_destinations_of_an_abort_are_refused(worker):
+    with pytest.raises(errors.InvalidRequest, match="destinations must be a list of strings and None"):
+        worker.claims.abort_claims(context.new(), worker.refs([str(uuid.uuid4())]), destinations=[1])
