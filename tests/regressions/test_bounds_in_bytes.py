@@ -7,7 +7,7 @@ those that end something too.
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 import pytest
 
@@ -25,8 +25,7 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.replication.reaper import Reaper, ReapLimits
 from scheduler_svc.replication.size_measurement import SizeMeasurement
 from scheduler_svc.store.bounded import OPTIONS, BoundedStore
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.regressions.partitions import BACKENDS, open_partition
 from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, StorePartition, node_stats
 
 BOUND = 6_000  # bytes
@@ -35,15 +34,10 @@ MOST = 150  # more than the bound holds
 ROOMY = {"VCPU": MOST, "MEMORY_MB": 64 * MOST}
 
 
-@pytest.fixture(params=["memory", "redis", "sqlite"])
-def partition(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[StorePartition]:
+@pytest.fixture(params=BACKENDS)
+def partition(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorePartition]:
     """A partition of each backend, with host h1."""
-    if request.param == "memory":
-        partition = memory_partition()
-    elif request.param == "redis":
-        partition = redis_partition(request.getfixturevalue("redis_server"))
-    else:
-        partition = sql_partition(f"sqlite:///{tmp_path}/store.db")
+    partition = open_partition(request, tmp_path)
     partition.add_host("h1", amounts=ROOMY)
     yield partition
     partition.store.close()

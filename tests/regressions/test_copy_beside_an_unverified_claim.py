@@ -21,6 +21,7 @@ from tests.regressions.restorable_deployments import (
     redis_deployment,
     sqlite_deployment,
 )
+from tests.regressions.test_forgotten_first_attempt import copy_records, restore_records
 from tests.unit.conductor.saga.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -142,13 +143,11 @@ def test_instance_whose_record_is_uncertain_waits_for_the_copy_that_a_host_repor
     cluster.conductor()
     (uuid,) = uuid_list(1)
     cluster.build([uuid])
-    mark = {name: dict(getattr(cluster.store, name)) for name in ("_requests", "_instances", "_due", "_leases")}
+    records = copy_records(cluster)
     cluster.settle()
     assert cluster.record(uuid).host == "h1/n"
     # Given that the conductors' store forgot the boot and knows that, and the partition too, and does not know it
-    for name, value in mark.items():
-        setattr(cluster.store, name, value)
-    cluster.store.begin_epoch()
+    restore_records(cluster, records)
     store = cluster.ledger.store
     store.state.drop_claim(store.state.claims[uuid])
     store.state.changed_providers.clear()

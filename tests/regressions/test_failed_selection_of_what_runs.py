@@ -7,7 +7,13 @@ with forgotten aggregates. When its host audited, the claim was back, and its ho
 
 from rpcapi.resources.claims import Answer
 from scheduler_svc.scheduling import refusals
-from tests.regressions.test_forgotten_first_attempt import MINUTE_MS, come_back, lose_partition
+from tests.regressions.test_forgotten_first_attempt import (
+    MINUTE_MS,
+    come_back,
+    copy_records,
+    lose_partition,
+    restore_records,
+)
 from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
 
@@ -16,13 +22,11 @@ def test_instance_whose_selection_failed_is_found_where_it_runs() -> None:
     cluster.conductor()
     (uuid,) = uuid_list(1)
     cluster.build([uuid])
-    mark = {name: dict(getattr(cluster.store, name)) for name in ("_requests", "_instances", "_due", "_leases")}
+    records = copy_records(cluster)
     cluster.settle()
     assert cluster.record(uuid).host == "h1/n"
     # Given that both stores forgot the boot, and that its selection fails before it reaches the claims
-    for name, value in mark.items():
-        setattr(cluster.store, name, value)
-    cluster.store.begin_epoch()
+    restore_records(cluster, records)
     lose_partition(cluster, uuid, "h1")
     cluster.scheduler.fail.append(refusals.no_valid_host(3, {}))
     # When the instance is selected again, and its host comes back later

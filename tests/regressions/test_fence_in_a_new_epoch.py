@@ -12,22 +12,16 @@ import pytest
 
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.regressions.partitions import BACKENDS, open_partition
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, running
 
 REF = ClaimRef("vm", 1)
 
 
-@pytest.fixture(params=["memory", "redis", "sqlite"])
+@pytest.fixture(params=BACKENDS)
 def partition(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorePartition]:
     """A partition with two audited hosts."""
-    if request.param == "memory":
-        created = memory_partition()
-    elif request.param == "redis":
-        created = redis_partition(request.getfixturevalue("redis_server"))
-    else:
-        created = sql_partition(f"sqlite:///{tmp_path}/store.sqlite")
+    created = open_partition(request, tmp_path)
     for host in ("lost", "other"):
         created.add_host(host)
     yield created

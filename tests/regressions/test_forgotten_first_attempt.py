@@ -5,6 +5,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,13 +19,13 @@ from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.redis import RedisStore
+from tests.regressions.partitions import BACKENDS, open_partition
 from tests.unit.conductor.saga.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
 from tests.unit.conductor.store.conftest import request as build_request
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
-from tests.unit.scheduler_svc.store.backends import memory_partition, partition_on, redis_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.unit.scheduler_svc.store.backends import partition_on
 from tests.unit.scheduler_svc.store.store_partition import StorePartition, running
 
 MINUTE_MS = 60_000
@@ -33,14 +34,9 @@ MINUTE_MS = 60_000
 # -- in the store ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["memory", "redis", "sqlite"])
-def partition(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[StorePartition]:
-    if request.param == "memory":
-        backend = memory_partition()
-    elif request.param == "redis":
-        backend = redis_partition(request.getfixturevalue("redis_server"))
-    else:
-        backend = sql_partition(f"sqlite:///{tmp_path / 'store.sqlite'}")
+@pytest.fixture(params=BACKENDS)
+def partition(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorePartition]:
+    backend = open_partition(request, tmp_path)
     yield backend
     backend.store.close()
 
@@ -111,6 +107,18 @@ def cluster() -> SimulatedCluster:
     return created
 
 
+def copy_records(cluster: SimulatedCluster) -> dict[str, Any]:
+    """Return a copy of what the conductors' store holds now."""
+    return {name: dict(getattr(cluster.store, name)) for name in ("_requests", "_instances", "_due", "_leases")}
+
+
+def restore_records(cluster: SimulatedCluster, records: dict[str, Any]) -> None:
+    """Take the conductors' store back to a copy, which begins an epoch."""
+    for name, value in records.items():
+        setattr(cluster.store, name, value)
+    cluster.store.begin_epoch()
+
+
 def lose_partition(cluster: SimulatedCluster, uuid: str, running_on: str) -> None:
     """Forget an instance's claim, which runs; audit all other hosts."""
     store = cluster.ledger.store
@@ -137,15 +145,13 @@ def test_boot_that_both_stores_forgot_waits_for_its_host(cluster: SimulatedClust
     first_sent_ms = cluster.now_ms
     if record_is_kept:
         cluster.build([uuid])
-    mark = {name: dict(getattr(cluster.store, name)) for name in ("_requests", "_instances", "_due", "_leases")}
+    records = copy_records(cluster)
     if not record_is_kept:
         cluster.build([uuid])
     cluster.settle()
     assert cluster.record(uuid).host == "h1/n"
     # Given that both stores forgot the boot, and the record is back at its selection, or gone and sent again
-    for name, value in mark.items():
-        setattr(cluster.store, name, value)
-    cluster.store.begin_epoch()
+    restore_records(cluster, records)
     lose_partition(cluster, uuid, "h1")
     cluster.now_ms += MINUTE_MS
     if not record_is_kept:

@@ -5,29 +5,23 @@ A worker removed 500 tombstones and 500 pins in each interval, whatever the load
 """
 
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.replication.reaper import BATCH, Reaper, ReapLimits
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.regressions.partitions import BACKENDS, open_partition
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent
 
 INTERVAL = 5.0  # seconds between batches when nothing is due
 
 
-@pytest.fixture(params=["memory", "redis", "sqlite"])
-def partition(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[StorePartition]:
+@pytest.fixture(params=BACKENDS)
+def partition(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorePartition]:
     """A partition of each backend."""
-    if request.param == "memory":
-        partition = memory_partition()
-    elif request.param == "redis":
-        partition = redis_partition(request.getfixturevalue("redis_server"))
-    else:
-        partition = sql_partition(f"sqlite:///{tmp_path}/store.db")
+    partition = open_partition(request, tmp_path)
     yield partition
     partition.store.close()
 

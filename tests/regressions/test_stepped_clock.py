@@ -6,14 +6,13 @@ hosts stay alive for an hour; a leap forward ended all prepared claims and marke
 """
 
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from rpcapi.resources.claims import Answer
 from scheduler_svc.store.records import MAX_STEP_MS
-from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
-from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.regressions.partitions import BACKENDS, open_partition
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL, StorePartition
 
 HOUR_MS = 3_600_000
@@ -22,15 +21,10 @@ DEAD_AFTER_MS = 4 * MAX_STEP_MS  # as by default: service_down_time is four time
 TOMBSTONE_MS = 24 * HOUR_MS
 
 
-@pytest.fixture(params=["memory", "redis", "sqlite"])
-def partition(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[StorePartition]:
+@pytest.fixture(params=BACKENDS)
+def partition(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorePartition]:
     """A partition whose server's clock can be stepped."""
-    if request.param == "memory":
-        partition = memory_partition()
-    elif request.param == "redis":
-        partition = redis_partition(request.getfixturevalue("redis_server"))
-    else:
-        partition = sql_partition(f"sqlite:///{tmp_path / 'store.sqlite'}")
+    partition = open_partition(request, tmp_path)
     yield partition
     partition.store.close()
 

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The partitions of regression tests that run on several backends."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
+from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
+
+BACKENDS = ("memory", "redis", "sqlite")
+
+
+def open_partition(request: pytest.FixtureRequest, folder: Path) -> StorePartition:
+    """Return a partition without hosts on the backend that the fixture's parameter names, one of BACKENDS."""
+    if request.param == "memory":
+        return memory_partition()
+    if request.param == "redis":
+        return redis_partition(request.getfixturevalue("redis_server"))
+    return sql_partition(f"sqlite:///{folder / 'store.sqlite'}")
