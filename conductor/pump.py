@@ -11,6 +11,7 @@ from conductor.store.interface import ConductorStore
 from conductor.store.records import LeaseLost, RequestLease
 from rpcapi import errors
 from rpcapi.background import BackgroundLoop
+from rpcapi.resources.claims import MAX_INSTANCES
 
 LOG = log.getLogger(__name__)
 
@@ -18,7 +19,8 @@ LOG = log.getLogger(__name__)
 class Pump(BackgroundLoop):
     """Worker loop of a conductor; ``wake`` makes it poll the store now.
 
-    Processes at most ``threads`` requests at a time. Further due requests stay in the store, for any conductor.
+    Processes at most ``threads`` requests at a time, with at most ``max_in_flight`` instances together. Further due
+    requests stay in the store, for any conductor.
     """
 
     def __init__(
@@ -28,6 +30,7 @@ class Pump(BackgroundLoop):
         owner: str,
         *,
         threads: int,
+        max_in_flight: int,
         interval: float,
     ) -> None:
         super().__init__("pump")
@@ -35,9 +38,11 @@ class Pump(BackgroundLoop):
         self._advance = advance
         self._owner = owner
         self._threads = threads
+        self._max_in_flight = max_in_flight
         self._interval = interval
         self._idle = threading.Condition()
         self._busy = 0
+        self._in_flight = 0  # instances with a step to take
         self._more = False
         self._away = False
 
@@ -52,6 +57,7 @@ class Pump(BackgroundLoop):
         for lease in self._take():
             with self._idle:
                 self._busy += 1
+                self._in_flight += lease.steps
             threading.Thread(target=self._work, args=(lease,), name="saga", daemon=True).start()
         return self._interval
 
@@ -62,7 +68,7 @@ class Pump(BackgroundLoop):
         if free <= 0:
             return []
         try:
-            leases = self._store.take(self._owner, free)
+            leases = self._store.take(self._owner, free, self._max_in_flight - self._in_flight)
         except errors.Unavailable as error:
             (LOG.debug if self._away else LOG.warning)("Cannot take due work from the store: %s", error)
             self._away = True
@@ -72,7 +78,9 @@ class Pump(BackgroundLoop):
             LOG.exception("Cannot take due work from the store")
             return []
         self._away = False
-        self._more = len(leases) == free
+        # A due request may not have fitted.
+        in_flight = self._in_flight + sum(lease.steps for lease in leases)
+        self._more = len(leases) == free or in_flight > self._max_in_flight - MAX_INSTANCES
         return leases
 
     def _work(self, lease: RequestLease) -> None:
@@ -91,6 +99,7 @@ class Pump(BackgroundLoop):
         finally:
             with self._idle:
                 self._busy -= 1
+                self._in_flight -= lease.steps
                 self._idle.notify_all()
             if self._more:
                 self.wake()

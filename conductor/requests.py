@@ -11,7 +11,7 @@ from oslo_log import log
 
 from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
-from conductor.store.records import BuildRequestRecord
+from conductor.store.records import BuildRequestRecord, make_request_key
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.objects.request_validation import check_spec
@@ -98,4 +98,5 @@ def compute_request_key(
     identity: list[object] = [ctxt.project_id or "", ctxt.user_id or "", spec_values, sorted(uuids)]
     if names_by_uuid:
         identity.append(dict(names_by_uuid))
-    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    return make_request_key(ctxt.project_id or "", digest)

@@ -5,6 +5,8 @@ import socket
 
 from oslo_config import cfg
 
+from rpcapi.resources.claims import MAX_INSTANCES
+
 GROUP = "conductor"
 
 OPTS = [
@@ -81,6 +83,15 @@ OPTS = [
         max=256,
         help="Maximum number of requests that this conductor processes at a time. Further requests wait in the store, "
         "where any conductor can take them.",
+    ),
+    cfg.IntOpt(
+        "max_in_flight",
+        default=4 * MAX_INSTANCES,
+        min=MAX_INSTANCES,
+        max=1_000_000,
+        help="Maximum number of instances in the requests that this conductor processes at a time, so that at most as "
+        "many wait at the schedulers. Requests beyond it wait in the store, one queue for each project. The projects "
+        "take turns.",
     ),
     cfg.FloatOpt(
         "report_interval",

@@ -16,6 +16,7 @@ from rpcapi.bounds import CollectionSize
 from rpcapi.resources.claims import MAX_INSTANCES
 
 PAGE = 500  # maximum number of records in a page of a list, and of one purge
+UNLIMITED = 1 << 40  # instances
 CHUNK = MAX_INSTANCES  # maximum number of records that one script reads or writes: a whole request
 
 
@@ -36,8 +37,12 @@ class ConductorStore(abc.ABC):
         """
 
     @abc.abstractmethod
-    def take(self, owner: str, limit: int) -> list[RequestLease]:
-        """Lease up to ``limit`` due requests to ``owner``, longest due first."""
+    def take(self, owner: str, limit: int, max_instances: int = UNLIMITED) -> list[RequestLease]:
+        """Lease up to ``limit`` due requests to ``owner``; all together have at most ``max_instances`` steps to take.
+
+        Projects take turns, each with its longest due request. A turn costs about as much as it writes records, so
+        that projects with due work get equal numbers of instances processed, whatever the sizes of their requests.
+        """
 
     @abc.abstractmethod
     def load(self, lease: RequestLease) -> DueWork:

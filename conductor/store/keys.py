@@ -7,7 +7,8 @@ All keys are ``gantt:{conductor}:<word>``: the hash tag keeps them in one slot o
 PREFIX = "gantt:{conductor}:"
 
 KEYS: dict[str, str] = {
-    "meta": "hash: schema, sequence (last number of an instance or a write), run_id, replid, epoch, time, clock",
+    "meta": "hash: schema, sequence (last number of an instance or a write), run_id, replid, epoch, time, clock, "
+    "turn (the one served last)",
     "requests": "hash request key -> document",
     "instances": "hash uuid -> header line and document, see documents.py",
     "listed": "zset uuid -> sequence, without the deleted",
@@ -15,6 +16,9 @@ KEYS: dict[str, str] = {
     "pending": 'zset, all scores 0: "request|uuid" of each instance with a step to take',
     "left": "hash request key -> number of its instances that are still recorded",
     "due": "zset request key -> when it is due: time of its next step, or end of its lease",
+    "queues": 'zset, all scores 0: "project|time|request" of each due request, by the digest of its project',
+    "wakes": "zset project -> when its first request is due",
+    "turns": "zset project -> number of its next turn, while others wait",
     "leases": 'hash request key -> token of the lease holder, "random owner"',
     "woken": "set of requests that were woken while leased",
     "counts": "hash status -> number of instances",

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from conductor.store.interface import PAGE, ConductorStore
+from conductor.store.interface import PAGE, UNLIMITED, ConductorStore
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
@@ -21,6 +21,7 @@ from conductor.store.records import (
     WriteResult,
     make_lease_token,
     make_version,
+    project_of,
 )
 from conductor.store.sizes import split_deleted
 from rpcapi import errors
@@ -47,6 +48,8 @@ class MemoryConductorStore(ConductorStore):
         self._leases: dict[str, str] = {}
         self._woken: set[str] = set()
         self._purge: dict[str, int] = {}
+        self._turns: dict[str, int] = {}
+        self._served = 0
         self._sequence = 0
         self._epoch = clock()
 
@@ -74,27 +77,48 @@ class MemoryConductorStore(ConductorStore):
             self._due[request.key] = now
             return True
 
-    def take(self, owner: str, limit: int) -> list[RequestLease]:
+    def take(self, owner: str, limit: int, max_instances: int = UNLIMITED) -> list[RequestLease]:
         with self._lock:
             now = self._clock()
-            due = sorted((at, key) for key, at in self._due.items() if at <= now)[:limit]
-            leases, token = [], make_lease_token(owner)
-            for _, key in due:
-                leases.append(RequestLease(key, token, key in self._leases))
+            queues: dict[str, list[str]] = {}
+            for _, key in sorted((at, key) for key, at in self._due.items() if at <= now):
+                queues.setdefault(project_of(key), []).append(key)
+            if not queues:
+                self._turns.clear()
+            leases: list[RequestLease] = []
+            token = make_lease_token(owner)
+            while queues and len(leases) < limit:
+                project = min(queues, key=self._turn)
+                key = queues[project][0]
+                steps = len(self._pending(key))
+                max_instances -= steps
+                if max_instances < 0:
+                    break
+                leases.append(RequestLease(key, token, key in self._leases, steps))
                 self._leases[key] = token
                 self._due[key] = now + self._timeouts.lease_ms
                 self._woken.discard(key)
+                self._served = self._turn(project)
+                self._turns[project] = self._served + 1
+                del queues[project][0]
+                if not queues[project]:
+                    del queues[project]
             return leases
+
+    def _pending(self, request: str) -> list[InstanceRecord]:
+        """Return the request's instances with a step to take."""
+        records = self._instances.values()
+        return [record for record in records if record.request == request and record.step != SagaStep.DONE]
+
+    def _turn(self, project: str) -> int:
+        """Return the number of the project's next turn; one that comes back begins at the turn that is served now."""
+        return max(self._turns.get(project, 0), self._served)
 
     def load(self, lease: RequestLease) -> DueWork:
         with self._lock:
             self._renew(lease)
             now = self._clock()
-            open_records = [
-                record
-                for record in self._instances.values()
-                if record.request == lease.request and record.step != SagaStep.DONE
-            ]
+            open_records = self._pending(lease.request)
             due = sorted((record for record in open_records if record.wake_ms <= now), key=lambda record: record.uuid)
             later = [record.wake_ms for record in open_records if record.wake_ms > now]
             may_repeat = now < self._epoch + self._timeouts.repeat_horizon_ms
@@ -105,6 +129,8 @@ class MemoryConductorStore(ConductorStore):
     def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
         with self._lock:
             self._renew(lease)
+            project = project_of(lease.request)
+            self._turns[project] = self._turn(project) + max(0, len(instances) - 1)
             return self._write(instances)
 
     def write_without_lease(self, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:

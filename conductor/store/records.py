@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records of the conductor's store: plain frozen dataclasses."""
 
+import hashlib
+import re
 import secrets
 import uuid
 from collections.abc import Mapping, Sequence
@@ -10,6 +12,7 @@ from typing import Any, NamedTuple
 
 from rpcapi import errors
 
+PROJECT_DIGITS = 16  # of the digest of a project
 SCHEMA = 1  # version of every stored document; documents of another version are rejected
 
 
@@ -104,12 +107,13 @@ class RequestLease(NamedTuple):
     """The exclusive right to process a request's instances.
 
     ``token`` is random, so that it never repeats, also in a store that lost its last seconds. ``is_takeover``: the
-    previous holder never released the lease.
+    previous holder never released the lease. ``steps`` is the number of instances that had a step to take.
     """
 
     request: str
     token: str
     is_takeover: bool = False
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +187,17 @@ class WriteResult:
 def make_lease_token(owner: str) -> str:
     """Return a token that no other call returns; ``owner`` only shows who holds a stored lease."""
     return f"{uuid.uuid4().hex} {owner}"
+
+
+def make_request_key(project: str, digest: str) -> str:
+    """Return the key of a request: the digest of its project, by which the store queues it, and that of the request."""
+    return f"{hashlib.sha256(project.encode()).hexdigest()[:PROJECT_DIGITS]}-{digest}"
+
+
+def project_of(key: str) -> str:
+    """Return the digest of the project in the key of a request; '' for requests of earlier releases."""
+    match = re.match(rf"([0-9a-f]{{{PROJECT_DIGITS}}})-", key)
+    return match[1] if match else ""
 
 
 def make_version() -> int:

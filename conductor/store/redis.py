@@ -11,7 +11,7 @@ import redis
 from conductor.store import documents, keys
 from conductor.store.connect import ConductorConnection
 from conductor.store.identity import make_identity
-from conductor.store.interface import CHUNK, PAGE, ConductorStore
+from conductor.store.interface import CHUNK, PAGE, UNLIMITED, ConductorStore
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
@@ -36,7 +36,7 @@ from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
 WORDS = {
     "instances": ("instances", "everything"),
     "others": ("requests", "listed", "left"),
-    "queue": ("due", "pending", "leases", "woken"),
+    "queue": ("due", "queues", "wakes", "turns", "pending", "leases", "woken"),
     "purge": ("purge",),
 }
 COLLECTIONS = {
@@ -85,10 +85,13 @@ class RedisConductorStore(ConductorStore):
             self._connection.identity.observe(0, int(details[0]))
         return answer == "recorded"
 
-    def take(self, owner: str, limit: int) -> list[RequestLease]:
+    def take(self, owner: str, limit: int, max_instances: int = UNLIMITED) -> list[RequestLease]:
         token = make_lease_token(owner)
-        answer = self._run("take", token=token, lease_ms=self._timeouts.lease_ms, limit=limit)
-        return [RequestLease(request, token, bool(is_takeover)) for request, is_takeover in _split_rows(2, answer)]
+        answer = self._run(
+            "take", token=token, lease_ms=self._timeouts.lease_ms, limit=limit, max_instances=max_instances
+        )
+        rows = _split_rows(3, answer)
+        return [RequestLease(request, token, bool(is_takeover), steps) for request, is_takeover, steps in rows]
 
     def load(self, lease: RequestLease) -> DueWork:
         marker, records, wakes = "", [], []

@@ -3,7 +3,7 @@
 -- A version stays a string: it has more digits than a Lua number holds.
 --@ include _time
 --@ keys meta
-local meta = redis.call('HMGET', K.meta, 'epoch', 'time', 'clock')
+local meta = redis.call('HMGET', K.meta, 'epoch', 'time', 'clock', 'turn')
 if not meta[1] then
   return redis.error_reply('NOEPOCH the conductors\' store has no epoch: it was emptied')
 end

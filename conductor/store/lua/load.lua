@@ -6,14 +6,14 @@
 --          page begins ('' = last page), request document, epoch, 1 if callers may still repeat requests that were
 --          forgotten when it began, uuid, record, ...}
 --@ args request token lease_ms after limit repeat_horizon_ms
---@ include _header
---@ keys requests instances pending due leases
+--@ include _due
+--@ keys requests instances pending leases
 
 local request = A.request
 if not holds(K.leases, request, A.token) then
   return {}
 end
-redis.call('ZADD', K.due, whole(now + tonumber(A.lease_ms)), request)
+set_due(request, now + tonumber(A.lease_ms))
 local from = A.after == '' and ('[' .. request .. '|') or ('(' .. request .. '|' .. A.after)
 local members = redis.call('ZRANGEBYLEX', K.pending, from, '(' .. request .. '}', 'LIMIT', 0, A.limit)
 -- An epoch is not below the server's clock at its begin; whichever of the two times is behind decides.

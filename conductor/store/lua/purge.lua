@@ -3,8 +3,8 @@
 -- ARGV: limit
 -- Returns: number of removed instances
 --@ args limit
---@ include _header
---@ keys requests instances everything left counts purge due
+--@ include _due
+--@ keys requests instances everything left counts purge
 
 local uuids = redis.call('ZRANGEBYSCORE', K.purge, '-inf', whole(now), 'LIMIT', 0, A.limit)
 for _, uuid in ipairs(uuids) do
@@ -16,7 +16,7 @@ for _, uuid in ipairs(uuids) do
   if redis.call('HINCRBY', K.left, head.request, -1) <= 0 then
     redis.call('HDEL', K.left, head.request)
     redis.call('HDEL', K.requests, head.request)
-    redis.call('ZREM', K.due, head.request)
+    set_due(head.request)
   end
 end
 return #uuids

@@ -5,8 +5,8 @@
 -- Returns: {'recorded', last number assigned}, {'known'} if the request was already recorded, {'conflict', uuid},
 --          or {'old', server's clock in ms} if it was first sent too long ago
 --@ args request document status step version instance first_sent_ms repeat_horizon_ms
---@ include _header
---@ keys requests instances listed everything pending left due counts
+--@ include _due
+--@ keys requests instances listed everything pending left counts
 
 local request, status, step = A.request, A.status, A.step
 if redis.call('HEXISTS', K.requests, request) == 1 then
@@ -38,6 +38,6 @@ for i = REST, #ARGV do
   redis.call('ZADD', K.pending, 0, request .. '|' .. uuid)
 end
 redis.call('HSET', K.left, request, count)
-redis.call('ZADD', K.due, created, request)
+set_due(request, now)
 redis.call('HINCRBY', K.counts, status, count)
 return {'recorded', sequence}

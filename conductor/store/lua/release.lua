@@ -3,8 +3,8 @@
 -- ARGV: request key, lease token, time of the next step in ms ('' = none)
 -- Returns: 1, or 0 if the lease was lost
 --@ args request token next_ms
---@ include _header
---@ keys due leases woken
+--@ include _due
+--@ keys leases woken
 
 local request = A.request
 if not holds(K.leases, request, A.token) then
@@ -12,10 +12,8 @@ if not holds(K.leases, request, A.token) then
 end
 redis.call('HDEL', K.leases, request)
 if redis.call('SREM', K.woken, request) == 1 then
-  redis.call('ZADD', K.due, whole(now), request)
-elseif A.next_ms ~= '' then
-  redis.call('ZADD', K.due, A.next_ms, request)
+  set_due(request, now)
 else
-  redis.call('ZREM', K.due, request)
+  set_due(request, tonumber(A.next_ms))
 end
 return 1

@@ -5,8 +5,8 @@
 -- Returns: {} if the lease is lost, else {now, last number assigned, uuid that was skipped because its version differs,
 --          ...}
 --@ args request token lease_ms retention_ms wake new_version
---@ include _header
---@ keys instances listed pending due leases woken counts purge
+--@ include _due
+--@ keys instances listed pending leases woken counts purge turns
 
 local leased_request = A.request
 if leased_request ~= '' and not holds(K.leases, leased_request, A.token) then
@@ -15,6 +15,13 @@ end
 -- Each write takes a number, so that a store that has lost one is behind.
 local answer = {whole(now), redis.call('HINCRBY', K.meta, 'sequence', 1)}
 local touched = {}
+
+-- As take.lua describes.
+local function charge_turn(request, records)
+  local queue = queue_of(request)
+  local turn = tonumber(redis.call('ZSCORE', K.turns, queue)) or 0
+  redis.call('ZADD', K.turns, whole(math.max(turn, tonumber(meta[4]) or 0) + math.max(0, records - 1)), queue)
+end
 
 local function update_pending(uuid, old, step)
   local member = old.request .. '|' .. uuid
@@ -54,13 +61,17 @@ for i = REST, #ARGV, 6 do
 end
 
 if leased_request ~= '' then
-  redis.call('ZADD', K.due, whole(now + tonumber(A.lease_ms)), leased_request)
+  set_due(leased_request, now + tonumber(A.lease_ms))
+  charge_turn(leased_request, (#ARGV - REST + 1) / 6)
 elseif A.wake == '1' then
   for request in pairs(touched) do
     if redis.call('HEXISTS', K.leases, request) == 1 then
       redis.call('SADD', K.woken, request)
     else
-      redis.call('ZADD', K.due, 'LT', whole(now), request)
+      local due = tonumber(redis.call('ZSCORE', K.due, request))
+      if not due or due > now then
+        set_due(request, now)
+      end
     end
   end
 end

@@ -17,12 +17,12 @@ from tests.unit.conductor.store.conftest import request
 class BlockedPump:
     """A pump with work that can be held until ``go`` is set."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, max_in_flight: int = 1000) -> None:
         self.store = MemoryConductorStore(StoreTimeouts(lease_ms=3_600_000))
         self.go = threading.Event()
         self.begun: list[str] = []
         self.raises: dict[str, Exception] = {}
-        self.pump = Pump(self.store, self._advance, "me", threads=threads, interval=3600)
+        self.pump = Pump(self.store, self._advance, "me", threads=threads, max_in_flight=max_in_flight, interval=3600)
 
     def _advance(self, lease: RequestLease) -> None:
         self.begun.append(lease.request)
@@ -31,9 +31,9 @@ class BlockedPump:
             raise self.raises[lease.request]
         self.store.release(lease, None)
 
-    def record(self, *names: str) -> None:
+    def record(self, *names: str, size: int = 1) -> None:
         for name in names:
-            self.store.record(request(name), [f"{name}-uuid"])
+            self.store.record(request(name), [f"{name}-uuid-{number}" for number in range(size)])
         self.pump.wake()
 
 
@@ -61,6 +61,17 @@ def test_requests_beyond_threads_stay_in_the_store(bench: BlockedPump) -> None:
     bench.go.set()
 
 
+def test_instances_beyond_the_limit_in_flight_stay_in_the_store(bench: BlockedPump) -> None:
+    bench.pump.start()
+    bench.record("a", size=600)
+    until(lambda: bench.begun == ["a"], "it is begun")
+    bench.record("b", size=401)
+    bench.pump.run_once()
+    assert bench.begun == ["a"]
+    bench.go.set()
+    until(lambda: bench.begun == ["a", "b"], "the second begins when the first is done")
+
+
 def test_free_thread_takes_waiting_request(bench: BlockedPump) -> None:
     bench.pump.start()
     bench.record("a", "b", "c", "d")
@@ -83,10 +94,10 @@ def test_failure_of_one_request_does_not_stop_others(bench: BlockedPump, error: 
 def test_unavailable_store_is_polled_again(bench: BlockedPump) -> None:
     take, failures = bench.store.take, [errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")]
 
-    def flaky(owner: str, limit: int) -> list[RequestLease]:
+    def flaky(owner: str, limit: int, max_instances: int) -> list[RequestLease]:
         if failures:
             raise failures.pop()
-        return take(owner, limit)
+        return take(owner, limit, max_instances)
 
     bench.store.take = flaky  # type: ignore[method-assign]
     bench.go.set()
