@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from oslo_log import log
 
+from conductor.admission import AdmissionLimits
 from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord, make_request_key
@@ -29,12 +30,18 @@ class BuildRequests:
     """
 
     def __init__(
-        self, store: ConductorStore, wake: Callable[[], None], max_instances: int, bounds: RecordBounds
+        self,
+        store: ConductorStore,
+        wake: Callable[[], None],
+        max_instances: int,
+        bounds: RecordBounds,
+        limits: AdmissionLimits | None = None,
     ) -> None:
         self._store = store
         self._bounds = bounds
         self._wake = wake
         self._max_instances = max_instances
+        self.limits = limits or AdmissionLimits()  # replaced when the configuration is reloaded
 
     def build(
         self,
@@ -47,7 +54,7 @@ class BuildRequests:
         """Record the request; does nothing if it is already recorded. ``names`` is empty or has one per instance.
 
         ``first_sent`` is the caller's Unix time in seconds when it first sent the request. Raises InvalidRequest or a
-        subclass, InstanceConflict, StoreFull, or StoreUnavailable; then nothing is recorded.
+        subclass, InstanceConflict, QuotaExceeded, StoreFull, or Unavailable or a subclass; then nothing is recorded.
         """
         check_spec(spec)
         check_uuids(uuids, self._max_instances)
@@ -63,11 +70,16 @@ class BuildRequests:
             names=names_by_uuid,
         )
         self._check_bounds(request.key)
-        if self._store.record(request, uuids, _to_past_ms(first_sent)):
+        admission = self.limits.of_request(request.project, spec)
+        if self._store.record(request, uuids, _to_past_ms(first_sent), admission):
             LOG.info("Recorded %d instances to build", len(uuids))
         else:
             LOG.info("Request is already recorded: %d instances", len(uuids))
         self._wake()
+
+    def quota(self, project: str) -> objects.ProjectQuota:
+        """Return what the project uses, and its limits; raises StoreUnavailable."""
+        return objects.ProjectQuota.of_usage(self._store.usage(project), self.limits.of_project(project))
 
     def _check_bounds(self, key: str) -> None:
         """Raise StoreFull for a request that is not recorded, while the store is at a bound."""

@@ -9,6 +9,7 @@ import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
+from conductor.conf import quota
 from conductor.conf.store import MEMORY
 from conductor.deletion import InstanceDeletion
 from conductor.endpoints.conductor import ConductorEndpoint
@@ -69,6 +70,9 @@ class ConductorService:
         )
         bounds = {name: conf.conductor_store[option] for name, option in OPTIONS.items()}
         self._bounds = RecordBounds(self._store, bounds)
+        self._requests = BuildRequests(
+            self._store, self._pump.wake, conf.rpc.max_instances, self._bounds, quota.load(conf)
+        )
         upkeep = Upkeep(
             self._store, self._bounds, self._clients.scheduler, conf.conductor.host, conf.conductor.report_interval
         )
@@ -119,13 +123,14 @@ class ConductorService:
         self._store.close()
 
     def reset(self) -> None:
-        """Apply the current configuration of the limits."""
+        """Apply the current configuration of the limits; raises BadConfiguration before any change."""
+        self._requests.limits = quota.load(self._conf)
         self._saga.limits = _limits(self._conf)
 
     def _endpoint(self) -> ConductorEndpoint:
         max_instances = self._conf.rpc.max_instances
         return ConductorEndpoint(
-            BuildRequests(self._store, self._pump.wake, max_instances, self._bounds),
+            self._requests,
             BuildReports(self._store, self._clients, self._pump.wake),
             InstanceDeletion(self._store, self._pump.wake, max_instances),
             InstanceReader(self._store, max_instances),

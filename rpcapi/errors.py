@@ -323,6 +323,23 @@ class StoreFull(GanttError):
     )
 
 
+class Overloaded(Unavailable):
+    """Raised when a queue is full: nothing was accepted; ``retry_s`` says when to try again."""
+
+    code = "overloaded"
+    template = "{what} is overloaded: {waiting} instances of at most {bound} wait; retry in {retry_s} s"
+
+
+class QuotaExceeded(GanttError):
+    """Raised when a request exceeds a limit of its project; nothing was accepted."""
+
+    code = "quota_exceeded"
+    template = (
+        "Project {project!r} may have {limit} {resource}: {used} are in use and {requested} more are requested; "
+        "delete instances, or let an operator raise the limit in [quota]"
+    )
+
+
 class NotReady(Unavailable):
     """Raised when a service runs but is not ready, such as a worker that loads its replica."""
 

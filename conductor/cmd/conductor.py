@@ -6,16 +6,17 @@ import sys
 from oslo_config import cfg
 
 from conductor import conf as conductor_conf
-from conductor.conf import store
+from conductor.conf import quota, store
 from rpcapi import conf as rpc_conf
 from rpcapi.conf import service_group
 from rpcapi.daemon.main import run
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if the store or service group options are invalid."""
+    """Raise BadConfiguration if the options of the store, the service group or quotas are invalid."""
     service_group.check(conf)
     store.check(conf)
+    quota.load(conf)
 
 
 def main() -> int:

@@ -3,10 +3,10 @@
 
 from oslo_config import cfg
 
-from conductor.conf import conductor, store
+from conductor.conf import conductor, quota, store
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the options that only conductors read."""
-    for module in (conductor, store):
+    for module in (conductor, quota, store):
         module.register_opts(conf)

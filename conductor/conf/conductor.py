@@ -93,6 +93,15 @@ OPTS = [
         "many wait at the schedulers. Requests beyond it wait in the store, one queue for each project. The projects "
         "take turns.",
     ),
+    cfg.IntOpt(
+        "max_backlog",
+        default=100_000,
+        min=MAX_INSTANCES,
+        max=100_000_000,
+        mutable=True,
+        help="Maximum number of instances that wait to be scheduled, of all projects. Beyond it a request is refused "
+        "as Overloaded, unless its project has less than its equal share of them.",
+    ),
     cfg.FloatOpt(
         "report_interval",
         default=10.0,

@@ -3,9 +3,9 @@
 
 from oslo_config import cfg
 
-from conductor.conf import conductor, store
+from conductor.conf import conductor, quota, store
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options by group, for oslo-config-generator."""
-    return [(module.GROUP, module.OPTS) for module in (conductor, store)]
+    return [(module.GROUP, module.OPTS) for module in (conductor, quota, store)]

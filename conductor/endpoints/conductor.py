@@ -71,6 +71,12 @@ class ConductorEndpoint:
         return objects.StoreSizes.of_sizes(self._bounds.measure())
 
     @expose
+    def get_quota(self, ctxt: RequestContext, project: str) -> objects.ProjectQuota:
+        if not isinstance(project, str):
+            raise errors.MalformedObject(name="call of get_quota", why="project must be a string")
+        return self._requests.quota(project)
+
+    @expose
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         if not isinstance(report, objects.BuildReport):
             raise errors.MalformedObject(name="BuildReport", why=f"it is of type {type(report).__name__}")

@@ -4,6 +4,7 @@
 import abc
 from collections.abc import Mapping, Sequence
 
+from conductor.admission import UNLIMITED_ADMISSION, Admission
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
@@ -28,12 +29,18 @@ class ConductorStore(abc.ABC):
     """
 
     @abc.abstractmethod
-    def record(self, request: BuildRequestRecord, uuids: Sequence[str], first_sent_ms: int | None = None) -> bool:
+    def record(
+        self,
+        request: BuildRequestRecord,
+        uuids: Sequence[str],
+        first_sent_ms: int | None = None,
+        admission: Admission = UNLIMITED_ADMISSION,
+    ) -> bool:
         """Record a request with all its instances, or nothing, and make it due; False if it was already recorded.
 
         ``first_sent_ms`` is when the caller first sent it, by the caller's clock (None: unknown, possibly long ago).
         Raises InstanceConflict when one of ``uuids`` belongs to another request, and RequestTooOld for a request that
-        is not recorded and was first sent longer ago than callers may repeat one.
+        is not recorded and was first sent longer ago than callers may repeat one, QuotaExceeded, or Overloaded.
         """
 
     @abc.abstractmethod
@@ -87,6 +94,13 @@ class ConductorStore(abc.ABC):
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
         """Return the number of recorded instances by status."""
+
+    @abc.abstractmethod
+    def usage(self, project: str) -> Mapping[str, int]:
+        """Return what the project uses of each name that is counted: see Admission.
+
+        An instance counts until it is deleted, or is in ERROR and its claim has ended.
+        """
 
     @abc.abstractmethod
     def sizes(self) -> Mapping[str, CollectionSize]:

@@ -22,6 +22,9 @@ KEYS: dict[str, str] = {
     "leases": 'hash request key -> token of the lease holder, "random owner"',
     "woken": "set of requests that were woken while leased",
     "counts": "hash status -> number of instances",
+    "amounts": "hash request key -> what each of its instances counts against quotas: name=amount ...",
+    "usage": "hash project -> what it uses: name=amount ..., by the digest of the project",
+    "waiting": "hash project -> number of its instances that are SCHEDULING",
     "purge": "zset uuid of a deleted instance -> when it is purged",
 }
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from conductor.admission import DELETED, UNLIMITED_ADMISSION, Admission
 from conductor.store.interface import PAGE, UNLIMITED, ConductorStore
 from conductor.store.records import (
     BuildRequestRecord,
@@ -19,6 +20,7 @@ from conductor.store.records import (
     SagaStep,
     StoreTimeouts,
     WriteResult,
+    digest_project,
     make_lease_token,
     make_version,
     project_of,
@@ -44,6 +46,7 @@ class MemoryConductorStore(ConductorStore):
         self._lock = threading.RLock()
         self._requests: dict[str, BuildRequestRecord] = {}
         self._instances: dict[str, InstanceRecord] = {}
+        self._amounts: dict[str, Mapping[str, int]] = {}
         self._due: dict[str, int] = {}
         self._leases: dict[str, str] = {}
         self._woken: set[str] = set()
@@ -53,7 +56,13 @@ class MemoryConductorStore(ConductorStore):
         self._sequence = 0
         self._epoch = clock()
 
-    def record(self, request: BuildRequestRecord, uuids: Sequence[str], first_sent_ms: int | None = None) -> bool:
+    def record(
+        self,
+        request: BuildRequestRecord,
+        uuids: Sequence[str],
+        first_sent_ms: int | None = None,
+        admission: Admission = UNLIMITED_ADMISSION,
+    ) -> bool:
         with self._lock:
             if request.key in self._requests:
                 return False
@@ -62,7 +71,9 @@ class MemoryConductorStore(ConductorStore):
                 if uuid in self._instances:
                     raise errors.InstanceConflict(uuid=uuid, why="it belongs to another request")
             now = self._clock()
+            self._admit(admission, request, len(uuids), now)
             self._requests[request.key] = request
+            self._amounts[request.key] = admission.amounts
             for uuid in uuids:
                 self._sequence += 1
                 self._instances[uuid] = InstanceRecord(
@@ -76,6 +87,18 @@ class MemoryConductorStore(ConductorStore):
                 )
             self._due[request.key] = now
             return True
+
+    def _admit(self, admission: Admission, request: BuildRequestRecord, count: int, now: int) -> None:
+        if admission.limits:
+            admission.check_quota(request.project, self.usage(request.project), count)
+        if len(self._instances) + count > admission.max_backlog:
+            waiting = Counter(
+                project_of(record.request)
+                for record in self._instances.values()
+                if record.status == InstanceStatus.SCHEDULING
+            )
+            oldest_ms = max(0, now - min(self._due.values(), default=now))
+            admission.check_backlog(waiting, project_of(request.key), count, oldest_ms)
 
     def take(self, owner: str, limit: int, max_instances: int = UNLIMITED) -> list[RequestLease]:
         with self._lock:
@@ -208,6 +231,18 @@ class MemoryConductorStore(ConductorStore):
         with self._lock:
             return Counter(str(record.status) for record in self._instances.values())
 
+    def usage(self, project: str) -> Mapping[str, int]:
+        usage: Counter[str] = Counter()
+        with self._lock:
+            for record in self._instances.values():
+                if project_of(record.request) != digest_project(project):
+                    continue
+                if record.status == InstanceStatus.DELETED:
+                    usage[DELETED] += 1
+                elif record.status != InstanceStatus.ERROR or record.step != SagaStep.DONE:
+                    usage.update(self._amounts[record.request])
+        return +usage
+
     def sizes(self) -> Mapping[str, CollectionSize]:
         with self._lock:
             return split_deleted(
@@ -225,6 +260,7 @@ class MemoryConductorStore(ConductorStore):
                 del self._purge[uuid]
                 if not any(record.request == key for record in self._instances.values()):
                     del self._requests[key]
+                    del self._amounts[key]
                     self._due.pop(key, None)
             return len(expired)
 

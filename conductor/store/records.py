@@ -189,9 +189,14 @@ def make_lease_token(owner: str) -> str:
     return f"{uuid.uuid4().hex} {owner}"
 
 
+def digest_project(project: str) -> str:
+    """Return the digest of a project, by which the store queues its requests and counts its usage."""
+    return hashlib.sha256(project.encode()).hexdigest()[:PROJECT_DIGITS]
+
+
 def make_request_key(project: str, digest: str) -> str:
-    """Return the key of a request: the digest of its project, by which the store queues it, and that of the request."""
-    return f"{hashlib.sha256(project.encode()).hexdigest()[:PROJECT_DIGITS]}-{digest}"
+    """Return the key of a request: the digest of its project, and that of the request."""
+    return f"{digest_project(project)}-{digest}"
 
 
 def project_of(key: str) -> str:

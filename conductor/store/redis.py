@@ -8,6 +8,7 @@ from typing import Any
 
 import redis
 
+from conductor.admission import UNLIMITED_ADMISSION, Admission
 from conductor.store import documents, keys
 from conductor.store.connect import ConductorConnection
 from conductor.store.identity import make_identity
@@ -21,6 +22,7 @@ from conductor.store.records import (
     RequestLease,
     StoreTimeouts,
     WriteResult,
+    digest_project,
     make_lease_token,
     make_version,
 )
@@ -35,8 +37,8 @@ from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
 # Words of the key schema; the entries of the first are those of the collection. `meta` and `counts` never grow.
 WORDS = {
     "instances": ("instances", "everything"),
-    "others": ("requests", "listed", "left"),
-    "queue": ("due", "queues", "wakes", "turns", "pending", "leases", "woken"),
+    "others": ("requests", "listed", "left", "amounts", "usage"),
+    "queue": ("due", "queues", "wakes", "turns", "pending", "leases", "woken", "waiting"),
     "purge": ("purge",),
 }
 COLLECTIONS = {
@@ -61,7 +63,13 @@ class RedisConductorStore(ConductorStore):
         self._connection = ConductorConnection(url, identity, replicas)
         self._timeouts = timeouts or StoreTimeouts()
 
-    def record(self, request: BuildRequestRecord, uuids: Sequence[str], first_sent_ms: int | None = None) -> bool:
+    def record(
+        self,
+        request: BuildRequestRecord,
+        uuids: Sequence[str],
+        first_sent_ms: int | None = None,
+        admission: Admission = UNLIMITED_ADMISSION,
+    ) -> bool:
         # Where another epoch begins meanwhile, the record is certain in none.
         certain_epoch = self._timeouts.certain_epoch(self._connection.epoch(), first_sent_ms)
         new_record = InstanceRecord(uuid="", request=request.key, certain_epoch=certain_epoch)
@@ -76,11 +84,20 @@ class RedisConductorStore(ConductorStore):
             instance=documents.dump_instance(new_record),
             first_sent_ms="" if first_sent_ms is None else first_sent_ms,
             repeat_horizon_ms=self._timeouts.repeat_horizon_ms,
+            amounts=_amounts_text(admission.amounts),
+            limits=_amounts_text(admission.limits),
+            max_backlog=admission.max_backlog,
         )
         if answer == "conflict":
             raise errors.InstanceConflict(uuid=details[0], why="it belongs to another request")
         if answer == "old":
             self._timeouts.check_age(int(details[0]), first_sent_ms)
+        if answer == "quota":
+            name, used = details
+            raise admission.quota_exceeded(request.project, name, int(used), len(uuids))
+        if answer == "overloaded":
+            waiting, oldest_ms = map(int, details)
+            raise admission.overloaded(waiting, oldest_ms)
         if answer == "recorded":
             self._connection.identity.observe(0, int(details[0]))
         return answer == "recorded"
@@ -173,6 +190,10 @@ class RedisConductorStore(ConductorStore):
         counts: dict[Any, Any] = self._connection.execute(lambda client: client.hgetall(keys.key("counts")))
         return {status: int(count) for status, count in counts.items()}
 
+    def usage(self, project: str) -> Mapping[str, int]:
+        text: Any = self._connection.execute(lambda client: client.hget(keys.key("usage"), digest_project(project)))
+        return {name: int(amount) for name, amount in (word.split("=") for word in (text or "").split())}
+
     def sizes(self) -> Mapping[str, CollectionSize]:
         sizes = measure(self._read, COLLECTIONS)
         return split_deleted(sizes["instances"], sizes["others"].bytes, sizes["queue"], sizes["purge"])
@@ -205,6 +226,10 @@ class RedisConductorStore(ConductorStore):
         if "max_step_ms" in script.args:
             values["max_step_ms"] = self._timeouts.max_step_ms
         return self._connection.run(script, script.arguments(rest, **values))
+
+
+def _amounts_text(amounts: Mapping[str, int]) -> str:
+    return " ".join(f"{name}={amount}" for name, amount in amounts.items())
 
 
 def _fields(name: str, fields: list[str], client: redis.Redis) -> Any:

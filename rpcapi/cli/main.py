@@ -26,6 +26,7 @@ COMMANDS = {
     "host disable": "rpcapi.cli.host_enable:DisableHost",
     "host fence": "rpcapi.cli.host_fence:FenceHost",
     "host remove": "rpcapi.cli.host_remove:RemoveHost",
+    "quota show": "rpcapi.cli.quota:ShowQuota",
     "partition list": "rpcapi.cli.partition:ListPartitions",
     "claim list": "rpcapi.cli.claim:ListClaims",
     "claim show": "rpcapi.cli.claim:ShowClaim",

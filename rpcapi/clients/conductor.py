@@ -23,10 +23,11 @@ class ConductorAPI(ServiceClient):
     1.6 - build_instances: add first_sent
     1.7 - Add check_store
     1.8 - Add store_sizes
+    1.9 - Add get_quota
     """
 
     TOPIC = "conductor"
-    VERSION = "1.8"
+    VERSION = "1.9"
     CAP = "conductor"
 
     def build_instances(
@@ -41,8 +42,8 @@ class ConductorAPI(ServiceClient):
 
         ``names`` has the display name of each instance, or is empty. ``first_sent`` is the Unix time in seconds at
         which the caller first sent this request: a caller that repeats it must pass the same time; None is now. Raises
-        InvalidSpec, InvalidCount, InvalidName, UnknownTrait, InstanceConflict or RequestTooOld before it records
-        anything.
+        InvalidSpec, InvalidCount, InvalidName, UnknownTrait, InstanceConflict, RequestTooOld, QuotaExceeded or
+        Overloaded before it records anything.
         """
         values = {"names": list(names)} if names else {}
         sent = time.time() if first_sent is None else first_sent
@@ -55,6 +56,10 @@ class ConductorAPI(ServiceClient):
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
         """Measure the collections of the conductors' store."""
         return self._call(ctxt, "1.8", "store_sizes")
+
+    def get_quota(self, ctxt: RequestContext, project: str) -> objects.ProjectQuota:
+        """Return what a project uses, and its limits."""
+        return self._call(ctxt, "1.9", "get_quota", project=project)
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         """Report the outcome of builds on a host; an agent repeats it until it is answered."""

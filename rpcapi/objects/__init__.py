@@ -17,6 +17,7 @@ from rpcapi.objects.guest import GuestPage
 from rpcapi.objects.host_state import HostState, HostStatePage
 from rpcapi.objects.instance import Instance, InstancePage, RecordedHosts
 from rpcapi.objects.partition import PartitionList
+from rpcapi.objects.quota import ProjectQuota
 from rpcapi.objects.request_spec import RequestSpec
 from rpcapi.objects.selection_batch import SelectionAnswers, SelectionRequests
 from rpcapi.objects.selections import Selections
@@ -41,6 +42,7 @@ __all__ = [
     "Instance",
     "InstancePage",
     "PartitionList",
+    "ProjectQuota",
     "RecordedHosts",
     "RequestSpec",
     "SelectionAnswers",

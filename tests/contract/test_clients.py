@@ -36,7 +36,7 @@ ENDPOINTS = {
 FINGERPRINTS = {
     "SchedulerAPI": "1.4-a96e8684a204c4e6b93c6adab509e18f",
     "ClaimsAPI": "1.7-913efcd6321db5560c620508805e0061",
-    "ConductorAPI": "1.8-b9de77ab1a81eb827dc80b86e982214b",
+    "ConductorAPI": "1.9-890243bb2fe73424617073cd37af25da",
     "ComputeAPI": "1.1-82d4b2e36a4b60d6e6ce944e9df5c3c9",
 }
 

@@ -30,6 +30,7 @@ FINGERPRINTS = {
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
     "RecordedHosts": "1.0-25976ddfb52e366cf51f9875ba984fc2",
     "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
+    "ProjectQuota": "1.0-c76d793f58f33778206e7915f4a7ae58",
     "RequestSpec": "1.2-46efe1cef0fd7cdac179f44cfa6c75ef",
     "SelectionAnswers": "1.0-6ff407c891f3f376c885395602684111",
     "SelectionRequests": "1.0-fe82e919df1f6d41283ef343cf3c670c",
@@ -186,6 +187,7 @@ def sample(name):
             "alive": [3],
         }
         | {"claims": [{"prepared": 1}]},
+        "ProjectQuota": {"resources": ["VCPU"], "used": [1], "limits": [None]},
         "RequestSpec": SPEC,
         "Selections": {"partition": "p", "attempt": 1, "names": ["a"], "chosen": [0], "alternates": [[0]]}
         | {"deadline_ms": 1, "epoch": 1, "position": 1},

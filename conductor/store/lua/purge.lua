@@ -3,19 +3,21 @@
 -- ARGV: limit
 -- Returns: number of removed instances
 --@ args limit
---@ include _due
+--@ include _usage
 --@ keys requests instances everything left counts purge
 
 local uuids = redis.call('ZRANGEBYSCORE', K.purge, '-inf', whole(now), 'LIMIT', 0, A.limit)
 for _, uuid in ipairs(uuids) do
   local head = unpack_header(redis.call('HGET', K.instances, uuid))
   redis.call('HDEL', K.instances, uuid)
+  count_instances(head.request, 0, -1)
   redis.call('ZREM', K.everything, uuid)
   redis.call('HINCRBY', K.counts, head.status, -1)
   redis.call('ZREM', K.purge, uuid)
   if redis.call('HINCRBY', K.left, head.request, -1) <= 0 then
     redis.call('HDEL', K.left, head.request)
     redis.call('HDEL', K.requests, head.request)
+    redis.call('HDEL', K.amounts, head.request)
     set_due(head.request)
   end
 end

@@ -1,12 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Record a request with all its instances, or nothing, and make it due.
 -- ARGV: request key, request document, status, step, version, instance document, when the caller first sent the
---       request, by its clock in ms, or '', ms for which callers may repeat a request, uuid...
+--       request, by its clock in ms, or '', ms for which callers may repeat a request, what an
+--       instance counts and the limits of its project, both as "name=amount name=amount ...", maximum number of
+--       waiting instances, uuid...
 -- Returns: {'recorded', last number assigned}, {'known'} if the request was already recorded, {'conflict', uuid},
---          or {'old', server's clock in ms} if it was first sent too long ago
---@ args request document status step version instance first_sent_ms repeat_horizon_ms
---@ include _due
---@ keys requests instances listed everything pending left counts
+--          {'old', server's clock in ms} if it was first sent too long ago,
+--          {'quota', name, amount in use} where a limit is too low, or {'overloaded', number of waiting instances,
+--          ms for which the oldest due work waits} where the backlog, and the project's share of it, is full
+--@ args request document status step version instance first_sent_ms repeat_horizon_ms amounts limits max_backlog
+--@ include _usage
+--@ keys requests instances listed everything pending left counts waiting
 
 local request, status, step = A.request, A.status, A.step
 if redis.call('HEXISTS', K.requests, request) == 1 then
@@ -20,8 +24,27 @@ for i = REST, #ARGV do
     return {'conflict', ARGV[i]}
   end
 end
-local created = whole(now)
 local count = #ARGV - REST + 1
+local queue = queue_of(request)
+local amounts = parse_amounts(A.amounts)
+amounts.deleted_instances = 1 -- what each will be
+local usage = parse_amounts(redis.call('HGET', K.usage, queue))
+for name, limit in string.gmatch(A.limits, '(%S+)=(%d+)') do
+  local used = usage[name] or 0
+  if amounts[name] and used + count * amounts[name] > tonumber(limit) then
+    return {'quota', name, whole(used)}
+  end
+end
+local waiting = tonumber(redis.call('HGET', K.counts, status)) or 0
+if waiting + count > tonumber(A.max_backlog) then
+  local own = tonumber(redis.call('HGET', K.waiting, queue)) or 0
+  local projects = redis.call('HLEN', K.waiting) + (own == 0 and 1 or 0)
+  if own + count > tonumber(A.max_backlog) / projects then
+    local oldest = redis.call('ZRANGE', K.wakes, 0, 0, 'WITHSCORES')[2] or now
+    return {'overloaded', whole(waiting), whole(math.max(0, now - oldest))}
+  end
+end
+local created = whole(now)
 local sequence = redis.call('HINCRBY', K.meta, 'sequence', count) - count
 redis.call('HSET', K.requests, request, A.document)
 for i = REST, #ARGV do
@@ -40,4 +63,7 @@ end
 redis.call('HSET', K.left, request, count)
 set_due(request, now)
 redis.call('HINCRBY', K.counts, status, count)
+redis.call('HINCRBY', K.waiting, queue, count)
+redis.call('HSET', K.amounts, request, A.amounts)
+count_instances(request, count, 0)
 return {'recorded', sequence}

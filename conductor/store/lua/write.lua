@@ -5,8 +5,8 @@
 -- Returns: {} if the lease is lost, else {now, last number assigned, uuid that was skipped because its version differs,
 --          ...}
 --@ args request token lease_ms retention_ms wake new_version
---@ include _due
---@ keys instances listed pending leases woken counts purge turns
+--@ include _usage
+--@ keys instances listed pending leases woken counts purge turns waiting
 
 local leased_request = A.request
 if leased_request ~= '' and not holds(K.leases, leased_request, A.token) then
@@ -15,6 +15,16 @@ end
 -- Each write takes a number, so that a store that has lost one is behind.
 local answer = {whole(now), redis.call('HINCRBY', K.meta, 'sequence', 1)}
 local touched = {}
+local changes = {} -- of the numbers of live and deleted instances, by request
+
+local function note_usage(old, status, step)
+  local live, deleted = counted(old.status, old.step)
+  local new_live, new_deleted = counted(status, step)
+  local change = changes[old.request] or { live = 0, deleted = 0 }
+  change.live = change.live + new_live - live
+  change.deleted = change.deleted + new_deleted - deleted
+  changes[old.request] = change
+end
 
 -- As take.lua describes.
 local function charge_turn(request, records)
@@ -38,6 +48,10 @@ local function update_status(uuid, old, status)
   end
   redis.call('HINCRBY', K.counts, old.status, -1)
   redis.call('HINCRBY', K.counts, status, 1)
+  local waits = (status == 'SCHEDULING' and 1 or 0) - (old.status == 'SCHEDULING' and 1 or 0)
+  if waits ~= 0 and redis.call('HINCRBY', K.waiting, queue_of(old.request), waits) <= 0 then
+    redis.call('HDEL', K.waiting, queue_of(old.request))
+  end
   if status == 'DELETED' then
     redis.call('ZREM', K.listed, uuid)
     redis.call('ZADD', K.purge, whole(now + tonumber(A.retention_ms)), uuid)
@@ -53,6 +67,7 @@ for i = REST, #ARGV, 6 do
   else
     update_pending(uuid, old, step)
     update_status(uuid, old, status)
+    note_usage(old, status, step)
     touched[old.request] = true
     old.status, old.step, old.wake, old.version = status, step, tonumber(ARGV[i + 4]), A.new_version
     old.updated = whole(now)
@@ -60,6 +75,9 @@ for i = REST, #ARGV, 6 do
   end
 end
 
+for request, change in pairs(changes) do
+  count_instances(request, change.live, change.deleted)
+end
 if leased_request ~= '' then
   set_due(leased_request, now + tonumber(A.lease_ms))
   charge_turn(leased_request, (#ARGV - REST + 1) / 6)

@@ -3,7 +3,7 @@
 # Words that may follow the words of a command.
 _gantt_words() {
     case "$1" in
-        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim complete decision explain filter flavor help host image partition server service state weigher" ;;
+        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim complete decision explain filter flavor help host image partition quota server service state weigher" ;;
         "aggregate") _gantt_reply="delete list set show unset" ;;
         "aggregate delete") _gantt_reply="-h --help" ;;
         "aggregate list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host" ;;
@@ -35,6 +35,8 @@ _gantt_words() {
         "image list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
         "partition") _gantt_reply="list" ;;
         "partition list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
+        "quota") _gantt_reply="show" ;;
+        "quota show") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
         "server") _gantt_reply="boot delete list show" ;;
         "server boot") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --count --name --uuid --wait --timeout --progress --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
         "server delete") _gantt_reply="-h --help --wait --timeout --progress" ;;
@@ -93,6 +95,9 @@ _gantt_values() {
         "partition list --format") _gantt_reply="csv json table value yaml" ;;
         "partition list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "partition list -f") _gantt_reply="csv json table value yaml" ;;
+        "quota show --format") _gantt_reply="csv json table value yaml" ;;
+        "quota show --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "quota show -f") _gantt_reply="csv json table value yaml" ;;
         "server boot --format") _gantt_reply="csv json table value yaml" ;;
         "server boot --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "server boot -f") _gantt_reply="csv json table value yaml" ;;

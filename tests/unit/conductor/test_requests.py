@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from conductor.admission import AdmissionLimits
 from conductor.instances import InstanceReader
 from conductor.requests import BuildRequests
 from conductor.store.bounds import RecordBounds
@@ -74,3 +75,15 @@ def test_request_with_too_few_names_is_rejected_and_not_recorded(store, build):
     with pytest.raises(errors.InvalidRequest, match="one name for each of 2 instances"):
         build(UUIDS, ["a"])
     assert list_names(store) == {}
+
+
+def test_request_beyond_the_quota_of_its_project_is_refused(store):
+    limits = AdmissionLimits({"VCPU": 1})
+    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}), limits)
+    spec = objects.RequestSpec.of(resources={"VCPU": 1})
+    with pytest.raises(errors.QuotaExceeded, match="Project 'p' may have 1 VCPU"):
+        requests.build(context.new("p"), spec, UUIDS)
+    requests.build(context.new("p"), spec, UUIDS[:1])
+    requests.limits = AdmissionLimits({"VCPU": 1}, {"p": {"VCPU": 2}})
+    requests.build(context.new("p"), spec, UUIDS[1:])
+    assert store.usage("p") == {"instances": 2, "VCPU": 2}

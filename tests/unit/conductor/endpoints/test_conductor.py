@@ -52,6 +52,7 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
             {"spec": SPEC, "uuids": ["a"], "names": ["web"], "first_sent": 7.5},
             ("build", (CTXT, SPEC, ["a"], ["web"], 7.5), {}),
         ),
+        ("get_quota", {"project": "p"}, ("quota", ("p",), {})),
         ("report_builds", {"report": REPORT}, ("record", (CTXT, REPORT), {})),
         ("delete_instances", {"uuids": ["a"]}, ("delete", (["a"],), {})),
         ("get_instances", {"uuids": ["a"]}, ("get", (["a"],), {})),

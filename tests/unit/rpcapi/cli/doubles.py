@@ -61,6 +61,10 @@ class Conductor:
         return objects.StoreSizes.of_sizes(self.sizes)
 
     @expose
+    def get_quota(self, ctxt, project):
+        return objects.ProjectQuota.of_usage({"instances": 3}, {"VCPU": 8} if project == "small" else {})
+
+    @expose
     def build_instances(self, ctxt, spec, uuids, names=None, first_sent=None):
         self.contexts.append(ctxt)
         self.builds.append((spec, uuids))

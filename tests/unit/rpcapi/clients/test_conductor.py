@@ -36,6 +36,7 @@ def call(sender, options):
             "1.6",
             {"spec": "spec", "uuids": ["u"], "names": ["web"], "first_sent": 7.5},
         ),
+        ("get_quota", {"project": "p"}, "1.9", {"project": "p"}),
         ("report_builds", {"report": "report"}, "1.0", {"report": "report"}),
         ("delete_instances", {"uuids": ["u"]}, "1.0", {"uuids": ["u"]}),
         ("get_instances", {"uuids": ["u"]}, "1.0", {"uuids": ["u"]}),

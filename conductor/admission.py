@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Admission of build requests: quotas of projects, and the bound of the backlog."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rpcapi import errors, objects
+
+INSTANCES = "instances"
+DELETED = "deleted_instances"
+UNLIMITED = 1 << 40  # instances
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What each instance of a request counts, the limits of its project, and the bound of the backlog.
+
+    ``amounts`` are by resource class, and 1 of INSTANCES. ``limits`` are by the same names; one of DELETED is for the
+    deleted instances whose records are kept, each of which stands for a tombstone. At most ``max_backlog`` instances
+    of all projects wait to be scheduled; a project may always have its equal share of them.
+    """
+
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    max_backlog: int = UNLIMITED
+
+    def check_quota(self, project: str, usage: Mapping[str, int], count: int) -> None:
+        """Raise QuotaExceeded where ``count`` more instances exceed a limit."""
+        for name, limit in self.limits.items():
+            used = usage.get(name, 0)
+            if used + count * self._amount(name) > limit and self._amount(name):
+                raise self.quota_exceeded(project, name, used, count)
+
+    def quota_exceeded(self, project: str, name: str, used: int, count: int) -> errors.QuotaExceeded:
+        """Return the error for ``count`` instances beside ``used`` of the name."""
+        values = {"limit": self.limits[name], "used": used, "requested": count * self._amount(name)}
+        return errors.QuotaExceeded(project=project, resource=name, **values)
+
+    def check_backlog(self, waiting: Mapping[str, int], project: str, count: int, oldest_ms: int) -> None:
+        """Raise Overloaded if ``count`` more of ``project`` may not wait beside the ``waiting`` of each project.
+
+        ``oldest_ms`` is how long the oldest due work waits: about as long as what waits now will take.
+        """
+        share = self.max_backlog / len(waiting.keys() | {project})
+        if sum(waiting.values()) + count > self.max_backlog and waiting.get(project, 0) + count > share:
+            raise self.overloaded(sum(waiting.values()), oldest_ms)
+
+    def overloaded(self, waiting: int, oldest_ms: int) -> errors.Overloaded:
+        """Return the error for that many waiting instances."""
+        return errors.Overloaded(
+            what="The conductor", waiting=waiting, bound=self.max_backlog, retry_s=max(1, oldest_ms // 1000)
+        )
+
+    def _amount(self, name: str) -> int:
+        return 1 if name == DELETED else self.amounts.get(name, 0)
+
+
+UNLIMITED_ADMISSION = Admission()
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionLimits:
+    """Limits of each project in ``projects``, ``default`` for all names that it does not set, and the backlog's bound.
+
+    A negative limit is none.
+    """
+
+    default: Mapping[str, int] = field(default_factory=dict)
+    projects: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    max_backlog: int = UNLIMITED
+
+    def of_project(self, project: str) -> dict[str, int]:
+        """Return the limits of a project by name, without unlimited names."""
+        limits = {**self.default, **self.projects.get(project, {})}
+        return {name: limit for name, limit in limits.items() if limit >= 0}
+
+    def of_request(self, project: str, spec: objects.RequestSpec) -> Admission:
+        """Return what decides on a request of ``project``."""
+        return Admission(count_amounts(spec), self.of_project(project), self.max_backlog)
+
+
+def count_amounts(spec: objects.RequestSpec) -> dict[str, int]:
+    """Return what one instance of the request counts: 1 of INSTANCES, and the resources of all its groups."""
+    amounts = Counter({INSTANCES: 1})
+    for resources in (spec.resources, *(fields.get("resources", {}) for fields in spec.groups.values())):
+        amounts.update(resources)
+    return dict(amounts)

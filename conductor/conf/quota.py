@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of group [quota]: what a project may use."""
+
+from collections.abc import Iterable
+
+from oslo_config import cfg
+
+from conductor.admission import DELETED, INSTANCES, AdmissionLimits
+from rpcapi import errors
+from rpcapi.conf import pairs
+from rpcapi.resources import vocabulary
+from rpcapi.resources.inventory import MAX_AMOUNT
+
+GROUP = "quota"
+
+OPTS = [
+    pairs.option(
+        "limits",
+        default=[],
+        sample_default=["instances=1000", "VCPU=4000", "MEMORY_MB=16000000"],
+        mutable=True,
+        help="What each project may use, as NAME=LIMIT separated by commas. A name is a resource class, instances, or "
+        "deleted_instances: those whose records are kept ([conductor_store] retention), and of which the claim store "
+        "keeps as many tombstones. A name that is missing, or has limit -1, is unlimited. An instance counts "
+        "until it is deleted, or is in ERROR and its claim has ended. Claims of other services, such as those made "
+        "through Placement's API, are not counted.",
+    ),
+    cfg.MultiStrOpt(
+        "project_limits",
+        default=[],
+        sample_default=["PROJECT instances=5000, VCPU=-1"],
+        mutable=True,
+        help="Limits of one project, which replace those of the same names in limits; repeat the option for each "
+        "project.",
+    ),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options of group [quota]."""
+    conf.register_opts(OPTS, group=GROUP)
+
+
+def load(conf: cfg.ConfigOpts) -> AdmissionLimits:
+    """Return the limits, and the bound of the backlog; raises BadConfiguration."""
+    projects = {}
+    for text in conf.quota.project_limits:
+        project, _, limits = text.strip().partition(" ")
+        if project in projects or not limits:
+            raise errors.BadConfiguration(
+                why=f"[{GROUP}] project_limits: {text!r} must be PROJECT NAME=LIMIT,..., with each project once"
+            )
+        projects[project] = _parse(f"[{GROUP}] project_limits of {project}", limits.split(","))
+    default = _parse(f"[{GROUP}] limits", conf.quota.limits)
+    return AdmissionLimits(default, projects, conf.conductor.max_backlog)
+
+
+def _parse(label: str, texts: Iterable[str]) -> dict[str, int]:
+    limits = {}
+    for name, text in pairs.read(label, texts).items():
+        try:
+            if name not in (INSTANCES, DELETED):
+                vocabulary.check_resource_class(name)
+            limits[name] = int(text)
+        except (errors.UnknownResourceClass, ValueError) as error:
+            raise errors.BadConfiguration(why=f"{label}: {name}={text}: {error}") from error
+        if not -1 <= limits[name] <= MAX_AMOUNT:
+            raise errors.BadConfiguration(why=f"{label}: {name}={text}: a limit is -1 (none) to {MAX_AMOUNT}")
+    return limits

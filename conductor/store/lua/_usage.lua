@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What projects use: `amounts` has what each instance of a request counts, and `usage` the sums of a project, both as
+-- "name=amount name=amount ...". They change in one script with the records, so that both are lost together.
+--@ include _due
+--@ keys amounts usage
+
+local function parse_amounts(text)
+  local amounts = {}
+  for name, amount in string.gmatch(text or '', '(%S+)=(%d+)') do
+    amounts[name] = tonumber(amount)
+  end
+  return amounts
+end
+
+-- Counts that many live and deleted instances more; the requests of earlier releases count nothing.
+local function count_instances(request, live, deleted)
+  local amounts = redis.call('HGET', K.amounts, request)
+  if not amounts or live == 0 and deleted == 0 then
+    return
+  end
+  local queue = queue_of(request)
+  local usage = parse_amounts(redis.call('HGET', K.usage, queue))
+  usage.deleted_instances = (usage.deleted_instances or 0) + deleted
+  for name, amount in pairs(parse_amounts(amounts)) do
+    usage[name] = (usage[name] or 0) + live * amount
+  end
+  local words = {}
+  for name, amount in pairs(usage) do
+    if amount > 0 then
+      words[#words + 1] = name .. '=' .. whole(amount)
+    end
+  end
+  if words[1] then
+    redis.call('HSET', K.usage, queue, table.concat(words, ' '))
+  else
+    redis.call('HDEL', K.usage, queue)
+  end
+end
+
+-- Returns the number of instances, 0 or 1, that a record in this state counts as live, and as deleted.
+local function counted(status, step)
+  if status == 'DELETED' then
+    return 0, 1
+  end
+  return (status == 'ERROR' and step == 'done') and 0 or 1, 0
+end

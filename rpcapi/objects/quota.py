@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quota of a project."""
+
+from collections.abc import Mapping
+
+from rpcapi.objects import base
+
+
+@base.GanttObjectRegistry.register
+class ProjectQuota(base.GanttObject):
+    """One element for each resource class, ``instances`` or ``deleted_instances`` that is used or limited.
+
+    A limit of None is none.
+
+    Version 1.0: Initial version
+    """
+
+    VERSION = "1.0"
+    COLUMNS = ("resources", "used", "limits")
+
+    fields = {
+        "resources": base.ColumnField(str),
+        "used": base.ColumnField(int),
+        "limits": base.ColumnField(int, nullable_items=True),
+    }
+
+    @classmethod
+    def of_usage(cls, used: Mapping[str, int], limits: Mapping[str, int]) -> "ProjectQuota":
+        """Return the object for what is used and limited, in the order of names."""
+        names = sorted(used.keys() | limits.keys())
+        return cls.of(
+            resources=names, used=[used.get(name, 0) for name in names], limits=[limits.get(name) for name in names]
+        )

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quotas and the bound of the backlog, in every back end of the conductor's store."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from conductor.admission import Admission
+from conductor.store.records import InstanceStatus, SagaStep, make_request_key
+from rpcapi import errors
+from tests.unit.conductor.store.conftest import RETENTION_MS, StoreWithClock, request
+
+AMOUNTS = {"instances": 1, "VCPU": 2, "CUSTOM_GPU": 1}
+
+
+def record(bench: StoreWithClock, name: str, size: int, project: str = "p", max_backlog: int = 1 << 40, **limits: int):
+    """Record a request of ``size`` instances under the limits; return their uuids."""
+    uuids = [f"{name}-{number}" for number in range(size)]
+    new_request = request(make_request_key(project, name), project=project)
+    bench.store.record(new_request, uuids, None, Admission(AMOUNTS, limits, max_backlog))
+    return uuids
+
+
+def set_status(bench: StoreWithClock, uuids: Sequence[str], status: InstanceStatus, step: SagaStep) -> None:
+    records = bench.store.get(uuids).values()
+    result = bench.store.write_without_lease([replace(old, status=status, step=step) for old in records], wake=False)
+    assert not result.stale
+
+
+def test_usage_counts_instances_and_resources_of_a_project(bench: StoreWithClock) -> None:
+    record(bench, "a", 3)
+    record(bench, "b", 1)
+    record(bench, "c", 5, project="q")
+    assert bench.store.usage("p") == {"instances": 4, "VCPU": 8, "CUSTOM_GPU": 4}
+    assert bench.store.usage("nobody") == {}
+
+
+@pytest.mark.parametrize(("name", "limit", "used", "requested"), [("instances", 3, 2, 2), ("VCPU", 7, 4, 4)])
+def test_request_beyond_a_limit_is_refused_whole(
+    bench: StoreWithClock, name: str, limit: int, used: int, requested: int
+) -> None:
+    record(bench, "a", 2, **{name: limit})
+    with pytest.raises(errors.QuotaExceeded) as refusal:
+        record(bench, "b", 2, **{name: limit})
+    expected = {"project": "p", "resource": name, "limit": limit, "used": used, "requested": requested}
+    assert refusal.value.kwargs == expected
+    assert bench.store.get(["b-0", "b-1"]) == {}
+    assert bench.store.usage("p")["instances"] == 2
+    record(bench, "other", 2, project="q", **{name: limit})
+    record(bench, "c", 1, **{name: limit})
+
+
+def test_repeated_request_is_not_counted_or_refused_again(bench: StoreWithClock) -> None:
+    record(bench, "a", 2, instances=2)
+    record(bench, "a", 2, instances=2)
+    assert bench.store.usage("p")["instances"] == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "step", "is_counted"),
+    [
+        (InstanceStatus.ACTIVE, SagaStep.DONE, True),
+        (InstanceStatus.DELETING, SagaStep.TERMINATE, True),
+        (InstanceStatus.ERROR, SagaStep.ABORT, True),
+        (InstanceStatus.ERROR, SagaStep.DONE, False),
+        (InstanceStatus.DELETED, SagaStep.DONE, False),
+    ],
+)
+def test_instance_counts_until_it_is_deleted_or_its_claim_has_ended(
+    bench: StoreWithClock, status: InstanceStatus, step: SagaStep, is_counted: bool
+) -> None:
+    uuids = record(bench, "a", 3)
+    set_status(bench, uuids[:2], status, step)
+    assert bench.store.usage("p").get("VCPU") == (6 if is_counted else 2)
+    set_status(bench, uuids[:1], InstanceStatus.ACTIVE, SagaStep.DONE)
+    assert bench.store.usage("p").get("VCPU") == (6 if is_counted else 4)
+
+
+def test_deleted_instances_count_until_they_are_purged(bench: StoreWithClock) -> None:
+    uuids = record(bench, "a", 2)
+    set_status(bench, uuids, InstanceStatus.DELETED, SagaStep.DONE)
+    assert bench.store.usage("p") == {"deleted_instances": 2}
+    with pytest.raises(errors.QuotaExceeded, match="may have 2 deleted_instances"):
+        record(bench, "b", 1, deleted_instances=2)
+    bench.pass_time(RETENTION_MS + 1)
+    bench.store.purge()
+    assert bench.store.usage("p") == {}
+    record(bench, "b", 1, deleted_instances=2)
+
+
+def test_usage_is_lost_together_with_the_records(bench: StoreWithClock) -> None:
+    record(bench, "a", 1)
+    mark = bench.mark()
+    record(bench, "b", 2)
+    bench.forget_since(mark)
+    assert bench.store.usage("p")["instances"] == 1
+
+
+def test_full_backlog_refuses_the_project_that_has_its_share(bench: StoreWithClock) -> None:
+    uuids = record(bench, "a", 8, max_backlog=10)
+    bench.pass_time(1)
+    with pytest.raises(errors.Overloaded) as refusal:
+        record(bench, "b", 3, max_backlog=10)
+    assert refusal.value.kwargs == {"what": "The conductor", "waiting": 8, "bound": 10, "retry_s": 1}
+    record(bench, "c", 5, project="q", max_backlog=10)
+    with pytest.raises(errors.Overloaded):
+        record(bench, "d", 1, project="q", max_backlog=10)
+    set_status(bench, uuids, InstanceStatus.BUILDING, SagaStep.WAIT)
+    record(bench, "b", 3, max_backlog=10)
+
+
+def test_overload_says_how_long_the_oldest_work_waits(bench: StoreWithClock) -> None:
+    record(bench, "a", 2, max_backlog=2)
+    bench.pass_time(2100)
+    with pytest.raises(errors.Overloaded, match="retry in 2 s"):
+        record(bench, "b", 1, max_backlog=2)
