@@ -133,19 +133,33 @@ def test_instances_whose_host_refuses_all_move_by_one_call(
 
 @pytest.mark.parametrize("size", SIZES)
 def test_anti_affine_instances_move_each_to_another_host(partition: StorePartition, size: int) -> None:
-    """Given hosts that all refuse; an instance whose alternates its siblings got ends in ERROR."""
+    """Given hosts that all refuse: no instance has alternates that only its siblings got."""
     for number in range(2 * size):
         add_host(partition, f"h{number}", 1)
     worker, hosts, one_request = boot(partition, size, **ANTI_AFFINITY)
     send(one_request, hosts.reports())
     one_request.run(0)
     send(one_request, hosts.reports())
-    active = [record.host for record in one_request.records if record.status == "ACTIVE"]
-    assert len(set(active)) == len(active) == live_claims(partition) > size // 2
-    assert one_request.states() == {("ACTIVE", 2): len(active)} | (
-        {("ERROR", 1): size - len(active)} if len(active) < size else {}
-    )
-    assert worker.prepares in ([size], [size, len(active)])
+    assert one_request.states() == {("ACTIVE", 2): size}
+    assert len({record.host for record in one_request.records}) == live_claims(partition) == size
+    assert worker.prepares == [size]
+
+
+@pytest.mark.parametrize("size", [2, 100, 101])
+def test_anti_affine_instance_moves_beside_its_running_siblings(partition: StorePartition, size: int) -> None:
+    """Given one host more than instances, and one host that refuses."""
+    for number in range(size + 1):
+        add_host(partition, f"h{number}", 1)
+    _, hosts, one_request = boot(partition, size, **ANTI_AFFINITY)
+    (refusing, build), *others = hosts.builds
+    hosts.builds = others
+    send(one_request, hosts.reports(accepts_first=True))
+    hosts.builds = [(refusing, build)]
+    send(one_request, hosts.reports())
+    one_request.run(0)
+    send(one_request, hosts.reports())
+    assert one_request.states() == {("ACTIVE", 1): size - 1, ("ACTIVE", 2): 1}
+    assert len({record.host for record in one_request.records}) == live_claims(partition) == size
 
 
 @pytest.mark.parametrize("size", [101, MAX_INSTANCES])

@@ -8,7 +8,7 @@ import numpy as np
 from scheduler_svc.core.drivers.driver import Driver, Ranking, max_candidates
 from scheduler_svc.core.drivers.filter import REASON_COUNT
 from scheduler_svc.core.drivers.random_choice import SeededRandom
-from scheduler_svc.core.drivers.spread import instance_capacity
+from scheduler_svc.core.drivers.spread import instance_capacity, separate_alternates
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.reads import union
@@ -44,6 +44,8 @@ class ChanceDriver(Driver):
                 indexes = random.draw(open_rows, min(max_candidates(count), len(open_rows)))
                 capacities[indexes[0]] -= 1
                 choices.append(rows[indexes].tolist())
+            if request.max_instances_per_host:
+                choices = separate_alternates(choices, random.shuffle(rows).tolist())
         if not choices:
             return Ranking((), survivors.hosts, {**survivors.reasons, REASON_COUNT: survivors.count})
         return Ranking(

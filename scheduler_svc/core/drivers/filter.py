@@ -8,7 +8,7 @@ import numpy as np
 
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES, Driver, Ranking
 from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
-from scheduler_svc.core.drivers.spread import instance_capacity, spread
+from scheduler_svc.core.drivers.spread import instance_capacity, separate_alternates, spread
 from scheduler_svc.core.drivers.top import top_indexes
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.predicate import Filter
@@ -44,7 +44,8 @@ class FilterDriver(Driver):
                 return _refuse_count(survivors)
         scores = scoring.score(self.weigher_set, view, request, rows)
         random = SeededRandom(seed)
-        top_count = max(MAX_CANDIDATES, self.subset) + (0 if request.is_affinity else count - 1)
+        hosts_per_instance = 2 if request.max_instances_per_host else 1  # its own, and one to move to
+        top_count = max(MAX_CANDIDATES, self.subset) + (0 if request.is_affinity else hosts_per_instance * count - 1)
         top = top_indexes(scores.values, top_count, random)
         top_rows = top if rows is None else rows[top]
         if request.is_affinity or count == 1:
@@ -55,6 +56,8 @@ class FilterDriver(Driver):
             choices = spread(
                 values, capacities, steps=scores.steps(top), count=count, subset=self.subset, random=random
             )
+            if request.max_instances_per_host:
+                choices = separate_alternates(choices, range(len(top)))
         if not choices:
             return _refuse_count(survivors)
         names = [view.name(row) for row in top_rows.tolist()]

@@ -64,3 +64,20 @@ def spread(
         if remaining[index]:
             bisect.insort(queue, (value - steps[index], index))
     return choices
+
+
+def separate_alternates(choices: Sequence[Sequence[int]], others: Sequence[int]) -> list[list[int]]:
+    """Return the choices with alternates among ``others`` that are the first host of no instance, as far as possible.
+
+    For instances that exclude each other: a sibling's host refuses them. Each instance begins at another host, so that
+    all of them can move at the same time.
+    """
+    firsts = {order[0] for order in choices}
+    unused = [index for index in others if index not in firsts]
+    limit = max_candidates(len(choices))
+    alternate_count = min(limit - 1, len(unused))
+    separated = []
+    for number, order in enumerate(choices):
+        alternates = [unused[(number + offset) % len(unused)] for offset in range(alternate_count)]
+        separated.append(list(dict.fromkeys([order[0], *alternates, *order]))[:limit])
+    return separated

@@ -11,6 +11,7 @@ import numpy as np
 from scheduler_svc.core.drivers.driver import Ranking, RankRequest, max_candidates
 from scheduler_svc.core.drivers.solver.problem import PlacementSolution
 from scheduler_svc.core.drivers.solver.survey import BatchProblem
+from scheduler_svc.core.drivers.spread import separate_alternates
 
 RECORDED_HOSTS = 5  # hosts in the decision record
 
@@ -49,7 +50,10 @@ class _KindRankings:
         pick, limit = self.batch_problem.picks[self.kind], max_candidates(count)
         others = self.places_with_capacity[:limit]
         orders = [[place, *(other for other in others if other != place)][:limit] for place in places]
-        candidates = [[self._name(place) for place in order] for order in orders for _ in range(count // len(places))]
+        orders = [order for order in orders for _ in range(count // len(places))]
+        if pick.call_group.request.max_instances_per_host:
+            orders = separate_alternates(orders, self.places_with_capacity)
+        candidates = [[self._name(place) for place in order] for order in orders]
         best = [
             {"name": self._name(place), "score": round(float(pick.scores[place]), 6), "weights": {}}
             for place in list(dict.fromkeys(places))[:RECORDED_HOSTS]

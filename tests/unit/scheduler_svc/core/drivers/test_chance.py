@@ -3,8 +3,10 @@
 
 from collections import Counter
 
+from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.chance import ChanceDriver
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
+from scheduler_svc.core.records import ClaimGroup
 from tests.unit.scheduler_svc.core.drivers.rankings import FILTERS, GRADED_HOSTS, IDENTICAL_HOSTS, ONE_VCPU, rank
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 
@@ -30,6 +32,14 @@ def test_free_capacity_does_not_make_a_host_more_likely():
 def test_instances_of_one_request_are_drawn_independently():
     ranking = rank(DRIVER, IDENTICAL_HOSTS, request(ONE_VCPU), count=10)
     assert len({tuple(candidates) for candidates in ranking.candidates}) == 10
+
+
+def test_anti_affine_instances_have_alternates_that_no_sibling_got():
+    group = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY, 1)
+    ranking = rank(DRIVER, IDENTICAL_HOSTS, request(ONE_VCPU, group=group), count=10)
+    firsts = {candidates[0] for candidates in ranking.candidates}
+    alternates = [candidates[1] for candidates in ranking.candidates]
+    assert len(set(alternates)) == 10 and firsts.isdisjoint(alternates)
 
 
 def test_reads_are_those_of_the_filters_and_there_are_no_weighers():

@@ -7,7 +7,7 @@ import pytest
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.driver import LARGE_REQUEST, MAX_CANDIDATES_LARGE
 from scheduler_svc.core.drivers.random_choice import SeededRandom
-from scheduler_svc.core.drivers.spread import instance_capacity, spread
+from scheduler_svc.core.drivers.spread import instance_capacity, separate_alternates, spread
 from scheduler_svc.core.records import ClaimGroup
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -71,3 +71,23 @@ def test_instance_of_a_large_request_has_fewer_alternates():
     choices = spread([1.0] * 30, [9] * 30, steps=[-0.1] * 30, count=count, subset=1, random=SeededRandom(1))
     assert {len(order) for order in choices} == {MAX_CANDIDATES_LARGE}
     assert all(len(set(order)) == len(order) for order in choices)
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ([0, 1, 2, 3, 4], [[0, 2, 3, 4, 1], [1, 3, 4, 2]]),
+        ([0, 1, 4], [[0, 4, 1, 2], [1, 4, 2]]),
+        ([0, 1], [[0, 1, 2], [1, 2]]),
+        ([], [[0, 1, 2], [1, 2]]),
+    ],
+)
+def test_alternates_begin_with_hosts_that_no_sibling_got(others, expected):
+    assert separate_alternates([[0, 1, 2], [1, 2]], others) == expected
+
+
+def test_separate_alternates_are_as_many_as_others():
+    count = LARGE_REQUEST + 1
+    choices = separate_alternates([[index] for index in range(count)], range(2 * count))
+    assert {len(order) for order in choices} == {MAX_CANDIDATES_LARGE}
+    assert sorted(order[1] for order in choices) == list(range(count, 2 * count))

@@ -3,11 +3,13 @@
 
 import numpy as np
 
+from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.driver import LARGE_REQUEST, MAX_CANDIDATES_LARGE, RankRequest
 from scheduler_svc.core.drivers.solver import answers
 from scheduler_svc.core.drivers.solver.grouping import IdenticalCalls
 from scheduler_svc.core.drivers.solver.survey import BatchProblem, HostPick
 from scheduler_svc.core.filtering.pipeline import Survivors
+from scheduler_svc.core.records import ClaimGroup
 from tests.unit.scheduler_svc.core.drivers.solver.placements import kind, problem, solution
 from tests.unit.scheduler_svc.fakes.hosts import request
 
@@ -15,12 +17,12 @@ RECORD = {"calls": 1}
 SURVIVORS = Survivors(np.ones(3, bool), 3, 5, {"not enough VCPU": 2})
 
 
-def rankings(placement_problem, batch_solution, *requests):
+def rankings(placement_problem, batch_solution, *requests, group=None):
     """Return the rankings of a solution; host 0 is "h0", and the scores of each kind's hosts are 3, 2 and 1."""
     names = [f"h{number}" for number in range(len(placement_problem.free))]
     picks = [
         HostPick(
-            IdenticalCalls(request(), 1, call_kind.calls, call_kind.sizes),
+            IdenticalCalls(request(group=group), 1, call_kind.calls, call_kind.sizes),
             call_kind.hosts,
             np.array([3.0, 2.0, 1.0][: len(call_kind.hosts)]),
             1.0,
@@ -40,6 +42,13 @@ def test_alternates_are_hosts_with_capacity_beside_all_placements():
     by_call = rankings(placement_problem, solution([[0, 1, 0], [1, 0, 0]], [[True], [True]]), call(), call())
     assert by_call[0].candidates == [["h1", "h2"]]
     assert by_call[1].candidates == [["h0", "h2"]]
+
+
+def test_anti_affine_instances_have_alternates_that_no_sibling_got():
+    group = ClaimGroup("g", GroupPolicy.ANTI_AFFINITY, 1)
+    placement_problem = problem([[2]] * 4, kind([1], [1] * 4, calls=(0,), sizes=(2,)))
+    by_call = rankings(placement_problem, solution([[1, 1, 0, 0]], [[True]]), call(2), group=group)
+    assert by_call[0].candidates == [["h0", "h2", "h3", "h1"], ["h1", "h3", "h2", "h0"]]
 
 
 def test_calls_that_are_not_served_have_no_ranking():
