@@ -34,8 +34,8 @@ class Admission:
 
     def quota_exceeded(self, project: str, name: str, used: int, count: int) -> errors.QuotaExceeded:
         """Return the error for ``count`` instances beside ``used`` of the name."""
-        values = {"limit": self.limits[name], "used": used, "requested": count * self._amount(name)}
-        return errors.QuotaExceeded(project=project, resource=name, **values)
+        limit, requested = self.limits[name], count * self._amount(name)
+        return errors.QuotaExceeded(project=project, resource=name, limit=limit, used=used, requested=requested)
 
     def check_backlog(self, waiting: Mapping[str, int], project: str, count: int, oldest_ms: int) -> None:
         """Raise Overloaded if ``count`` more of ``project`` may not wait beside the ``waiting`` of each project.
