@@ -4,8 +4,12 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from rpcapi import errors, objects
+from rpcapi import errors
+
+if TYPE_CHECKING:  # objects need libraries that the master process of a daemon must not import
+    from rpcapi import objects
 
 INSTANCES = "instances"
 DELETED = "deleted_instances"
@@ -75,12 +79,12 @@ class AdmissionLimits:
         limits = {**self.default, **self.projects.get(project, {})}
         return {name: limit for name, limit in limits.items() if limit >= 0}
 
-    def of_request(self, project: str, spec: objects.RequestSpec) -> Admission:
+    def of_request(self, project: str, spec: "objects.RequestSpec") -> Admission:
         """Return what decides on a request of ``project``."""
         return Admission(count_amounts(spec), self.of_project(project), self.max_backlog)
 
 
-def count_amounts(spec: objects.RequestSpec) -> dict[str, int]:
+def count_amounts(spec: "objects.RequestSpec") -> dict[str, int]:
     """Return what one instance of the request counts: 1 of INSTANCES, and the resources of all its groups."""
     amounts = Counter({INSTANCES: 1})
     for resources in (spec.resources, *(fields.get("resources", {}) for fields in spec.groups.values())):
