@@ -16,7 +16,7 @@ from tests.functional.clusters import RunningCluster
 IMPATIENT = {
     "scheduler": {
         "scheduler": {"claim_ttl": 4},
-        "store": {"audit_grace": 2, "reap_interval": 0.5, "service_down_time": 600},
+        "store": {"audit_grace": 2, "collect_timeout": 5, "reap_interval": 0.5, "service_down_time": 600},
     },
     "conductor": {
         "DEFAULT": {"worker_hang_timeout": 600},

@@ -15,7 +15,7 @@ from tests.functional import clusters, truth
 def test_servers_keep_running_under_the_same_claims(make_redis: Callable[..., RedisServer]):
     # Given servers whose claims are in a store of their own
     emptied = make_redis(users=STORE_USERS, appendonly="everysec")
-    scheduler = {**IMPATIENT["scheduler"]["store"], "url": emptied.url("scheduler"), "collect_timeout": 5}
+    scheduler = {**IMPATIENT["scheduler"]["store"], "url": emptied.url("scheduler")}
     apart = make_redis(users=STORE_USERS)
     overrides = {
         **IMPATIENT,
