@@ -9,7 +9,8 @@ from pathlib import Path
 
 from devstack import confs
 from devstack.cluster_size import ClusterSize, Mode
-from devstack.layout import CLIENT, SIMULATED_DAEMONS, Layout
+from devstack.layout import BUS_USERS, CLIENT, SIMULATED_DAEMONS, Layout
+from devstack.servers import redis_users
 from devstack.servers.errors import ServerError
 from devstack.servers.folder import Passwords, write_private
 from devstack.servers.ports import free_port
@@ -17,7 +18,6 @@ from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
-from devstack.servers.redis_users import BUS_USERS, STORE_USERS
 
 STOP_SECONDS = 45.0
 INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH")
@@ -41,7 +41,7 @@ class Cluster:
         if size.mode is Mode.STANDARD:
             self.rabbit = RabbitNode(self.layout.rabbit, port=size.amqp_port or None)
         else:
-            self.bus = RedisServer(self.layout.bus, users=BUS_USERS, name="the bus's redis-server")
+            self.bus = RedisServer(self.layout.bus, users=redis_users.BUS_USERS, name="the bus's redis-server")
         self.store = self._make_store()
         self.daemons = {
             name: ServerProcess(f"gantt-{name}", self.layout.pid_file(name), self.layout.log_file(name))
@@ -135,14 +135,14 @@ class Cluster:
     def _make_store(self) -> RedisServer:
         if self.size.mode is Mode.EMBEDDED:
             return RedisServer(
-                self.layout.store, users=STORE_USERS, appendonly="everysec", name="the store's redis-server"
+                self.layout.store, users=redis_users.STORE_USERS, appendonly="everysec", name="the store's redis-server"
             )
         port = self.size.store_port or free_port()
         self.size = ClusterSize(**{**asdict(self.size), "mode": self.size.mode, "store_port": port})
         return RedisServer(
             self.layout.store,
             binary=redis_binary(Flavour.SYSTEM),
-            users=STORE_USERS,
+            users=redis_users.STORE_USERS,
             appendonly="always",
             port=port,
             name="the store's redis-server",
@@ -150,7 +150,7 @@ class Cluster:
 
     def _urls(self, name: str) -> confs.Urls:
         if self.rabbit is not None:
-            bus = self.rabbit.url(SIMULATED_DAEMONS.get(name, name))
+            bus = self.rabbit.url(BUS_USERS.get(name, name))
         else:
             assert self.bus is not None  # noqa: S101 - __init__ creates one of the two
             bus = self.bus.bus_url("bus")

@@ -91,6 +91,9 @@ def render(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
         "DEFAULT": {"transport_url": urls.bus, "executor": size.executor},
         "rpc": {"partition": PARTITION},
     }
+    if name in ("scheduler", "conductor"):
+        # One broker's user stands for all simulated hosts.
+        base["rpc"] = {"partition": PARTITION, "shared_agent_hosts": ",".join(_agent_hosts(size))}
     if name == "client":
         base["DEFAULT"] = {"transport_url": urls.bus}
     elif name == "scheduler":
@@ -132,6 +135,12 @@ def render(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
             **NODE_SHAPES,
         }
     return base
+
+
+def _agent_hosts(size: ClusterSize) -> list[str]:
+    """Return patterns of all service hosts of the cluster."""
+    services = {"volume": size.pools, "network": size.networks}
+    return [_hosts(size.computes), *(f"{name}[0-{count - 1}]" for name, count in services.items() if count)]
 
 
 def _hosts(count: int) -> str:

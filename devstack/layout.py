@@ -15,8 +15,10 @@ from devstack.servers.process import ServerProcess
 
 DAEMONS = ("scheduler", "conductor", "compute")
 # Optional simulated services, and the bus user of each.
-SIMULATED_DAEMONS = {"volume": "compute", "network": "compute", "publisher": "client"}
+SIMULATED_DAEMONS = {"volume": "compute", "network": "compute", "publisher": "operator"}
 CLIENT = "client"
+# The commands of the run folder's owner are an operator's.
+BUS_USERS = {**SIMULATED_DAEMONS, CLIENT: "operator"}
 
 
 class ClusterRecordBroken(FolderUnusable):

@@ -105,6 +105,13 @@ class WriterRefused(InvalidRequest):
     template = "{writer!r} may not write namespace {namespace!r}: its writer is {declared!r}"
 
 
+class CallerRefused(InvalidRequest):
+    """Raised when the sender of a call may not call the method, or not for this host."""
+
+    code = "caller_refused"
+    template = "{service}.{method} refused {caller}: {why}"
+
+
 class InvalidHostState(InvalidRequest):
     """Raised when a host state document violates the schema of its namespace."""
 

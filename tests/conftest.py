@@ -16,9 +16,13 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import free_port
 from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.rabbitmq import RabbitNode
+from devstack.servers.rabbitmq_users import SERVICE_USERS
+from devstack.servers.rabbitmq_users import agent as agent_of
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 from tests.run_folders import claim_folder, release_folder, sweep
+
+AGENT_HOSTS = ("h1", "h10")  # with users of their own on the shared RabbitMQ node
 
 OPT_IN = {
     "differential": "also run the tests that compare with Nova and Placement, if `gantt-lab peers` has installed them",
@@ -188,10 +192,11 @@ def rabbit_node() -> Iterator[RabbitNode]:
     """One RabbitMQ node for the whole run, started on first use (it takes seconds).
 
     Tests share it: each uses separate topics, and none restarts it. `rabbit_node.url()` is the
-    transport URL of a user who may do everything, `rabbit_node.url("scheduler")` that of a service.
+    transport URL of a user who may do everything, `rabbit_node.url("scheduler")` that of a service. The hosts
+    AGENT_HOSTS have users of their own.
     """
     folder = claim_folder()
-    node = RabbitNode(folder)
+    node = RabbitNode(folder, users=(*SERVICE_USERS, *map(agent_of, AGENT_HOSTS)))
     try:
         node.start()
     except BinaryMissing as why:

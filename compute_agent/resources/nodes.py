@@ -14,12 +14,11 @@ from oslo_config import cfg
 from compute_agent.resources import shapes
 from compute_agent.resources.shapes import NodeShape
 from rpcapi import errors
-from rpcapi.resources import names
+from rpcapi.resources import host_patterns, names
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 MAX_NODES = 100_000
-_RANGE = re.compile(r"\[(\d+)-(\d+)\]")
 _NUMBER = re.compile(r"[0-9]+")
 
 
@@ -40,19 +39,6 @@ class HostPlan:
 
     name: str
     nodes: tuple[Node, ...]
-
-
-def expand_pattern(pattern: str) -> list[str]:
-    """Return the names that a pattern expands to: ``a[8-10]`` is a8, a9, a10 and ``a[08-10]`` a08, a09, a10."""
-    match = _RANGE.search(pattern)
-    if match is None:
-        return [pattern]
-    first, last = match.groups()
-    if int(first) > int(last) or int(last) - int(first) >= MAX_NODES:
-        raise errors.BadConfiguration(why=f"[compute] hosts: {pattern!r} has a range that is empty or too long")
-    width = len(first) if first.startswith("0") else 0
-    head, tail = pattern[: match.start()], expand_pattern(pattern[match.end() :])
-    return [f"{head}{number:0{width}d}{rest}" for number in range(int(first), int(last) + 1) for rest in tail]
 
 
 def plan_hosts(conf: cfg.ConfigOpts) -> list[HostPlan]:
@@ -125,7 +111,7 @@ def _host_index(host: str) -> int:
 
 def _host_names(conf: cfg.ConfigOpts) -> list[str]:
     patterns = conf.compute.hosts or [socket.gethostname()]
-    hosts = [name for pattern in patterns for name in expand_pattern(pattern)]
+    hosts = [name for pattern in patterns for name in host_patterns.expand(pattern)]
     if len(set(hosts)) != len(hosts):
         raise errors.BadConfiguration(why=f"[compute] hosts = {', '.join(patterns)} contains a host twice")
     for name in hosts:

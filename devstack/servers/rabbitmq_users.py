@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from devstack.servers.folder import Passwords
+from rpcapi.access.senders import agent_user
 
 VHOST = "gantt"
 REPLY_QUEUES = r"reply_.+"
@@ -77,8 +78,18 @@ SERVICE_USERS = (
     RabbitUser("conductor", serves=("conductor",), calls=("scheduler", "claims", "compute"), fans_out=("compute",)),
     # An agent reports and confirms; it calls no agent.
     RabbitUser("compute", serves=("compute",), calls=("scheduler", "claims", "conductor")),
-    RabbitUser("client", calls=("scheduler", "claims", "conductor")),
+    # Commands, and programs that write aggregates and host state.
+    RabbitUser("operator", calls=("scheduler", "claims", "conductor")),
+    # A trusted front end, as nova-api is: it builds, lists, deletes, explains.
+    RabbitUser("client", calls=("scheduler", "conductor")),
 )
+
+
+def agent(host: str) -> RabbitUser:
+    """Return the user of the agent of one service host."""
+    return RabbitUser(agent_user(host), serves=("compute",), calls=("scheduler", "claims", "conductor"))
+
+
 # For the run folder's owner and the tests of the message protocol. No service has its password.
 ADMIN = "admin"
 

@@ -38,6 +38,14 @@ OPTS = [
         help="Maximum number of instances in one request, which are all placed or none; a larger request is refused "
         "and must be split.",
     ),
+    cfg.ListOpt(
+        "shared_agent_hosts",
+        default=[],
+        sample_default=["compute[0-9]"],
+        help="Service hosts for which the broker's user 'compute' may speak; ranges as in [compute] hosts. For a "
+        "laboratory that simulates many hosts in one process; empty elsewhere, where each host has a user of its own, "
+        "'gantt-compute.HOST'. The same for schedulers and conductors.",
+    ),
 ]
 
 

@@ -13,8 +13,11 @@ from oslo_messaging.rpc.server import RPCServer
 from oslo_messaging.transport import RPCTransport
 
 from rpcapi import errors
+from rpcapi.access.callers import access_of
+from rpcapi.conf import rpc as rpc_conf
 from rpcapi.conf import transport as transport_conf
 from rpcapi.messaging import green
+from rpcapi.messaging.authorization import AuthorizingDispatcher
 from rpcapi.messaging.drivers import opts as bus_opts
 
 EXCHANGE = "gantt"
@@ -36,6 +39,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     conf.register_opts(messaging_tracing.oslo_messaging_tracing, group="oslo_messaging_tracing")
     conf.register_opts(messaging_metrics.oslo_messaging_metrics, group="oslo_messaging_metrics")
     bus_opts.register_opts(conf)
+    rpc_conf.register_opts(conf)
 
 
 def set_defaults(conf: cfg.ConfigOpts) -> None:
@@ -164,15 +168,18 @@ def get_server(
 ) -> RPCServer:
     """Return a server of one service, not started. The default executor is the one this process runs on.
 
-    Only methods marked with `rpcapi.endpoint.expose` can be called; others are unknown methods to a caller.
+    Only methods marked with `rpcapi.endpoint.expose` can be called; others are unknown methods to a caller. On a bus
+    that authenticates senders, gantt's own methods refuse callers that rpcapi.access.callers does not name.
     """
     # oslo.messaging warns whenever an executor is passed; its own default is the same.
     executor_option = {"executor": executor} if executor and executor != green.executor() else {}
-    return messaging.get_rpc_server(
-        transport,
-        exchange_of(transport, target),
-        endpoints,
-        serializer=serializer,
-        access_policy=messaging.ExplicitRPCAccessPolicy,
-        **executor_option,
-    )
+    target = exchange_of(transport, target)
+    access = access_of(target.topic.partition(".")[0])
+    senders = getattr(transport._driver, "senders", None)
+    if access is None or senders is None:
+        policy = messaging.ExplicitRPCAccessPolicy
+        return messaging.get_rpc_server(
+            transport, target, endpoints, serializer=serializer, access_policy=policy, **executor_option
+        )
+    authorizing = AuthorizingDispatcher(endpoints, serializer, access=access, directory=senders)
+    return RPCServer(transport, target, authorizing, **executor_option)

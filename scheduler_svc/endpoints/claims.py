@@ -164,7 +164,7 @@ class ClaimsEndpoint(MeteredEndpoint):
             raise errors.InvalidRequest(why=f"force must be true or false, not {force!r}")
         ended = self._store.fence(host, token, force=force)
         metrics.CLAIMS.labels(verb="fence", answer=Answer.FENCED).inc(ended)
-        LOG.warning("Host %s fenced by %s: %d claims ended", host, ctxt.user_id or "an operator", ended)
+        LOG.warning("Host %s fenced by %s: %d claims ended", host, ctxt.sender or ctxt.user_id or "an operator", ended)
         return ended
 
 

@@ -15,7 +15,7 @@ from devstack import confs
 from devstack.cluster import INHERITED
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.chaos.proxy import TcpProxy
-from devstack.layout import CLIENT, Layout
+from devstack.layout import BUS_USERS, CLIENT, Layout
 from devstack.servers.folder import private_folder, write_private
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess, stop_together
@@ -187,28 +187,40 @@ class ChaosCluster:
         program.chmod(0o700)
 
     def _bus_url(self, name: str, program: str) -> str:
-        return re.sub(r":\d+/", f":{self.proxies[name].port}/", self.rabbit.url(program))
+        return re.sub(r":\d+/", f":{self.proxies[name].port}/", self.rabbit.url(BUS_USERS.get(program, program)))
 
     def _store_url(self, program: str) -> str | None:
         if program == "scheduler":
             return self.stores[confs.PARTITION].url("scheduler")
         return self.records.tcp_url("conductor") if program == "conductor" else None
 
+    def _agent_hosts(self) -> str:
+        return ",".join(_hosts(name) for name in self.agents)
+
     def _own_options(self, name: str, program: str) -> confs.Groups:
         if program == "scheduler":
             return {
                 "store": {"durability": "everysec", "replicas_acknowledge": self.replicas_acknowledge},
                 "scheduler": {"partitions": ",".join(self.stores)},
+                "rpc": {"shared_agent_hosts": self._agent_hosts()},
                 **{f"partition:{partition}": {"url": store.url(program)} for partition, store in self.stores.items()},
             }
         if program == "conductor":
-            return {"conductor": {"host": name}, "conductor_store": {"durability": "always"}}
+            return {
+                "conductor": {"host": name},
+                "conductor_store": {"durability": "always"},
+                "rpc": {"shared_agent_hosts": self._agent_hosts()},
+            }
         if program == "compute":
             folder = private_folder(self.state_folder(name))
-            hosts = f"{name}h[0-{HOSTS_PER_AGENT - 1}]"
             partition = list(self.stores)[self.agents.index(name) % len(self.stores)]
-            return {"compute": {"hosts": hosts, "state_path": folder}, "rpc": {"partition": partition}}
+            return {"compute": {"hosts": _hosts(name), "state_path": folder}, "rpc": {"partition": partition}}
         return {}
+
+
+def _hosts(agent: str) -> str:
+    """Return the pattern of an agent's service hosts."""
+    return f"{agent}h[0-{HOSTS_PER_AGENT - 1}]"
 
 
 def stop_leftovers(folder: Path) -> None:

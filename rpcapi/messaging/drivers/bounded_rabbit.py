@@ -7,6 +7,7 @@ In this driver every wait of a caller or of a replying server ends with the call
 MessageDeliveryFailure or MessagingTimeout. Listening has no limit, so that a server recovers when the broker returns.
 """
 
+import functools
 import threading
 import time
 from typing import Any
@@ -16,8 +17,10 @@ import kombu
 import oslo_messaging
 from oslo_messaging._drivers import base, common, impl_rabbit, pool
 
+from rpcapi.access.senders import SenderDirectory
 from rpcapi.messaging.drivers import deadline as patience
-from rpcapi.messaging.drivers import rabbit_listening
+from rpcapi.messaging.drivers import rabbit_senders
+from rpcapi.resources import host_patterns
 
 # Seconds that sending a cast or a reply is retried: long enough for a quick restart of the broker.
 SEND_SECONDS = 10.0
@@ -34,6 +37,7 @@ class BoundedConnection(impl_rabbit.Connection):
     """A connection of the stock driver that respects the deadline of the thread that uses it."""
 
     max_retries: int | None
+    _producer: kombu.messaging.Producer
 
     def ensure_connection(self) -> None:
         """Connect, or reconnect.
@@ -101,6 +105,13 @@ class BoundedConnection(impl_rabbit.Connection):
             # The original text counts tries ("after inf tries"), but this driver limits time.
             cause = final_errors[-1] if final_errors else error.__context__ or error
             raise self._delivery_failure(cause) from cause
+
+    def _set_current_channel(self, new_channel: Any) -> None:
+        super()._set_current_channel(new_channel)
+        if self.channel is not None and not isinstance(self._producer, rabbit_senders.UserProducer):
+            # The user of the connection in use: after a failover to another broker it may be another one.
+            user = self.connection.userid
+            self._producer = rabbit_senders.UserProducer(self.channel, user, on_return=self.on_return)
 
     def _publish(
         self,
@@ -174,7 +185,7 @@ class BoundedPool(pool.ConnectionPool):
         self._slots.release()
 
 
-class BoundedReplyWaiter(rabbit_listening.LongPollReplyWaiter):
+class BoundedReplyWaiter(rabbit_senders.AuthenticatedReplyWaiter):
     """Waits for a reply within the time that connecting and sending left of the call's timeout."""
 
     def wait(self, msg_id: str, timeout: float | None, call_monitor_timeout: float | None, reply_q: str) -> Any:
@@ -194,6 +205,12 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
         super().__init__(conf, url, *args, **kwargs)
         # Connections are opened on first use: no connection of the stock class exists yet.
         self._connection_pool = BoundedPool.with_sizes_of(self._connection_pool, self.connection_cls)
+
+    @functools.cached_property
+    def senders(self) -> SenderDirectory:
+        """The senders that this bus authenticates."""
+        patterns = self.conf.rpc.shared_agent_hosts
+        return SenderDirectory(host for pattern in patterns for host in host_patterns.expand(pattern))
 
     def send(
         self,
@@ -216,7 +233,8 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
             seconds = SEND_SECONDS if timeout is None else timeout
         else:
             seconds = 0.0 if retry == 0 else SEND_SECONDS
-        with patience.limit_wait(seconds):
+        is_responder = self.senders.responder_check(target.topic, target.server)
+        with patience.limit_wait(seconds), rabbit_senders.expect_reply_of(is_responder):
             return super().send(
                 target,
                 ctxt,
@@ -230,7 +248,7 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
     def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
         """Consume the queues of an RPC server: its topic, its own name, and fan-outs."""
         connection = self._get_connection(common.PURPOSE_LISTEN)
-        listener = rabbit_listening.LongPollListener(self, connection)
+        listener = rabbit_senders.AuthenticatedListener(self, connection)
         exchange = self._get_exchange(target)
         for topic in (target.topic, f"{target.topic}.{target.server}"):
             connection.declare_topic_consumer(exchange_name=exchange, topic=topic, callback=listener)

@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from compute_agent import conf as compute_conf
 from compute_agent.resources import nodes
-from compute_agent.resources.nodes import HostPlan, expand_pattern
+from compute_agent.resources.nodes import HostPlan
 from rpcapi import errors
 
 Plan = Callable[[str], list[HostPlan]]
@@ -29,19 +29,6 @@ def plan(tmp_path: Path) -> Plan:
         return nodes.plan_hosts(conf)
 
     return read
-
-
-@pytest.mark.parametrize(
-    ("pattern", "names"),
-    [
-        ("alpha", ["alpha"]),
-        ("node[8-10]", ["node8", "node9", "node10"]),
-        ("node[08-10]", ["node08", "node09", "node10"]),
-        ("r[1-2]n[0-1].site", ["r1n0.site", "r1n1.site", "r2n0.site", "r2n1.site"]),
-    ],
-)
-def test_patterns_expand_to_ranges(pattern: str, names: list[str]) -> None:
-    assert expand_pattern(pattern) == names
 
 
 def test_empty_configuration_is_one_host_with_one_node(plan: Plan) -> None:

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who sends a message, and which methods that sender may call."""

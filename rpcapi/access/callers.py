@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The callers of each exposed method: one table, which bus.get_server enforces and docs/security.md shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rpcapi import errors
+from rpcapi.access.senders import Role, Sender
+
+AGENT, CONDUCTOR, SCHEDULER, OPERATOR, CLIENT = (
+    Role.AGENT,
+    Role.CONDUCTOR,
+    Role.SCHEDULER,
+    Role.OPERATOR,
+    Role.CLIENT,
+)
+
+
+class Rule(NamedTuple):
+    """The callers of a method.
+
+    ``host`` is the path of the argument with a service host or a node of it, as ``report.host``: in an agent's call it
+    must be the agent's own. ``not_by_agents`` are arguments that an agent's call must leave out.
+    """
+
+    roles: frozenset[Role]
+    host: str | None = None
+    not_by_agents: tuple[str, ...] = ()
+
+
+def _by(*roles: Role, host: str | None = None, not_by_agents: tuple[str, ...] = ()) -> Rule:
+    return Rule(frozenset(roles), host, not_by_agents)
+
+
+# By service (the first word of the topic) and method. A method that is missing here has no callers.
+CALLERS: Mapping[str, Mapping[str, Rule]] = {
+    "scheduler": {
+        "select_destinations": _by(CONDUCTOR),
+        "select_batch": _by(CONDUCTOR),
+        "dry_run": _by(CLIENT, OPERATOR),
+        "explain": _by(CLIENT, OPERATOR),
+        "list_decisions": _by(OPERATOR),
+        "list_filters": _by(OPERATOR),
+        "list_partitions": _by(CLIENT, OPERATOR),
+        "update_resource_stats": _by(AGENT, host="name"),
+        "report_service": _by(CONDUCTOR),
+        "remove_host": _by(OPERATOR),
+        "get_host_state": _by(OPERATOR),
+        "list_host_state": _by(OPERATOR),
+        "update_host_state": _by(OPERATOR),
+        "delete_host_state": _by(OPERATOR),
+        "update_aggregates": _by(OPERATOR),
+        "delete_aggregate": _by(OPERATOR),
+    },
+    "claims": {
+        "prepare_claims": _by(CONDUCTOR),
+        "confirm_claims": _by(AGENT, host="host"),
+        "abort_claims": _by(AGENT, CONDUCTOR, host="host", not_by_agents=("destinations",)),
+        "release_claims": _by(AGENT, host="host"),
+        "find_claims": _by(CONDUCTOR),
+        "vouch_for_claims": _by(CONDUCTOR),
+        "list_claims": _by(CONDUCTOR, OPERATOR),
+        "audit_host": _by(AGENT, host="report.host"),
+        "verify": _by(OPERATOR),
+        "store_sizes": _by(OPERATOR),
+        "fence_host": _by(OPERATOR),
+    },
+    "conductor": {
+        "build_instances": _by(CLIENT, OPERATOR),
+        "delete_instances": _by(CLIENT, OPERATOR),
+        "get_instances": _by(CLIENT, OPERATOR),
+        "list_instances": _by(CLIENT, OPERATOR),
+        "report_builds": _by(AGENT, host="report.host"),
+        "get_quota": _by(CLIENT, OPERATOR),
+        "list_guests": _by(OPERATOR),
+        "check_store": _by(OPERATOR),
+        "store_sizes": _by(OPERATOR),
+        "list_hosts": _by(SCHEDULER),
+        "check_unverified": _by(SCHEDULER),
+        "audit_hosts": _by(SCHEDULER),
+        "object_backport_versions": _by(AGENT, SCHEDULER),
+    },
+    "compute": {
+        "build_instances": _by(CONDUCTOR),
+        "terminate_instances": _by(CONDUCTOR),
+        "list_guests": _by(CONDUCTOR),
+        "audit": _by(CONDUCTOR),
+    },
+}
+
+
+class ServiceAccess:
+    """Decides which calls of one service are allowed."""
+
+    def __init__(self, service: str, rules: Mapping[str, Rule]) -> None:
+        self._service = service
+        self._rules = rules
+
+    def check_role(self, method: str, sender: Sender | None) -> None:
+        """Raise CallerRefused unless the sender's role may call the method."""
+        if sender is None:
+            raise self._refusal(method, "a sender that the broker has not authenticated", "log in as a user of its own")
+        rule = self._rules.get(method)
+        roles = rule.roles if rule else frozenset()
+        if sender.role not in roles | {Role.ADMIN}:
+            allowed = ", ".join(sorted(roles)) or "nobody"
+            raise self._refusal(method, f"user {sender.user!r}", f"it may be called by: {allowed}")
+
+    def check_host(self, method: str, sender: Sender, values: Mapping[str, Any]) -> None:
+        """Raise CallerRefused unless an agent's call is about its own host."""
+        rule = self._rules.get(method)
+        if rule is None or rule.host is None or sender.role is not Role.AGENT:
+            return
+        forbidden = [name for name in rule.not_by_agents if values.get(name) is not None]
+        if forbidden:
+            raise self._refusal(method, f"user {sender.user!r}", f"an agent's call may not have {forbidden[0]}")
+        name = _argument(values, rule.host)
+        if not sender.is_agent_of(name):
+            raise self._refusal(
+                method, f"user {sender.user!r}", f"{rule.host} is {str(name)[:80]!r}, which is not a host of this agent"
+            )
+
+    def _refusal(self, method: str, caller: str, why: str) -> errors.CallerRefused:
+        return errors.CallerRefused(caller=caller, service=self._service, method=method, why=why)
+
+
+def access_of(service: str) -> ServiceAccess | None:
+    """Return the access rules of one of gantt's services, or None for another service."""
+    rules = CALLERS.get(service)
+    return None if rules is None else ServiceAccess(service, rules)
+
+
+def _argument(values: Mapping[str, Any], path: str) -> Any:
+    """Return the value at a dotted path: an argument, or a field of an object; "" if it is missing."""
+    name, _, field = path.partition(".")
+    value = values.get(name, "")
+    if not field:
+        return "" if value is None else value
+    try:
+        return getattr(value, field, "")
+    except NotImplementedError:  # a field that the sender left out
+        return ""

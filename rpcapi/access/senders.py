@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Senders of messages: what the broker's user, which it has authenticated, stands for."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from rpcapi import errors
+from rpcapi.resources import names
+
+AGENT_PREFIX = "gantt-compute."  # then the service host
+SHARED_AGENT = "compute"  # one user for the hosts of a list
+
+
+class Role(enum.StrEnum):
+    """What a sender may be; the broker's administrator may be anybody."""
+
+    AGENT = "agent"
+    CONDUCTOR = "conductor"
+    SCHEDULER = "scheduler"
+    OPERATOR = "operator"
+    CLIENT = "client"
+    ADMIN = "admin"
+
+
+class Sender(NamedTuple):
+    """A user of the broker; ``hosts`` are the service hosts that an agent speaks for, ``role`` None a foreign user."""
+
+    user: str
+    role: Role | None
+    hosts: frozenset[str] = frozenset()
+
+    def is_agent_of(self, name: names.ResourceName) -> bool:
+        """Return whether the sender speaks for the service host of a resource name; names are compared whole."""
+        try:
+            return self.role is Role.AGENT and names.host_of(names.canonical(name)) in self.hosts
+        except errors.InvalidName:
+            return False
+
+
+def agent_user(host: str) -> str:
+    """Return the broker's user of the agent of a service host."""
+    return AGENT_PREFIX + host
+
+
+class SenderDirectory:
+    """Maps users of the broker to senders.
+
+    ``gantt-compute.HOST`` is the agent of that host, ``compute`` the agent of ``shared_hosts``; the other roles are the
+    user's name up to its first dot: ``operator`` and ``operator.alice`` are operators.
+    """
+
+    def __init__(self, shared_hosts: Iterable[str] = ()) -> None:
+        self._shared_hosts = frozenset(shared_hosts)
+
+    def sender(self, user: str | None) -> Sender | None:
+        """Return the sender of a message, or None if the broker has authenticated none."""
+        if not user:
+            return None
+        if user == SHARED_AGENT:
+            return Sender(user, Role.AGENT, self._shared_hosts)
+        if user.startswith(AGENT_PREFIX):
+            return Sender(user, Role.AGENT, frozenset({user.removeprefix(AGENT_PREFIX)}))
+        return Sender(user, _ROLES.get(user.partition(".")[0]))
+
+    def responder_check(self, topic: str, server: str | None) -> Callable[[str | None], bool]:
+        """Return a predicate of users: may this one answer a call to the topic, or to that server of it?"""
+        service = topic.partition(".")[0]
+        if service not in _SERVERS:
+            return lambda user: True
+        role = _SERVERS[service]
+
+        def is_responder(user: str | None) -> bool:
+            sender = self.sender(user)
+            if sender is None:
+                return False
+            if sender.role is Role.ADMIN:
+                return True
+            return sender.role is role and (role is not Role.AGENT or server is None or server in sender.hosts)
+
+        return is_responder
+
+
+_ROLES = {role.value: role for role in Role if role is not Role.AGENT}
+# The role that serves each topic.
+_SERVERS = {
+    "scheduler": Role.SCHEDULER,
+    "claims": Role.SCHEDULER,
+    "conductor": Role.CONDUCTOR,
+    "compute": Role.AGENT,
+}

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dispatch of calls from authenticated senders: methods refuse other callers than the table of callers names."""
+
+import logging
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_messaging.rpc import dispatcher
+
+from rpcapi import errors
+from rpcapi.access.callers import ServiceAccess
+from rpcapi.access.senders import Sender, SenderDirectory
+from rpcapi.context import RequestContext
+
+LOG = logging.getLogger(__name__)
+
+# The key of the request context into which a listener puts the user that the broker has authenticated.
+SENDER_KEY = "sender"
+MAX_LOGGED = 1000  # users whose refusal is logged, once each
+
+
+class AuthorizingDispatcher(dispatcher.RPCDispatcher):
+    """oslo.messaging's dispatcher with a check of the sender before each method.
+
+    A refused call changes nothing, is answered with CallerRefused, counted by the endpoint's ``_observe``, and logged
+    once for each user.
+    """
+
+    serializer: Any
+
+    def __init__(
+        self, endpoints: list[Any], serializer: Any, *, access: ServiceAccess, directory: SenderDirectory
+    ) -> None:
+        super().__init__(endpoints, serializer, messaging.ExplicitRPCAccessPolicy)
+        self._access = access
+        self._directory = directory
+        self._logged_users: set[str | None] = set()
+
+    def _do_dispatch(self, endpoint: Any, method: str, ctxt: dict[str, Any], args: dict[str, Any]) -> Any:
+        sender = self._directory.sender(ctxt.get(SENDER_KEY))
+        try:
+            self._access.check_role(method, sender)
+            assert sender is not None  # noqa: S101 - check_role has refused it
+            context = self.serializer.deserialize_context(ctxt)
+            values = {name: self.serializer.deserialize_entity(context, value) for name, value in args.items()}
+            self._access.check_host(method, sender, values)
+        except errors.GanttError as error:
+            self._count(endpoint, method, error)
+            if isinstance(error, errors.CallerRefused):
+                self._log_once(sender, error)
+            # Wrapped like this, the error is returned unchanged and the server logs no traceback.
+            raise messaging.ExpectedException() from error
+        if isinstance(context, RequestContext):
+            context.sender = sender.user
+        return self.serializer.serialize_entity(context, getattr(endpoint, method)(context, **values))
+
+    @staticmethod
+    def _count(endpoint: Any, method: str, error: errors.GanttError) -> None:
+        observe = getattr(endpoint, "_observe", None)
+        if observe is not None:
+            observe(method, error.code, 0.0)
+
+    def _log_once(self, sender: Sender | None, error: errors.CallerRefused) -> None:
+        user = sender.user if sender else None
+        if user not in self._logged_users and len(self._logged_users) < MAX_LOGGED:
+            self._logged_users.add(user)
+            LOG.warning("%s. Further refusals of this sender are counted only.", error)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decisions of the table of callers."""
+
+import pytest
+
+from rpcapi import errors, objects
+from rpcapi.access.callers import CALLERS, access_of
+from rpcapi.access.senders import SenderDirectory
+
+AGENT = SenderDirectory().sender("gantt-compute.h1")
+CLAIMS, SCHEDULER, CONDUCTOR = (access_of(service) for service in ("claims", "scheduler", "conductor"))
+REFS = objects.ClaimRefs.of(consumers=[], attempts=[])
+
+
+def test_only_the_named_roles_may_call():
+    directory = SenderDirectory()
+    CLAIMS.check_role("fence_host", directory.sender("operator"))
+    CLAIMS.check_role("fence_host", directory.sender("admin"))
+    for user in ("client", "conductor", "scheduler", "gantt-compute.h1", "guest"):
+        with pytest.raises(errors.CallerRefused, match="it may be called by: operator"):
+            CLAIMS.check_role("fence_host", directory.sender(user))
+
+
+def test_method_that_the_table_lacks_has_no_callers():
+    with pytest.raises(errors.CallerRefused, match="nobody"):
+        CLAIMS.check_role("forgotten", SenderDirectory().sender("operator"))
+
+
+def test_call_without_a_sender_is_refused():
+    with pytest.raises(errors.CallerRefused, match="not authenticated"):
+        CLAIMS.check_role("confirm_claims", None)
+
+
+def test_agent_calls_for_its_own_host():
+    CLAIMS.check_host("release_claims", AGENT, {"host": "h1", "refs": REFS})
+    SCHEDULER.check_host("update_resource_stats", AGENT, {"name": ("h1", "node0")})
+    CONDUCTOR.check_host("report_builds", AGENT, {"report": report("h1")})
+    CLAIMS.check_host("abort_claims", SenderDirectory().sender("conductor"), {"refs": REFS, "destinations": ["h2"]})
+
+
+@pytest.mark.parametrize(
+    ("access", "method", "values"),
+    [
+        (CLAIMS, "release_claims", {"host": "h10", "refs": REFS}),
+        (CLAIMS, "release_claims", {"refs": REFS}),
+        (CLAIMS, "release_claims", {"host": ["h1"]}),
+        (CLAIMS, "abort_claims", {"refs": REFS}),
+        (CLAIMS, "abort_claims", {"refs": REFS, "host": None}),
+        (CLAIMS, "abort_claims", {"refs": REFS, "host": "h1", "destinations": ["h2"]}),
+        (CLAIMS, "audit_host", {"report": objects.AuditReport()}),
+        (CLAIMS, "audit_host", {"report": "h1"}),
+        (SCHEDULER, "update_resource_stats", {"name": "h2/h1"}),
+        (CONDUCTOR, "report_builds", {}),
+    ],
+)
+def test_agent_does_not_call_for_others(access, method, values):
+    with pytest.raises(errors.CallerRefused, match=r"gantt-compute\.h1"):
+        access.check_host(method, AGENT, values)
+
+
+def test_no_table_for_other_services():
+    assert access_of("echo") is None
+    assert set(CALLERS) == {"scheduler", "claims", "conductor", "compute"}
+
+
+def report(host):
+    return objects.BuildReport.of(host=host, uuids=[], attempts=[], outcomes=[], reasons=[])
