@@ -5,22 +5,27 @@ A worker that had seen the write in the log knew better, and replaced its table 
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from rpcapi import errors
-from rpcapi.resources.claims import Answer, Verdict
-from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.aggregates import NAMESPACE
+from tests.regressions.forgotten_operator_acts import (
+    OPEN,
+    RESERVED,
+    aggregates,
+    disable,
+    follow,
+    make_replica,
+    put,
+    service,
+    version_of,
+)
 from tests.unit.scheduler_svc.store.conftest import make_partition, sqlite_url
-from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 __all__ = ["make_partition", "sqlite_url"]  # fixtures
-
-OPEN = {"hosts": ["h1", "h2"], "metadata": {}}
-RESERVED = {"hosts": ["h1", "h2"], "metadata": {"filter_tenant_id": "payroll"}}
 
 
 @pytest.fixture
@@ -37,43 +42,6 @@ def replica(partition: StorePartition) -> Replica:
     return make_replica(partition)
 
 
-def make_replica(partition: StorePartition) -> Replica:
-    loaded = Replica(partition.store, table=HostTable([partition.store.partition], {NAMESPACE: frozenset({"hosts"})}))
-    loaded.load()
-    return loaded
-
-
-def follow(replica: Replica, partition: StorePartition) -> None:
-    """Apply all that the log has."""
-    while replica.log_position.position < partition.store.snapshot().position:
-        replica.step(0)
-
-
-def put(partition: StorePartition, name: str, document: Any) -> int:
-    return partition.store.put_state(NAMESPACE, name, version_of(partition, NAMESPACE, name), document)
-
-
-def version_of(partition: StorePartition, namespace: str, name: str) -> int:
-    try:
-        return partition.store.get_state(namespace, name)[0]
-    except errors.UnknownHost:
-        return 0
-
-
-def aggregates(partition: StorePartition) -> dict[str, Any]:
-    return {name: document for name, _version, document in partition.store.list_state(NAMESPACE)[0]}
-
-
-def disable(partition: StorePartition, host: str, *, enabled: bool = False, reason: str | None = "disk") -> None:
-    changes = {"enabled": enabled, "disabled_reason": reason}
-    partition.store.put_state("service", host, version_of(partition, "service", host), changes)
-
-
-def service(partition: StorePartition, host: str) -> tuple[bool, str | None]:
-    document = partition.store.get_state("service", host)[1]
-    return document["enabled"], document["disabled_reason"]
-
-
 def test_disabled_host_stays_disabled(partition: StorePartition, replica: Replica) -> None:
     # Given a host that was disabled, and a failover that forgot it
     mark = partition.mark()
@@ -88,48 +56,6 @@ def test_disabled_host_stays_disabled(partition: StorePartition, replica: Replic
     assert service(partition, "h2") == (True, None)
     with make_replica(partition).table.reading() as view:
         assert sorted(view.services.enabled.tolist()) == [False, True]
-
-
-def test_enabled_host_stays_enabled(partition: StorePartition, replica: Replica) -> None:
-    disable(partition, "h1")
-    mark = partition.mark()
-    disable(partition, "h1", enabled=True, reason=None)
-    follow(replica, partition)
-    partition.forget_since(mark)
-    follow(replica, partition)
-    assert service(partition, "h1") == (True, None)
-
-
-def test_aggregate_keeps_its_last_change(partition: StorePartition, replica: Replica) -> None:
-    # Given an aggregate that was reserved for a project, one that was created, one that was deleted: all forgotten
-    put(partition, "reserved", OPEN)
-    put(partition, "old", OPEN)
-    put(partition, "unchanged", OPEN)
-    mark = partition.mark()
-    put(partition, "reserved", RESERVED)
-    put(partition, "new", RESERVED)
-    partition.store.delete_state(NAMESPACE, "old", version_of(partition, NAMESPACE, "old"))
-    follow(replica, partition)
-    partition.forget_since(mark)
-    assert aggregates(partition) == {"reserved": OPEN, "old": OPEN, "unchanged": OPEN}
-    # When a worker follows the new epoch, then the store has all of them again
-    follow(replica, partition)
-    assert aggregates(partition) == {"reserved": RESERVED, "new": RESERVED, "unchanged": OPEN}
-
-
-def test_decisions_on_forgotten_aggregates_are_stale(partition: StorePartition, replica: Replica) -> None:
-    # Given a decision that was made in the new epoch, on documents that lack what operators had written
-    mark = partition.mark()
-    put(partition, "reserved", RESERVED)
-    follow(replica, partition)
-    epoch = partition.forget_since(mark)
-    for host in ("h1", "h2"):
-        partition.store.audit(host, epoch, [], 0)
-    decided = partition.batch(intent("c1", "h1", "h2"))
-    # When a worker repeats them before it is claimed, then it is decided again
-    follow(replica, partition)
-    (result,) = partition.store.prepare(decided).prepared
-    assert (result.answer, set(result.verdicts)) == (Answer.REFUSED, {Verdict.STALE})
 
 
 def test_later_writes_are_kept(partition: StorePartition, replica: Replica) -> None:
@@ -232,18 +158,3 @@ def test_other_documents_are_as_before_the_loss(partition: StorePartition, repli
     partition.forget_since(mark)
     follow(replica, partition)
     assert partition.store.get_state("rack", "h1")[1] == {"watts": 1}
-
-
-def test_removed_host_is_back_until_it_is_fenced_and_removed_again(partition: StorePartition, replica: Replica) -> None:
-    mark = partition.mark()
-    partition.store.remove("h1")
-    follow(replica, partition)
-    partition.forget_since(mark)
-    follow(replica, partition)
-    # It takes no claims, and may run some that were forgotten
-    assert partition.prepare("c1", "h1").answer == Answer.REFUSED
-    with pytest.raises(errors.Conflict):
-        partition.store.remove("h1")
-    partition.fence("h1")
-    partition.store.remove("h1")
-    assert version_of(partition, "service", "h1") == 0

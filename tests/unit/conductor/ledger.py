@@ -9,6 +9,7 @@ from rpcapi.context import RequestContext
 from rpcapi.resources.claims import ClaimState
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch, Intent
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport, RunningClaim
 
@@ -20,10 +21,11 @@ FOREVER_MS = 24 * 3_600_000
 class Ledger:
     """Nodes with capacity, and the claims on them. ``ttl_ms`` is so long that leaked claims stay visible."""
 
-    def __init__(self, capacities: Mapping[str, int], clock: Callable[[], int]) -> None:
+    def __init__(self, capacities: Mapping[str, int], clock: Callable[[], int], store: Store | None = None) -> None:
+        """``store``: another one, without hosts, whose time is its own."""
         self.nodes = list(capacities)
         self.ttl_ms = FOREVER_MS
-        self.store = MemoryStore(PARTITION, clock=clock, max_step_ms=1 << 50)
+        self.store: Any = store or MemoryStore(PARTITION, clock=clock, max_step_ms=1 << 50)
         for host in dict.fromkeys(node.partition("/")[0] for node in self.nodes):
             nodes = {node: capacities[node] for node in self.nodes if node.startswith(f"{host}/")}
             self.store.update_stats(

@@ -22,6 +22,7 @@ from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from rpcapi import context, errors, objects
+from scheduler_svc.store.interface import Store
 from tests.unit.conductor.fakes import FakeClaims, FakeHosts, FakeScheduler
 from tests.unit.conductor.ledger import PARTITION, Ledger
 
@@ -89,13 +90,16 @@ class _Guarded:
 class SimulatedCluster:
     """Conductors, a scheduler, claims and hosts that share one clock.
 
-    ``capacities`` maps each node to its VCPUs; the scheduler selects nodes in that order, each host once.
+    ``capacities`` maps each node to its VCPUs; the scheduler selects nodes in that order, each host once. Claims are in
+    ``claim_store``, by default one in memory.
     """
 
-    def __init__(self, capacities: Mapping[str, int], limits: SagaLimits = LIMITS) -> None:
+    def __init__(
+        self, capacities: Mapping[str, int], limits: SagaLimits = LIMITS, claim_store: Store | None = None
+    ) -> None:
         self.now_ms = 1_700_000_000_000
         self.limits = limits
-        self.ledger = Ledger(capacities, lambda: self.now_ms)
+        self.ledger = Ledger(capacities, lambda: self.now_ms, claim_store)
         self.store = MemoryConductorStore(StoreTimeouts(lease_ms=LEASE_MS), lambda: self.now_ms)
         self.now_ms += HORIZON_MS  # since the store's epoch began
         self.hosts = FakeHosts(self.ledger, self._report)
@@ -190,19 +194,22 @@ class SimulatedCluster:
         """Assert that every instance has a correct final state and that no claim is leaked."""
         live = self.ledger.live()
         for uuid in uuids:
-            record = self.record(uuid)
-            guests, claim = self.hosts.guests_of(uuid), live.pop(uuid, None)
-            if record.status == "ACTIVE":
-                assert guests == [(record.host, record.attempt)]
-                assert claim == (record.host, record.attempt, "confirmed")
-                assert record.reason is None
-            else:
-                assert record.status in ("ERROR", "DELETED"), record
-                assert (record.status == "ERROR") == bool(record.reason)
-                if "claim kept" not in (record.reason or ""):
-                    assert (guests, claim) == ([], None), record
+            self.check_instance(uuid, live.pop(uuid, None))
         assert live == {}
         assert self.ledger.problems() == []
+
+    def check_instance(self, uuid: str, claim: tuple[str, int, str] | None) -> None:
+        """Assert that an instance's record is final, and agrees with its guests and its live claim."""
+        record, guests = self.record(uuid), self.hosts.guests_of(uuid)
+        if record.status == "ACTIVE":
+            assert guests == [(record.host, record.attempt)]
+            assert claim == (record.host, record.attempt, "confirmed")
+            assert record.reason is None
+        else:
+            assert record.status in ("ERROR", "DELETED"), record
+            assert (record.status == "ERROR") == bool(record.reason)
+            if "claim kept" not in (record.reason or ""):
+                assert (guests, claim) == ([], None), record
 
 
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1}, flavor="tiny")

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Acts on claims and fences that a failover forgets, and what the store shows then.
+
+Each is a generator in three parts: what is kept; the act, which is forgotten; what follows.
+"""
+
+from collections.abc import Iterator
+
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.records import AuditOutcome, RunningClaim
+from tests.regressions.forgetful_stores import ForgetfulStores
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL, StorePartition, running
+
+MIGRATION = ClaimRef("m1", 1)
+
+
+def audit(partition: StorePartition, host: str, *claims: RunningClaim, grace_ms: int = 0) -> AuditOutcome:
+    return partition.store.audit(host, partition.store.snapshot().epoch, claims, grace_ms)
+
+
+def full(stores: ForgetfulStores) -> tuple[StorePartition, ClaimRef]:
+    """Return a partition with a host h1 that one claim of c1 fills, and the claim."""
+    partition = stores.partition()
+    partition.add_host("h1", amounts=SMALL)
+    return partition, partition.hold("c1", "h1")
+
+
+def release_ends_with_the_next_audits(stores: ForgetfulStores) -> Iterator[None]:
+    partition, ref = full(stores)
+    yield
+    partition.store.release("h1", [ref])
+    yield
+    # The claim is back, and nothing else gets its capacity before its host has audited
+    assert partition.states() == {"c1": "confirmed"}
+    assert partition.prepare("c2", "h1").answer is Answer.REFUSED
+    # When the host's audits report nothing, then the claim is an orphan first, and then ends
+    assert audit(partition, "h1", grace_ms=LONG_MS).orphans == 1
+    assert partition.states() == {"c1": "confirmed"}
+    assert audit(partition, "h1").released == 1
+    assert partition.prepare("c2", "h1").answer is Answer.PREPARED
+    partition.check()
+
+
+def repeated_release(stores: ForgetfulStores) -> Iterator[None]:
+    partition, ref = full(stores)
+    yield
+    partition.store.release("h1", [ref])
+    yield
+    assert partition.store.release("h1", [ref])[0].answer is Answer.RELEASED
+    assert partition.states() == {}
+    partition.check()
+
+
+def life_leaves_nothing(stores: ForgetfulStores) -> Iterator[None]:
+    partition = stores.partition()
+    partition.add_host("h1", amounts=SMALL)
+    yield
+    ref = partition.hold("c1", "h1")
+    partition.store.release("h1", [ref])
+    yield
+    # When it is ended again, then the store does not say that it ended before its host has audited
+    assert partition.store.abort([ref])[0].answer is Answer.CLOSED
+    audit(partition, "h1")
+    assert partition.prepare("c2", "h1").answer is Answer.PREPARED
+    partition.check()
+
+
+def life_is_unknown_after_the_audit(stores: ForgetfulStores) -> Iterator[None]:
+    partition = stores.partition()
+    partition.add_host("h1", amounts=SMALL)
+    yield
+    ref = partition.hold("c1", "h1")
+    partition.store.release("h1", [ref])
+    yield
+    audit(partition, "h1")
+    assert partition.store.abort([ref])[0].answer is Answer.UNKNOWN
+    assert partition.prepare("c2", "h1").answer is Answer.PREPARED
+    partition.check()
+
+
+def abort_does_not_outlast_its_deadline(stores: ForgetfulStores) -> Iterator[None]:
+    # Given the claim of an instance that is deleted
+    partition = stores.partition()
+    partition.add_host("h1", amounts=SMALL)
+    ref = ClaimRef("c1", partition.prepare("c1", "h1").attempt)
+    yield
+    partition.store.abort([ref])
+    yield
+    # When its deadline passes, then its build message starts nothing, and its capacity is free
+    partition.pass_deadline_of("c1")
+    assert partition.store.confirm("h1", [ref])[0].answer is not Answer.CONFIRMED
+    audit(partition, "h1")
+    assert partition.prepare("c2", "h1").answer is Answer.PREPARED
+    partition.check()
+
+
+def abort_within_its_deadline(stores: ForgetfulStores) -> Iterator[None]:
+    partition = stores.partition()
+    partition.add_host("h1", amounts=SMALL)
+    ref = ClaimRef("c1", partition.prepare("c1", "h1").attempt)
+    yield
+    partition.store.abort([ref])
+    yield
+    # When its late build message arrives, then nothing starts before its host has audited, nor after that
+    assert partition.store.confirm("h1", [ref])[0].answer is Answer.CLOSED
+    audit(partition, "h1")
+    assert partition.store.confirm("h1", [ref])[0].answer is Answer.ABORTED
+    partition.check()
+
+
+def boot_is_not_repeated_elsewhere(stores: ForgetfulStores) -> Iterator[None]:
+    partition = stores.partition()
+    for host in ("h1", "h2"):
+        partition.add_host(host, amounts=SMALL)
+    yield
+    ref = partition.hold("c1", "h1")
+    yield
+    # The attempt, which may run, is closed on any host until its own has audited; another instance is served
+    audit(partition, "h2")
+    assert partition.prepare("c1", "h2", fresh=False).answer is Answer.CLOSED
+    assert partition.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
+    assert partition.prepare("c2", "h2").answer is Answer.PREPARED
+    assert audit(partition, "h1", running(ref, "h1")).answers[0].answer is Answer.CONFIRMED
+    assert partition.prepare("c1", "h2", fresh=False).host == "h1"
+    partition.check()
+
+
+def hand_over_can_be_repeated(stores: ForgetfulStores) -> Iterator[None]:
+    partition, ref = full(stores)
+    yield
+    partition.store.move(ref, MIGRATION, "MIGRATION")
+    yield
+    # The claim is its first consumer's again, and its sums are the same
+    assert (partition.states(), partition.used("h1")) == ({"c1": "confirmed"}, SMALL)
+    # When the move is repeated, then the migration has it
+    assert partition.store.move(ref, MIGRATION, "MIGRATION").answer is Answer.CONFIRMED
+    assert (partition.states(), partition.used("h1")) == ({"m1": "confirmed"}, SMALL)
+    partition.check()
+
+
+def hand_over_that_the_host_knows(stores: ForgetfulStores) -> Iterator[None]:
+    partition, ref = full(stores)
+    yield
+    partition.store.move(ref, MIGRATION, "MIGRATION")
+    yield
+    # When the host reports the claim as the migration's, then both have it until the first one's grace passes
+    outcome = audit(partition, "h1", running(MIGRATION, "h1"), grace_ms=LONG_MS)
+    assert (outcome.reasserted, outcome.orphans) == (1, 1)
+    assert set(partition.states()) == {"c1", "m1"}
+    assert partition.prepare("c2", "h1").answer is Answer.REFUSED
+    assert audit(partition, "h1", running(MIGRATION, "h1")).released == 1
+    assert (partition.states(), partition.used("h1")) == ({"m1": "confirmed"}, SMALL)
+    partition.check()
+
+
+def fence(stores: ForgetfulStores) -> Iterator[None]:
+    partition = stores.partition()
+    for host in ("h1", "dead"):
+        partition.add_host(host)
+    ref = partition.hold("c1", "dead")
+    yield
+    assert partition.store.fence("dead", "token-1", force=True) == 1
+    yield
+    audit(partition, "h1")
+    # The claim is back and its host is awaited: no other host takes the instance
+    assert (partition.states(), list(partition.store.verify().awaited)) == ({"c1": "confirmed"}, ["dead"])
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.CONFIRMED
+    # And the same call fences the host again
+    assert partition.store.fence("dead", "token-1", force=True) == 1
+    assert partition.store.find([ref])[0].answer is Answer.FENCED
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1).answer is Answer.PREPARED
+    partition.check()
+
+
+def fence_whose_instance_was_served_elsewhere(stores: ForgetfulStores) -> Iterator[None]:
+    partition = stores.partition()
+    for host in ("h1", "dead"):
+        partition.add_host(host)
+    old = partition.hold("c1", "dead")
+    yield
+    partition.store.fence("dead", "token-1", force=True)
+    later = partition.hold("c1", "h1", attempt=2, replaces=1)
+    yield
+    # The instance's later attempt, which runs, is reported: it is the claim, and the fenced host's guest ends there
+    assert audit(partition, "h1", running(later, "h1")).answers[0].answer is Answer.CONFIRMED
+    assert [(claim.attempt, claim.host) for claim in partition.store.claims()[0]] == [(2, "h1")]
+    assert audit(partition, "dead", running(old, "dead")).answers[0].answer not in (Answer.CONFIRMED, Answer.PREPARED)
+    assert [(claim.attempt, claim.host) for claim in partition.store.claims()[0]] == [(2, "h1")]
+    partition.check()
+
+
+ACTS = (
+    release_ends_with_the_next_audits,
+    repeated_release,
+    life_leaves_nothing,
+    life_is_unknown_after_the_audit,
+    abort_does_not_outlast_its_deadline,
+    abort_within_its_deadline,
+    boot_is_not_repeated_elsewhere,
+    hand_over_can_be_repeated,
+    hand_over_that_the_host_knows,
+    fence,
+    fence_whose_instance_was_served_elsewhere,
+)
