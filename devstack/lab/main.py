@@ -16,6 +16,7 @@ COMMANDS = {
     "chaos": "devstack.lab.chaos.command:ChaosRun",
     "claim": "devstack.lab.claim.command:ClaimBenchmark",
     "decide": "devstack.lab.decide.command:DecideBenchmark",
+    "overload": "devstack.lab.overload.command:OverloadBenchmark",
     "peers": "devstack.lab.peers.command:PeersBenchmark",
     "race": "devstack.lab.race.command:RaceBenchmark",
     "replay": "devstack.lab.replay.command:ReplayBenchmark",

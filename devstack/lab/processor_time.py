@@ -10,8 +10,14 @@ PARENT, USER, SYSTEM = 1, 11, 12  # field numbers in /proc/PID/stat, counted fro
 
 def descendant_cpu_seconds(pid: int) -> float:
     """Return the CPU seconds of all live descendants of ``pid``."""
+    ticks = sum(int(fields[USER]) + int(fields[SYSTEM]) for fields in descendants(pid).values())
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def descendants(pid: int) -> dict[int, list[str]]:
+    """Return the fields of /proc/PID/stat, from the state on, of all live descendants of ``pid`` by process id."""
     children: dict[int, list[int]] = defaultdict(list)
-    ticks: dict[int, int] = {}
+    stats: dict[int, list[str]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = path.read_text().rpartition(")")[2].split()
@@ -19,10 +25,8 @@ def descendant_cpu_seconds(pid: int) -> float:
             continue
         process_id = int(path.parent.name)
         children[int(fields[PARENT])].append(process_id)
-        ticks[process_id] = int(fields[USER]) + int(fields[SYSTEM])
-    total, remaining = 0, list(children[pid])
-    while remaining:
-        descendant = remaining.pop()
-        total += ticks[descendant]
-        remaining += children[descendant]
-    return total / os.sysconf("SC_CLK_TCK")
+        stats[process_id] = fields
+    lineage = list(children[pid])
+    for descendant in lineage:
+        lineage += children[descendant]
+    return {descendant: stats[descendant] for descendant in lineage}

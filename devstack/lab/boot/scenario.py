@@ -88,7 +88,7 @@ def measure(size: ClusterSize, plan: BootPlan, bar: Any) -> BootMeasurements:
             transport.cleanup()
         batch_uuids = [str(uuid.uuid4()) for _ in range(plan.orders * plan.batch)]
         for start in range(0, len(batch_uuids), plan.batch):
-            _request_boot(session, batch_uuids[start : start + plan.batch])
+            request_boot(session, batch_uuids[start : start + plan.batch])
         waiting.wait_for_status(session, batch_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, bar)
         records = waiting.fetch_instances(session, single_uuids + batch_uuids)
         result = exercise.inspect_servers(session, records)
@@ -115,14 +115,7 @@ def _boot_singly(
     echo = get_client(transport, messaging.Target(topic=TOPIC, version="1.0"), timeout=BOOT_SECONDS)
 
     def boot(number: int) -> None:
-        server_uuid = str(uuid.uuid4())
-        single_uuids.append(server_uuid)
-        _request_boot(session, [server_uuid])
-        deadline = time.monotonic() + BOOT_SECONDS
-        while waiting.fetch_instances(session, [server_uuid])[0].status not in exercise.FINAL_STATUSES:
-            if time.monotonic() > deadline:
-                raise CommandFailed(f"Server {server_uuid} was neither ACTIVE nor in ERROR after {BOOT_SECONDS:g} s")
-            time.sleep(POLL_SECONDS)
+        single_uuids.append(boot_single(session))
         bar.update(1)
 
     def echoes(number: int) -> None:
@@ -131,7 +124,20 @@ def _boot_singly(
     return interleave({"boot": boot, "echo": echoes}, blocks=BLOCKS, size=plan.block_size)
 
 
-def _request_boot(session: Session, uuids: list[str]) -> None:
+def boot_single(session: Session) -> str:
+    """Boot one server, wait until it is ACTIVE or in ERROR, and return its uuid; raises CommandFailed."""
+    server_uuid = str(uuid.uuid4())
+    request_boot(session, [server_uuid])
+    deadline = time.monotonic() + BOOT_SECONDS
+    while waiting.fetch_instances(session, [server_uuid])[0].status not in exercise.FINAL_STATUSES:
+        if time.monotonic() > deadline:
+            raise CommandFailed(f"Server {server_uuid} was neither ACTIVE nor in ERROR after {BOOT_SECONDS:g} s")
+        time.sleep(POLL_SECONDS)
+    return server_uuid
+
+
+def request_boot(session: Session, uuids: list[str]) -> None:
+    """Request servers without waiting for them."""
     session.new_request()
     spec = objects.RequestSpec.of(resources=dict(RESOURCES))
     session.call(session.conductor.build_instances, spec, uuids)

@@ -35,7 +35,7 @@ def of_memory(store: MemoryStore) -> StoreSize:
     keys = sum(len(collection) for collection in collections)
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # what is free is not used
-    return StoreSize(keys, size, _resident_kb("self"))
+    return StoreSize(keys, size, resident_kb("self"))
 
 
 def of_redis(server: RedisServer, partition: str) -> StoreSize:
@@ -46,9 +46,10 @@ def of_redis(server: RedisServer, partition: str) -> StoreSize:
         client.execute_command("MEMORY", "PURGE")
         info = client.info()
         used = info["used_memory"] - client.memory_stats()["overhead.total"]
-        return StoreSize(count, used, _resident_kb(str(info["process_id"])))
+        return StoreSize(count, used, resident_kb(info["process_id"]))
 
 
-def _resident_kb(process: str) -> int:
+def resident_kb(process: int | str) -> int:
+    """Return the resident memory of a process in KiB."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
