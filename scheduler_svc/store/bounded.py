@@ -6,11 +6,19 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.bounds import Bound, CollectionSize, StoreBounds
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch
-from scheduler_svc.store import namespaces
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef
+from scheduler_svc.store import documents, namespaces
 from scheduler_svc.store.forwarding import ForwardingStore
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import GroupHome, GroupMembership, HostReport, StatsOutcome
+from scheduler_svc.store.records import (
+    GroupHome,
+    GroupMembership,
+    HostReport,
+    StatsOutcome,
+    departure_key,
+    home_key,
+)
 
 CLAIMS, TOMBSTONES, PINS, HOSTS, DOCUMENTS, LOG = "claims", "tombstones", "pins", "hosts", "documents", "log"
 # Options of group [store] by collection.
@@ -24,13 +32,16 @@ OPTIONS = {
     "decisions": "decision_bytes",
 }
 ROTATES = frozenset({LOG, "decisions"})  # at the bound the oldest are removed: nothing needs them
+NOT_STORED = frozenset({Answer.UNKNOWN, Answer.CLOSED})  # of ``find``, for an attempt without claim and tombstone
 
 
 class BoundedStore(ForwardingStore):
     """Raises StoreFull for new claims, pins, hosts and documents while their collection is at its bound.
 
     The bounds are compared with the last result of ``sizes``. Verbs that end, confirm or find something, audits, and
-    the reports of hosts that the store knows are served at any size: a bound removes nothing that safety needs.
+    the reports of hosts that the store knows are served at any size: a bound removes nothing that safety needs. So is
+    what makes no collection grow: repeated calls, a claim in place of another one, pins that are stored, and documents
+    that do not become longer. Only at a bound this costs a read.
     """
 
     def __init__(self, store: Store, bounds: Mapping[str, int]) -> None:
@@ -48,19 +59,20 @@ class BoundedStore(ForwardingStore):
         return not (self._bounds.is_full(CLAIMS) or self._bounds.is_full(TOMBSTONES))
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
-        self._bounds.check(CLAIMS, TOMBSTONES)
+        if not self.accepts_claims() and self._may_add_claims(batch):
+            self._bounds.check(CLAIMS, TOMBSTONES)
         return super().prepare(batch)
 
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
-        self._bounds.check(PINS)
+        self._check_pin(key)
         return super().pin(key, partition, ttl_ms, instead_of)
 
     def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
-        self._bounds.check(PINS)
+        self._check_pin(home_key(group_id))
         return super().group_home(group_id, partition, ttl_ms, instead_of)
 
     def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
-        self._bounds.check(PINS)
+        self._check_pin(departure_key(group_id))
         return super().leave_group(group_id, generation, ttl_ms)
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
@@ -69,9 +81,27 @@ class BoundedStore(ForwardingStore):
         return super().update_stats(host, report)
 
     def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
-        if version == 0:  # a new document
+        is_full = namespace not in namespaces.BUILT_IN and self._bounds.is_full(DOCUMENTS)
+        if is_full and len(documents.encode(document)) > self._document_length(namespace, name):
             self._bounds.check(DOCUMENTS)
         return super().put_state(namespace, name, version, document)
+
+    def _may_add_claims(self, batch: ClaimBatch) -> bool:
+        """Return whether a claim of the batch would be neither known, nor ended, nor in place of a live one."""
+        live = self.hosts_of([intent.consumer for intent in batch.intents])
+        results = self.find([ClaimRef(intent.consumer, intent.attempt) for intent in batch.intents])
+        return any(result.consumer not in live and result.answer in NOT_STORED for result in results)
+
+    def _check_pin(self, key: str) -> None:
+        if self._bounds.is_full(PINS) and not self.has_pin(key):
+            self._bounds.check(PINS)
+
+    def _document_length(self, namespace: str, name: str) -> int:
+        """Return the length of a stored document as text, 0 if there is none."""
+        try:
+            return len(documents.encode(self.get_state(namespace, name)[1]))
+        except errors.UnknownHost:
+            return 0
 
     def _is_stored(self, host: str) -> bool:
         try:

@@ -152,6 +152,9 @@ class ForwardingStore(Store):
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
         return self._store.pin(key, partition, ttl_ms, instead_of)
 
+    def has_pin(self, key: str) -> bool:
+        return self._store.has_pin(key)
+
     def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
         return self._store.group_home(group_id, partition, ttl_ms, instead_of)
 

@@ -93,6 +93,16 @@ class StatsOutcome:
     superseded: bool = False
 
 
+def home_key(group_id: str) -> str:
+    """Return the key of the pin that records a server group's home."""
+    return f"group:{group_id}"
+
+
+def departure_key(group_id: str) -> str:
+    """Return the key of the pin that records under which generation of its home a server group left."""
+    return f"left:{group_id}"
+
+
 class GroupHome(NamedTuple):
     """The partition that serves a server group.
 

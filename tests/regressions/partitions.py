@@ -2,6 +2,7 @@
 """The partitions of regression tests that run on several backends."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,13 @@ from tests.unit.scheduler_svc.store.store_partition import StorePartition
 BACKENDS = ("memory", "redis", "sqlite")
 
 
-def open_partition(request: pytest.FixtureRequest, folder: Path) -> StorePartition:
-    """Return a partition without hosts on the backend that the fixture's parameter names, one of BACKENDS."""
+def open_partition(request: pytest.FixtureRequest, folder: Path, **options: Any) -> StorePartition:
+    """Return a partition without hosts on the backend that the fixture's parameter names, one of BACKENDS.
+
+    ``options`` are those of the stores.
+    """
     if request.param == "memory":
-        return memory_partition()
+        return memory_partition(**options)
     if request.param == "redis":
-        return redis_partition(request.getfixturevalue("redis_server"))
-    return sql_partition(f"sqlite:///{folder / 'store.sqlite'}")
+        return redis_partition(request.getfixturevalue("redis_server"), **options)
+    return sql_partition(f"sqlite:///{folder / 'store.sqlite'}", **options)

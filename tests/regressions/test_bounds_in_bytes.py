@@ -26,7 +26,7 @@ from scheduler_svc.replication.reaper import Reaper, ReapLimits
 from scheduler_svc.replication.size_measurement import SizeMeasurement
 from scheduler_svc.store.bounded import OPTIONS, BoundedStore
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, StorePartition, node_stats
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent, node_stats
 
 BOUND = 6_000  # bytes
 LARGE = 1 << 30
@@ -37,7 +37,7 @@ ROOMY = {"VCPU": MOST, "MEMORY_MB": 64 * MOST}
 @pytest.fixture(params=BACKENDS)
 def partition(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StorePartition]:
     """A partition of each backend, with host h1."""
-    partition = open_partition(request, tmp_path)
+    partition = open_partition(request, tmp_path, namespaces=["aggregate"])
     partition.add_host("h1", amounts=ROOMY)
     yield partition
     partition.store.close()
@@ -154,3 +154,76 @@ def finish_delete(records: ConductorStore, uuids: list[str]) -> None:
             if record.status is not InstanceStatus.DELETED:
                 ended = replace(record, status=InstanceStatus.DELETED, step=SagaStep.DONE)
                 assert not records.write_without_lease([ended], wake=False).stale, uuid
+
+
+# -- what makes nothing grow is served at a bound ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def full(partition: StorePartition) -> StorePartition:
+    """A partition with hosts h1 and h2, a prepared claim c1, a released one, and pins; every bound is 1 byte."""
+    partition.add_host("h2", amounts=ROOMY)
+    partition.prepare("c1", "h1")
+    partition.store.release("h1", [partition.hold("ended", "h1")])
+    partition.store.pin("request", "a", LONG_MS)
+    home = partition.store.group_home("g", "a", LONG_MS)
+    partition.store.leave_group("g", home.generation, LONG_MS)
+    partition.store = BoundedStore(partition.store, dict.fromkeys(OPTIONS, 1))
+    partition.store.sizes()
+    return partition
+
+
+def test_repeated_prepare_gets_its_first_answer_at_the_bound(full: StorePartition) -> None:
+    repeated = full.prepare("c1", "h1")
+    assert (repeated.answer, repeated.host) == (Answer.PREPARED, "h1")
+    assert full.prepare("ended", "h1").answer is Answer.ENDED
+    for consumers in (["c2"], ["c1", "c2"]):
+        with pytest.raises(errors.StoreFull):
+            full.store.prepare(full.batch(*(intent(consumer, "h1") for consumer in consumers)))
+    with pytest.raises(errors.StoreFull):
+        full.prepare("ended", "h1", attempt=2, replaces=1)  # a claim more
+    full.check()
+
+
+def test_claim_is_replaced_at_the_bound(full: StorePartition) -> None:
+    entries = full.store.sizes()["claims"].entries
+    replaced = full.prepare("c1", "h2", attempt=2, replaces=1)
+    assert (replaced.answer, replaced.host) == (Answer.PREPARED, "h2")
+    assert full.prepare("c1", "h2").answer is Answer.ENDED
+    assert full.store.sizes()["claims"].entries == entries
+    full.check()
+
+
+def test_stored_pins_are_renewed_at_the_bound(full: StorePartition) -> None:
+    store = full.store
+    assert store.pin("request", "b", LONG_MS) == "a"
+    assert store.pin("request", "b", LONG_MS, instead_of="a") == "b"
+    home = store.group_home("g", "b", LONG_MS)
+    assert home.partition == "a"
+    assert store.group_home("g", "b", LONG_MS, instead_of=home.generation).partition == "b"
+    assert store.leave_group("g", home.generation, LONG_MS).members == 0
+    for refused in (
+        lambda: store.pin("other", "a", LONG_MS),
+        lambda: store.group_home("other", "a", LONG_MS),
+        lambda: store.leave_group("other", "1", LONG_MS),
+    ):
+        with pytest.raises(errors.StoreFull):
+            refused()
+
+
+def test_documents_do_not_grow_at_the_bound(partition: StorePartition) -> None:
+    state = {"hosts": ["h1"], "metadata": {"zone": "a"}}
+    version = partition.store.put_state("aggregate", "1", 0, state)
+    measurement = bound_collection(partition, "documents")
+    text = "x"
+    with pytest.raises(errors.StoreFull, match="documents take"):
+        while len(text) < 16 * BOUND:
+            measurement.measure()
+            text *= 2
+            version = partition.store.put_state("aggregate", "1", version, {**state, "metadata": {"zone": text}})
+    text = text[: len(text) // 2]
+    version = partition.store.put_state("aggregate", "1", version, {**state, "metadata": {"zone": text}})
+    partition.store.put_state("aggregate", "1", version, state)
+    assert partition.store.get_state("aggregate", "1")[1] == state
+    disabled = {"enabled": False}
+    partition.store.put_state("service", "h1", partition.store.get_state("service", "h1")[0], disabled)

@@ -88,10 +88,14 @@ class MemoryPartition(PartitionState):
 
     def sizes(self) -> Mapping[str, CollectionSize]:
         collections: Mapping[str, tuple[Mapping[Any, Any], ...]] = {
-            "claims": (self.claims, self.deadlines, self.groups),
+            "claims": (self.claims, self.deadlines, self.groups, self.unverified),
             "tombstones": (self.ended, self.ended_at, self.settled),
             "pins": (self.pins,),
-            "hosts": (self.providers, self.capacity, self.used, self.services, self.reports, self.beats, self.opened),
+            "hosts": (
+                *(self.providers, self.capacity, self.used, self.changed, self.eligible, self.excess),
+                *(self.services, self.reports, self.beats, self.alive, self.opened, self.clock_offsets),
+                dict.fromkeys(self._awaited),
+            ),
             "documents": (self._states,),
         }
         sizes = {name: estimate(*mappings) for name, mappings in collections.items()}

@@ -60,6 +60,10 @@ class PinStore(Protocol):
         """
 
     @abc.abstractmethod
+    def has_pin(self, key: str) -> bool:
+        """Return whether ``key`` is stored, expired or not; for server groups see records.home_key, departure_key."""
+
+    @abc.abstractmethod
     def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
         """Return the partition that serves a server group: the recorded one, or else ``partition``, now recorded.
 

@@ -29,6 +29,7 @@ from scheduler_svc.store.records import (
 from scheduler_svc.store.redis import audit, claims, clock, decisions, log, prepare, sizes
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.identity import RedisIdentity
+from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.redis.states import RedisHostStates
 
 MAX_REAP = 1000
@@ -163,6 +164,9 @@ class RedisStore(interface.Store):
         validation.check_text("key", key)
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
         return self._connection.run("pin", key=key, partition=partition, ttl_ms=ttl_ms, replaceable=instead_of or "")
+
+    def has_pin(self, key: str) -> bool:
+        return bool(self._connection.read(lambda pipe: pipe.hexists(prefix(self.partition) + "pins", key))[0])
 
     def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
         validation.check_group_home(group_id, partition, ttl_ms)

@@ -19,10 +19,11 @@ def sizes(connection: Connection, partition: str) -> dict[str, CollectionSize]:
         return CollectionSize(int(entries), int(total))
 
     claims, groups = size(CONSUMERS, "claim", "place", condition=CONSUMERS.c.place.is_not(None)), size(GROUPS, "hosts")
+    unverified = size(CONSUMERS, "name", condition=CONSUMERS.c.unverified.is_not(None))
     providers = size(PROVIDERS, "name", "document", "capacity", "used", "excess")
     services = size(SERVICES, "name", "document", "report")
     return {
-        "claims": CollectionSize(claims.entries, claims.bytes + groups.bytes),
+        "claims": CollectionSize(claims.entries, claims.bytes + groups.bytes + unverified.bytes),
         "tombstones": size(CONSUMERS, "name", "ends", condition=CONSUMERS.c.ended_ms.is_not(None)),
         "pins": size(PINS, "name", "pinned"),
         "hosts": CollectionSize(providers.entries, providers.bytes + services.bytes),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The partition that serves a request, or a server group."""
 
-from scheduler_svc.store.records import GroupHome, GroupMembership
+from scheduler_svc.store.records import GroupHome, GroupMembership, departure_key, home_key
 from scheduler_svc.store.verbs.partition import PartitionState
 
 RETURNED = " returned"  # after the generation under which a group left; generations compare with both alike
@@ -24,7 +24,7 @@ def group_home(
 
     A choice of an earlier epoch gets a new generation: the store may have forgotten a later choice.
     """
-    pinned, until = partition.pins.get(f"group:{group_id}", ("", 0))
+    pinned, until = partition.pins.get(home_key(group_id), ("", 0))
     name, _, generation = pinned.partition(" ")
     epoch, _, number = generation.partition(".")
     if not generation or generation == instead_of or until <= now:
@@ -32,7 +32,7 @@ def group_home(
     if not name or int(epoch) != partition.epoch:
         generation = f"{partition.epoch:016d}.{max(now, int(number or 0) + 1):016d}"
     home = GroupHome(name or requested, generation)
-    partition.pins[f"group:{group_id}"] = (f"{home.partition} {home.generation}", now + ttl_ms)
+    partition.pins[home_key(group_id)] = (f"{home.partition} {home.generation}", now + ttl_ms)
     return home
 
 
@@ -42,8 +42,8 @@ def leave_group(partition: PartitionState, group_id: str, generation: str, *, no
     partition.flush(now)
     members = sum(partition.groups.get(group_id, {}).values())
     if not members:
-        departure, _until = partition.pins.get(f"left:{group_id}", ("", 0))
-        partition.pins[f"left:{group_id}"] = (max(departure.removesuffix(RETURNED), generation), now + ttl_ms)
+        departure, _until = partition.pins.get(departure_key(group_id), ("", 0))
+        partition.pins[departure_key(group_id)] = (max(departure.removesuffix(RETURNED), generation), now + ttl_ms)
     return GroupMembership(members, partition.awaits_any())
 
 
@@ -52,7 +52,7 @@ def has_left(partition: PartitionState, group_id: str, generation: str, has_memb
 
     Without a generation the claim is an alternate: its group is here while it has members, or has returned.
     """
-    departure, _until = partition.pins.get(f"left:{group_id}", ("", 0))
+    departure, _until = partition.pins.get(departure_key(group_id), ("", 0))
     if generation:
         return generation <= departure
     return bool(departure) and not departure.endswith(RETURNED) and not has_members
@@ -60,6 +60,6 @@ def has_left(partition: PartitionState, group_id: str, generation: str, has_memb
 
 def note_return(partition: PartitionState, group_id: str) -> None:
     """Note that a claim under a later generation than that of leaving was accepted: the group is here again."""
-    departure, until = partition.pins.get(f"left:{group_id}", ("", 0))
+    departure, until = partition.pins.get(departure_key(group_id), ("", 0))
     if departure and not departure.endswith(RETURNED):
-        partition.pins[f"left:{group_id}"] = (departure + RETURNED, until)
+        partition.pins[departure_key(group_id)] = (departure + RETURNED, until)

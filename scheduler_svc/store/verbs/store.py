@@ -201,6 +201,9 @@ class VerbStore(interface.Store):
         validation.check_number("lifetime in milliseconds", ttl_ms, 1, validation.MAX_TTL_MS)
         return self._transact(lambda state, now: pinning.pin(state, key, partition, instead_of, now=now, ttl_ms=ttl_ms))
 
+    def has_pin(self, key: str) -> bool:
+        return self._read(lambda partition: key in partition.pins)
+
     def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
         validation.check_group_home(group_id, partition, ttl_ms)
         return self._transact(

@@ -116,5 +116,6 @@ def test_bound_applies_from_the_measurement_that_found_it(partition: StorePartit
     batch = partition.batch(intent("c3", "h1"))
     assert unmeasured.prepare(batch).accepted
     unmeasured.sizes()
+    assert unmeasured.prepare(batch).accepted  # it adds nothing
     with pytest.raises(errors.StoreFull):
-        unmeasured.prepare(batch)
+        unmeasured.prepare(partition.batch(intent("c4", "h1")))

@@ -6,7 +6,8 @@ from typing import Any
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.bounded import OPTIONS
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition
+from scheduler_svc.store.records import departure_key, home_key
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, running
 
 NUMBER = 60
 
@@ -93,3 +94,38 @@ def test_decisions_and_log_are_measured_and_the_log_is_trimmed(partition: StoreP
     partition.store.trim_log(1000)
     assert partition.prepare("c1", "later").answer is Answer.PREPARED
     assert partition.store.find([ClaimRef("c1", 1)])[0].answer is Answer.PREPARED
+
+
+def test_unverified_claims_awaited_hosts_and_services_are_measured(partition: StorePartition) -> None:
+    partition.add_host("h1", amounts={"VCPU": NUMBER, "MEMORY_MB": 64 * NUMBER})
+    before = sizes(partition)
+    epoch = partition.store.snapshot().epoch
+    guests = [running(ClaimRef(f"copy-{number}", 1), "h1") for number in range(NUMBER)]
+    answers = partition.store.audit("h1", epoch, guests, LONG_MS).answers
+    assert {result.answer for result in answers} == {Answer.UNVERIFIED}
+    unverified = sizes(partition)
+    assert unverified["claims"].entries == NUMBER
+    assert unverified["claims"].bytes > before["claims"].bytes + 100 * NUMBER
+    # Awaited hosts and other services are no entries of their own, but take bytes
+    epoch = partition.new_collecting_epoch()
+    partition.store.name_hosts(epoch, [f"forgotten-host-{number}" for number in range(NUMBER)], complete=False)
+    awaited = sizes(partition)["hosts"]
+    assert (awaited.entries, before["hosts"].entries) == (1, 1)
+    assert awaited.bytes > unverified["hosts"].bytes + 15 * NUMBER
+    for number in range(NUMBER):
+        partition.store.heartbeat(f"other-{number}", "gantt-conductor")
+    services = sizes(partition)["hosts"]
+    assert services.entries == 1
+    assert services.bytes > awaited.bytes + 50 * NUMBER
+
+
+def test_pins_are_found_until_they_are_removed(partition: StorePartition) -> None:
+    store = partition.store
+    store.pin("request", "a", SHORT_MS)
+    home = store.group_home("g", "a", SHORT_MS)
+    store.leave_group("g", home.generation, SHORT_MS)
+    keys = ("request", home_key("g"), departure_key("g"))
+    assert [store.has_pin(key) for key in (*keys, "g")] == [True, True, True, False]
+    partition.wait_until(partition.time() + 2 * SHORT_MS)
+    store.reap(dead_after_ms=None, tombstone_ms=LONG_MS)
+    assert [store.has_pin(key) for key in keys] == [False] * 3
