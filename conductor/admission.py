@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Admission of build requests: quotas of projects, and the bound of the backlog."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:  # objects need libraries that the master process of a daemon 
 
 INSTANCES = "instances"
 DELETED = "deleted_instances"
-UNLIMITED = 1 << 40  # instances
+UNLIMITED = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +66,23 @@ UNLIMITED_ADMISSION = Admission()
 
 @dataclass(frozen=True, slots=True)
 class AdmissionLimits:
-    """Limits of each project in ``projects``, ``default`` for all names that it does not set, and the backlog's bound.
+    """Limits of each project in ``projects``, ``default`` for all names that it does not set; a negative one is none.
 
-    A negative limit is none.
+    ``max_backlog`` bounds the instances that wait, ``max_spec_bytes`` the JSON text of a spec.
     """
 
     default: Mapping[str, int] = field(default_factory=dict)
     projects: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     max_backlog: int = UNLIMITED
+    max_spec_bytes: int = UNLIMITED
+
+    def check_spec_size(self, primitive: Mapping[str, Any]) -> None:
+        """Raise InvalidSpec for a spec whose primitive is too large to be stored."""
+        size = len(json.dumps(primitive))
+        if size > self.max_spec_bytes:
+            raise errors.InvalidSpec(
+                why=f"it has {size} bytes, [conductor] max_spec_bytes allows {self.max_spec_bytes}"
+            )
 
     def of_project(self, project: str) -> dict[str, int]:
         """Return the limits of a project by name, without unlimited names."""

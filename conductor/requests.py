@@ -70,6 +70,7 @@ class BuildRequests:
             names=names_by_uuid,
         )
         self._check_bounds(request.key)
+        self.limits.check_spec_size(request.spec)
         admission = self.limits.of_request(request.project, spec)
         if self._store.record(request, uuids, _to_past_ms(first_sent), admission):
             LOG.info("Recorded %d instances to build", len(uuids))

@@ -102,6 +102,14 @@ OPTS = [
         help="Maximum number of instances that wait to be scheduled, of all projects. Beyond it a request is refused "
         "as Overloaded, unless its project has less than its equal share of them.",
     ),
+    cfg.IntOpt(
+        "max_spec_bytes",
+        default=256 << 10,
+        min=4 << 10,
+        max=64 << 20,
+        mutable=True,
+        help="Maximum size in bytes of a request's spec, as it is stored. A larger one is refused.",
+    ),
     cfg.FloatOpt(
         "report_interval",
         default=10.0,

@@ -42,7 +42,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def load(conf: cfg.ConfigOpts) -> AdmissionLimits:
-    """Return the limits, and the bound of the backlog; raises BadConfiguration."""
+    """Return the limits of projects, of the backlog and of specs; raises BadConfiguration."""
     projects = {}
     for text in conf.quota.project_limits:
         project, _, limits = text.strip().partition(" ")
@@ -52,7 +52,7 @@ def load(conf: cfg.ConfigOpts) -> AdmissionLimits:
             )
         projects[project] = _parse(f"[{GROUP}] project_limits of {project}", limits.split(","))
     default = _parse(f"[{GROUP}] limits", conf.quota.limits)
-    return AdmissionLimits(default, projects, conf.conductor.max_backlog)
+    return AdmissionLimits(default, projects, conf.conductor.max_backlog, conf.conductor.max_spec_bytes)
 
 
 def _parse(label: str, texts: Iterable[str]) -> dict[str, int]:

@@ -87,3 +87,13 @@ def test_request_beyond_the_quota_of_its_project_is_refused(store):
     requests.limits = AdmissionLimits({"VCPU": 1}, {"p": {"VCPU": 2}})
     requests.build(context.new("p"), spec, UUIDS[1:])
     assert store.usage("p") == {"instances": 2, "VCPU": 2}
+
+
+def test_spec_that_is_too_large_is_refused(store):
+    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}), AdmissionLimits(max_spec_bytes=4096))
+    small = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"note": "x" * 1000})
+    large = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"note": "x" * 4000})
+    requests.build(context.new("p"), small, UUIDS[:1])
+    with pytest.raises(errors.InvalidSpec, match=r"it has \d+ bytes, \[conductor\] max_spec_bytes allows 4096"):
+        requests.build(context.new("p"), large, UUIDS[1:])
+    assert list(list_names(store)) == UUIDS[:1]
