@@ -54,7 +54,11 @@ class Admission:
     def overloaded(self, waiting: int, oldest_ms: int) -> errors.Overloaded:
         """Return the error for that many waiting instances."""
         return errors.Overloaded(
-            what="The conductor", waiting=waiting, bound=self.max_backlog, retry_s=max(1, oldest_ms // 1000)
+            what="The conductor",
+            waiting=waiting,
+            unit="instances",
+            bound=self.max_backlog,
+            retry_s=max(1, oldest_ms // 1000),
         )
 
     def _amount(self, name: str) -> int:

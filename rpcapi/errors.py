@@ -334,7 +334,7 @@ class Overloaded(Unavailable):
     """Raised when a queue is full: nothing was accepted; ``retry_s`` says when to try again."""
 
     code = "overloaded"
-    template = "{what} is overloaded: {waiting} instances of at most {bound} wait; retry in {retry_s} s"
+    template = "{what} is overloaded: {waiting} {unit} of at most {bound} wait; retry in {retry_s} s"
 
 
 class QuotaExceeded(GanttError):

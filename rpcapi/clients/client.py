@@ -17,11 +17,13 @@ from rpcapi.serializer import GanttSerializer
 
 # Servers send heartbeats at half of the requested interval, in whole seconds; below this value they send none.
 MIN_MONITOR_S = 2.0
+# Seconds after which to send again to a queue that was full: its servers have processed some of it then.
+QUEUE_RETRY_S = 1
 
 
 @contextmanager
 def _translate_bus_errors() -> Iterator[None]:
-    """Raise Unavailable when the bus is unreachable or refuses access, InvalidRequest for a too large message."""
+    """Raise Unavailable or Overloaded when the bus does not accept a message, InvalidRequest when it is too large."""
     try:
         yield
     except (messaging.MessageDeliveryFailure, kombu_exceptions.OperationalError) as error:
@@ -29,6 +31,11 @@ def _translate_bus_errors() -> Iterator[None]:
     except messaging.ClientSendError as error:
         # oslo.messaging's client wraps all errors of a driver; the context has the driver's own error.
         cause = error.__context__
+        if isinstance(cause, bus_errors.QueueFull):
+            what = f"The queue {cause.queue}"
+            raise errors.Overloaded(
+                what=what, waiting=cause.bound, unit="messages", bound=cause.bound, retry_s=QUEUE_RETRY_S
+            ) from cause
         if isinstance(cause, bus_errors.BusRefused):
             raise errors.Unavailable(what="The message bus", why=str(cause)) from cause
         # Not a subclass: that one means a too large answer, and its request was carried out.
@@ -80,9 +87,9 @@ class ServiceClient:
 
         The end of the wait is sent with the call as its deadline: a server that reads the call later drops it.
         Raises the typed error of the service, UnknownMethod when the service does not have the method, Unavailable
-        when the bus did not accept the call in time, InvalidRequest when the call is too large for the bus,
-        oslo.messaging's MessagingTimeout when no answer arrived, and RPCVersionCapError when the cap does not allow
-        this version.
+        when the bus did not accept the call in time, Overloaded when the queue is full, InvalidRequest when the call
+        is too large for the bus, oslo.messaging's MessagingTimeout when no answer arrived, and RPCVersionCapError when
+        the cap does not allow this version.
         """
         timeout = min(self._timeout, ctxt.remaining(self._timeout)) or 0.001
         # Not for calls that time out sooner anyway.

@@ -38,6 +38,14 @@ OPTS = [
         help="Maximum number of instances in one request, which are all placed or none; a larger request is refused "
         "and must be split.",
     ),
+    cfg.IntOpt(
+        "max_queue_length",
+        default=20_000,
+        min=100,
+        help="Messages that may wait in one queue of the message bus; further ones fail at their sender with "
+        "Overloaded. At least twice the number of hosts. On RabbitMQ the same for all services, and a change needs the "
+        "queues to be deleted while the services are stopped.",
+    ),
     cfg.ListOpt(
         "shared_agent_hosts",
         default=[],

@@ -97,6 +97,7 @@ class Peers:
         self.exchange = f"{bus.EXCHANGE}-{self.topic}"
         self._ending = ending
         self._bus_options = bus_options
+        self.rpc_options: dict[str, Any] = {}
         self._transports: list[Any] = []
         self._servers: list[Any] = []
 
@@ -105,6 +106,8 @@ class Peers:
         bus.set_defaults(conf)
         for name, value in self._bus_options.items():
             conf.set_override(name, value, group="gantt_bus")
+        for name, value in self.rpc_options.items():
+            conf.set_override(name, value, group="rpc")
         transport = bus.get_transport(conf, self.url)
         self._transports.append(transport)
         return transport

@@ -20,6 +20,7 @@ from oslo_messaging._drivers import base, common, impl_rabbit, pool
 from rpcapi.access.senders import SenderDirectory
 from rpcapi.messaging.drivers import deadline as patience
 from rpcapi.messaging.drivers import rabbit_senders
+from rpcapi.messaging.drivers.errors import QueueFull
 from rpcapi.resources import host_patterns
 
 # Seconds that sending a cast or a reply is retried: long enough for a quick restart of the broker.
@@ -38,6 +39,18 @@ class BoundedConnection(impl_rabbit.Connection):
 
     max_retries: int | None
     _producer: kombu.messaging.Producer
+
+    def __init__(self, conf: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(conf, *args, **kwargs)
+        self._max_queue_length = conf.rpc.max_queue_length
+
+    def declare_consumer(self, consumer: impl_rabbit.Consumer) -> Any:
+        """Declare a queue that refuses messages when it is full; one of a fan-out drops the oldest instead."""
+        if not consumer.rabbit_stream_fanout:  # a stream has bounds of its own
+            consumer.queue_arguments["x-max-length"] = self._max_queue_length
+            if consumer.type != "fanout":
+                consumer.queue_arguments["x-overflow"] = "reject-publish"
+        return super().declare_consumer(consumer)
 
     def ensure_connection(self) -> None:
         """Connect, or reconnect.
@@ -83,6 +96,7 @@ class BoundedConnection(impl_rabbit.Connection):
         """Run `method`, reconnecting as needed until the thread's deadline.
 
         :raises oslo_messaging.MessageDeliveryFailure: when the broker stayed unreachable, or refused
+        :raises QueueFull: at once
         """
         remaining = patience.remaining_seconds()
         if remaining is None:
@@ -128,7 +142,10 @@ class BoundedConnection(impl_rabbit.Connection):
             timeout = min(timeout, remaining)
             if timeout < MIN_TTL:
                 raise oslo_messaging.MessageDeliveryFailure("Connecting used up the call's timeout")
-        super()._publish(exchange, msg, routing_key, timeout, transport_options)
+        try:
+            super()._publish(exchange, msg, routing_key, timeout, transport_options)
+        except amqp.exceptions.MessageNacked:
+            raise QueueFull(routing_key or exchange.name, self._max_queue_length) from None
 
     def _transport_socket_timeout(self, timeout: float | None) -> Any:
         remaining = patience.remaining_seconds()
@@ -228,6 +245,7 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
 
         :raises oslo_messaging.MessagingTimeout: no reply to a call in time
         :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
+        :raises QueueFull: at once
         """
         if wait_for_reply:
             seconds = SEND_SECONDS if timeout is None else timeout

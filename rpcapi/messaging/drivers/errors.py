@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of the embedded bus; oslo.messaging wraps them as driver errors for callers."""
+"""Errors of the drivers; oslo.messaging wraps them as driver errors for callers."""
 
+from oslo_messaging import exceptions
 from oslo_messaging._drivers import base
 
 
@@ -18,6 +19,19 @@ class MessageTooLarge(BusError):
 
 class BusRefused(BusError):
     """Raised when Redis answers with an error: no permission, out of memory, or wrong data type."""
+
+
+class QueueFull(BusError, exceptions.MessageUndeliverable):
+    """Raised when a queue has as many messages as it may; nothing was sent.
+
+    As a MessageUndeliverable it passes through oslo.messaging's RabbitMQ connection, which closes its channel and logs
+    that the broker is unreachable for other errors.
+    """
+
+    def __init__(self, queue: str, bound: int) -> None:
+        Exception.__init__(self, f"Queue {queue} has {bound} messages, as many as [rpc] max_queue_length allows.")
+        self.queue = queue
+        self.bound = bound
 
 
 class NotificationsUnsupported(BusError, NotImplementedError):

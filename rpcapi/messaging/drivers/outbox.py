@@ -46,12 +46,12 @@ class Outbox:
         When a connection breaks during a send, the outcome is unknown: the receipt of a request is checked
         before it is sent again. A reply may arrive twice; its reader uses the first.
 
-        :raises MessageTooLarge, BusRefused: at once
+        :raises MessageTooLarge, QueueFull, BusRefused: at once
         :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed unreachable until the deadline
         """
         text = wire.encode(body, self._max_message_bytes)
         receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
-        outgoing = transport.OutgoingMessage(queue, text, wire.CONTENT_TYPE, ttl, direct, receipt)
+        outgoing = self._outgoing(queue, text, ttl, direct=direct, receipt=receipt)
         outcome_unknown = False
 
         def attempt() -> None:
@@ -114,6 +114,9 @@ class Outbox:
 
         return self.retry(attempt, time.monotonic() + self._limits.visibility_timeout / 2)
 
+    def _outgoing(self, queue: str, text: str, ttl: int, **values: Any) -> transport.OutgoingMessage:
+        return transport.OutgoingMessage(queue, text, wire.CONTENT_TYPE, ttl, self._limits.queue_length, **values)
+
     def requeue(self, delivery_tag: str) -> None:
         """Return a received message to the front of its queue."""
         self.channel().requeue(delivery_tag)
@@ -121,7 +124,7 @@ class Outbox:
     def wake(self, inbox: str, ttl: int) -> None:
         """Interrupt the current read of this process's receiver."""
         text = wire.encode(wire.WAKE, self._max_message_bytes)
-        self.channel().publish(transport.OutgoingMessage(inbox, text, wire.CONTENT_TYPE, ttl, direct=True))
+        self.channel().publish(self._outgoing(inbox, text, ttl, direct=True))
 
     def join(self, fanouts: Iterable[str], inbox: str, ttl: int) -> None:
         """Register this inbox in these fan-outs for `ttl` seconds; remove members that did not renew for as long."""

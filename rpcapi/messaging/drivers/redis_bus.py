@@ -18,6 +18,7 @@ from oslo_messaging._drivers import base
 from oslo_messaging.server import ServerListenError
 
 from rpcapi.conf import bus_address
+from rpcapi.conf import rpc as rpc_conf
 from rpcapi.messaging.drivers import errors, names, opts, scripts, transport, wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.incoming import ReplyLimits
@@ -46,6 +47,7 @@ class RedisBusDriver(base.BaseDriver):
         """
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)
+        rpc_conf.register_opts(conf)
         scripts.load()
         options = conf.gantt_bus
         self.prefetch_size = options.prefetch
@@ -59,6 +61,7 @@ class RedisBusDriver(base.BaseDriver):
             visibility_timeout=options.visibility_timeout,
             queue_ttl=options.request_ttl,
             connections=options.max_connections,
+            queue_length=conf.rpc.max_queue_length,
         )
         self._outbox = Outbox(redis_address, limits, backoff, options.max_message_bytes)
         self._replies = PendingReplies([*(allowed_remote_exmods or []), *errors.REMOTE_EXMODS])
@@ -86,7 +89,7 @@ class RedisBusDriver(base.BaseDriver):
 
         :raises oslo_messaging.MessagingTimeout: no reply to a call in time, or the bus was unreachable
         :raises oslo_messaging.MessageDeliveryFailure: the bus was unreachable for a cast
-        :raises BusError: rejected, or too large
+        :raises BusError: rejected, too large, or the queue is full
         """
         if wait_for_reply:
             return self._call(target, ctxt, message, timeout, call_monitor_timeout)
@@ -133,7 +136,10 @@ class RedisBusDriver(base.BaseDriver):
         fanout = names.fanout_members(self._exchange(target), target.topic)
         request = wire.WireRequest(ctxt, message, expires_at, fanout=fanout)
         for inbox in self._outbox.retry(lambda: self._outbox.members(fanout, ttl), deadline):
-            self._outbox.send(inbox, request, ttl, deadline, direct=True)
+            try:
+                self._outbox.send(inbox, request, ttl, deadline, direct=True)
+            except errors.QueueFull as error:
+                LOG.warning("A process has stopped reading and misses a fan-out of %s: %s", target.topic, error)
 
     def listen(self, target: Target, batch_size: int, batch_timeout: float | None) -> BusListener:
         """Listen for an RPC server: to its topic, its own name, and fan-outs.

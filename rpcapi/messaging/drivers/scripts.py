@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rpcapi.messaging.drivers.errors import BusInstallationError
 
-VERBS = ("claim", "restore", "ring")
+VERBS = ("claim", "restore", "ring", "send")
 FOLDER = Path(__file__).parent / "lua"
 
 

@@ -21,7 +21,7 @@ from kombu.utils.json import dumps, loads
 from redis.commands.core import Script
 
 from rpcapi.conf.bus_address import RedisAddress
-from rpcapi.messaging.drivers import scripts
+from rpcapi.messaging.drivers import errors, scripts
 
 PREFIX = "gantt_bus"
 BODIES = ":bodies"
@@ -40,26 +40,28 @@ CONNECTION_ERRORS = (
 
 @dataclass(frozen=True)
 class TransportLimits:
-    """Limits of a connection: seconds, except `connections`, a number."""
+    """Limits of a connection: seconds, except the numbers of `connections` and of messages in a queue."""
 
     socket_timeout: float
     visibility_timeout: int
     queue_ttl: int
     connections: int
+    queue_length: int
 
 
 @dataclass(frozen=True)
 class OutgoingMessage:
     """A message to append to a queue; the queue expires `ttl` seconds after its last message.
 
-    A message for a single reader is `direct`. With `receipt`, a key of that name exists for RECEIPT_SECONDS once the
-    message arrived.
+    A message for a single reader is `direct`. A queue of `max_length` messages accepts no more. With `receipt`, a key
+    of that name exists for RECEIPT_SECONDS once the message arrived.
     """
 
     queue: str
     text: str
     content_type: str
     ttl: int
+    max_length: int
     direct: bool = False
     receipt: str | None = None
 
@@ -87,25 +89,19 @@ class BusChannel(kombu_redis.Channel):
         return client
 
     def publish(self, outgoing: OutgoingMessage) -> None:
-        """Append to a queue."""
+        """Append to a queue; raises QueueFull."""
         message = self.prepare_message(outgoing.text, content_type=outgoing.content_type, content_encoding="utf-8")
         self.basic_publish(message, exchange="", routing_key=outgoing.queue, outgoing=outgoing)
 
     def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:
         outgoing: OutgoingMessage = kwargs["outgoing"]
         body = dumps(message)
-        # Not a transaction: all goes out in one packet, and MULTI and EXEC would double the responses.
-        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
-            if outgoing.direct:
-                pipe.lpush(queue, body)
-            else:
-                pipe.lpush(queue + BODIES, message["properties"]["delivery_tag"] + body)
-                pipe.expire(queue + BODIES, outgoing.ttl)
-                pipe.lpush(queue, BELL)
-            pipe.expire(queue, outgoing.ttl)
-            if outgoing.receipt:
-                pipe.set(outgoing.receipt, "", ex=RECEIPT_SECONDS)
-            pipe.execute()
+        queue_key = queue if outgoing.direct else queue + BODIES
+        entry = body if outgoing.direct else message["properties"]["delivery_tag"] + body
+        keys = [queue_key, *([] if outgoing.direct else [queue])]
+        args = [outgoing.max_length, outgoing.ttl, entry, outgoing.receipt or "", RECEIPT_SECONDS]
+        if not self._send(keys=keys, args=args):
+            raise errors.QueueFull(queue, outgoing.max_length)
 
     def has_arrived(self, receipt: str) -> bool:
         """Return whether a message with this receipt has arrived."""
@@ -157,6 +153,10 @@ class BusChannel(kombu_redis.Channel):
             for queue in queues:
                 self._ring(keys=[queue, queue + BODIES], args=[self.queue_ttl], client=pipe)
             pipe.execute()
+
+    @cached_property
+    def _send(self) -> Script:
+        return self._shared_client.register_script(scripts.text("send"))
 
     @cached_property
     def _claim(self) -> Script:

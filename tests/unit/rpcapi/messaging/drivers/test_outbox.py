@@ -15,7 +15,9 @@ from rpcapi.messaging.drivers.errors import BusRefused, MessageTooLarge
 from rpcapi.messaging.drivers.outbox import Outbox
 
 ADDRESS = RedisAddress("h", 1, None, 0, None, None)
-LIMITS = transport.TransportLimits(socket_timeout=1.0, visibility_timeout=10, queue_ttl=60, connections=2)
+LIMITS = transport.TransportLimits(
+    socket_timeout=1.0, visibility_timeout=10, queue_ttl=60, connections=2, queue_length=100
+)
 REQUEST = wire.WireRequest({}, {"method": "m"}, expires_at=1.0)
 QUEUE = "gantt_bus:topic:gantt:compute"
 LOST = redis.ConnectionError("closed")

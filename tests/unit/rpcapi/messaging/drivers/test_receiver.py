@@ -19,7 +19,9 @@ from rpcapi.messaging.drivers.listener import ListenTarget
 from rpcapi.messaging.drivers.receiver import Receiver
 
 ADDRESS = RedisAddress("h", 1, None, 0, None, None)
-LIMITS = transport.TransportLimits(socket_timeout=0.01, visibility_timeout=10, queue_ttl=60, connections=2)
+LIMITS = transport.TransportLimits(
+    socket_timeout=0.01, visibility_timeout=10, queue_ttl=60, connections=2, queue_length=100
+)
 
 
 class Outbox:

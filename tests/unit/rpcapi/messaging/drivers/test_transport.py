@@ -8,10 +8,11 @@ import pytest
 from devstack.servers.redis import RedisServer
 from rpcapi.conf import bus_address
 from rpcapi.messaging.drivers import transport
+from rpcapi.messaging.drivers.errors import QueueFull
 from rpcapi.messaging.drivers.transport import BELL, BODIES, BusChannel, OutgoingMessage, TransportLimits
 
 QUEUE = "gantt_bus:topic:unit:transport"
-LIMITS = TransportLimits(socket_timeout=5.0, visibility_timeout=10, queue_ttl=60, connections=2)
+LIMITS = TransportLimits(socket_timeout=5.0, visibility_timeout=10, queue_ttl=60, connections=2, queue_length=100)
 
 
 @pytest.fixture
@@ -23,8 +24,8 @@ def channel(redis_server: RedisServer) -> Iterator[BusChannel]:
     connection.release()
 
 
-def publish(channel: BusChannel, text: str, **values: object) -> None:
-    channel.publish(OutgoingMessage(QUEUE, text, "application/json", 60, **values))  # type: ignore[arg-type]
+def publish(channel: BusChannel, text: str, *, max_length: int = 100, **values: object) -> None:
+    channel.publish(OutgoingMessage(QUEUE, text, "application/json", 60, max_length, **values))  # type: ignore[arg-type]
 
 
 def received(channel: BusChannel) -> tuple[str, str] | None:
@@ -42,6 +43,20 @@ def test_oldest_message_is_received_first_and_recorded_until_it_is_acknowledged(
     assert channel.acknowledge(tag) is False, "it was received by another server meanwhile, or acknowledged before"
     assert (received(channel) or ("",))[0] == "second"
     assert received(channel) is None
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_full_queue_refuses_a_message_and_stays_as_it_is(channel: BusChannel, direct: bool) -> None:
+    for text in ("first", "second"):
+        publish(channel, text, direct=direct, max_length=2)
+    with channel.conn_or_acquire() as client:
+        client.expire(QUEUE, 1000)
+        before = client.llen(QUEUE), client.lrange(QUEUE + BODIES, 0, -1)
+        with pytest.raises(QueueFull, match=f"{QUEUE} has 2 messages"):
+            publish(channel, "third", direct=direct, max_length=2, receipt="gantt_bus:receipt:unit")
+        assert (client.llen(QUEUE), client.lrange(QUEUE + BODIES, 0, -1)) == before
+        assert client.ttl(QUEUE) > 60, "unchanged"
+        assert not client.exists("gantt_bus:receipt:unit")
 
 
 def test_requeued_message_is_the_next_again(channel: BusChannel) -> None:

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounded queues of both buses: what is refused, what is kept, and that they serve again."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rpcapi import conf as rpc_conf
+from rpcapi import context, errors
+from rpcapi.clients.client import ServiceClient
+from tests.contract.bus_peer import Ending, Peers, eventually
+
+BOUND = 100
+
+
+class NotesClient(ServiceClient):
+    """Sends notes to the endpoint of the bus suites."""
+
+    VERSION = "1.0"
+    CAP = "conductor"
+
+    def note(self, value: int, *, server: str | None = None) -> None:
+        if server is None:
+            self._cast_any(context.new(), "1.0", "note", value=value)
+        else:
+            self._cast(context.new(), "1.0", "note", server, value=value)
+
+    def echo(self, value: int) -> Any:
+        return self._call(context.new(), "1.0", "echo", value=value)
+
+
+@pytest.fixture
+def bounded_peers(url: str, ending: Ending) -> Iterator[Peers]:
+    peers = Peers(url, ending)
+    peers.rpc_options["max_queue_length"] = BOUND
+    yield peers
+    peers.close()
+
+
+def open_client(peers: Peers) -> NotesClient:
+    transport = peers.transport()
+    rpc_conf.register_opts(transport.conf)
+    return NotesClient(transport.conf, transport, peers.topic)
+
+
+pytestmark = pytest.mark.parametrize("url", ["embedded", "rabbit"], indirect=True)
+
+
+@pytest.mark.parametrize("server", [None, "s1"])
+def test_full_queue_answers_overloaded_and_keeps_what_it_has(bounded_peers: Peers, server: str | None) -> None:
+    stopped = bounded_peers.serve("s1").server
+    stopped.stop()
+    stopped.wait()
+    client = open_client(bounded_peers)
+
+    for value in range(BOUND):
+        client.note(value, server=server)
+    for _ in range(2):
+        with pytest.raises(errors.Overloaded, match=f"{BOUND} messages of at most {BOUND} wait; retry in 1 s"):
+            client.note(-1, server=server)
+    if server is None:
+        with pytest.raises(errors.Overloaded):
+            client.echo(-1)
+
+    endpoint = bounded_peers.serve("s1")
+    eventually(lambda: len(endpoint.notes) == BOUND, "all that was accepted arrives")
+    assert client.echo(1) == 1, "the queue accepts messages again"
+    assert sorted(endpoint.notes) == list(range(BOUND)), "nothing that was refused arrives"
+
+
+def test_fanout_reaches_the_servers_that_read_while_one_has_stopped_reading(bounded_peers: Peers) -> None:
+    reading = bounded_peers.serve("s1")
+    busy = bounded_peers.serve("s2", pool=1)
+    calling = bounded_peers.client()
+    calling.prepare(server="s2").cast({}, "hold")
+    eventually(busy.entered.is_set, "the second server is busy")
+    fanout = calling.prepare(fanout=True)
+    for value in range(2 * BOUND):
+        fanout.cast({}, "note", value=value)
+    eventually(lambda: len(reading.notes) == 2 * BOUND, "the first server gets all")
+    busy.gate.set()
