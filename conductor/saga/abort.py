@@ -33,29 +33,32 @@ def _apply_answers(
     saga_pass: SagaPass, instance: InstanceRecord, answers: Mapping[tuple[str, int], claims.ClaimAnswerRow]
 ) -> InstanceRecord:
     for attempt in (instance.attempt, instance.attempt + 1):
-        answer, host, *_ = answers[instance.uuid, attempt]
+        result = answers[instance.uuid, attempt]
+        answer, host, partition = result.answer, result.host, result.partition or instance.partition
         if answer == Answer.CONFLICT:
-            return _find_later_attempt(saga_pass, instance)
+            return _find_later_attempt(saga_pass, instance, partition)
         if answer == Answer.CONFIRMED and instance.status == InstanceStatus.ERROR:
-            return set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
+            return set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING, partition=partition)
         if answer == Answer.CONFIRMED and host is not None:
             # The retry count is kept, so that a silent host gets messages at growing intervals.
-            return set_step(instance, SagaStep.TERMINATE, attempt=attempt, host=host, tries=instance.tries)
+            return set_step(
+                instance, SagaStep.TERMINATE, attempt=attempt, host=host, partition=partition, tries=instance.tries
+            )
         if answer not in claims.ENDED_ANSWERS:
             return saga_pass.retry_later(instance, answer)
     return finish_aborted(instance)
 
 
-def _find_later_attempt(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Return the record with the live attempt, which this store has forgotten, to be aborted next."""
+def _find_later_attempt(saga_pass: SagaPass, instance: InstanceRecord, partition: str | None) -> InstanceRecord:
+    """Return the record with the live attempt, which this store has forgotten, to be aborted next in ``partition``."""
     try:
-        page = saga_pass.clients.claims_of(instance.partition).list_claims(saga_pass.context(), consumer=instance.uuid)
+        page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
     if not page.claims:
         return saga_pass.retry_later(instance, "a later attempt was live")
     claim = page.claims[0]
-    return set_step(instance, SagaStep.ABORT, attempt=claim["attempt"], host=claim["host"])
+    return set_step(instance, SagaStep.ABORT, attempt=claim["attempt"], host=claim["host"], partition=partition)
 
 
 def finish_aborted(instance: InstanceRecord) -> InstanceRecord:

@@ -156,7 +156,8 @@ def _give_up(
         return [saga_pass.retry_later(instance, "no answer from the claims service") for instance in group]
     changed = []
     for instance in group:
-        answer = answers[instance.uuid, instance.attempt].answer
+        result = answers[instance.uuid, instance.attempt]
+        answer, partition = result.answer, result.partition or instance.partition
         if answer in claims.ENDED_ANSWERS:
             changed.append(
                 _fail(saga_pass, _timed_out(saga_pass, instance), reasons[instance.uuid] if reasons else None)
@@ -164,7 +165,7 @@ def _give_up(
         elif answer == Answer.CONFIRMED:
             changed.append(handle_confirmed_claim(saga_pass, instance))
         elif answer == Answer.CONFLICT:
-            changed.append(set_step(instance, SagaStep.SETTLE))
+            changed.append(set_step(instance, SagaStep.SETTLE, partition=partition))
         else:
             changed.append(saga_pass.retry_later(instance, answer))
     return changed

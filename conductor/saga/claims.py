@@ -22,18 +22,20 @@ ENDED_ANSWERS = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED,
 
 
 class ClaimAnswerRow(NamedTuple):
-    """The answer for one claim."""
+    """The answer for one claim; ``partition`` is set where another partition than the called one gave it."""
 
     answer: str
     host: str | None
     reason: str
     allocations: Mapping[str, Mapping[str, int]] | None = None
+    partition: str | None = None
 
 
 def results_by_claim(answers: objects.ClaimAnswers) -> dict[tuple[str, int], ClaimAnswerRow]:
     """Return the answers by (consumer, attempt)."""
-    allocations = answers.allocations or [None] * len(answers.answers)
-    rows = zip(answers.answers, answers.hosts, answers.reasons, allocations, strict=True)
+    absent = [None] * len(answers.answers)
+    allocations, partitions = answers.allocations or absent, answers.partitions or absent
+    rows = zip(answers.answers, answers.hosts, answers.reasons, allocations, partitions, strict=True)
     identities = zip(answers.consumers, answers.attempts, strict=True)
     return {identity: ClaimAnswerRow(*row) for identity, row in zip(identities, rows, strict=True)}
 

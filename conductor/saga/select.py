@@ -125,8 +125,10 @@ def _start_new_attempt(
         return [_wait_or_fail(saga_pass, instance, error) for instance in instances]
     changed, others = [], []
     for instance in instances:
-        if answers[instance.uuid, instance.attempt].answer in (Answer.CONFIRMED, Answer.CONFLICT):
-            changed.append(set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING))
+        result = answers[instance.uuid, instance.attempt]
+        if result.answer in (Answer.CONFIRMED, Answer.CONFLICT):
+            partition = result.partition or instance.partition
+            changed.append(set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING, partition=partition))
         else:
             others.append(instance)
     if all(answers[instance.uuid, instance.attempt].answer in claims.ENDED_ANSWERS for instance in others):

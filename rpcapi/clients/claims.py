@@ -60,7 +60,7 @@ class ClaimsAPI(ServiceClient):
         ``destinations`` has for each claim the only service host that may have got a build of its consumer: "" if none
         has, None if any may have. The default is ``host``, for all. An attempt that the store may have forgotten is
         "closed" while its destination must audit first. For None it is ended in all partitions, and answered
-        "conflict" if a later attempt is live.
+        "conflict" if a later attempt is live, with the partition if that is another one.
         """
         return self._call(ctxt, "1.6", "abort_claims", refs=refs, host=host, destinations=destinations)
 

@@ -67,15 +67,17 @@ class ClaimIntents(base.GanttObject):
 class ClaimAnswers(base.GanttObject):
     """Answers of a claim verb, one element per claim: an Answer, its host, and the reason.
 
-    ``allocations`` is as in Selections, for prepared claims, and so is the time of ``deadlines_ms``.
+    ``allocations`` is as in Selections, for prepared claims, and so is the time of ``deadlines_ms``. ``partitions``
+    names the partition of each answer that another one than the called one gave.
 
     Version 1.0: Initial version
     Version 1.1: Add allocations
+    Version 1.2: Add partitions
     """
 
-    VERSION = "1.1"
+    VERSION = "1.2"
     COLUMNS = ("consumers", "attempts", "answers", "hosts", "reasons", "deadlines_ms")
-    SPARSE = ("allocations",)
+    SPARSE = ("allocations", "partitions")
 
     fields = {
         "consumers": base.ColumnField(str),
@@ -85,11 +87,12 @@ class ClaimAnswers(base.GanttObject):
         "reasons": base.ColumnField(str),
         "deadlines_ms": base.ColumnField(int, nullable_items=True),
         "allocations": base.ColumnField(dict, nullable_items=True, default=[]),
+        "partitions": base.ColumnField(str, nullable_items=True, default=[]),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"allocations": (1, 1)})
+        versions.drop_later(primitive, target_version, {"allocations": (1, 1), "partitions": (1, 2)})
 
     def raise_unless(self, *accepted: Answer) -> None:
         """Raise the ClaimError subclass of the first answer that is not in ``accepted``."""

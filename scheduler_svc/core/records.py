@@ -129,12 +129,16 @@ class BatchAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """The answer of confirm, abort, release, move or audit for one claim."""
+    """The answer of confirm, abort, release, move or audit for one claim.
+
+    ``partition`` is set where another partition than the called one gave it.
+    """
 
     consumer: str
     attempt: int
     answer: Answer
     host: str | None = None
+    partition: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

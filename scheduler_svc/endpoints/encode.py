@@ -71,6 +71,7 @@ def claim_answers(answers: Sequence[ClaimResult], success: Answer) -> objects.Cl
         hosts=[result.host for result in answers],
         reasons=["" if result.answer is success else _reason(result.answer) for result in answers],
         deadlines_ms=[None] * len(answers),
+        partitions=[result.partition for result in answers] if any(result.partition for result in answers) else [],
     )
 
 

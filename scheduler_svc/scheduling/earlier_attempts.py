@@ -2,6 +2,7 @@
 """Attempts that may already run, in whatever partition: looked for where the caller is not certain of them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
@@ -62,11 +63,11 @@ class EarlierAttempts:
         answers: Sequence[ClaimResult],
         destinations: Sequence[str | None] | None,
     ) -> list[ClaimResult]:
-        """Abort in all partitions the claims whose destination is None.
+        """Abort in all other partitions than ``name`` the claims whose destination is None.
 
-        Returns the ``answers`` of partition ``name``, changed accordingly: such an attempt has ended if no partition
-        has it or a later one, awaits a host that may run it, or fails to answer. Where a later attempt is live, the
-        caller's record is older than the claims: CONFLICT, or CLOSED for one in another partition.
+        Returns the ``answers`` of that partition, which has aborted them, changed accordingly: such an attempt has
+        ended if no partition has it or a later one, awaits a host that may run it, or fails to answer. Where a later
+        attempt is live, the caller's record is older than the claims: CONFLICT. Answers of other partitions name them.
         """
         hosts = destinations or [None] * len(refs)
         uncertain = [ref for ref, host in zip(refs, hosts, strict=True) if host is None]
@@ -74,25 +75,23 @@ class EarlierAttempts:
             return list(answers)
         everywhere: dict[ClaimRef, ClaimResult] = {}
         for partition in self._partitions:
-            for ref, result in zip(uncertain, _abort_in(partition, uncertain, name), strict=True):
+            for ref, result in zip(uncertain, _end_in(partition, uncertain, name), strict=True):
                 former = everywhere.setdefault(ref, result)
                 everywhere[ref] = min(former, result, key=lambda candidate: ORDER.index(candidate.answer))
         return [everywhere.get(ref, answer) for ref, answer in zip(refs, answers, strict=True)]
 
 
-def _abort_in(partition: OpenPartition, refs: Sequence[ClaimRef], name: str) -> list[ClaimResult]:
-    closed = [ClaimResult(*ref, Answer.CLOSED) for ref in refs]
+def _end_in(partition: OpenPartition, refs: Sequence[ClaimRef], name: str) -> list[ClaimResult]:
+    """Return what the partition knows of claims once they are aborted there, as they are in partition ``name``."""
+    is_elsewhere = partition.name != name
     try:
-        partition.store.abort(refs)
+        if is_elsewhere:
+            partition.store.abort(refs)
         results = partition.store.find(refs)
     except errors.StoreUnavailable:
         partition.presence.record_failure()
-        return closed
-    is_elsewhere = partition.name != name
-    return [
-        other if is_elsewhere and result.answer is Answer.CONFLICT else result
-        for result, other in zip(results, closed, strict=True)
-    ]
+        return [ClaimResult(*ref, Answer.CLOSED) for ref in refs]
+    return [replace(result, partition=partition.name) for result in results] if is_elsewhere else results
 
 
 def _closed(consumer: str, attempt: int, partition: str) -> errors.ClaimClosed:

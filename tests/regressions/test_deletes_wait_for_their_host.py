@@ -2,16 +2,21 @@
 """The delete of any instance waited for every host that a store had forgotten, or did not wait where it had to."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from conductor.saga.abort import abort as abort_step
 from conductor.saga.transitions import finish
-from conductor.store.records import InstanceStatus
-from rpcapi import context
+from conductor.store.records import InstanceStatus, SagaStep
+from rpcapi import context, objects
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
+from tests.unit.conductor.saga.passes import ScriptedClaims, instance, make_pass
 from tests.unit.conductor.saga.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -186,3 +191,46 @@ def test_delete_without_a_certain_record_waits_for_a_partition_that_is_away() ->
     assert abort_everywhere(deployment, destination="a1") is Answer.UNKNOWN
     deployment.take_away("b", False)
     assert abort_everywhere(deployment) is Answer.UNKNOWN
+
+
+@pytest.mark.parametrize(("is_confirmed", "step"), [(False, SagaStep.DONE), (True, SagaStep.TERMINATE)])
+def test_delete_by_an_older_record_ends_what_is_live_in_another_partition(is_confirmed: bool, step: SagaStep) -> None:
+    """The delete waited forever: each abort was CLOSED, since the conductor could not find the attempt to end."""
+    # Given a later attempt in partition b, and a record from before it, which names partition a
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+    call = SelectionCall(request(force_hosts=("b1",)), ["vm"], 3, fresh=True)
+    deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), call)
+    if is_confirmed:
+        deployment.stores["b"].confirm("b1", [ClaimRef("vm", 3)])
+    record = instance("vm", status=InstanceStatus.DELETING, step=SagaStep.ABORT, partition="a", host="a1")
+    saga_pass = make_pass(DeploymentClaims(deployment))
+    # When it is deleted
+    (record,) = abort_step(saga_pass, [record])
+    assert (record.step, record.attempt, record.partition) == (SagaStep.ABORT, 3, "b")
+    (record,) = abort_step(saga_pass, [record])
+    # Then that attempt ends: at once, or by its host
+    assert (record.step, record.host, record.partition) == (step, "b1", "b")
+    assert deployment.live() == ({"vm": ["b"]} if is_confirmed else {})
+
+
+class DeploymentClaims(ScriptedClaims):
+    """Claims clients of a deployment's partitions, which answer as the endpoints do."""
+
+    def __init__(self, deployment: PartitionedDeployment) -> None:
+        self._stores = deployment.stores
+        self._attempts = EarlierAttempts(deployment.worker.partitions)
+
+    def of(self, partition: str) -> Any:
+        store = self._stores[partition]
+
+        def abort_claims(ctxt: Any, refs: objects.ClaimRefs, destinations: list[str | None]) -> objects.ClaimAnswers:
+            claim_refs = decode.refs(refs)
+            answers = store.abort(claim_refs, destinations=destinations)
+            answers = self._attempts.abort(partition, claim_refs, answers, destinations)
+            return encode.claim_answers(answers, Answer.ABORTED)
+
+        def list_claims(ctxt: Any, consumer: str) -> objects.ClaimPage:
+            rows = [encode.claim(claim, 0) for claim in store.claims(consumer=consumer)[0]]
+            return objects.ClaimPage.of(claims=rows, marker=None)
+
+        return SimpleNamespace(abort_claims=abort_claims, list_claims=list_claims)
