@@ -3,7 +3,6 @@
 
 import abc
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -97,7 +96,7 @@ class Benchmark(command.Command):
 def _text(result_rows: Sequence[rows.ResultRow], as_json: bool) -> str:
     host_machine = machine.describe()
     if as_json:
-        return json.dumps({"machine": host_machine, "rows": [row.as_dict() for row in result_rows]}, indent=2)
+        return rows.json_text({"machine": host_machine, "rows": [row.as_dict() for row in result_rows]}, indent=2)
     return f"{rows.table(result_rows)}\n{machine.sentence(host_machine)}"
 
 

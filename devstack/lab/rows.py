@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Result rows of a benchmark: a figure, its ratio to the baseline, and whether that is within the budget."""
 
+import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,8 +29,7 @@ class ResultRow:
         """Whether the ratio is within the budget."""
         if self.budget is None:
             return True
-        # A ratio of NumPy's numbers would make this a NumPy bool, which has no JSON form.
-        return bool(self.ratio <= self.budget if self.bound == "at most" else self.ratio >= self.budget)
+        return self.ratio <= self.budget if self.bound == "at most" else self.ratio >= self.budget
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row for JSON output; ``bound`` says whether the budget is a maximum or a minimum."""
@@ -41,6 +41,21 @@ class ResultRow:
             "ok": self.ok,
             **self.figures,
         }
+
+
+def json_text(document: Any, indent: int | None = None) -> str:
+    """Return the document as JSON; NumPy's scalars and arrays become plain numbers, truth values and lists.
+
+    Raises TypeError for any other object without a JSON form.
+    """
+    return json.dumps(document, indent=indent, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Return the plain form of a NumPy scalar or array, which this module does not import."""
+    if hasattr(value, "dtype"):
+        return value.tolist()
+    raise TypeError(f"a {type(value).__name__} has no JSON form; use numbers, texts, lists and dictionaries")
 
 
 def table(rows: Sequence[ResultRow]) -> str:

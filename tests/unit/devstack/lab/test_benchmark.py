@@ -6,6 +6,7 @@ import io
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from devstack.lab import benchmark, machine
@@ -72,6 +73,17 @@ def test_exceeded_budget_is_shown_and_no_error(run):
     assert [(row["name"], row["n"], row["ok"]) for row in document["rows"]] == [("a", 7, False)]
     table = run()
     assert "NO" in table and table.endswith("2 cores\n")
+
+
+def test_figures_and_machine_of_numpy_are_printed_as_json(run, monkeypatch):
+    """`gantt-lab rpc --json` crashed on a NumPy bool; every benchmark prints through the same code."""
+    monkeypatch.setattr(machine, "describe", lambda: {"cores": np.int64(2)})
+    row = ResultRow("a", np.float64(2.0), 1.0, figures={"verified": np.bool_(True), "calls": np.int64(3)})
+    monkeypatch.setattr(Toy, "measure", lambda self, args: [row])
+    document = json.loads(run("--json"))
+    assert document["machine"] == {"cores": 2}
+    (printed,) = document["rows"]
+    assert (printed["ok"], printed["verified"], printed["calls"]) == (False, True, 3)
 
 
 def test_unusable_plot_is_reported_before_the_measurement(run, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from devstack.lab.rows import WIDTH, ResultRow, table
+from devstack.lab.rows import WIDTH, ResultRow, json_text, table
 
 
 @pytest.mark.parametrize(
@@ -15,22 +15,39 @@ from devstack.lab.rows import WIDTH, ResultRow, table
 )
 def test_row_is_ok_within_its_budget(ratio, bound, ok):
     assert ResultRow("a", ratio, 5.0, bound).ok is ok
+    assert ResultRow("a", np.float64(ratio), 5.0, bound).ok == ok
 
 
 def test_row_without_budget_is_ok():
     assert ResultRow("a", 1e9).ok
 
 
-def test_ratio_of_numpy_numbers_has_a_json_form():
-    row = ResultRow("a", np.float64(2.0), 5.0, figures={"calls": 3})
-    assert json.loads(json.dumps(row.as_dict())) == {
+def test_numpy_values_have_a_json_form():
+    figures = {
+        "calls": np.int64(3),
+        "short": np.float32(0.5),
+        "verified": np.bool_(True),
+        "per_size": np.array([1, 2]),
+        "by_name": {"p50_ms": np.uint8(7)},
+    }
+    row = ResultRow("a", np.float32(2.0), np.int64(5), figures=figures)
+    assert json.loads(json_text(row.as_dict())) == {
         "name": "a",
         "ratio": 2.0,
-        "budget": 5.0,
+        "budget": 5,
         "bound": "at most",
         "ok": True,
         "calls": 3,
+        "short": 0.5,
+        "verified": True,
+        "per_size": [1, 2],
+        "by_name": {"p50_ms": 7},
     }
+
+
+def test_object_without_json_form_is_named():
+    with pytest.raises(TypeError, match="a set has no JSON form"):
+        json_text({"nodes": {1}})
 
 
 def test_equal_figures_are_columns():
