@@ -12,7 +12,7 @@ from conductor.store.keys import PREFIX, key
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
-from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate
+from rpcapi.redis_failover.evaluate import TooFewReplicas, await_replicas, evaluate
 from rpcapi.redis_failover.identity import EpochMissing, ServerIdentity
 from rpcapi.redis_failover.scripts import LuaScript
 
@@ -62,7 +62,9 @@ class ConductorConnection:
 
         def command(client: redis.Redis) -> Any:
             try:
-                return evaluate(client, script.sha, script.text, keys, arguments, replicas=replicas)
+                return evaluate(
+                    client, script.sha, script.text, keys, arguments, replicas=replicas, marker=key("acknowledged")
+                )
             except redis.ResponseError as error:
                 self.identity.check_emptied(error, client.execute_command)
                 raise
@@ -71,13 +73,8 @@ class ConductorConnection:
 
     def check_replicas(self) -> None:
         """Raise NotReplicated where too few replicas have all writes of this server so far."""
-
-        def wait(client: redis.Redis) -> None:
-            reached = client.execute_command("WAIT", self._replicas.count, self._replicas.wait_ms)
-            if reached < self._replicas.count:
-                raise TooFewReplicas(reached, self._replicas)
-
-        self.execute(wait)
+        if self._replicas.count:
+            self.execute(lambda client: await_replicas(client, self._replicas, key("acknowledged")))
 
     def epoch(self) -> int:
         """Return the newest epoch that this process observed; connects if it has not yet."""

@@ -25,6 +25,7 @@ KEYS: dict[str, str] = {
     "amounts": "hash request key -> what each of its instances counts against quotas: name=amount ...",
     "usage": "hash project -> what it uses: name=amount ..., by the digest of the project",
     "waiting": "hash project -> number of its instances that are SCHEDULING",
+    "acknowledged": "string, empty: rewritten before each wait for replicas",
     "purge": "zset uuid of a deleted instance -> when it is purged",
 }
 

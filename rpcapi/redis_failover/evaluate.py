@@ -37,31 +37,46 @@ def evaluate(
     arguments: Sequence[Any],
     *,
     replicas: ReplicaAcknowledgement,
+    marker: str,
 ) -> Any:
     """Return the script's result; loads a script that the server does not know. Raises redis-py's errors.
 
-    With ``replicas.count`` also raises TooFewReplicas: WAIT is sent with the script, in the same round trip. It covers
-    all writes of this server so far, so that a repetition that writes nothing waits for the original write.
+    With ``replicas.count`` also raises TooFewReplicas: WAIT is sent with the script, in the same round trip, as in
+    `await_replicas`. ``marker`` is a key in the slot of the script's keys.
     """
+
+    def attempt() -> Any:
+        if not replicas.count:
+            return client.evalsha(sha, len(keys), *keys, *arguments)
+        pipeline = client.pipeline(transaction=False)
+        pipeline.evalsha(sha, len(keys), *keys, *arguments)
+        return _execute_and_wait(pipeline, replicas, marker)[0]
+
     try:
-        return _evaluate_once(client, sha, keys, arguments, replicas)
+        return attempt()
     except NoScriptError:
         client.script_load(text)
-        return _evaluate_once(client, sha, keys, arguments, replicas)
+        return attempt()
 
 
-def _evaluate_once(
-    client: redis.Redis, sha: str, keys: Sequence[str], arguments: Sequence[Any], replicas: ReplicaAcknowledgement
-) -> Any:
-    if not replicas.count:
-        return client.evalsha(sha, len(keys), *keys, *arguments)
-    pipeline = client.pipeline(transaction=False)
-    pipeline.evalsha(sha, len(keys), *keys, *arguments)
+def await_replicas(client: redis.Redis, replicas: ReplicaAcknowledgement, marker: str) -> None:
+    """Return when enough replicas have all writes of this server so far; raises TooFewReplicas."""
+    _execute_and_wait(client.pipeline(transaction=False), replicas, marker)
+
+
+def _execute_and_wait(pipeline: redis.client.Pipeline, replicas: ReplicaAcknowledgement, marker: str) -> Sequence[Any]:
+    """Return the answers to the pipeline's commands when enough replicas have all writes of this server so far.
+
+    A repetition that writes nothing must wait for the original write, made by another connection. Redis up to 7.0
+    waits for the offset at the connection's last command, but newer ones and Valkey for that of its own last write. So
+    each WAIT follows a write.
+    """
+    pipeline.set(marker, "")
     pipeline.execute_command("WAIT", replicas.count, replicas.wait_ms)
-    answer, reached = pipeline.execute(raise_on_error=False)
-    for error in (answer, reached):
-        if isinstance(error, redis.RedisError):
-            raise error
-    if reached < replicas.count:
-        raise TooFewReplicas(reached, replicas)
-    return answer
+    answers = pipeline.execute(raise_on_error=False)
+    for answer in answers:
+        if isinstance(answer, redis.RedisError):
+            raise answer
+    if answers[-1] < replicas.count:
+        raise TooFewReplicas(answers[-1], replicas)
+    return answers

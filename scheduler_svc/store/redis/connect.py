@@ -148,7 +148,15 @@ class RedisConnection:
     def _evaluate(self, script: LuaScript, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
         replicas = ReplicaAcknowledgement() if script.name in NO_REPLICA_WAIT else self._replicas
         try:
-            return evaluate(self._client, script.sha, script.text, keys, arguments, replicas=replicas)
+            return evaluate(
+                self._client,
+                script.sha,
+                script.text,
+                keys,
+                arguments,
+                replicas=replicas,
+                marker=f"{prefix(self.partition)}acknowledged",
+            )
         except redis.ResponseError as error:
             self.identity.check_emptied(error, self._client.execute_command)
             raise

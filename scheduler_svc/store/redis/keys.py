@@ -39,6 +39,7 @@ KEYS: dict[str, str] = {
     "pins_at": "zset key -> time at which the pin expires",
     "log": "stream, ids position-0: schema, kind, body as JSON",
     "decisions": "stream, bounded by its bytes: request_id, document as JSON",
+    "acknowledged": "string, empty: rewritten before each wait for replicas",
     "decided": "hash request id -> id of its newest entry in decisions",
 }
 

@@ -95,13 +95,13 @@ def test_only_writes_of_records_wait_for_replicas(name: str, monkeypatch: pytest
     monkeypatch.setattr(
         connect,
         "evaluate",
-        lambda client, sha, text, keys, arguments, replicas: calls.append((keys, replicas)),
+        lambda client, sha, text, keys, arguments, replicas, marker: calls.append(([*keys, marker], replicas)),
     )
     connection = ConductorConnection(URL, make_identity(is_durable=False), required)
     script = load(name)
     connection.run(script, [])
     ((keys, replicas),) = calls
-    assert keys == [f"gantt:{{conductor}}:{word}" for word in script.words]
+    assert keys == [f"gantt:{{conductor}}:{word}" for word in (*script.words, "acknowledged")]
     assert replicas == (ReplicaAcknowledgement() if name in UNACKNOWLEDGED else required)
     connection.close()
 

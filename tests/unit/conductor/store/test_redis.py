@@ -90,14 +90,14 @@ def test_server_without_required_replicas_rejects_writes(
     store.close()
 
 
-def test_write_is_acknowledged_after_replication(make_redis: Callable[..., RedisServer]) -> None:
-    server = make_redis(port=free_port())
+def test_write_is_acknowledged_after_replication(make_redis: Callable[..., RedisServer], redis_flavour: Path) -> None:
+    server = make_redis(port=free_port(), binary=redis_flavour)
     store = RedisConductorStore(server.url(), replicas=ReplicaAcknowledgement(1, 50))
     with pytest.raises(errors.StoreUnavailable, match="0 of 1 replicas"):
         store.record(request(), ["a"])
     with pytest.raises(errors.NotReplicated, match="0 of 1 replicas"):
         store.check_replicas()
-    make_redis(replica_of=server)
+    make_redis(replica_of=server, binary=redis_flavour)
     patient = RedisConductorStore(server.url(), replicas=ReplicaAcknowledgement(1, 5_000))
     assert patient.record(request(), ["a"]) is False  # it stood, and is acknowledged now
     patient.check_replicas()

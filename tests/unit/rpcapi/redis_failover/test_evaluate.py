@@ -3,6 +3,7 @@
 
 import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import redis
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate
+from rpcapi.redis_failover.evaluate import TooFewReplicas, await_replicas, evaluate
 
 SCRIPT = "return redis.call('SETNX', KEYS[1], ARGV[1])"
 SHA = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
@@ -20,12 +21,14 @@ ONE_REPLICA_BRIEFLY = ReplicaAcknowledgement(1, 50)
 
 
 def evaluate_script(client: redis.Redis, replicas: ReplicaAcknowledgement) -> Any:
-    return evaluate(client, SHA, SCRIPT, ["k"], ["v"], replicas=replicas)
+    return evaluate(client, SHA, SCRIPT, ["k"], ["v"], replicas=replicas, marker="acknowledged")
 
 
-def test_result_is_returned_when_the_replica_has_the_write(make_redis: Callable[..., RedisServer]) -> None:
-    primary = make_redis(port=free_port())
-    replica = make_redis(replica_of=primary)
+def test_result_is_returned_when_the_replica_has_the_write(
+    make_redis: Callable[..., RedisServer], redis_flavour: Path
+) -> None:
+    primary = make_redis(port=free_port(), binary=redis_flavour)
+    replica = make_redis(replica_of=primary, binary=redis_flavour)
     with primary.client() as client, primary.client() as other, replica.client() as copy:
         assert evaluate_script(client, ONE_REPLICA) == 1
         assert copy.get("k") == "v"
@@ -38,8 +41,11 @@ def test_result_is_returned_when_the_replica_has_the_write(make_redis: Callable[
         # A repetition, over another connection too, waits for the original write, though it writes nothing
         with pytest.raises(TooFewReplicas):
             evaluate_script(other, ONE_REPLICA_BRIEFLY)
+        with pytest.raises(TooFewReplicas), primary.client() as reader:
+            await_replicas(reader, ONE_REPLICA_BRIEFLY, "acknowledged")
         assert evaluate_script(other, ReplicaAcknowledgement()) == 0
         replica.resume()
+        await_replicas(other, ONE_REPLICA, "acknowledged")
         assert evaluate_script(other, ONE_REPLICA) == 0
         assert copy.get("k") == "v"
 
@@ -60,4 +66,4 @@ def test_error_of_the_script_is_raised(redis_server: RedisServer) -> None:
     with redis_server.client() as client:
         for replicas in (ReplicaAcknowledgement(), ONE_REPLICA_BRIEFLY):
             with pytest.raises(redis.ResponseError, match=r"^NOEPOCH"):
-                evaluate(client, sha, text, ["k"], [], replicas=replicas)
+                evaluate(client, sha, text, ["k"], [], replicas=replicas, marker="acknowledged")

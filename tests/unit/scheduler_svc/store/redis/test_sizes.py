@@ -14,11 +14,12 @@ from scheduler_svc.store.redis.sizes import WORDS
 
 def test_every_key_that_grows_is_in_one_collection() -> None:
     words = [word for collection in WORDS.values() for word in collection]
-    assert sorted([*words, "meta", "state"]) == sorted(KEYS)
+    assert sorted([*words, "acknowledged", "meta", "state"]) == sorted(KEYS)
 
 
 def test_every_key_has_a_type_that_can_be_counted() -> None:
-    assert {key_type(text) for text in KEYS.values()} <= COUNTS.keys()
+    words = [word for collection in WORDS.values() for word in collection]
+    assert {key_type(KEYS[word]) for word in [*words, "state"]} <= COUNTS.keys()
 
 
 def test_services_measure_with_the_permissions_of_their_users(make_redis: Callable[..., RedisServer]) -> None:
