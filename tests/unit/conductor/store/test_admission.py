@@ -102,7 +102,13 @@ def test_full_backlog_refuses_the_project_that_has_its_share(bench: StoreWithClo
     bench.pass_time(1)
     with pytest.raises(errors.Overloaded) as refusal:
         record(bench, "b", 3, max_backlog=10)
-    assert refusal.value.kwargs == {"what": "The conductor", "waiting": 8, "bound": 10, "unit": "instances", "retry_s": 1}
+    assert refusal.value.kwargs == {
+        "what": "The conductor",
+        "waiting": 8,
+        "unit": "instances",
+        "bound": 10,
+        "retry_s": 1,
+    }
     record(bench, "c", 5, project="q", max_backlog=10)
     with pytest.raises(errors.Overloaded):
         record(bench, "d", 1, project="q", max_backlog=10)
