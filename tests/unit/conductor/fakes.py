@@ -157,13 +157,13 @@ class FakeScheduler:
         self.calls.append((list(uuids), attempt))
         if self.fail:
             raise self.fail.pop(0)
-        epoch, position = self.ledger.store.state.epoch, self.ledger.store.state.position
+        snapshot = self.ledger.store.snapshot()
         nodes = self.ledger.nodes
         intents = [
             Intent(uuid, attempt, [Candidate(nodes[(index + offset) % len(nodes)]) for offset in range(len(nodes))])
             for index, uuid in enumerate(uuids)
         ]
-        answer = self.ledger.prepare(ctxt, spec, intents, epoch, alternates, fresh=fresh)
+        answer = self.ledger.prepare(ctxt, spec, intents, snapshot.epoch, alternates, fresh=fresh)
         prepared = answer.prepared
         if not answer.accepted:
             refusals.raise_claim_error(prepared, PARTITION)
@@ -177,8 +177,8 @@ class FakeScheduler:
             partition=PARTITION,
             attempt=attempt,
             deadline_ms=0,
-            epoch=epoch,
-            position=position,
+            epoch=snapshot.epoch,
+            position=snapshot.position,
         )
 
 
@@ -204,7 +204,7 @@ class FakeClaims:
             Intent(consumer, attempt, [Candidate(name) for name in names], replaces)
             for consumer, attempt, names, replaces in rows
         ]
-        epoch = self.store.state.epoch  # intents of an older epoch are evaluated again
+        epoch = self.store.snapshot().epoch  # intents of an older epoch are evaluated again
         return encode.prepare_answers(
             PreparedBatch(
                 intent_list, self.ledger.prepare(ctxt, intents.spec, intent_list, epoch, 2, fresh=intents.fresh)

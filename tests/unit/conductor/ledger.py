@@ -38,7 +38,7 @@ class Ledger:
                     nodes={name: _document(capacity) for name, capacity in nodes.items()},
                 ),
             )
-            self.store.audit(host, self.store.state.epoch, [], 0)
+            self.store.audit(host, self.store.snapshot().epoch, [], 0)
 
     def prepare(
         self,
@@ -59,7 +59,7 @@ class Ledger:
                 resources=dict(spec.resources),
                 intents=intents,
                 epoch=epoch,
-                position=self.store.state.position,
+                position=self.store.snapshot().position,
                 ttl_ms=self.ttl_ms,
                 alternates=alternates,
                 fresh=fresh,
@@ -72,7 +72,7 @@ class Ledger:
 
     def audit(self, host: str) -> None:
         """Audit a host with all its confirmed claims as running, which opens it."""
-        epoch = self.store.state.epoch
+        epoch = self.store.snapshot().epoch
         claims, _ = self.store.claims(host=host)
         running = [
             RunningClaim(claim.consumer, claim.attempt, True, claim.host, claim.allocations, "INSTANCE", "p", "u", "r")
