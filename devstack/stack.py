@@ -15,6 +15,7 @@ from devstack.cluster import Cluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.command_line import parse
 from devstack.layout import default_folder
+from devstack.servers import lifetime
 from devstack.servers.errors import ServerError
 from devstack.servers.install import install_missing
 from rpcapi.cli.session import Session
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         cluster = Cluster(folder, _shape(options))
         print(f"Starting {_describe(cluster.size)} in {folder}")
         cluster.start()
+        lifetime.release()
         cluster.layout.starter.record_own_process()
     except (ServerError, workload.TraceError) as why:
         print(f"stack.sh: {why}", file=sys.stderr)

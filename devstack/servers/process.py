@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from devstack.servers import lifetime
 from devstack.servers.errors import AlreadyRunning, ServerError, ServerNotReady
 from devstack.servers.folder import PRIVATE_FILE, write_private
 
@@ -24,7 +25,7 @@ def start_ticks(pid: int) -> int | None:
     return int(fields[19]) if fields else None
 
 
-def _members(group: int) -> list[int]:
+def members(group: int) -> list[int]:
     """Return the live processes of a process group."""
     pids = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
     return [pid for pid in pids if (fields := _stat(pid)) and int(fields[2]) == group]
@@ -73,7 +74,7 @@ class ServerProcess:
         if fields is not None:
             return pid if pid == self.pid and int(fields[2]) == pid else None
         # The number may have been reused: members are recognized by their session and working folder.
-        return pid if any(self._is_orphaned_member(member, pid) for member in _members(pid)) else None
+        return pid if any(self._is_orphaned_member(member, pid) for member in members(pid)) else None
 
     def require_stopped(self) -> None:
         """Raise AlreadyRunning when the process is running."""
@@ -84,6 +85,7 @@ class ServerProcess:
     def spawn(self, command: Sequence[str], env: Mapping[str, str], cwd: Path) -> None:
         """Start the command in a session of its own; only its user may read the files it writes.
 
+        It ends with this process, see `lifetime`.
         Raises AlreadyRunning, or ServerError when it cannot be started.
         """
         self.require_stopped()
@@ -103,6 +105,7 @@ class ServerProcess:
         except OSError as why:
             raise ServerError(f"{self.name} cannot be started: {why}.") from why
         self._write_record(self._child.pid)
+        lifetime.bind(self._child.pid, self.pid_file)
 
     def record_own_process(self) -> None:
         """Record the calling process in the pid file."""
@@ -235,7 +238,7 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 
 def _wait_group_exit(group: int, deadline: float) -> bool:
-    while _members(group):
+    while members(group):
         if time.monotonic() > deadline:
             return False
         time.sleep(POLL)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from devstack.servers.errors import BinaryMissing, FolderUnusable
-from devstack.servers.process import ServerProcess, start_ticks
+from devstack.servers.process import ServerProcess, members, start_ticks
 from devstack.servers.rabbitmq_binary import rabbit_programs
 from tests import run_folders
 from tests.conftest import missing
@@ -24,7 +24,9 @@ BOOTS_RABBIT = (
     "from devstack.servers.rabbitmq import RabbitNode\n"
     "from tests import run_folders\n"
     "run_folders.BASE = pathlib.Path(sys.argv[1])\n"
-    "RabbitNode(run_folders.claim_folder() / 'run' / 'rabbitmq').start()\n"
+    "node = RabbitNode(run_folders.claim_folder() / 'run' / 'rabbitmq')\n"
+    "node._accepts_login = lambda: print('boots', flush=True)\n"
+    "node.start()\n"
 )
 
 
@@ -47,20 +49,23 @@ def recorded_pid(pid_file: Path) -> int:
     return int(json.loads(pid_file.read_text())["pid"])
 
 
-def test_sweep_ends_node_and_port_mapper_of_a_killed_owner(base: Path) -> None:
+def test_node_and_port_mapper_end_with_their_killed_owner(base: Path) -> None:
     try:
         rabbit_programs()
     except BinaryMissing as why:
         missing(why)
-    with subprocess.Popen([sys.executable, "-c", BOOTS_RABBIT, str(base)], cwd=REPOSITORY) as owner:
-        wait_until(lambda: list(base.rglob("rabbitmq.pid")), "broker")
+    command = [sys.executable, "-c", BOOTS_RABBIT, str(base)]
+    with subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE) as owner:
+        assert owner.stdout is not None and owner.stdout.readline()
+        node, epmd = (recorded_pid(next(base.rglob(f"{name}.pid"))) for name in ("rabbitmq", "epmd"))
+        wait_until(
+            lambda: Path(f"/proc/{node}/comm").read_text().startswith("beam"), "Erlang node in place of its script"
+        )
         owner.kill()
-    pids = [recorded_pid(next(base.rglob(f"{name}.pid"))) for name in ("epmd", "rabbitmq")]
-    assert all(start_ticks(pid) for pid in pids)
 
+    wait_until(lambda: not members(node) and not members(epmd), "end of the node and its port mapper")
     run_folders.sweep()
 
-    assert [start_ticks(pid) for pid in pids] == [None, None]
     assert not list(base.iterdir())
 
 

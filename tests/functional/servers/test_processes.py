@@ -54,10 +54,12 @@ def test_next_run_ends_servers_of_a_killed_run(monkeypatch, run_folder):
     program = (
         "import sys, time, pathlib\n"
         "from tests import run_folders\n"
+        "from devstack.servers import lifetime\n"
         "from devstack.servers.redis import RedisServer\n"
         "run_folders.BASE = pathlib.Path(sys.argv[1])\n"
         "server = RedisServer(run_folders.claim_folder())\n"
         "server.start()\n"
+        "lifetime.release()\n"  # as if its watch had been killed too
         "print(server.pid, flush=True)\n"
         "time.sleep(600)\n"
     )
