@@ -27,8 +27,9 @@ class DecisionContext:
     ``instance_hosts`` maps instances named in hints to their hosts, ``members`` has the number of the server group's
     members on each host. ``excluded_hosts`` names hosts at the limit of an anti-affinity group, ``group_hosts`` those
     that an affinity group is already on: the store provides them. ``partition`` limits the decision to one partition,
-    with ``group_generation`` if a server group is served there. ``unavailable_partitions`` names those whose stores do
-    not answer. ``rewritten`` has what each prefilter added to the request.
+    with ``group_generation`` if a server group is served there, which is valid in the partition's ``group_epoch`` only:
+    a later one may have forgotten that the group left. ``unavailable_partitions`` names those whose stores do not
+    answer. ``rewritten`` has what each prefilter added to the request.
     """
 
     instance_hosts: Mapping[str, str] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class DecisionContext:
     group_hosts: tuple[str, ...] = ()
     partition: str | None = None
     group_generation: str = ""
+    group_epoch: int | None = None
     unavailable_partitions: tuple[str, ...] = ()
     rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 

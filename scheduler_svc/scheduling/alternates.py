@@ -37,7 +37,8 @@ class AlternateClaimer:
 
     The candidates were selected on a state that may be minutes old. If the store reports a changed eligibility or an
     old epoch, or a tree does not fit, the candidates are filtered again on this worker's latest table and sent once
-    more. Capacity and audits are left to the store, which knows them best.
+    more, unless an affinity group without members may have left the partition in a forgotten epoch: then they are
+    refused. Capacity and audits are left to the store, which knows them best.
     """
 
     def __init__(
@@ -70,7 +71,14 @@ class AlternateClaimer:
         ctxt.check_deadline()
         replaced_allocations = () if _kept_all_candidates(fitted, batch) else self._replaced_allocations(batch)
         renewed = self._filter_again(policy, self._rewrite_request(policy, request), batch, replaced_allocations)
+        if renewed.epoch != batch.epoch and self._may_have_left(batch):
+            renewed = _without_candidates(renewed)
         return PreparedBatch(renewed.intents, self._claim(renewed))
+
+    def _may_have_left(self, batch: ClaimBatch) -> bool:
+        """Return whether the store may have forgotten that the affinity group left the partition: it has no members."""
+        group = batch.group
+        return group is not None and group.policy is GroupPolicy.AFFINITY and not self._claimer.group_hosts(group.id)
 
     def _claim(self, batch: ClaimBatch) -> BatchAnswer:
         """Claim for all intents, or for none; an affinity group tries the hosts one after the other.

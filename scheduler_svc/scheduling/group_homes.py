@@ -10,7 +10,7 @@ from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.scheduling.pins import rank_by_key
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.records import GroupHome, GroupMembership
+from scheduler_svc.store.records import GroupHome
 
 Result = TypeVar("Result")
 
@@ -48,8 +48,11 @@ class GroupHomes:
         raise errors.StoreUnavailable(why=f"server group {group.id} moves between partitions; retry")
 
     def leave(self, group: ClaimGroup, home: GroupHome) -> bool:
-        """Leave a home that refused a call; return False where the group has members there, and stays."""
-        return self._leave(home.partition, group, home).members == 0
+        """Leave a home that refused a call; return False where the group has members there, and stays.
+
+        Raises StoreUnavailable as ``agree`` does.
+        """
+        return not self._leave(home.partition, group, home)
 
     def move(self, group: ClaimGroup, home: GroupHome, to: str) -> GroupHome:
         """Return the home after ``home`` was left: ``to``, or the one that another worker chose meanwhile."""
@@ -72,22 +75,27 @@ class GroupHomes:
         for name in self._partitions:
             if name == home.partition:
                 continue
-            membership = self._leave(name, group, home)
-            if membership.members:
+            if self._leave(name, group, home):
                 return name
-            if membership.may_have_forgotten and group.policy is GroupPolicy.AFFINITY:
-                raise errors.StoreUnavailable(
-                    why=f"partition {name!r} may have forgotten members of server group {group.id} and waits for its "
-                    "hosts' audits"
-                )
         return None
 
-    def _leave(self, name: str, group: ClaimGroup, home: GroupHome) -> GroupMembership:
-        return self._call(
+    def _leave(self, name: str, group: ClaimGroup, home: GroupHome) -> int:
+        """Leave a partition unless the group has members there; return their number.
+
+        Raises StoreUnavailable where it may have forgotten members of an affinity group.
+        """
+        is_affinity = group.policy is GroupPolicy.AFFINITY
+        membership = self._call(
             name,
             f"may have members of server group {group.id}",
-            lambda store: store.leave_group(group.id, home.generation, LIFETIME_MS),
+            lambda store: store.leave_group(group.id, home.generation, LIFETIME_MS, only_if_certain=is_affinity),
         )
+        if is_affinity and membership.may_have_forgotten and not membership.members:
+            raise errors.StoreUnavailable(
+                why=f"partition {name!r} may have forgotten members of server group {group.id} and waits for its "
+                "hosts' audits"
+            )
+        return membership.members
 
     def _call(self, name: str, role: str, verb: Callable[[Store], Result]) -> Result:
         partition = self._partitions[name]

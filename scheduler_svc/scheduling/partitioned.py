@@ -168,11 +168,19 @@ class PartitionedSelector:
     ) -> SelectionResult:
         """Serve a call of a server group in its partition; a partition that refuses it without members is left."""
         prospects = PartitionProspects(policy, call, list(self._selectors.values()), unavailable)
+        # Read before a home is agreed on: a partition that begins a later epoch may forget that the group left it
+        epochs = {partition.name: partition.replica.log_position.epoch for partition in self._partitions}
         home = self._homes.agree(group, self._propose(prospects, unavailable))
         refused: dict[str, RefusedCall] = {}
         while home.partition not in refused:
             outcome = self._place(
-                policy, ctxt, call, home.partition, prospects=prospects, group_generation=home.generation
+                policy,
+                ctxt,
+                call,
+                home.partition,
+                prospects=prospects,
+                group_generation=home.generation,
+                group_epoch=epochs[home.partition],
             )
             if isinstance(outcome, SelectionResult):
                 return outcome
@@ -203,8 +211,11 @@ class PartitionedSelector:
         *,
         prospects: PartitionProspects,
         group_generation: str = "",
+        group_epoch: int | None = None,
     ) -> SelectionResult | RefusedCall:
-        request = call.request.with_decision(partition=partition, group_generation=group_generation)
+        request = call.request.with_decision(
+            partition=partition, group_generation=group_generation, group_epoch=group_epoch
+        )
         try:
             return self._selectors[partition].place(
                 policy, ctxt, replace(call, request=request), prospects.snapshot(partition)

@@ -130,6 +130,11 @@ class Selector:
                 self._replica.last_contact_s,
                 lost_candidates,
             )
+            if call.request.decision.group_epoch not in (None, decision.log_position.epoch):
+                raise errors.NotReady(
+                    what="This scheduler worker",
+                    why="the store has begun a new epoch since the server group's partition was agreed on",
+                )
             batch = decision.batch(ctxt, self._limits.ttl_ms)
             ctxt.check_deadline()
             answer = self.claimer.prepare(batch)

@@ -71,9 +71,11 @@ class BoundedStore(ForwardingStore):
         self._check_pin(home_key(group_id))
         return super().group_home(group_id, partition, ttl_ms, instead_of)
 
-    def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
+    def leave_group(
+        self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
+    ) -> GroupMembership:
         self._check_pin(departure_key(group_id))
-        return super().leave_group(group_id, generation, ttl_ms)
+        return super().leave_group(group_id, generation, ttl_ms, only_if_certain=only_if_certain)
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         if report.register and self._bounds.is_full(HOSTS) and not self._is_stored(host):

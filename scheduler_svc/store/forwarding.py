@@ -158,8 +158,10 @@ class ForwardingStore(Store):
     def group_home(self, group_id: str, partition: str, ttl_ms: int, instead_of: str = "") -> GroupHome:
         return self._store.group_home(group_id, partition, ttl_ms, instead_of)
 
-    def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
-        return self._store.leave_group(group_id, generation, ttl_ms)
+    def leave_group(
+        self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
+    ) -> GroupMembership:
+        return self._store.leave_group(group_id, generation, ttl_ms, only_if_certain=only_if_certain)
 
     def accepts_claims(self) -> bool:
         return self._store.accepts_claims()

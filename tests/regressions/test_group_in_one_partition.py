@@ -7,8 +7,11 @@ import pytest
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import Answer, GroupPolicy
-from scheduler_svc.core.records import ClaimGroup, ClaimRef
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent
+from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.policy import CurrentPolicy
+from scheduler_svc.store.records import RunningClaim
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
@@ -137,3 +140,93 @@ def test_affinity_group_waits_while_another_partition_may_have_forgotten_its_mem
     for number in range(3):
         store.audit(f"b{number}", epoch, [], 0)
     assert select(worker, "m1", memory=8192) == "a"
+
+
+def forget_groups(store):
+    """Let a partition forget what it recorded about groups, and name its hosts; return its new epoch."""
+    for key in [key for key in store.state.pins if key.endswith(":g")]:
+        del store.state.pins[key]
+    epoch = store.begin_epoch()
+    store.name_hosts(epoch, [], complete=True)
+    return epoch
+
+
+def audit_all(store, claim=None):
+    """Audit all hosts, of which one may run a claim that is forgotten."""
+    for host in sorted(store.snapshot().services):
+        runs = [running_member(claim)] if claim and claim.host == host else []
+        store.audit(host, store.state.epoch, runs, 0)
+
+
+def running_member(claim):
+    return RunningClaim(
+        claim.consumer, claim.attempt, True, claim.host, claim.allocations, "INSTANCE", "p", "u", "r", GROUP
+    )
+
+
+@pytest.mark.parametrize("home_is_kept", [True, False])
+def test_group_does_not_leave_the_partition_that_forgot_its_members(deployment, home_is_kept):
+    """The partition refuses a member that does not fit there, while its hosts may run those that it forgot."""
+    worker, store = deployment.worker, deployment.stores["a"]
+    assert select(worker, "m1", memory=8192) == "a"
+    (claim,), _ = store.claims()
+    store.confirm(claim.host, [ClaimRef("m1", 1)])
+    pins = dict(store.state.pins) if home_is_kept else {}
+    # Given that the member is forgotten
+    store.state._count(store.state.claims.pop("m1"), -1)
+    store.state.changed_providers.clear()
+    forget_groups(store)
+    store.state.pins.update(pins)
+    # Then no other partition takes a member
+    assert select(worker, "big", vcpus=8) == "StoreUnavailable"
+    assert homes(deployment) == set()
+    # When all hosts have audited, then the group is where it was
+    audit_all(store, claim)
+    assert select(worker, "m2") == "a"
+    assert homes(deployment) == {"a"}
+
+
+def test_worker_agrees_again_on_a_partition_that_forgot_the_groups_departure(deployment):
+    """The partition takes no claim that was decided for it before the group left it."""
+    slow, quick = deployment.workers
+    selector = slow.selector._selectors["a"]
+    original, stopped, go_on = selector.place, threading.Event(), threading.Event()
+
+    def stopping(*args, **values):
+        stopped.set()
+        go_on.wait()
+        return original(*args, **values)
+
+    selector.place = stopping
+    answers = {}
+    thread = threading.Thread(target=lambda: answers.update(small=select(slow, "small", memory=8192)))
+    thread.start()
+    stopped.wait()
+    assert select(quick, "big", vcpus=8) == "b"
+    forget_groups(deployment.stores["a"])
+    audit_all(deployment.stores["a"])
+    go_on.set()
+    thread.join()
+    assert (answers["small"], homes(deployment)) == ("NotReady", {"b"})
+    assert select(slow, "small", memory=8192) == "NoValidHost"
+
+
+def test_alternate_of_a_group_that_left_is_refused_where_its_departure_is_forgotten(deployment):
+    worker, store = deployment.worker, deployment.stores["a"]
+    assert select(worker, "m1", memory=8192) == "a"
+    (claim,), _ = store.claims()
+    before = store.snapshot()
+    store.abort([ClaimRef("m1", 1)])
+    assert select(worker, "big", vcpus=8) == "b"
+    forget_groups(store)
+    audit_all(store)
+    # When the conductor's record of m1 goes on with an alternate in a
+    intent = Intent("m1", 2, [Candidate(name) for name in claim.alternates], replaces=1)
+    batch = ClaimBatch(
+        "r", "p", "u", {"VCPU": 1}, [intent], before.epoch, before.position, HOUR_MS, group=GROUP, fresh=True
+    )
+    replica = next(partition.replica for partition in worker.partitions if partition.name == "a")
+    alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), store, replica, 1.0)
+    prepared = alternates.prepare(context.new("p", "u"), request({"VCPU": 1}, group=GROUP), batch)
+    assert (prepared.answer.accepted, prepared.answer.current) == (False, True)
+    assert homes(deployment) == {"b"}

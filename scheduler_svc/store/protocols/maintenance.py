@@ -72,9 +72,12 @@ class PinStore(Protocol):
         """
 
     @abc.abstractmethod
-    def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
+    def leave_group(
+        self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
+    ) -> GroupMembership:
         """Refuse claims of a server group that were decided under ``generation`` of its home or an earlier one.
 
-        Nothing is changed if the group has members here, as the result says. Prepares of the group answer GROUP
-        then, also those without a generation while the group has no members here.
+        Nothing is changed if the group has members here, as the result says; with ``only_if_certain`` neither if the
+        store may have forgotten some, beside which the group would be refused once they are audited. Otherwise prepares
+        of the group answer GROUP, also those without a generation while the group has no members here.
         """

@@ -176,10 +176,16 @@ class RedisStore(interface.Store):
             )
         )
 
-    def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
+    def leave_group(
+        self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
+    ) -> GroupMembership:
         validation.check_group_home(group_id, self.partition, ttl_ms)
         members, may_have_forgotten = self._connection.run(
-            "leave_group", group=group_id, generation=generation, ttl_ms=ttl_ms
+            "leave_group",
+            group=group_id,
+            generation=generation,
+            ttl_ms=ttl_ms,
+            only_if_certain=int(only_if_certain),
         )
         return GroupMembership(members, bool(may_have_forgotten))
 

@@ -36,15 +36,18 @@ def group_home(
     return home
 
 
-def leave_group(partition: PartitionState, group_id: str, generation: str, *, now: int, ttl_ms: int) -> GroupMembership:
+def leave_group(
+    partition: PartitionState, group_id: str, generation: str, *, now: int, ttl_ms: int, only_if_certain: bool
+) -> GroupMembership:
     """Close the partition to a server group without members, up to this generation of its home."""
     partition.expire(now, EXPIRE_PER_LEAVE)
     partition.flush(now)
     members = sum(partition.groups.get(group_id, {}).values())
-    if not members:
+    may_have_forgotten = partition.awaits_any()
+    if not members and not (only_if_certain and may_have_forgotten):
         departure, _until = partition.pins.get(departure_key(group_id), ("", 0))
         partition.pins[departure_key(group_id)] = (max(departure.removesuffix(RETURNED), generation), now + ttl_ms)
-    return GroupMembership(members, partition.awaits_any())
+    return GroupMembership(members, may_have_forgotten)
 
 
 def has_left(partition: PartitionState, group_id: str, generation: str, has_members: bool) -> bool:

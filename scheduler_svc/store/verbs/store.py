@@ -210,10 +210,14 @@ class VerbStore(interface.Store):
             lambda state, now: pinning.group_home(state, group_id, partition, instead_of, now=now, ttl_ms=ttl_ms)
         )
 
-    def leave_group(self, group_id: str, generation: str, ttl_ms: int) -> GroupMembership:
+    def leave_group(
+        self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
+    ) -> GroupMembership:
         validation.check_group_home(group_id, self.partition, ttl_ms)
         return self._transact(
-            lambda state, now: pinning.leave_group(state, group_id, generation, now=now, ttl_ms=ttl_ms)
+            lambda state, now: pinning.leave_group(
+                state, group_id, generation, now=now, ttl_ms=ttl_ms, only_if_certain=only_if_certain
+            )
         )
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:

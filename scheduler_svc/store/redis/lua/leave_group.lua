@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Closes the partition to a server group without members, for claims that were decided under this generation of the
 -- group's partition or an earlier one.
--- ARGV: log length, group, generation, lifetime in ms
+-- ARGV: log length, group, generation, lifetime in ms, 1 to do nothing if the store may have forgotten members
 -- Returns: number of the group's live claims (nothing was done unless it is 0), 1 if the store may have forgotten others
---@ args log_length group generation ttl_ms
+--@ args log_length group generation ttl_ms only_if_certain
 --@ keys pins pins_at
 --@ include _partition
 --@ include _forgotten
@@ -14,7 +14,7 @@ for _, count in pairs(group_of(A.group).hosts) do
   members = members + count
 end
 flush(false)
-if members == 0 then
+if members == 0 and not (A.only_if_certain == '1' and awaits_any()) then
   local key = 'left:' .. A.group
   local left = string.match(redis.call('HGET', K.pins, key) or '', '^%S*') -- without the note that it returned
   redis.call('HSET', K.pins, key, left > A.generation and left or A.generation)

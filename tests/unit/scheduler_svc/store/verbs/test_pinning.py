@@ -130,6 +130,20 @@ def test_leaving_says_that_members_may_be_forgotten(partition: StorePartition) -
     assert partition.store.leave_group("g", "1", LONG_MS) == GroupMembership(0, True)
 
 
+def test_group_that_leaves_only_if_certain_stays_where_members_may_be_forgotten(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    home = partition.store.group_home("g", "a", LONG_MS)
+    epoch = partition.new_epoch()
+    answer = partition.store.leave_group("g", home.generation, LONG_MS, only_if_certain=True)
+    assert answer == GroupMembership(0, True)
+    partition.store.audit("h1", epoch, [], 0)
+    assert partition.prepare("m1", "h1", group=GROUP, group_generation=home.generation).host == "h1"
+    partition.store.abort([ClaimRef("m1", 1)])
+    answer = partition.store.leave_group("g", home.generation, LONG_MS, only_if_certain=True)
+    assert answer == GroupMembership(0, False)
+    assert partition.prepare("m2", "h1", group=GROUP, group_generation=home.generation).host is None
+
+
 @pytest.mark.parametrize("ttl_ms", [0, -1, 2 * 24 * 3600 * 1000])
 def test_lifetime_of_a_home_is_bounded(partition: StorePartition, ttl_ms: int) -> None:
     with pytest.raises(errors.InvalidRequest):
