@@ -19,8 +19,9 @@ LOG = log.getLogger(__name__)
 class Pump(BackgroundLoop):
     """Worker loop of a conductor; ``wake`` makes it poll the store now.
 
-    Processes at most ``threads`` requests at a time, with at most ``max_in_flight`` instances together. Further due
-    requests stay in the store, for any conductor.
+    Processes at most ``threads`` requests at a time, with at most ``max_in_flight`` instances together, and new ones
+    while less than ``max_building`` instances of all conductors are scheduled or built. Further due requests stay in
+    the store, for any conductor.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Pump(BackgroundLoop):
         *,
         threads: int,
         max_in_flight: int,
+        max_building: int,
         interval: float,
     ) -> None:
         super().__init__("pump")
@@ -39,6 +41,7 @@ class Pump(BackgroundLoop):
         self._owner = owner
         self._threads = threads
         self._max_in_flight = max_in_flight
+        self._max_building = max_building
         self._interval = interval
         self._idle = threading.Condition()
         self._busy = 0
@@ -68,7 +71,8 @@ class Pump(BackgroundLoop):
         if free <= 0:
             return []
         try:
-            leases = self._store.take(self._owner, free, self._max_in_flight - self._in_flight)
+            room = self._max_in_flight - self._in_flight
+            leases = self._store.take(self._owner, free, room, self._max_building)
         except errors.Unavailable as error:
             (LOG.debug if self._away else LOG.warning)("Cannot take due work from the store: %s", error)
             self._away = True

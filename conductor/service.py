@@ -66,6 +66,7 @@ class ConductorService:
             f"{conf.conductor.host}:{os.getpid()}:{uuid.uuid4().hex[:8]}",
             threads=conf.conductor.threads,
             max_in_flight=conf.conductor.max_in_flight,
+            max_building=conf.conductor.max_building,
             interval=conf.conductor.pump_interval,
         )
         bounds = {name: conf.conductor_store[option] for name, option in OPTIONS.items()}

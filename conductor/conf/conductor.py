@@ -94,6 +94,15 @@ OPTS = [
         "take turns.",
     ),
     cfg.IntOpt(
+        "max_building",
+        default=10_000,
+        min=1,
+        max=100_000_000,
+        help="Maximum number of instances of all conductors that are scheduled or built. Further requests wait in the "
+        "store, except those of projects with less than their equal share. About as many as the hosts can begin within "
+        "a third of [scheduler] claim_ttl: what waits longer at its host loses its claim. The same for all conductors.",
+    ),
+    cfg.IntOpt(
         "max_backlog",
         default=100_000,
         min=MAX_INSTANCES,

@@ -44,8 +44,13 @@ class ConductorStore(abc.ABC):
         """
 
     @abc.abstractmethod
-    def take(self, owner: str, limit: int, max_instances: int = UNLIMITED) -> list[RequestLease]:
+    def take(
+        self, owner: str, limit: int, max_instances: int = UNLIMITED, max_building: int = UNLIMITED
+    ) -> list[RequestLease]:
         """Lease up to ``limit`` due requests to ``owner``; all together have at most ``max_instances`` steps to take.
+
+        A request that no conductor has taken yet waits while ``max_building`` instances of such as have been taken are
+        scheduled or built, unless its project has less than its equal share of them.
 
         Projects take turns, each with its longest due request. A turn costs about as much as it writes records, so
         that projects with due work get equal numbers of instances processed, whatever the sizes of their requests.

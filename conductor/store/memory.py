@@ -29,6 +29,8 @@ from conductor.store.sizes import split_deleted
 from rpcapi import errors
 from rpcapi.bounds import CollectionSize, estimate
 
+IN_PROGRESS = (InstanceStatus.SCHEDULING, InstanceStatus.BUILDING)
+
 _START = time.time() - time.monotonic()
 
 
@@ -48,6 +50,7 @@ class MemoryConductorStore(ConductorStore):
         self._instances: dict[str, InstanceRecord] = {}
         self._amounts: dict[str, Mapping[str, int]] = {}
         self._due: dict[str, int] = {}
+        self._new: set[str] = set()
         self._leases: dict[str, str] = {}
         self._woken: set[str] = set()
         self._purge: dict[str, int] = {}
@@ -86,6 +89,7 @@ class MemoryConductorStore(ConductorStore):
                     updated_ms=now,
                 )
             self._due[request.key] = now
+            self._new.add(request.key)
             return True
 
     def _admit(self, admission: Admission, request: BuildRequestRecord, count: int, now: int) -> None:
@@ -100,19 +104,22 @@ class MemoryConductorStore(ConductorStore):
             oldest_ms = max(0, now - min(self._due.values(), default=now))
             admission.check_backlog(waiting, project_of(request.key), count, oldest_ms)
 
-    def take(self, owner: str, limit: int, max_instances: int = UNLIMITED) -> list[RequestLease]:
+    def take(
+        self, owner: str, limit: int, max_instances: int = UNLIMITED, max_building: int = UNLIMITED
+    ) -> list[RequestLease]:
         with self._lock:
             now = self._clock()
-            queues: dict[str, list[str]] = {}
-            for _, key in sorted((at, key) for key, at in self._due.items() if at <= now):
-                queues.setdefault(project_of(key), []).append(key)
-            if not queues:
+            due = [key for _, key in sorted((at, key) for key, at in self._due.items() if at <= now)]
+            if not due:
                 self._turns.clear()
             leases: list[RequestLease] = []
             token = make_lease_token(owner)
-            while queues and len(leases) < limit:
-                project = min(queues, key=self._turn)
-                key = queues[project][0]
+            while due and len(leases) < limit:
+                key = min(due, key=lambda key: self._turn(project_of(key)))
+                project = project_of(key)
+                if key in self._new and not self._may_begin(project, max_building):
+                    due = [other for other in due if other not in self._new or project_of(other) != project]
+                    continue
                 steps = len(self._pending(key))
                 max_instances -= steps
                 if max_instances < 0:
@@ -121,12 +128,20 @@ class MemoryConductorStore(ConductorStore):
                 self._leases[key] = token
                 self._due[key] = now + self._timeouts.lease_ms
                 self._woken.discard(key)
+                self._new.discard(key)
                 self._served = self._turn(project)
                 self._turns[project] = self._served + 1
-                del queues[project][0]
-                if not queues[project]:
-                    del queues[project]
+                due.remove(key)
             return leases
+
+    def _may_begin(self, project: str, max_building: int) -> bool:
+        """Return whether the project may begin with a new request."""
+        records = [record for record in self._instances.values() if record.request not in self._new]
+        active = [project_of(record.request) for record in records if record.status in IN_PROGRESS]
+        if len(active) < max_building:
+            return True
+        projects = {project_of(record.request) for record in records if record.status == InstanceStatus.BUILDING}
+        return active.count(project) < max_building / len(projects | {project})
 
     def _pending(self, request: str) -> list[InstanceRecord]:
         """Return the request's instances with a step to take."""
@@ -179,6 +194,7 @@ class MemoryConductorStore(ConductorStore):
             if old is None or old.version != record.version:
                 stale.add(record.uuid)
                 continue
+            self._new.discard(old.request)
             if record.status == InstanceStatus.DELETED and old.status != InstanceStatus.DELETED:
                 self._purge[record.uuid] = now + self._timeouts.retention_ms
             self._instances[record.uuid] = replace(
@@ -262,6 +278,7 @@ class MemoryConductorStore(ConductorStore):
                     del self._requests[key]
                     del self._amounts[key]
                     self._due.pop(key, None)
+                    self._new.discard(key)
             return len(expired)
 
     def begin_epoch(self) -> None:

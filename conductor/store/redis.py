@@ -38,7 +38,7 @@ from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
 WORDS = {
     "instances": ("instances", "everything"),
     "others": ("requests", "listed", "left", "amounts", "usage"),
-    "queue": ("due", "queues", "wakes", "turns", "pending", "leases", "woken", "waiting"),
+    "queue": ("due", "queues", "wakes", "turns", "pending", "leases", "woken", "waiting", "building", "new"),
     "purge": ("purge",),
 }
 COLLECTIONS = {
@@ -102,10 +102,17 @@ class RedisConductorStore(ConductorStore):
             self._connection.identity.observe(0, int(details[0]))
         return answer == "recorded"
 
-    def take(self, owner: str, limit: int, max_instances: int = UNLIMITED) -> list[RequestLease]:
+    def take(
+        self, owner: str, limit: int, max_instances: int = UNLIMITED, max_building: int = UNLIMITED
+    ) -> list[RequestLease]:
         token = make_lease_token(owner)
         answer = self._run(
-            "take", token=token, lease_ms=self._timeouts.lease_ms, limit=limit, max_instances=max_instances
+            "take",
+            token=token,
+            lease_ms=self._timeouts.lease_ms,
+            limit=limit,
+            max_instances=max_instances,
+            max_building=max_building,
         )
         rows = _split_rows(3, answer)
         return [RequestLease(request, token, bool(is_takeover), steps) for request, is_takeover, steps in rows]

@@ -18,8 +18,8 @@ local function count_instances(request, live, deleted)
   if not amounts or live == 0 and deleted == 0 then
     return
   end
-  local queue = queue_of(request)
-  local usage = parse_amounts(redis.call('HGET', K.usage, queue))
+  local project = project_of(request)
+  local usage = parse_amounts(redis.call('HGET', K.usage, project))
   usage.deleted_instances = (usage.deleted_instances or 0) + deleted
   for name, amount in pairs(parse_amounts(amounts)) do
     usage[name] = (usage[name] or 0) + live * amount
@@ -31,9 +31,9 @@ local function count_instances(request, live, deleted)
     end
   end
   if words[1] then
-    redis.call('HSET', K.usage, queue, table.concat(words, ' '))
+    redis.call('HSET', K.usage, project, table.concat(words, ' '))
   else
-    redis.call('HDEL', K.usage, queue)
+    redis.call('HDEL', K.usage, project)
   end
 end
 

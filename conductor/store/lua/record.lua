@@ -25,10 +25,10 @@ for i = REST, #ARGV do
   end
 end
 local count = #ARGV - REST + 1
-local queue = queue_of(request)
+local project = project_of(request)
 local amounts = parse_amounts(A.amounts)
 amounts.deleted_instances = 1 -- what each will be
-local usage = parse_amounts(redis.call('HGET', K.usage, queue))
+local usage = parse_amounts(redis.call('HGET', K.usage, project))
 for name, limit in string.gmatch(A.limits, '(%S+)=(%d+)') do
   local used = usage[name] or 0
   if amounts[name] and used + count * amounts[name] > tonumber(limit) then
@@ -37,7 +37,7 @@ for name, limit in string.gmatch(A.limits, '(%S+)=(%d+)') do
 end
 local waiting = tonumber(redis.call('HGET', K.counts, status)) or 0
 if waiting + count > tonumber(A.max_backlog) then
-  local own = tonumber(redis.call('HGET', K.waiting, queue)) or 0
+  local own = tonumber(redis.call('HGET', K.waiting, project)) or 0
   local projects = redis.call('HLEN', K.waiting) + (own == 0 and 1 or 0)
   if own + count > tonumber(A.max_backlog) / projects then
     local oldest = redis.call('ZRANGE', K.wakes, 0, 0, 'WITHSCORES')[2] or now
@@ -61,9 +61,12 @@ for i = REST, #ARGV do
   redis.call('ZADD', K.pending, 0, request .. '|' .. uuid)
 end
 redis.call('HSET', K.left, request, count)
+redis.call('HSET', K.new, request, count)
+redis.call('HINCRBY', K.new, project, count)
+redis.call('HINCRBY', K.new, ALL_PROJECTS, count)
 set_due(request, now)
 redis.call('HINCRBY', K.counts, status, count)
-redis.call('HINCRBY', K.waiting, queue, count)
+redis.call('HINCRBY', K.waiting, project, count)
 redis.call('HSET', K.amounts, request, A.amounts)
 count_instances(request, count, 0)
 return {'recorded', sequence}

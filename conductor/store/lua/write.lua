@@ -6,7 +6,7 @@
 --          ...}
 --@ args request token lease_ms retention_ms wake new_version
 --@ include _usage
---@ keys instances listed pending leases woken counts purge turns waiting
+--@ keys instances listed pending leases woken counts purge turns waiting building
 
 local leased_request = A.request
 if leased_request ~= '' and not holds(K.leases, leased_request, A.token) then
@@ -28,9 +28,9 @@ end
 
 -- As take.lua describes.
 local function charge_turn(request, records)
-  local queue = queue_of(request)
-  local turn = tonumber(redis.call('ZSCORE', K.turns, queue)) or 0
-  redis.call('ZADD', K.turns, whole(math.max(turn, tonumber(meta[4]) or 0) + math.max(0, records - 1)), queue)
+  local project = project_of(request)
+  local turn = tonumber(redis.call('ZSCORE', K.turns, project)) or 0
+  redis.call('ZADD', K.turns, whole(math.max(turn, tonumber(meta[4]) or 0) + math.max(0, records - 1)), project)
 end
 
 local function update_pending(uuid, old, step)
@@ -42,16 +42,22 @@ local function update_pending(uuid, old, step)
   end
 end
 
+local function count_by_project(counts, old, status, counted_status)
+  local change = (status == counted_status and 1 or 0) - (old.status == counted_status and 1 or 0)
+  local project = project_of(old.request)
+  if change ~= 0 and redis.call('HINCRBY', counts, project, change) <= 0 then
+    redis.call('HDEL', counts, project)
+  end
+end
+
 local function update_status(uuid, old, status)
   if old.status == status then
     return
   end
   redis.call('HINCRBY', K.counts, old.status, -1)
   redis.call('HINCRBY', K.counts, status, 1)
-  local waits = (status == 'SCHEDULING' and 1 or 0) - (old.status == 'SCHEDULING' and 1 or 0)
-  if waits ~= 0 and redis.call('HINCRBY', K.waiting, queue_of(old.request), waits) <= 0 then
-    redis.call('HDEL', K.waiting, queue_of(old.request))
-  end
+  count_by_project(K.waiting, old, status, 'SCHEDULING')
+  count_by_project(K.building, old, status, 'BUILDING')
   if status == 'DELETED' then
     redis.call('ZREM', K.listed, uuid)
     redis.call('ZADD', K.purge, whole(now + tonumber(A.retention_ms)), uuid)
@@ -77,6 +83,7 @@ end
 
 for request, change in pairs(changes) do
   count_instances(request, change.live, change.deleted)
+  begin(request) -- a deletion does not wait for its turn
 end
 if leased_request ~= '' then
   set_due(leased_request, now + tonumber(A.lease_ms))

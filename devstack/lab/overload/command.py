@@ -47,13 +47,22 @@ class OverloadBenchmark(Benchmark):
         parser.add_argument(
             "--backlog", type=positive, default=plan.backlog, metavar="N", help="[conductor] max_backlog (%(default)s)."
         )
+        parser.add_argument(
+            "--building",
+            type=positive,
+            default=plan.building,
+            metavar="N",
+            help="[conductor] max_building (%(default)s).",
+        )
         parser.add_argument("--bus", choices=[*deployment.MODES, "both"], default="embedded", help="(%(default)s)")
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         rows: list[ResultRow] = []
         buses = deployment.buses(args.bus)
-        plan = OverloadPlan(batch=args.batch, factor=args.factor, seconds=args.seconds, backlog=args.backlog)
+        plan = OverloadPlan(
+            batch=args.batch, factor=args.factor, seconds=args.seconds, backlog=args.backlog, building=args.building
+        )
         with self.bar(PHASES * len(buses), "overloading", args) as bar:
             for bus in buses:
                 size = ClusterSize(deployment.MODES[bus], args.hosts, NODES_PER_HOST, args.schedulers)

@@ -46,7 +46,7 @@ class OverloadPlan:
     """``peak`` requests are sent at once, then ``factor`` times their rate for ``seconds``, each of ``batch`` servers.
 
     The other project boots ``singles`` servers one by one in the quiet cluster, and as many as it can under overload.
-    At most ``backlog`` servers wait to be scheduled.
+    At most ``backlog`` servers wait to be scheduled, and ``building`` ones are scheduled or built.
     """
 
     peak: int = 100
@@ -55,6 +55,7 @@ class OverloadPlan:
     factor: float = 10.0
     seconds: float = 60.0
     backlog: int = 5000
+    building: int = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,7 @@ class Flood:
 
 def measure(size: ClusterSize, plan: OverloadPlan, bar: Any) -> OverloadMeasurements:
     """Measure on a cluster of this size; ``bar`` advances by one per phase. Raises ServerError, CommandFailed."""
-    conductor = {"conductor": {"max_backlog": plan.backlog}}
+    conductor = {"conductor": {"max_backlog": plan.backlog, "max_building": plan.building}}
     with (
         deployment.running(size, overrides={**INSTANT_BOOTS, "conductor": conductor}) as private_cluster,
         closing(Session([str(private_cluster.cluster.client_conf)], FLOOD)) as session,

@@ -17,12 +17,13 @@ from tests.unit.conductor.store.conftest import request
 class BlockedPump:
     """A pump with work that can be held until ``go`` is set."""
 
-    def __init__(self, threads: int, max_in_flight: int = 1000) -> None:
+    def __init__(self, threads: int, max_in_flight: int = 1000, max_building: int = 1000) -> None:
         self.store = MemoryConductorStore(StoreTimeouts(lease_ms=3_600_000))
         self.go = threading.Event()
         self.begun: list[str] = []
         self.raises: dict[str, Exception] = {}
-        self.pump = Pump(self.store, self._advance, "me", threads=threads, max_in_flight=max_in_flight, interval=3600)
+        bounds = {"threads": threads, "max_in_flight": max_in_flight, "max_building": max_building}
+        self.pump = Pump(self.store, self._advance, "me", **bounds, interval=3600)
 
     def _advance(self, lease: RequestLease) -> None:
         self.begun.append(lease.request)
@@ -94,10 +95,10 @@ def test_failure_of_one_request_does_not_stop_others(bench: BlockedPump, error: 
 def test_unavailable_store_is_polled_again(bench: BlockedPump) -> None:
     take, failures = bench.store.take, [errors.StoreUnavailable(why="away"), ZeroDivisionError("a bug")]
 
-    def flaky(owner: str, limit: int, max_instances: int) -> list[RequestLease]:
+    def flaky(owner: str, limit: int, *limits: int) -> list[RequestLease]:
         if failures:
             raise failures.pop()
-        return take(owner, limit, max_instances)
+        return take(owner, limit, *limits)
 
     bench.store.take = flaky  # type: ignore[method-assign]
     bench.go.set()
@@ -126,3 +127,15 @@ def test_stop_waits_for_running_work_and_takes_no_new(bench: BlockedPump) -> Non
     assert not waiter.is_alive()
     assert bench.begun == ["a"]
     assert [lease.request for lease in bench.store.take("another conductor", 10)] == ["b"]
+
+
+def test_new_requests_beyond_what_may_be_built_stay_in_the_store() -> None:
+    bench = BlockedPump(threads=4, max_building=2)
+    bench.record("a", "b", size=2)
+    bench.pump.start()
+    until(lambda: bench.begun == ["a"], "one is begun")
+    assert [lease.request for lease in bench.store.take("another conductor", 10, max_building=2)] == []
+    assert [lease.request for lease in bench.store.take("another conductor", 10)] == ["b"]
+    bench.go.set()
+    bench.pump.stop()
+    bench.pump.wait()

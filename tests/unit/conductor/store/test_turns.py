@@ -2,11 +2,12 @@
 """Turns of projects in the queue of due work, in every back end of the conductor's store."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from conductor.store import keys
-from conductor.store.records import RequestLease, make_request_key
+from conductor.store.records import InstanceStatus, RequestLease, SagaStep, make_request_key
 from conductor.store.redis import RedisConductorStore
 from devstack.servers.redis import RedisServer
 from tests.unit.conductor.store.conftest import LEASE_MS, StoreWithClock, memory_bench, redis_bench, request
@@ -113,3 +114,93 @@ def test_memory_and_redis_serve_in_the_same_order(redis_server: RedisServer) -> 
         assert isinstance(bench.store, RedisConductorStore) == (len(orders) == 2)
     assert orders[0] == orders[1]
     assert len(orders[0]) == 40
+
+
+def take(bench: StoreWithClock, max_building: int) -> list[str]:
+    return [lease.request for lease in bench.store.take("me", 10, max_building=max_building)]
+
+
+def build(bench: StoreWithClock, lease: RequestLease) -> None:
+    """Send the builds of a taken request; it is due again a second later."""
+    waiting = [
+        replace(record, status=InstanceStatus.BUILDING, step=SagaStep.WAIT)
+        for record in bench.store.load(lease).instances
+    ]
+    bench.store.write(lease, waiting)
+    bench.store.release(lease, bench.now() + 1000)
+
+
+def report(bench: StoreWithClock, uuids: list[str], status: InstanceStatus) -> None:
+    """Write the end of builds, as a host reports it."""
+    records = bench.store.get(uuids).values()
+    bench.store.write_without_lease(
+        [replace(record, status=status, step=SagaStep.DONE) for record in records], wake=True
+    )
+
+
+def test_new_request_waits_while_enough_is_scheduled_or_built(bench: StoreWithClock) -> None:
+    first, second, third = [record(bench, "p", name, 2) for name in ("a", "b", "c")]
+    (lease,) = bench.store.take("me", 1, max_building=2)
+    assert lease.request == first
+    assert take(bench, 2) == [], "the first is being scheduled"
+    build(bench, lease)
+    assert take(bench, 2) == [], "the first is being built"
+    report(bench, ["a-0"], InstanceStatus.ACTIVE)
+    assert take(bench, 2) == [second, first], "the rest of the first waits for no room"
+    assert take(bench, 3) == []
+    assert take(bench, 4) == [third]
+
+
+@pytest.mark.parametrize("status", [InstanceStatus.ACTIVE, InstanceStatus.ERROR, InstanceStatus.DELETED])
+def test_instances_count_until_they_have_ended(bench: StoreWithClock, status: InstanceStatus) -> None:
+    _, second = [record(bench, "p", name, 2) for name in ("a", "b")]
+    (lease,) = bench.store.take("me", 1)
+    build(bench, lease)
+    assert take(bench, 1) == []
+    report(bench, ["a-0", "a-1"], status)
+    assert second in take(bench, 1)
+
+
+def test_project_below_its_share_begins_although_another_has_all(bench: StoreWithClock) -> None:
+    for name in ("a", "b", "c"):
+        record(bench, "flood", name, 2)
+    for lease in bench.store.take("me", 2):
+        build(bench, lease)
+    singles = [record(bench, "other", name) for name in ("d", "e", "f")]
+    for lease in bench.store.take("me", 1, max_building=4):
+        assert lease.request == singles[0]
+        build(bench, lease)
+    assert take(bench, 4) == [singles[1]], "its share is 2"
+
+
+def test_deletion_of_a_new_instance_does_not_wait_for_its_turn(bench: StoreWithClock) -> None:
+    _, second, third = [record(bench, "p", name, 2) for name in ("a", "b", "c")]
+    assert len(bench.store.take("me", 1)) == 1
+    records = list(bench.store.get(["b-0"]).values())
+    bench.store.write_without_lease(
+        [replace(record, status=InstanceStatus.DELETING, step=SagaStep.ABORT) for record in records], wake=True
+    )
+    assert take(bench, 2) == [second]
+    assert take(bench, 3) == []
+    assert take(bench, 4) == [third], "three instances are scheduled: two of the first and one of the second"
+
+
+def test_request_of_a_dead_conductor_is_taken_again_although_enough_is_built(bench: StoreWithClock) -> None:
+    first, _ = [record(bench, "p", name, 2) for name in ("a", "b")]
+    assert take(bench, 1) == [first]
+    bench.pass_time(LEASE_MS)
+    assert take(bench, 1) == [first]
+
+
+def test_counts_of_what_is_new_end_with_it(redis_server: RedisServer) -> None:
+    for bench in redis_bench(redis_server, redis_server.url()):
+        for number in range(6):
+            record(bench, f"p{number % 2}", f"r{number}", 2)
+        with redis_server.client() as client:
+            assert client.hget(keys.key("new"), "all") == "12"
+            for lease in bench.store.take("me", 10):
+                build(bench, lease)
+            assert client.hgetall(keys.key("new")) == {}
+            assert sorted(client.hvals(keys.key("building"))) == ["6", "6"]
+            report(bench, [f"r{number}-{index}" for number in range(6) for index in range(2)], InstanceStatus.ACTIVE)
+            assert client.hgetall(keys.key("building")) == {}
