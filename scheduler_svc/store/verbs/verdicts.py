@@ -58,8 +58,10 @@ def _judge_group_and_audits(
     partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations, plan: PreparePlan
 ) -> Verdict:
     """Return the verdict on a candidate that has enough capacity."""
+    if _may_be_rejoined(partition, batch):
+        return Verdict.CLOSED
     if not _group_allows(partition, batch, host, plan):
-        return Verdict.CLOSED if _is_split(partition, batch) else Verdict.GROUP
+        return Verdict.GROUP
     return Verdict.CLOSED if _awaits_audits(partition, batch, host, required) else Verdict.FITS
 
 
@@ -104,16 +106,19 @@ def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan:
         return members.get(host, 0) + plan.member_deltas.get(host, 0) < batch.group.max_per_host
     if batch.group.policy is not GroupPolicy.AFFINITY:
         return True
-    return all(
-        other == host or members.get(other, 0) + plan.member_deltas.get(other, 0) <= 0
-        for other in {*members, *plan.member_deltas}
-    )
+    changed = plan.member_deltas
+    hosts = {other for other in {*members, *changed} if members.get(other, 0) + changed.get(other, 0) > 0}
+    return host in hosts or not hosts
 
 
-def _is_split(partition: PartitionState, batch: ClaimBatch) -> bool:
-    """Return whether an affinity group has members on several hosts, of which audits or operators end some."""
-    is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
-    return is_affinity and batch.group is not None and len(partition.groups.get(batch.group.id, {})) > 1
+def _may_be_rejoined(partition: PartitionState, batch: ClaimBatch) -> bool:
+    """Return whether an affinity group has members on several hosts, some of which may end.
+
+    The audit of a host may end them, or for an unverified one a record or an operator. Otherwise the group stays so.
+    """
+    if batch.group is None or batch.group.policy is not GroupPolicy.AFFINITY:
+        return False
+    return len(partition.groups.get(batch.group.id, {})) > 1 and (partition.awaits_any() or bool(partition.unverified))
 
 
 def _awaits_audits(partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations) -> bool:

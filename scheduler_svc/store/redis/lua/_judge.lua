@@ -189,16 +189,16 @@ local function group_allows(host)
     return false
   elseif group.policy == 'anti-affinity' then
     return members_on(host) < group.max_per_host
-  elseif group.policy ~= 'affinity' then
+  elseif group.policy ~= 'affinity' or members_on(host) > 0 then
     return true -- soft policies are not enforced here
   end
   return are_members_only_on(host, group_of(group.id).hosts) and are_members_only_on(host, member_deltas)
 end
 
--- Returns whether an affinity group has members on several hosts, of which audits or operators end some.
-local function is_split()
-  local hosts = group_of(group.id).hosts
-  return group.policy == 'affinity' and next(hosts) ~= nil and next(hosts, next(hosts)) ~= nil
+-- Returns whether an affinity group has members on several hosts, of which audits, records or operators may end some.
+local function may_be_rejoined()
+  local hosts = group and group.policy == 'affinity' and group_of(group.id).hosts or {}
+  return next(hosts) and next(hosts, next(hosts)) and (awaits_any() or has_any_unverified())
 end
 
 local function read_change(candidate)
@@ -282,10 +282,10 @@ local function capacity_verdict(candidate)
       return has_changed(candidate) and 'CONCURRENT' or 'FULL'
     end
   end
-  if not group_allows(candidate.host) then
-    return is_split() and 'CLOSED' or 'GROUP'
+  if not may_be_rejoined() and not group_allows(candidate.host) then
+    return 'GROUP'
   end
-  return awaits_audits(candidate) and 'CLOSED' or 'FITS'
+  return (may_be_rejoined() or awaits_audits(candidate)) and 'CLOSED' or 'FITS'
 end
 
 -- Returns the verdict on a candidate. One that was lost is not judged again: sums and members only grow, once the batch

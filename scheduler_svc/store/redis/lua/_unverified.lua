@@ -11,13 +11,17 @@ local function consumer_of(name)
   return string.match(name, '^unverified (%S+)') or name
 end
 
--- Returns whether a consumer has unverified claims. Usually there are none at all, which is read once.
-local has_any_unverified
-local function has_unverified(consumer)
-  if has_any_unverified == nil then
-    has_any_unverified = redis.call('HLEN', K.unverified) > 0
+-- Returns whether any consumer has unverified claims, as of the first call.
+local is_any_unverified
+local function has_any_unverified()
+  if is_any_unverified == nil then
+    is_any_unverified = redis.call('HLEN', K.unverified) > 0
   end
-  return has_any_unverified and redis.call('HEXISTS', K.unverified, consumer) == 1
+  return is_any_unverified
+end
+
+local function has_unverified(consumer)
+  return has_any_unverified() and redis.call('HEXISTS', K.unverified, consumer) == 1
 end
 
 local function count_unverified(claim, sign)
