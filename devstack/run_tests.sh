@@ -9,11 +9,11 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=devstack/environment.sh
 . "$here/environment.sh"
 
-environments=lint,imports,py,types
+tests=py
 case "${1:-}" in
     "") ;;
-    --quick) environments=lint,imports,types,unit ;;
-    --full) environments+=,long ;;
+    --quick) tests=unit ;;
+    --full) tests=py,long ;;
     -h | --help)
         printf '%s\n' "Usage: $(basename "$0") [--quick | --full]" \
             "Run lint, types, import contracts, the default tests and those of the systemd units." \
@@ -38,14 +38,34 @@ if ! "$tox/bin/python" -c 'import tox' 2>/dev/null; then
     fi
 fi
 
-if [ "${1:-}" = --quick ]; then
-    # The types and the unit tests run on the installation of env py.
-    "$tox/bin/tox" run --quiet -e py --notest
-    exec "$tox/bin/tox" run -e "$environments"
+# check ENVIRONMENTS: run these environments of tox, and print what they print only if one fails.
+check() {
+    local log status=0
+    log=$(mktemp)
+    "$tox/bin/tox" run -e "$1" >"$log" 2>&1 || status=$?
+    if [ "$status" -eq 0 ]; then say "gantt: passed: $1"; else cat "$log"; fi
+    rm -f "$log"
+    return "$status"
+}
+
+# The checks need one core, and so does the installation; the tests wait a part of their time. So all run side by side.
+check lint,imports &
+sources=$!
+
+if [ "${1:-}" != --quick ]; then
+    # Reports packages that cannot be installed; tests that need them are skipped or, in CI, fail.
+    "$python" -m devstack.servers.install rabbitmq-server redis-server postgresql memcached zookeeper systemd-container \
+        debootstrap zsh \
+        || say "gantt: continuing without them; tests that need them are skipped, or fail in CI."
 fi
 
-# Reports packages that cannot be installed; tests that need them are skipped or, in CI, fail.
-"$python" -m devstack.servers.install rabbitmq-server redis-server postgresql memcached zookeeper systemd-container debootstrap zsh \
-    || say "gantt: continuing without them; tests that need them are skipped, or fail in CI."
+# The types and the unit tests run on the installation of env py.
+"$tox/bin/tox" run --quiet -e py --notest
+check types &
+types=$!
 
-exec "$tox/bin/tox" run -e "$environments"
+status=0
+"$tox/bin/tox" run -e "$tests" || status=$?
+wait "$sources" || { status=$?; say "gantt: lint or imports failed; see above."; }
+wait "$types" || { status=$?; say "gantt: types failed; see above."; }
+exit "$status"
