@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for all suites: private Redis and RabbitMQ servers, and a private configuration."""
 
+import gc
 import logging
 import os
 import signal
@@ -35,6 +36,17 @@ OPT_IN = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     for name, text in OPT_IN.items():
         parser.addoption(f"--{name}", action="store_true", default=False, help=text)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect no garbage among the tests' modules and items, which live as long as the run: that took half the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
