@@ -74,7 +74,8 @@ class BoundedStore(ForwardingStore):
     def leave_group(
         self, group_id: str, generation: str, ttl_ms: int, *, only_if_certain: bool = False
     ) -> GroupMembership:
-        self._check_pin(departure_key(group_id))
+        if self._bounds.is_full(PINS) and not self.group_hosts(group_id):  # with members nothing is stored
+            self._check_pin(departure_key(group_id))
         return super().leave_group(group_id, generation, ttl_ms, only_if_certain=only_if_certain)
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:

@@ -20,8 +20,8 @@ from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from conductor.store.redis import RedisConductorStore
 from rpcapi import context, errors, objects
-from rpcapi.resources.claims import Answer
-from scheduler_svc.core.records import ClaimRef
+from rpcapi.resources.claims import Answer, GroupPolicy
+from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.replication.reaper import Reaper, ReapLimits
 from scheduler_svc.replication.size_measurement import SizeMeasurement
 from scheduler_svc.store.bounded import OPTIONS, BoundedStore
@@ -161,10 +161,14 @@ def finish_delete(records: ConductorStore, uuids: list[str]) -> None:
 
 @pytest.fixture
 def full(partition: StorePartition) -> StorePartition:
-    """A partition with hosts h1 and h2, a prepared claim c1, a released one, and pins; every bound is 1 byte."""
+    """A partition with hosts h1 and h2, a prepared claim c1, a released one, a member of group "m", and pins.
+
+    Every bound is 1 byte.
+    """
     partition.add_host("h2", amounts=ROOMY)
     partition.prepare("c1", "h1")
     partition.store.release("h1", [partition.hold("ended", "h1")])
+    partition.hold("member", "h1", group=ClaimGroup("m", GroupPolicy.AFFINITY))
     partition.store.pin("request", "a", LONG_MS)
     home = partition.store.group_home("g", "a", LONG_MS)
     partition.store.leave_group("g", home.generation, LONG_MS)
@@ -202,6 +206,7 @@ def test_stored_pins_are_renewed_at_the_bound(full: StorePartition) -> None:
     assert home.partition == "a"
     assert store.group_home("g", "b", LONG_MS, instead_of=home.generation).partition == "b"
     assert store.leave_group("g", home.generation, LONG_MS).members == 0
+    assert store.leave_group("m", "1", LONG_MS).members == 1  # the group stays: no pin is added
     for refused in (
         lambda: store.pin("other", "a", LONG_MS),
         lambda: store.group_home("other", "a", LONG_MS),
