@@ -9,6 +9,8 @@ from typing import Any
 
 from rpcapi import errors
 
+MAX_SHOWN_ERROR = 200  # characters of Python's error, which quotes the names of a peer's arguments
+
 
 class ArgumentChecker:
     """Checks the names and types of arguments against the signature and annotations of one exposed method.
@@ -27,7 +29,7 @@ class ArgumentChecker:
         try:
             self._signature.bind(endpoint, ctxt, **values)
         except TypeError as error:
-            raise errors.MalformedObject(name=f"call of {self._name}", why=str(error)) from error
+            raise errors.MalformedObject(name=f"call of {self._name}", why=str(error)[:MAX_SHOWN_ERROR]) from error
         for name, value in values.items():
             kinds = self._kinds.get(name, (object,))
             if not isinstance(value, kinds) or (isinstance(value, bool) and not {bool, object} & set(kinds)):

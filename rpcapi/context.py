@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The request context: caller, request id, and the deadline of the answer."""
 
-import math
 import time
 from typing import Any
 
 from oslo_context import context as oslo_context
 
 from rpcapi import errors
+
+MAX_ID = 255  # characters
+MAX_NUMBER = 10**15  # of seconds or milliseconds
 
 
 class RequestContext(oslo_context.RequestContext):
@@ -52,12 +54,13 @@ class RequestContext(oslo_context.RequestContext):
     def from_dict(cls, values: dict[str, Any], **kwargs: Any) -> "RequestContext":
         """Build from a peer's context; unknown keys are ignored."""
         ids = {key: values[key] for key in ("request_id", "project_id", "user_id") if values.get(key)}
+        for key, text in ids.items():
+            check_id(key, text)
         deadline = values.get("deadline") or 0.0
         sent_ms = values.get("sent_ms")
-        valid = _is_finite(deadline) and (sent_ms is None or _is_finite(sent_ms))
-        if not valid or not all(isinstance(text, str) for text in ids.values()):
+        if not _is_time(deadline) or not (sent_ms is None or _is_time(sent_ms)):
             raise errors.MalformedObject(
-                name="request context", why="ids must be strings, the deadline and the time of sending numbers"
+                name="request context", why="the deadline and the time of sending must be finite numbers"
             )
         return cls(deadline=deadline, sent_ms=sent_ms, **ids, **kwargs)
 
@@ -84,8 +87,21 @@ class RequestContext(oslo_context.RequestContext):
             raise errors.DeadlinePassed(request_id=self.request_id, late=late)
 
 
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value)
+def check_id(key: str, text: Any) -> None:
+    """Raise MalformedObject unless ``text`` is a printable line of 1 to MAX_ID characters.
+
+    This is the one check of request ids, projects and users: stores and logs rely on it. Half a surrogate pair, which
+    JSON can carry but nothing can encode, is not printable.
+    """
+    if not isinstance(text, str) or not 1 <= len(text) <= MAX_ID or not text.isprintable():
+        raise errors.MalformedObject(
+            name="request context", why=f"{key} must be a string of 1 to {MAX_ID} printable characters"
+        )
+
+
+def _is_time(value: Any) -> bool:
+    # Integers are compared, not converted: a large one does not fit into a float.
+    return isinstance(value, (int, float)) and abs(value) < MAX_NUMBER
 
 
 def new(project_id: str = "", user_id: str = "", **kwargs: Any) -> RequestContext:

@@ -44,7 +44,7 @@ def expose(method: Method) -> Method:
             raise
 
     @functools.wraps(method)
-    def wrapper(self: Any, ctxt: RequestContext, **values: Any) -> Any:
+    def wrapper(self: Any, ctxt: RequestContext, /, **values: Any) -> Any:
         ctxt.update_store()
         began, code = time.perf_counter(), "bug"
         try:

@@ -11,6 +11,9 @@ from oslo_versionedobjects import exception as ovo_exception
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.objects.base import GanttObject
+from rpcapi.validation.text import MAX_SHOWN
+
+MAX_SHOWN_ERROR = 200  # characters of an error about a peer's object, which may quote it
 
 Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
 
@@ -34,6 +37,13 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
     def deserialize_context(self, context: dict[str, Any]) -> RequestContext:
         return RequestContext.from_dict(context)
 
+    def deserialize_entity(self, context: RequestContext, entity: Any) -> Any:
+        """Return the argument with objects for primitives; raises MalformedObject, IncompatibleObject."""
+        try:
+            return super().deserialize_entity(context, entity)
+        except RecursionError:
+            raise errors.MalformedObject(name="argument", why="it is nested too deeply") from None
+
     def _process_object(self, context: Any, objprim: dict[str, Any]) -> Any:
         name = str(objprim.get("gantt_object.name"))
         try:
@@ -41,9 +51,10 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
         except ovo_exception.IncompatibleObjectVersion as error:
             return self._backport_object(context, name, objprim, error)
         except ovo_exception.UnsupportedObjectError as error:
-            raise errors.MalformedObject(name=name, why="the object type is unknown") from error
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise errors.MalformedObject(name=name, why=str(error) or type(error).__name__) from error
+            raise errors.MalformedObject(name=name[:MAX_SHOWN], why="the object type is unknown") from error
+        except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
+            why = str(error)[:MAX_SHOWN_ERROR] or type(error).__name__
+            raise errors.MalformedObject(name=name[:MAX_SHOWN], why=why) from error
 
     def _backport_object(
         self, context: Any, name: str, objprim: dict[str, Any], newer: ovo_exception.IncompatibleObjectVersion

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The connection to Redis: time-outs, bounded retries, and translation of errors."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -23,6 +24,8 @@ ANSWER_SECONDS = 10.0
 CONNECTIONS = 128  # more than the threads that may use the store at a time
 # Scripts that do not wait for replicas: a lease that a failover loses is simply taken again.
 UNACKNOWLEDGED = frozenset({"load", "page", "purge", "release", "take"})
+
+_NO_WRITES = re.compile(r"\b(MISCONF|OOM)\b")
 
 
 class ConductorConnection:
@@ -93,10 +96,18 @@ class ConductorConnection:
         except TooFewReplicas as error:
             raise error.as_error("The conductors' store") from error
         except redis.RedisError as error:
-            if retries.is_retryable(error):
+            if retries.is_retryable(error) or _refuses_writes(error):
                 raise errors.StoreUnavailable(why=str(error) or type(error).__name__) from error
             raise
 
     def close(self) -> None:
         """Close all connections."""
         self._client.close()
+
+
+def _refuses_writes(error: redis.RedisError) -> bool:
+    """Return whether the server has no memory, or no disk, for any write.
+
+    Redis before 7 puts its code into the middle of a script's error, where redis-py does not look for it.
+    """
+    return _NO_WRITES.search(str(error)) is not None

@@ -28,6 +28,7 @@ from conductor.store.records import (
 from conductor.store.sizes import split_deleted
 from rpcapi import errors
 from rpcapi.bounds import CollectionSize, estimate
+from rpcapi.validation.text import is_sequence
 
 IN_PROGRESS = (InstanceStatus.SCHEDULING, InstanceStatus.BUILDING)
 
@@ -230,7 +231,7 @@ class MemoryConductorStore(ConductorStore):
             return {key: self._requests[key] for key in keys if key in self._requests}
 
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
-        if marker is not None and not marker.isdecimal():
+        if marker is not None and not is_sequence(marker):
             raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of instances")
         limit = min(limit, PAGE)
         with self._lock:

@@ -33,6 +33,7 @@ from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
+from rpcapi.validation.text import is_sequence
 
 # Words of the key schema; the entries of the first are those of the collection. `meta` and `counts` never grow.
 WORDS = {
@@ -187,7 +188,7 @@ class RedisConductorStore(ConductorStore):
 
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
         limit = min(limit, PAGE)
-        if marker is not None and not marker.isdecimal():
+        if marker is not None and not is_sequence(marker):
             raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of instances")
         answer = self._run("page", after=marker or 0, limit=limit, deleted=int(deleted))
         records = [documents.load_instance(uuid, text) for uuid, text in _split_rows(2, answer)]

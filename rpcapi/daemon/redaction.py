@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Masks passwords in logs, tracebacks included, as the last formatting step."""
+"""Masks passwords in logs, tracebacks included, and keeps each message in one line."""
 
 import logging
 import re
@@ -8,6 +8,14 @@ import re
 _CREDENTIALS = re.compile(r"(://|,)[^/\s@'\",:]*:[^/\s@'\",]*@")
 # oslo.utils' mask_password covers more forms, but also masks text next to a key.
 _KEYED = re.compile(r"((?:password|passwd|passphrase|secret)['\"]?\s*[:=]\s*['\"]?)[^\s'\",;&}]+", re.IGNORECASE)
+
+# Control characters except tabs, line separators, and halves of surrogate pairs, which no file can take.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def in_one_line(text: str) -> str:
+    """Return ``text`` with control characters escaped: a peer's text must not begin a log line of its own."""
+    return _UNPRINTABLE.sub(lambda match: match.group().encode("unicode_escape").decode(), text)
 
 
 def redact(text: str) -> str:
@@ -26,6 +34,7 @@ class RedactingFormatter(logging.Formatter):
         """Return the redacted line(s)."""
         record.__dict__.setdefault("project_id", "-")
         record.__dict__.setdefault("user_id", "-")
+        record.msg, record.args = in_one_line(record.getMessage()), None
         return redact(self.inner.format(record))
 
 

@@ -5,12 +5,12 @@ import logging
 from typing import Any
 
 import oslo_messaging as messaging
-from oslo_messaging.rpc import dispatcher
 
 from rpcapi import errors
 from rpcapi.access.callers import ServiceAccess
 from rpcapi.access.senders import Sender, SenderDirectory
 from rpcapi.context import RequestContext
+from rpcapi.messaging.dispatch import StrictDispatcher
 
 LOG = logging.getLogger(__name__)
 
@@ -19,8 +19,8 @@ SENDER_KEY = "sender"
 MAX_LOGGED = 1000  # users whose refusal is logged, once each
 
 
-class AuthorizingDispatcher(dispatcher.RPCDispatcher):
-    """oslo.messaging's dispatcher with a check of the sender before each method.
+class AuthorizingDispatcher(StrictDispatcher):
+    """The strict dispatcher with a check of the sender before each method.
 
     A refused call changes nothing, is answered with CallerRefused, counted by the endpoint's ``_observe``, and logged
     once for each user.
@@ -31,7 +31,7 @@ class AuthorizingDispatcher(dispatcher.RPCDispatcher):
     def __init__(
         self, endpoints: list[Any], serializer: Any, *, access: ServiceAccess, directory: SenderDirectory
     ) -> None:
-        super().__init__(endpoints, serializer, messaging.ExplicitRPCAccessPolicy)
+        super().__init__(endpoints, serializer)
         self._access = access
         self._directory = directory
         self._logged_users: set[str | None] = set()

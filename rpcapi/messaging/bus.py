@@ -18,6 +18,7 @@ from rpcapi.conf import rpc as rpc_conf
 from rpcapi.conf import transport as transport_conf
 from rpcapi.messaging import green
 from rpcapi.messaging.authorization import AuthorizingDispatcher
+from rpcapi.messaging.dispatch import StrictDispatcher, StrictServer
 from rpcapi.messaging.drivers import opts as bus_opts
 
 EXCHANGE = "gantt"
@@ -177,9 +178,7 @@ def get_server(
     access = access_of(target.topic.partition(".")[0])
     senders = getattr(transport._driver, "senders", None)
     if access is None or senders is None:
-        policy = messaging.ExplicitRPCAccessPolicy
-        return messaging.get_rpc_server(
-            transport, target, endpoints, serializer=serializer, access_policy=policy, **executor_option
-        )
-    authorizing = AuthorizingDispatcher(endpoints, serializer, access=access, directory=senders)
-    return RPCServer(transport, target, authorizing, **executor_option)
+        dispatch = StrictDispatcher(endpoints, serializer)
+    else:
+        dispatch = AuthorizingDispatcher(endpoints, serializer, access=access, directory=senders)
+    return StrictServer(transport, target, dispatch, **executor_option)

@@ -2,6 +2,7 @@
 """Checks of the type and size of strings, lists and mappings that a peer sent."""
 
 import json
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from rpcapi import errors
 
 MAX_TEXT = 255  # a zone, a flavor, a group, a key
 MAX_SHOWN = 40  # characters of a peer's value that an error repeats
+
+_SEQUENCE = re.compile(r"[0-9]{1,18}")
 
 
 def invalid_spec(why: str) -> errors.InvalidSpec:
@@ -78,6 +81,11 @@ def check_texts(label: str, value: Any, maximum: int) -> None:
 def is_integer(value: Any, minimum: int, maximum: int) -> bool:
     """Return whether ``value`` is an integer in that range; True and False are not."""
     return isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= maximum
+
+
+def is_sequence(text: str) -> bool:
+    """Return whether ``text`` is a non-negative integer of at most 18 ASCII digits, as in a marker of a page."""
+    return _SEQUENCE.fullmatch(text) is not None
 
 
 def join_names(names: Sequence[Any]) -> str:

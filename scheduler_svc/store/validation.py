@@ -87,6 +87,8 @@ def _check_intent(intent: Intent, resources: Amounts) -> None:
 
 def check_allocations(allocations: Allocations) -> None:
     """Raise InvalidRequest unless these are positive amounts of valid classes at valid provider names."""
+    if not isinstance(allocations, Mapping):
+        raise refuse(f"allocations must be amounts by provider, not of type {type(allocations).__name__}")
     if not 1 <= len(allocations) <= MAX_PROVIDERS:
         raise refuse(f"a claim must be on 1 to {MAX_PROVIDERS} providers, got {len(allocations)}")
     for provider, amounts in allocations.items():
@@ -207,6 +209,8 @@ def _is_unicode(text: str) -> bool:
 
 
 def _check_amounts(where: str, amounts: Mapping[str, Any]) -> None:
+    if not isinstance(amounts, Mapping):
+        raise refuse(f"{where!r} must have amounts by resource class, not of type {type(amounts).__name__}")
     if not 1 <= len(amounts) <= MAX_CLASSES:
         raise refuse(f"{where!r} must have 1 to {MAX_CLASSES} resource classes, got {len(amounts)}")
     for resource_class, amount in amounts.items():

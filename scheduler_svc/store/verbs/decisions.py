@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rpcapi import errors
+from rpcapi.validation.text import is_sequence
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.validation import refuse
 from scheduler_svc.store.verbs.partition import PartitionState
@@ -28,7 +29,7 @@ def page(
     partition: PartitionState, marker: str | None, limit: int
 ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
     """Return a page of (request id, document), oldest first, and the next marker; raises InvalidRequest."""
-    if marker is not None and not (marker.isascii() and marker.isdecimal() and len(marker) < 19):
+    if marker is not None and not is_sequence(marker):
         raise refuse(f"{marker[:60]!r} is not a decision marker; use the marker that the previous page returned")
     rows = partition.decisions_after(int(marker or 0), limit + 1)
     shown = [(request_id, copy.deepcopy(document)) for _number, request_id, document in rows[:limit]]

@@ -60,6 +60,9 @@ def test_command_without_answer_is_repeated(connection: ConductorConnection) -> 
         (redis.ReadOnlyError("it is a replica"), "it is a replica"),
         (redis.exceptions.NoPermissionError("no right to EVAL"), "its user lacks a permission: no right to EVAL"),
         (redis.exceptions.OutOfMemoryError("maxmemory"), "it is out of memory: maxmemory"),
+        (redis.ResponseError("MISCONF Redis is configured to save RDB snapshots, but cannot"), "MISCONF"),
+        (redis.ResponseError("Error running script (call to f_1): @user_script:1: -MISCONF Redis is"), "MISCONF"),
+        (redis.ResponseError("Error running script: @user_script: 1: -OOM command not allowed"), "OOM"),
         (TooFewReplicas(0, ReplicaAcknowledgement(1, 50)), "0 of 1 replicas"),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.redis import RedisConductorStore
+from rpcapi import errors
 from tests.unit.conductor.store.conftest import StoreWithClock, request
 
 VERBS = sorted(ConductorStore.__abstractmethods__)
@@ -36,3 +37,9 @@ def test_page_has_at_most_the_records_of_one_script(bench: StoreWithClock) -> No
     assert [record.uuid for record in first.instances] == uuids[:PAGE]
     rest = bench.store.page(first.marker, 10 * PAGE, deleted=False)
     assert ([record.uuid for record in rest.instances], rest.marker) == (uuids[PAGE:], None)
+
+
+@pytest.mark.parametrize("marker", ["", "x", "-1", "\u00b2", "\u0661", "9" * 19, "1\n"])
+def test_invalid_marker_is_rejected(bench: StoreWithClock, marker: str) -> None:
+    with pytest.raises(errors.InvalidRequest, match="is not a marker"):
+        bench.store.page(marker, 1, deleted=False)

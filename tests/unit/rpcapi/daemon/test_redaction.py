@@ -40,3 +40,17 @@ def test_secrets_are_masked_and_the_rest_is_unchanged(text: str, rest: str) -> N
 def test_text_similar_to_a_secret_is_unchanged() -> None:
     for text in ("see http://host:80/a and mail x@y.org", "10 hosts at http://h/ by user@h", "nothing here"):
         assert redact(text) == text
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\r\nb", "a\x1b[2Jb", "a\u2028b", "a\u0085b"])
+def test_message_stays_one_line(log_file: Path, text: str) -> None:
+    redact_handlers()
+    logging.getLogger("gantt.test").warning("of a peer: %s", text)
+    (line,) = log_file.read_text(encoding="utf-8").splitlines()
+    assert line.endswith("b")
+
+
+def test_half_a_surrogate_pair_is_logged_escaped(log_file: Path) -> None:
+    redact_handlers()
+    logging.getLogger("gantt.test").warning("of a peer: %s", "\ud800")
+    assert r"\ud800" in log_file.read_text(encoding="utf-8")

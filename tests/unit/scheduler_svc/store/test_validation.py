@@ -3,6 +3,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -134,3 +135,9 @@ def test_consumers_are_not_kept_in_the_cache_of_host_names() -> None:
     before = validation._canonical.cache_info().currsize
     validation.check_refs([ClaimRef(f"new-{number}", 1) for number in range(10)])
     assert validation._canonical.cache_info().currsize == before
+
+
+@pytest.mark.parametrize("allocations", [[], "h1", 7, None, {}, {"h1": []}, {"h1": "VCPU"}, {"h1": None}, {"h1": {}}])
+def test_allocations_of_a_wrong_shape_are_refused(allocations: Any) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        validation.check_allocations(allocations)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Dispatch of received messages: what a peer sent wrongly is answered with a typed error and logged in one line."""
+
+import logging
+import math
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_messaging import _tracing as messaging_tracing
+from oslo_messaging.rpc import dispatcher
+from oslo_messaging.rpc.server import RPCServer
+
+from rpcapi import errors
+from rpcapi.validation.text import abbreviate
+
+LOG = logging.getLogger(__name__)
+
+MAX_METHOD = 64  # characters of a method's name
+MAX_LOGGED = 500  # characters of an error in a log line
+MIN_MONITOR_S = 2.0  # below this value a server sends no heartbeats: it sends two in that time, in whole seconds
+MAX_MONITOR_S = 24 * 3600.0
+
+_VERSION = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}")
+
+
+def check_message(message: Any) -> None:
+    """Raise MalformedObject unless ``message`` is {"method", "args", "namespace", "version"} of the right types."""
+    if not isinstance(message, dict):
+        raise _malformed("it must be a mapping", message)
+    method = message.get("method")
+    if not isinstance(method, str) or not 1 <= len(method) <= MAX_METHOD or not method.isprintable():
+        raise _malformed(f"the method must have 1 to {MAX_METHOD} printable characters", method)
+    if not isinstance(message.get("args", {}), dict):
+        raise _malformed("the arguments must be a mapping", message["args"])
+    version = message.get("version", "1.0")
+    if not isinstance(version, str) or not _VERSION.fullmatch(version):
+        raise _malformed("the version must be two numbers such as '1.0'", version)
+    if not isinstance(message.get("namespace"), str | None):
+        raise _malformed("the namespace must be a string", message["namespace"])
+
+
+def _malformed(why: str, value: Any) -> errors.MalformedObject:
+    return errors.MalformedObject(name="call", why=f"{why}, not {abbreviate(value)}")
+
+
+class StrictDispatcher(dispatcher.RPCDispatcher):
+    """oslo.messaging's dispatcher for peers that may send anything.
+
+    A malformed message, context or argument and an unknown method or version are answered with a typed error. The
+    stock dispatcher logs a traceback for each of them, and its heartbeat thread of a call to an unknown method or
+    version never ends.
+    """
+
+    def __init__(self, endpoints: list[Any], serializer: Any) -> None:
+        super().__init__(endpoints, serializer, messaging.ExplicitRPCAccessPolicy)
+
+    def dispatch(self, incoming: Any) -> Any:
+        """Run the method of a received message and return its serialized answer.
+
+        Raises ExpectedException for what was answered on purpose; any other exception is a bug.
+        """
+        message = incoming.message
+        try:
+            check_message(message)
+            if not isinstance(incoming.ctxt, dict):
+                raise _malformed("the context must be a mapping", incoming.ctxt)
+            endpoint = self._endpoint_of(message)
+            with self._heartbeats(incoming):
+                return self._do_dispatch(endpoint, message["method"], incoming.ctxt, message.get("args", {}))
+        except (errors.GanttError, dispatcher.RPCDispatcherError) as error:
+            LOG.warning("Rejected a message: %s", str(error)[:MAX_LOGGED])
+            raise messaging.ExpectedException() from error
+
+    def _endpoint_of(self, message: dict[str, Any]) -> Any:
+        """Return the endpoint with the method; raises NoSuchMethod or UnsupportedVersion."""
+        method, version = message["method"], message.get("version", "1.0")
+        compatible = False
+        for endpoint in self.endpoints:
+            target = getattr(endpoint, "target", None) or self._default_target
+            if self._is_namespace(target, message.get("namespace")) and self._is_compatible(target, version):
+                compatible = True
+                if hasattr(endpoint, method) and self.access_policy.is_allowed(endpoint, method):
+                    return endpoint
+        raise dispatcher.NoSuchMethod(method) if compatible else dispatcher.UnsupportedVersion(version, method=method)
+
+    @contextmanager
+    def _heartbeats(self, incoming: Any) -> Iterator[None]:
+        """Send heartbeats to a caller that monitors its call, as long as the method runs."""
+        if not _is_monitor_interval(incoming.client_timeout):
+            yield
+            return
+        completed = threading.Event()
+        thread = threading.Thread(target=self._watchdog, args=(completed, incoming), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            completed.set()
+            thread.join()
+
+
+def _is_monitor_interval(seconds: Any) -> bool:
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    return is_number and MIN_MONITOR_S <= seconds <= MAX_MONITOR_S and math.isfinite(seconds)
+
+
+class StrictServer(RPCServer):
+    """oslo.messaging's RPC server, which logs a traceback for bugs only."""
+
+    def _process_incoming(self, incoming: list[Any]) -> None:
+        (message,) = incoming
+        try:
+            message.acknowledge()
+        except Exception as error:
+            LOG.warning("Message %s does not run here: %s", message.msg_id, error)
+            return
+        with messaging_tracing.trace_receive(self.conf, message):
+            self._answer(message)
+
+    def _answer(self, message: Any) -> None:
+        answer = failure = None
+        try:
+            answer = self.dispatcher.dispatch(message)
+        except messaging.ExpectedException as expected:
+            failure = expected.exc_info
+        except Exception:
+            failure = sys.exc_info()
+            LOG.exception("Failed to process message %s", message.msg_id)
+        try:
+            if failure is None:
+                message.reply(answer)
+            else:
+                message.reply(failure=failure)
+        except Exception as error:
+            LOG.error("The reply to message %s cannot be sent: %s", message.msg_id, error)
+        finally:
+            # The traceback refers to this frame.
+            del failure
