@@ -71,7 +71,10 @@ class ClaimSighting:
 
 @dataclass(frozen=True, slots=True)
 class UseSighting:
-    """A write of sums that exceed a provider's capacity."""
+    """A write of sums that exceed a provider's capacity, and more than they did ``before``.
+
+    ``states`` are those of the claims that the same script wrote.
+    """
 
     at: float
     partition: str
@@ -79,6 +82,13 @@ class UseSighting:
     resource_class: str
     used: int
     capacity: int
+    before: int = 0
+    states: Sequence[str] = ()
+
+    @property
+    def is_reasserted(self) -> bool:
+        """Whether an audit wrote the sums: it claims what runs again, even above capacity, and prepares nothing."""
+        return bool(self.states) and "prepared" not in self.states
 
 
 @dataclass(slots=True)

@@ -130,6 +130,8 @@ class ClaimObserver:
         self._claims: dict[str, tuple[int, str]] = {}
         self._ends: dict[str, dict[str, str]] = {}
         self._capacity: dict[str, dict[str, Any]] = {}
+        self._used: dict[str, dict[str, int]] = {}
+        self._states: list[str] = []  # of the claims that the present script wrote so far
         self._at = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -151,7 +153,9 @@ class ClaimObserver:
         key, fields = words[1].removeprefix(self._prefix), dict(zip(words[2::2], words[3::2], strict=True))
         if key == "claims":
             for text in fields.values():
-                self._claim(json.loads(text))
+                claim = json.loads(text)
+                self._states.append(claim["state"])
+                self._claim(claim)
         elif key == "ended":
             for consumer, text in fields.items():
                 self._end(consumer, json.loads(text))
@@ -163,9 +167,14 @@ class ClaimObserver:
             for provider, text in fields.items():
                 self._use(provider, json.loads(text))
 
+    def end_script(self) -> None:
+        """Note that further commands are another script's; a script writes its claims before its sums."""
+        self._states.clear()
+
     def _begin_epoch(self, epoch: int, at: float) -> None:
         self._claims.clear()
         self._ends.clear()
+        self._used.clear()
         self._sighting(at=at, epoch=epoch)
 
     def _claim(self, claim: dict[str, Any]) -> None:
@@ -183,10 +192,12 @@ class ClaimObserver:
         self._claims.pop(consumer, None)
 
     def _use(self, provider: str, used: dict[str, int]) -> None:
+        previous, self._used[provider] = self._used.get(provider, {}), used
         for resource_class, amount in used.items():
             unit = self._capacity.get(provider, {}).get(resource_class)
             limit = unit[0] if isinstance(unit, list) else unit
-            if limit is not None and amount > limit:
+            before = previous.get(resource_class, 0)
+            if limit is not None and amount > max(limit, before):
                 self._history.sighting(
                     "use",
                     at=self._at,
@@ -195,6 +206,8 @@ class ClaimObserver:
                     resource_class=resource_class,
                     used=amount,
                     capacity=limit,
+                    before=before,
+                    states=sorted(set(self._states)),
                 )
 
     def _record(self, consumer: str, attempt: int, state: str, host: str) -> None:
@@ -225,6 +238,8 @@ class ClaimObserver:
                         head, is_script, command = line.partition(" lua] ")
                         if is_script:
                             self.apply(command, float(head.partition(" ")[0]))
+                        else:  # the call of a script, before or after its commands
+                            self.end_script()
             except (redis.RedisError, OSError):
                 self._stop.wait(RETRY_SECONDS)
 

@@ -138,8 +138,9 @@ def _seen_doubly(history: History) -> Iterator[Violation]:
 
 def _seen_oversold(history: History) -> Iterator[Violation]:
     for sighting in history.uses:
-        yield Violation(
-            ViolationKind.OVERSOLD,
-            sighting.provider,
-            f"{sighting.used} of {sighting.capacity} {sighting.resource_class} written at {sighting.at:.3f} s",
-        )
+        if not sighting.is_reasserted:
+            yield Violation(
+                ViolationKind.OVERSOLD,
+                sighting.provider,
+                f"{sighting.used} of {sighting.capacity} {sighting.resource_class} written at {sighting.at:.3f} s",
+            )

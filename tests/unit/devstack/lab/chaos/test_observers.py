@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Observers: guests that begin, end and run twice; a claim's writes as MONITOR of a real server prints them."""
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,11 @@ from devstack.lab.chaos import history
 from devstack.lab.chaos.history import HistoryWriter
 from devstack.lab.chaos.observers import ClaimObserver, GuestObserver
 from devstack.servers.redis import RedisServer
+from rpcapi.redis_failover.scripts import LuaScript
 from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.redis import connect, scripts
 from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import poll
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, poll, running
 
 
 @pytest.fixture
@@ -132,3 +136,56 @@ def test_sums_beyond_capacity(make_redis: Callable[..., RedisServer], file: Path
     observer.apply(r'"HSET" "gantt:{p:other}:used" "h1" "{\"VCPU\":5,\"MEMORY_MB\":64}"', 1.5)
     (use,) = history.read(file).uses
     assert (use.provider, use.resource_class, use.used, use.capacity) == ("h1", "VCPU", 5, 4) and use.at == 1.5
+    assert (use.before, list(use.states)) == (4, [])
+
+
+def test_sums_beyond_capacity_are_noted_when_they_rise_with_the_claims_of_their_script(
+    make_redis: Callable[..., RedisServer], file: Path
+) -> None:
+    observer = ClaimObserver(make_redis(), "p", HistoryWriter(file))
+    observer.apply(r'"HSET" "gantt:{p:p}:capacity" "h1" "{\"VCPU\":4}"', 1.0)
+    for number, (states, used) in enumerate([(["confirmed"], 6), ([], 5), (["prepared"], 6), (["prepared"], 4)]):
+        for state in states:
+            claim = json.dumps({"consumer": f"c{number}", "attempt": 1, "state": state, "host": "h1"}).replace(
+                '"', r"\""
+            )
+            observer.apply(rf'"HSET" "gantt:{{p:p}}:claims" "c{number}" "{claim}"', 2.0)
+        observer.apply(rf'"HSET" "gantt:{{p:p}}:used" "h1" "{{\"VCPU\":{used}}}"', 2.0)
+        observer.end_script()
+    uses = history.read(file).uses
+    assert [(use.used, use.before, list(use.states)) for use in uses] == [(6, 0, ["confirmed"]), (6, 5, ["prepared"])]
+
+
+@pytest.mark.parametrize("is_fixed", [True, False])
+def test_only_a_prepared_claim_oversells_a_host_of_a_restored_backup(
+    make_redis: Callable[..., RedisServer], file: Path, monkeypatch: pytest.MonkeyPatch, is_fixed: bool
+) -> None:
+    if not is_fixed:
+        load = scripts.load
+
+        def load_without_check(name: str) -> LuaScript:
+            script = load(name)
+            text = script.text.replace("if total > capacity_in(unit) then", "if false then")
+            assert text != script.text or name != "prepare"
+            return replace(script, text=text, sha=hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+        monkeypatch.setattr(connect, "load", load_without_check)
+    server = make_redis()
+    partition = redis_partition(server)
+    partition.add_host("h1", amounts={"VCPU": 1})
+    observer = ClaimObserver(server, partition.store.partition, HistoryWriter(file))
+    observer.start()
+    with server.client() as client:
+        poll(lambda: any(row["cmd"] == "monitor" for row in client.client_list()), 20)
+    partition.hold("old", "h1", resources={"VCPU": 1})
+    epoch = partition.new_epoch()
+    partition.store.audit("h1", epoch, [running(ClaimRef("new", 1), "h1", amounts={"VCPU": 1})], LONG_MS)
+    assert partition.used("h1") == {"VCPU": 2}
+    partition.prepare("more", "h1", resources={"VCPU": 1})
+    epoch = partition.new_epoch()
+    poll(lambda: history.read(file).claims and history.read(file).claims[-1].epoch == epoch, 20)
+    observer.stop()
+    partition.store.close()
+    uses = [use for use in history.read(file).uses if not use.is_reasserted]
+    assert [(use.used, use.before) for use in uses] == ([] if is_fixed else [(3, 2)])
+    assert [use.used for use in history.read(file).uses if use.is_reasserted] == [2]

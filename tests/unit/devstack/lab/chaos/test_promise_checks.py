@@ -111,6 +111,22 @@ def test_sums_beyond_capacity_at_one_time() -> None:
     assert run.kinds() == {ViolationKind.OVERSOLD}
 
 
+@pytest.mark.parametrize(
+    ("states", "kinds"),
+    [
+        ([], {ViolationKind.OVERSOLD}),
+        (["prepared"], {ViolationKind.OVERSOLD}),
+        (["confirmed", "prepared"], {ViolationKind.OVERSOLD}),
+        (["confirmed"], set()),
+        (["confirmed", "unverified"], set()),
+    ],
+)
+def test_sums_beyond_capacity_that_an_audit_wrote_are_allowed(states: list[str], kinds: set[ViolationKind]) -> None:
+    run = CraftedRun()
+    run.history.uses.append(UseSighting(2.5, "p", "h1/node0", "VCPU", 6, 4, 3, states))
+    assert run.kinds() == kinds
+
+
 @pytest.mark.parametrize(("lease_seconds", "kinds"), [(60.0, []), (40.0, [ViolationKind.LEAKED])])
 def test_claim_that_is_prepared_for_longer_than_a_lease(lease_seconds: float, kinds: list[ViolationKind]) -> None:
     # Given a store whose time stands still: no deadline passes there
