@@ -162,10 +162,10 @@ def _give_up(
             changed.append(
                 _fail(saga_pass, _timed_out(saga_pass, instance), reasons[instance.uuid] if reasons else None)
             )
+        elif answer == Answer.CONFLICT or (answer == Answer.CONFIRMED and partition != instance.partition):
+            changed.append(set_step(instance, SagaStep.SETTLE, partition=partition))
         elif answer == Answer.CONFIRMED:
             changed.append(handle_confirmed_claim(saga_pass, instance))
-        elif answer == Answer.CONFLICT:
-            changed.append(set_step(instance, SagaStep.SETTLE, partition=partition))
         else:
             changed.append(saga_pass.retry_later(instance, answer))
     return changed

@@ -2,12 +2,15 @@
 """The delete of any instance waited for every host that a store had forgotten, or did not wait where it had to."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from conductor.saga.abort import abort as abort_step
+from conductor.saga.alternate import alternate
+from conductor.saga.reconcile import settle
 from conductor.saga.transitions import finish
 from conductor.store.records import InstanceStatus, SagaStep
 from rpcapi import context, objects
@@ -197,11 +200,7 @@ def test_delete_without_a_certain_record_waits_for_a_partition_that_is_away() ->
 def test_delete_by_an_older_record_ends_what_is_live_in_another_partition(is_confirmed: bool, step: SagaStep) -> None:
     """The delete waited forever: each abort was CLOSED, since the conductor could not find the attempt to end."""
     # Given a later attempt in partition b, and a record from before it, which names partition a
-    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
-    call = SelectionCall(request(force_hosts=("b1",)), ["vm"], 3, fresh=True)
-    deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), call)
-    if is_confirmed:
-        deployment.stores["b"].confirm("b1", [ClaimRef("vm", 3)])
+    deployment = deployment_with_third_attempt_in_b(is_confirmed)
     record = instance("vm", status=InstanceStatus.DELETING, step=SagaStep.ABORT, partition="a", host="a1")
     saga_pass = make_pass(DeploymentClaims(deployment))
     # When it is deleted
@@ -211,6 +210,28 @@ def test_delete_by_an_older_record_ends_what_is_live_in_another_partition(is_con
     # Then that attempt ends: at once, or by its host
     assert (record.step, record.host, record.partition) == (step, "b1", "b")
     assert deployment.live() == ({"vm": ["b"]} if is_confirmed else {})
+
+
+@pytest.mark.parametrize("attempt", [1, 3])
+def test_build_by_an_older_record_continues_where_it_runs(attempt: int) -> None:
+    """The record's host was sent a build for the claim of another partition's host, or the instance waited forever."""
+    deployment = deployment_with_third_attempt_in_b(is_confirmed=True)
+    record = instance("vm", status=InstanceStatus.BUILDING, step=SagaStep.ALTERNATE, partition="a", host="a1")
+    saga_pass = make_pass(DeploymentClaims(deployment))
+    (record,) = alternate(saga_pass, [replace(record, attempt=attempt)])
+    assert (record.step, record.partition) == (SagaStep.SETTLE, "b")
+    (record,) = settle(saga_pass, [record])
+    assert (record.attempt, record.host, record.partition) == (3, "b1", "b")
+
+
+def deployment_with_third_attempt_in_b(is_confirmed: bool) -> PartitionedDeployment:
+    """Return partitions a and b with a host each, where attempt 3 of instance "vm" is live on host b1."""
+    deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
+    call = SelectionCall(request(force_hosts=("b1",)), ["vm"], 3, fresh=True)
+    deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), call)
+    if is_confirmed:
+        deployment.stores["b"].confirm("b1", [ClaimRef("vm", 3)])
+    return deployment
 
 
 class DeploymentClaims(ScriptedClaims):
