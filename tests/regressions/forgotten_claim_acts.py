@@ -118,11 +118,64 @@ def boot_is_not_repeated_elsewhere(stores: ForgetfulStores) -> Iterator[None]:
     yield
     # The attempt, which may run, is closed on any host until its own has audited; another instance is served
     audit(partition, "h2")
+    assert partition.store.find([ref])[0].answer is Answer.CLOSED
     assert partition.prepare("c1", "h2", fresh=False).answer is Answer.CLOSED
     assert partition.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
     assert partition.prepare("c2", "h2").answer is Answer.PREPARED
     assert audit(partition, "h1", running(ref, "h1")).answers[0].answer is Answer.CONFIRMED
     assert partition.prepare("c1", "h2", fresh=False).host == "h1"
+    partition.check()
+
+
+def confirmation(stores: ForgetfulStores) -> Iterator[None]:
+    partition = stores.partition()
+    for host in ("h1", "h2"):
+        partition.add_host(host, amounts=SMALL)
+    ref = ClaimRef("c1", partition.prepare("c1", "h1").attempt)
+    yield
+    partition.store.confirm("h1", [ref])
+    yield
+    # Its guest may run: neither an abort nor the deadline ends the claim before its host has audited
+    audit(partition, "h2")
+    assert partition.store.abort([ref])[0].answer is Answer.CLOSED
+    assert partition.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
+    partition.pass_deadline_of("c1")
+    assert partition.prepare("c1", "h2", fresh=False).answer is Answer.CLOSED
+    assert partition.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CLOSED
+    assert audit(partition, "h1", running(ref, "h1")).answers[0].answer is Answer.CONFIRMED
+    assert partition.states() == {"c1": "confirmed"}
+    partition.check()
+
+
+def replacement(stores: ForgetfulStores) -> Iterator[None]:
+    partition = stores.partition()
+    for host in ("h1", "h2"):
+        partition.add_host(host, amounts=SMALL)
+    first = ClaimRef("c1", partition.prepare("c1", "h1").attempt)
+    yield
+    later = partition.hold("c1", "h2", attempt=2, replaces=1)
+    yield
+    # The first attempt, whose claim is back, starts nothing, and the later one is found
+    assert partition.store.confirm("h1", [first])[0].answer is Answer.CLOSED
+    assert audit(partition, "h2", running(later, "h2")).answers[0].answer is Answer.CONFIRMED
+    assert partition.store.confirm("h1", [first])[0].answer is Answer.ABORTED
+    audit(partition, "h1")
+    assert partition.prepare("c1", "h1", attempt=2, replaces=1).host == "h2"
+    assert partition.states() == {"c1": "confirmed"}
+    partition.check()
+
+
+def vouched_claim(stores: ForgetfulStores) -> Iterator[None]:
+    # Given an attempt that a host reports, of which the store, which forgot nothing, knows nothing
+    partition, ref = stores.partition(), ClaimRef("c1", 1)
+    partition.add_host("h1", amounts=SMALL)
+    assert audit(partition, "h1", running(ref, "h1")).answers[0].answer is Answer.UNVERIFIED
+    yield
+    assert partition.store.vouch("h1", [ref])[0].answer is Answer.CONFIRMED
+    yield
+    # It is the instance's claim again with its host's audit, and counts once
+    assert audit(partition, "h1", running(ref, "h1")).answers[0].answer is Answer.CONFIRMED
+    assert (partition.states(), partition.used("h1")) == ({"c1": "confirmed"}, SMALL)
     partition.check()
 
 
@@ -198,6 +251,9 @@ ACTS = (
     abort_does_not_outlast_its_deadline,
     abort_within_its_deadline,
     boot_is_not_repeated_elsewhere,
+    confirmation,
+    replacement,
+    vouched_claim,
     hand_over_can_be_repeated,
     hand_over_that_the_host_knows,
     fence,

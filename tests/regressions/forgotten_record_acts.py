@@ -185,6 +185,42 @@ def deletion_with_the_end_of_its_boot(cluster: RecordCluster, uuid: str) -> Iter
     cluster.delete_whole(uuid)
 
 
+def end_of_a_boot(cluster: RecordCluster, uuid: str) -> Iterator[None]:
+    cluster.boot(uuid)
+    cluster.work()
+    yield
+    cluster.work_off()
+    assert cluster.statuses([uuid]) == ["ACTIVE"]
+    yield
+    # It is building again; when its build is sent again, then its host reports the guest that runs
+    guests = cluster.hosts.guests_of(uuid)
+    assert cluster.statuses([uuid]) == ["BUILDING"]
+    cluster.wake(uuid, step=SagaStep.CAST)
+    assert (cluster.statuses([uuid]), cluster.hosts.guests_of(uuid)) == (["ACTIVE"], guests)
+    yield
+    cluster.agrees(uuid, "ACTIVE")
+    cluster.delete_whole(uuid)
+
+
+def next_attempt(cluster: RecordCluster, uuid: str) -> Iterator[None]:
+    cluster.hosts.behaviours[uuid, 1] = "refused"
+    cluster.boot(uuid)
+    cluster.work()
+    yield
+    cluster.work_off()
+    assert (cluster.statuses([uuid]), cluster.record(uuid).attempt) == (["ACTIVE"], 2)
+    yield
+    # The first attempt is building again. Its host refuses it, and the next one, which runs, is not started elsewhere
+    guests = cluster.hosts.guests_of(uuid)
+    cluster.wake(uuid, step=SagaStep.CAST)
+    assert (cluster.record(uuid).attempt, cluster.hosts.guests_of(uuid)) == (1, guests)
+    yield
+    cluster.wake(uuid)
+    cluster.agrees(uuid, "ACTIVE")
+    assert cluster.hosts.guests_of(uuid) == guests
+    cluster.delete_whole(uuid)
+
+
 def boot_that_its_host_receives_late(cluster: RecordCluster, uuid: str) -> Iterator[None]:
     yield
     cluster.boot(uuid)
@@ -236,5 +272,7 @@ ACTS = (
     whole_boot,
     boot_that_nobody_repeats,
     boot_and_its_deletion,
+    end_of_a_boot,
+    next_attempt,
     deletion_with_the_end_of_its_boot,
 )
