@@ -11,6 +11,8 @@ from rpcapi import errors
 from rpcapi.resources import names
 
 AGENT_PREFIX = "gantt-compute."  # then the service host
+# Services whose calls name a server: no queue is shared by their servers.
+DIRECTED_SERVICES = frozenset({"compute"})
 SHARED_AGENT = "compute"  # one user for the hosts of a list
 
 

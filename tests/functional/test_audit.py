@@ -81,7 +81,7 @@ def test_planted_differences_are_found_and_nothing_else(cluster: RunningCluster)
 
     # A guest whose claim ended without its agent: as after a fence between the scripts of an audit
     host = names.host_of(unclaimed.host)
-    session.call(session.claims.release_claims, host, refs(unclaimed))
+    release_as_agent(cluster, host, refs(unclaimed))
     expected = [("guest without claim", unclaimed.uuid, 1, host)]
     assert differences(cluster) == expected
 
@@ -90,7 +90,7 @@ def test_planted_differences_are_found_and_nothing_else(cluster: RunningCluster)
     (other,) = {state.name for state in session.list_all(session.scheduler.list_host_state, "states", "compute")} - {
         doubled.host
     }
-    session.call(session.claims.release_claims, first, refs(doubled))
+    release_as_agent(cluster, first, refs(doubled))
     build_second_copy(cluster, doubled, other)
     expected += [("second copy", doubled.uuid, 1, first)]
     truth.until("the second guest runs", lambda: truth.guests(cluster)[doubled.uuid, other] == 1)
@@ -111,6 +111,15 @@ def test_planted_differences_are_found_and_nothing_else(cluster: RunningCluster)
     assert verify_is_clean(cluster)
 
 
+def release_as_agent(cluster: RunningCluster, host: str, claim_refs: objects.ClaimRefs) -> None:
+    """Release claims as their agent: no operator may."""
+    agent = Session([str(cluster.cluster.layout.conf("compute"))])
+    try:
+        agent.call(agent.claims.release_claims, host, claim_refs)
+    finally:
+        agent.close()
+
+
 def build_second_copy(cluster: RunningCluster, instance: Any, node: str) -> None:
     """Claim attempt 2 of an instance on ``node`` and have its agent build it."""
     session = cluster.session
@@ -126,8 +135,6 @@ def build_second_copy(cluster: RunningCluster, instance: Any, node: str) -> None
         epoch=overview.epochs[0],
         position=overview.positions[0],
     )
-    answers = session.call(session.claims.prepare_claims, intents)
-    assert answers.answers == ["prepared"], answers.reasons
     build = objects.BuildRequest.of(
         spec=request,
         partition=partition,
@@ -138,9 +145,11 @@ def build_second_copy(cluster: RunningCluster, instance: Any, node: str) -> None
         names=[node],
         allocations=[],
     )
-    # Only a conductor may send to agents
+    # Only a conductor may prepare claims and send to agents
     conductor = Session([str(cluster.cluster.layout.conf("conductor"))])
     try:
+        answers = conductor.call(conductor.claims.prepare_claims, intents)
+        assert answers.answers == ["prepared"], answers.reasons
         agents = ComputeAPI(conductor.conf, conductor.transport)
         agents.build_instances(context.new("p", "u"), names.host_of(node), build)
     finally:

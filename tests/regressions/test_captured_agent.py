@@ -22,6 +22,7 @@ from rpcapi import context, errors, objects
 from rpcapi.access.callers import CALLERS
 from rpcapi.access.senders import agent_user
 from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.messaging import bus
@@ -213,3 +214,70 @@ def test_broker_refuses_another_users_name(recorders: dict[str, Recorder], chann
         channel.basic_publish(
             fence_message(user_id="operator"), exchange="gantt-claims", routing_key=f"claims.{PARTITION}"
         )
+
+
+@pytest.fixture(scope="module")
+def neighbour(rabbit_node: RabbitNode) -> Iterator[str]:
+    """The agent of the other host, serving; returns the name of its reply queue."""
+    transport = transport_of(rabbit_node, agent_user(OTHER))
+    target = oslo_messaging.Target(topic="compute", server=OTHER)
+    recorder = Recorder("compute", ComputeAPI.VERSION)
+    server = bus.get_server(transport, target, [recorder], GanttSerializer(), "threading")
+    server.start()
+    yield transport._driver._get_reply_q()
+    server.stop()
+    server.wait()
+    transport.cleanup()
+
+
+def test_queues_of_others_can_be_neither_read_nor_deleted(
+    recorders: dict[str, Recorder], neighbour: str, channel: amqp.Channel
+) -> None:
+    assert neighbour.startswith(f"reply.{agent_user(OTHER)}.")
+    fanout = f"compute_fanout.{agent_user(OTHER)}.{'0' * 32}"
+    for queue in (neighbour, f"compute.{OTHER}", fanout, "conductor"):
+        for refused in (
+            lambda used, queue=queue: used.basic_get(queue),
+            lambda used, queue=queue: used.queue_delete(queue),
+            lambda used, queue=queue: used.queue_purge(queue),
+            lambda used, queue=queue: used.queue_declare(queue),
+        ):
+            with pytest.raises(amqp.AccessRefused):
+                refused(channel.connection.channel())
+
+
+def test_exchanges_that_others_use_cannot_be_deleted(recorders: dict[str, Recorder], channel: amqp.Channel) -> None:
+    for exchange in ("gantt-conductor", "gantt-compute", "gantt-replies", "compute_fanout"):
+        with pytest.raises(amqp.AccessRefused):
+            channel.connection.channel().exchange_delete(exchange)
+
+
+def test_own_queue_cannot_be_bound_to_the_keys_of_others(
+    recorders: dict[str, Recorder], neighbour: str, channel: amqp.Channel
+) -> None:
+    queue = f"compute.{HOST}"
+    channel.queue_declare(queue)
+    channel.queue_bind(queue, "gantt-compute", queue)
+    for exchange, key in (
+        ("gantt-compute", f"compute.{OTHER}"),
+        ("gantt-compute", "#"),
+        ("gantt-replies", neighbour),
+        ("gantt-replies", "#"),
+        ("gantt-conductor", "conductor"),
+    ):
+        with pytest.raises(amqp.AccessRefused):
+            channel.connection.channel().queue_bind(queue, exchange, key)
+
+
+def test_reply_cannot_be_forged(recorders: dict[str, Recorder], neighbour: str, channel: amqp.Channel) -> None:
+    with pytest.raises(amqp.AccessRefused):
+        channel.basic_publish(amqp.Message("{}"), exchange="gantt-replies", routing_key=neighbour)
+
+
+def test_command_reaches_the_agent_that_it_names(rabbit_node: RabbitNode, neighbour: str) -> None:
+    transport = transport_of(rabbit_node, "conductor")
+    compute = ComputeAPI(transport.conf, transport)
+    assert compute.list_guests(context.new(), OTHER) is None
+    with pytest.raises(oslo_messaging.MessagingTimeout):
+        compute.list_guests(context.new().with_timeout(0.2), HOST)
+    transport.cleanup()

@@ -17,7 +17,7 @@ import kombu
 import oslo_messaging
 from oslo_messaging._drivers import amqpdriver, base, common, impl_rabbit, pool
 
-from rpcapi.access.senders import SenderDirectory
+from rpcapi.access.senders import DIRECTED_SERVICES, SenderDirectory
 from rpcapi.messaging.drivers import deadline as patience
 from rpcapi.messaging.drivers import rabbit_senders
 from rpcapi.messaging.drivers.errors import QueueFull
@@ -268,11 +268,12 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
             )
 
     def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
-        """Consume the queues of an RPC server: its topic, its own name, and fan-outs."""
+        """Consume the queues of an RPC server: its topic, if its servers share one, its own name, and fan-outs."""
         connection = self._get_connection(common.PURPOSE_LISTEN)
         listener = rabbit_senders.AuthenticatedListener(self, connection)
         exchange = self._get_exchange(target)
-        for topic in (target.topic, f"{target.topic}.{target.server}"):
+        shared_topics = () if target.topic in DIRECTED_SERVICES else (target.topic,)
+        for topic in (*shared_topics, f"{target.topic}.{target.server}"):
             connection.declare_topic_consumer(exchange_name=exchange, topic=topic, callback=listener)
         connection.declare_fanout_consumer(target.topic, listener)
         return base.PollStyleListenerAdapter(listener, batch_size, batch_timeout)

@@ -5,24 +5,95 @@ The stock driver publishes replies through the broker's default exchange. A user
 message into any queue by its name, and so can command every agent, whatever topics are denied to this
 user. This driver sends replies through the exchange `gantt-replies`, and no service needs the default exchange. It is
 a topic exchange, although each reply has one reader, because the broker checks routing keys only on topic exchanges.
+
+Queues of a process carry its user's name: `reply.USER.RANDOM` and `TOPIC_fanout.USER.RANDOM`, so that permissions can
+separate users. Exchanges belong to the deployment, which creates them: the permission to declare one is also that to
+delete it, and with it everybody's messages.
 Both ends of a bus must use the same driver: `gantt-rabbit://` in place of `rabbit://` in the transport URL.
 """
 
 import copy
+import logging
+import uuid
 from typing import Any
 
+import amqp
 import kombu
 import oslo_messaging
 from oslo_messaging._drivers import impl_rabbit
 
 from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.bounded_rabbit import SEND_SECONDS, BoundedConnection, BoundedRabbitDriver
+from rpcapi.messaging.drivers.rabbit_senders import DEFAULT_USER
+
+LOG = logging.getLogger(__name__)
 
 REPLY_EXCHANGE = "gantt-replies"
 
 
+class DeployedExchange(kombu.entity.Exchange):
+    """An exchange that the deployment has created; it is declared only if it is missing."""
+
+    @classmethod
+    def of(cls, stock: kombu.entity.Exchange) -> "DeployedExchange":
+        """Return the exchange that a stock one describes, bound to no channel."""
+        return cls(name=stock.name, type=stock.type, durable=stock.durable, auto_delete=stock.auto_delete)
+
+    def declare(self, nowait: bool = False, passive: bool | None = None, channel: Any = None) -> Any:
+        """Check that the exchange exists; create it if it does not and this user may."""
+        channel = channel or self.channel
+        if channel.connection is None:  # the broker closed the channel after an error; a retry opens another one
+            raise amqp.RecoverableConnectionError("the channel is closed")
+        # A failed check closes its channel.
+        check = channel.connection.channel()
+        try:
+            super().declare(passive=True, channel=check)  # type: ignore[no-untyped-call]
+        except amqp.NotFound:
+            LOG.warning(
+                "Exchange %s is missing: import the broker's definitions. Creating it, if this user may.", self.name
+            )
+            return super().declare(  # type: ignore[no-untyped-call]
+                nowait=nowait, passive=passive, channel=channel
+            )
+        check.close()
+        return None
+
+
 class ConfinedConnection(BoundedConnection):
     """A connection that declares reply queues on, and publishes replies through, REPLY_EXCHANGE."""
+
+    channel: Any
+    _declared_exchanges: set[str]
+
+    def declare_consumer(self, consumer: impl_rabbit.Consumer) -> None:
+        """Consume a queue, on an exchange of the deployment."""
+        consumer.exchange = DeployedExchange.of(consumer.exchange)
+        super().declare_consumer(consumer)
+
+    def declare_fanout_consumer(self, topic: str, callback: Any) -> None:
+        """Consume a fanout queue of this process."""
+        consumer = impl_rabbit.Consumer(
+            exchange_name=f"{topic}_fanout",
+            queue_name=f"{topic}_fanout.{self.connection.userid}.{uuid.uuid4().hex}",
+            routing_key=topic,
+            type="fanout",
+            durable=self.rabbit_transient_quorum_queue,
+            exchange_auto_delete=False,
+            queue_auto_delete=False,
+            callback=callback,
+            rabbit_ha_queues=self.rabbit_ha_queues,
+            rabbit_queue_ttl=self.rabbit_transient_queues_ttl,
+            enable_cancel_on_failover=self.enable_cancel_on_failover,
+            rabbit_quorum_queue=self.rabbit_transient_quorum_queue,
+            rabbit_quorum_queue_config=self.rabbit_quorum_queue_config,
+        )
+        self.declare_consumer(consumer)
+
+    def _publish(self, exchange: Any, *arguments: Any, **options: Any) -> None:
+        if not (exchange.passive or exchange.name in self._declared_exchanges):
+            DeployedExchange.of(exchange)(self.channel).declare()
+            self._declared_exchanges.add(exchange.name)
+        super()._publish(exchange, *arguments, **options)
 
     def declare_direct_consumer(self, topic: str, callback: Any) -> None:
         """Consume the reply queue named `topic`, bound to the reply exchange by its name."""
@@ -77,3 +148,7 @@ class ConfinedRabbitDriver(BoundedRabbitDriver):
         stock_url = copy.copy(url)
         stock_url.transport = "rabbit"
         super().__init__(conf, stock_url, *args, **kwargs)
+
+    def _get_reply_queue_name(self) -> str:
+        user = next((host.username for host in self._url.hosts if host.username), DEFAULT_USER)
+        return f"reply.{user}.{uuid.uuid4().hex}"
