@@ -20,7 +20,7 @@ def warn(conf: cfg.ConfigOpts) -> None:
         sections: dict[str, dict[str, list[str]]] = {}
         try:
             cfg.ConfigParser(str(path), sections).parse()
-        except (OSError, cfg.Error) as exc:
+        except (OSError, UnicodeDecodeError, cfg.ParseError) as exc:
             LOG.warning("%s can no longer be read: %s", path, exc)
             continue
         for section, entries in sections.items():

@@ -22,7 +22,7 @@ TIMEOUT_SECONDS = 50.0
 
 
 def eventually(condition: Callable[[], object], description: str) -> object:
-    """Return the first true result of ``condition``; fail with ``what`` on timeout."""
+    """Return the first true result of ``condition``; fail with ``description`` on timeout."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         answer = condition()
@@ -86,7 +86,10 @@ class ToyDaemon:
         return []
 
     def await_events(self, kind: str, count: int) -> list[tuple[str, int, int, str]]:
-        eventually(lambda: len(self.events(kind)) >= count, f"{count} events '{kind}'; log:\n{self.text()}")
+        try:
+            eventually(lambda: len(self.events(kind)) >= count, f"{count} events '{kind}'")
+        except AssertionError as why:
+            raise AssertionError(f"{why}; log:\n{self.text()}") from None
         return self.events(kind)
 
     def listen(self) -> list[str]:

@@ -41,3 +41,8 @@ def test_unknown_section_is_no_warning_and_an_unreadable_file_is_one(
     path.unlink()
     unknown_options.warn(conf)
     assert f"{path} can no longer be read" in caplog.text
+
+    caplog.clear()
+    path.write_text("[toy\nthis is no configuration")
+    unknown_options.warn(conf)
+    assert f"{path} can no longer be read" in caplog.text
