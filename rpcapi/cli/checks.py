@@ -18,6 +18,7 @@ from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.client import ServiceClient
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import BusBackend
+from rpcapi.messaging import bus
 
 Check = Callable[["StatusChecks"], Result]
 MAX_NAMES = 5  # names in a message
@@ -105,6 +106,15 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         results = [_measured(store, self.session.call(call).sizes) for store, call in calls.items()]
         return Result(max(result.code for result in results), "; ".join(result.details or "" for result in results))
 
+    @_fail_on_error
+    def dead_letters(self) -> Result:
+        """Check that the embedded bus has no messages that could not be processed."""
+        letters = bus.dead_letters(self.session.transport)
+        if not letters:
+            return Result(Code.SUCCESS, "this bus keeps none" if letters is None else "none")
+        newest = letters[0]
+        return Result(Code.WARNING, f"{len(letters)}; the newest was sent to {newest.queue}: {newest.reason}")
+
     def _verified(self, partition: str) -> Result:
         from rpcapi import objects  # noqa: PLC0415 - imported only by the commands that need it
 
@@ -140,6 +150,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         ("Services", services),
         ("Partition", partitions),
         ("Stores", stores),
+        ("Dead letters", dead_letters),
     )
 
 

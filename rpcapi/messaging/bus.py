@@ -128,6 +128,15 @@ def _own_driver(name: str) -> Any:
     return None
 
 
+def dead_letters(transport: RPCTransport) -> list[Any] | None:
+    """Return the embedded bus's messages that could not be processed, newest first; None on another bus.
+
+    :raises oslo_messaging.MessagingException: when the bus cannot be read
+    """
+    read = getattr(transport._driver, "dead_letters", None)
+    return None if read is None else read()
+
+
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:
     """Return the target with its service's own exchange, `<control_exchange>-<first word of the topic>`.
 

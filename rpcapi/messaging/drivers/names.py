@@ -2,6 +2,7 @@
 """All Redis keys of the bus."""
 
 from rpcapi.messaging.drivers.transport import PREFIX
+from rpcapi.messaging.drivers.wire import INBOX
 
 
 def topic_queue(exchange: str, topic: str) -> str:
@@ -21,7 +22,7 @@ def fanout_members(exchange: str, topic: str) -> str:
 
 def inbox(process: str) -> str:
     """Return the key of a list: replies and fan-out requests for one process."""
-    return f"{PREFIX}:inbox:{process}"
+    return f"{INBOX}{process}"
 
 
 def receipt(queue: str, message_id: str) -> str:

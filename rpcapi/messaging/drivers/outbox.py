@@ -11,7 +11,7 @@ from oslo_messaging import exceptions
 from redis import exceptions as redis_exceptions
 
 from rpcapi.conf.bus_address import RedisAddress
-from rpcapi.messaging.drivers import names, transport, wire
+from rpcapi.messaging.drivers import dead_letters, names, transport, wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.errors import BusRefused
 
@@ -144,6 +144,11 @@ class Outbox:
         with self.channel().conn_or_acquire() as client:
             members = client.zrangebyscore(fanout, time.time() - ttl, "+inf")
         return [member.decode() for member in members]
+
+    def dead_letters(self) -> list[dead_letters.DeadLetter]:
+        """Return the dead letters of the bus, newest first."""
+        with self.channel().conn_or_acquire() as client:
+            return dead_letters.read(client)
 
     def close(self) -> None:
         """Close all connections; a later call opens new ones."""

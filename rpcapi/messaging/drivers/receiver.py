@@ -12,7 +12,7 @@ from oslo_messaging import exceptions
 from rpcapi.conf.bus_address import RedisAddress
 from rpcapi.messaging.drivers import names, transport, wire
 from rpcapi.messaging.drivers.backoff import Backoff
-from rpcapi.messaging.drivers.errors import BusRefused, MessageForeign
+from rpcapi.messaging.drivers.errors import BusRefused
 from rpcapi.messaging.drivers.incoming import Delivery
 from rpcapi.messaging.drivers.listener import BusListener
 from rpcapi.messaging.drivers.outbox import Outbox
@@ -209,14 +209,9 @@ class Receiver:
         self._next_renewal = time.monotonic() + self._renew_interval
 
     def _receive(self, message: Any) -> None:
+        """Hand a message over; raises MessageForeign for one that is then a dead letter."""
         queue = message.delivery_info["routing_key"]
-        try:
-            body = wire.decode(message)
-        except MessageForeign as error:
-            LOG.warning("%s", error)
-            if queue != self.inbox:
-                self._outbox.acknowledge(message.delivery_tag)
-            return
+        body = wire.decode(message)
         if isinstance(body, wire.WireReply):
             self._on_reply(body)
         elif body.fanout is not None:

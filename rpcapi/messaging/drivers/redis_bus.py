@@ -19,7 +19,7 @@ from oslo_messaging.server import ServerListenError
 
 from rpcapi.conf import bus_address
 from rpcapi.conf import rpc as rpc_conf
-from rpcapi.messaging.drivers import errors, names, opts, scripts, transport, wire
+from rpcapi.messaging.drivers import dead_letters, errors, names, opts, scripts, transport, wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.incoming import ReplyLimits
 from rpcapi.messaging.drivers.listener import BusListener, ListenTarget
@@ -162,6 +162,10 @@ class RedisBusDriver(base.BaseDriver):
             # oslo.messaging should raise this for driver errors itself, but its code for that is broken.
             raise ServerListenError(target, error) from error
         return listener
+
+    def dead_letters(self) -> list[dead_letters.DeadLetter]:
+        """Return the messages that some process could not process, newest first; for errors see Outbox.retry."""
+        return self._outbox.retry(self._outbox.dead_letters, time.monotonic())
 
     def send_notification(
         self, target: Target, ctxt: Any, message: Any, version: float, retry: int | None = None

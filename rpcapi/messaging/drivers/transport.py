@@ -7,6 +7,7 @@ and a script then moves the oldest body from the second list to the record of re
 replaced. A message for a single reader (a `direct` one) is stored in the first list itself, instead of a bell.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,10 +19,13 @@ import redis
 from kombu import Connection
 from kombu.transport import redis as kombu_redis
 from kombu.utils.json import dumps, loads
+from oslo_messaging import exceptions
 from redis.commands.core import Script
 
 from rpcapi.conf.bus_address import RedisAddress
-from rpcapi.messaging.drivers import errors, scripts
+from rpcapi.messaging.drivers import dead_letters, errors, scripts
+
+LOG = logging.getLogger(__name__)
 
 PREFIX = "gantt_bus"
 BODIES = ":bodies"
@@ -108,19 +112,18 @@ class BusChannel(kombu_redis.Channel):
         with self.conn_or_acquire() as client:
             return bool(client.exists(receipt))
 
-    def claim(self, queue: str) -> dict[str, Any] | None:
-        """Receive the oldest message of a queue; None when it is empty or the entry is not a message."""
+    def claim(self, queue: str) -> tuple[str, bytes] | None:
+        """Receive the oldest message of a queue: its delivery tag and its text; None when the queue is empty."""
         keys = [queue + BODIES, self.received_key, self.received_index_key]
         body = self._claim(keys=keys, args=[TAG_LENGTH, time(), queue])
-        if body is None:
-            return None
-        tag, text = body[:TAG_LENGTH], body[TAG_LENGTH:]
-        try:
-            return dict(loads(text))
-        except (TypeError, ValueError):
-            kombu_redis.warning("Entry of %s dropped, it is not a message: %r", queue, text[:200])
-            self.acknowledge(tag)
-            return None
+        return body and (body[:TAG_LENGTH].decode(errors="replace"), body[TAG_LENGTH:])
+
+    def bury(self, queue: str, body: bytes, error: Exception) -> None:
+        """Move a message that cannot be processed to the dead letters."""
+        reason = f"{type(error).__name__}: {error}"
+        with self.conn_or_acquire() as client:
+            letter = dead_letters.write(client, queue, body, reason)
+        LOG.warning("A message of %s is a dead letter: %s", queue, letter.reason)
 
     def acknowledge(self, delivery_tag: str | bytes) -> bool:
         """Acknowledge a message; return False when another server received it meanwhile."""
@@ -178,6 +181,13 @@ class BusChannel(kombu_redis.Channel):
             self._brpop_sent_at = monotonic()
             self.client.connection.send_command("BRPOP", *queues, timeout or self.brpop_timeout)
 
+    def _brpop_read(self, **options: Any) -> Any:
+        try:
+            return super()._brpop_read(**options)
+        except (ValueError, RecursionError) as error:  # from kombu, which decodes what it reads before it delivers it
+            self.bury("an inbox", str(getattr(error, "doc", "")).encode(errors="replace"), error)
+            return True
+
     @property
     def active_queues(self) -> list[str]:
         """Return the queues that are read."""
@@ -215,14 +225,44 @@ class BusTransport(kombu_redis.Transport):
     Channel = BusChannel
 
     def _deliver(self, message: Any, queue: str) -> None:
+        """Deliver a message, or that of a bell; one that cannot be processed would fail at each delivery."""
+        channel, tag, body = self.channels[0], None, None
         if message == BELL:
-            message = self.channels[0].claim(queue)
-        if message is not None:
+            claim = channel.claim(queue)
+            if claim is None:
+                return
+            tag, body = claim
+        try:
+            if body is not None:
+                message = loads(body)
+            _check_envelope(message, queue, tag)
             super()._deliver(message, queue)
+        except Exception as error:
+            if _concerns_the_bus(error):
+                raise
+            channel.bury(queue, dumps(message).encode() if body is None else body, error)
+            if tag is not None:
+                channel.acknowledge(tag)
 
     def _reject_inbound_message(self, raw_message: dict[str, Any]) -> None:
         # The listener of this message stopped after the read began.
         self.channels[0].requeue(raw_message["properties"]["delivery_tag"])
+
+
+def _concerns_the_bus(error: Exception) -> bool:
+    """Return whether the bus has failed, not the message."""
+    failures = (*CONNECTION_ERRORS, redis.RedisError, exceptions.MessagingException)
+    return isinstance(error, failures) and not isinstance(error, errors.MessageForeign)
+
+
+def _check_envelope(message: Any, queue: str, tag: str | None) -> None:
+    """Raise MessageForeign unless kombu's envelope has the queue and the delivery tag that the message came with."""
+    properties: Any = message.get("properties") if isinstance(message, dict) else None
+    delivery_info = properties.get("delivery_info") if isinstance(properties, dict) else None
+    if not isinstance(delivery_info, dict) or delivery_info.get("routing_key") != queue:
+        raise errors.MessageForeign("it is not in an envelope of kombu for this queue")
+    if not isinstance(message.get("body"), str) or tag not in (None, properties.get("delivery_tag")):
+        raise errors.MessageForeign("its envelope has no text, or another delivery tag than the message")
 
 
 def connect(address: RedisAddress, limits: TransportLimits) -> tuple[Connection, BusChannel]:

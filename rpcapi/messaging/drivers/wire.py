@@ -16,6 +16,11 @@ CONTENT_TYPE = "application/json"
 ACCEPT = prepare_accept_content(["json"])
 WIRE_VERSION = 1
 
+MAX_ID = 64  # characters of a message's id
+MAX_TIME = 10**15  # seconds; an integer may be too large for a float
+MAX_KEY = 400  # characters of a key in Redis
+INBOX = "gantt_bus:inbox:"
+
 
 def new_id() -> str:
     """Return a new unique message id."""
@@ -77,16 +82,65 @@ def encode(body: WireRequest | WireReply, max_bytes: int) -> str:
 def decode(message: Any) -> WireRequest | WireReply:
     """Decode a message that kombu received.
 
+    A request whose arguments cannot be decoded, because they are nested too deeply, has a text instead of its message:
+    the dispatcher answers it with an error.
+
     :raises MessageForeign: when it is not JSON, of another wire version, or lacks a field
     """
     message.accept = ACCEPT
     try:
-        body = message.decode()
-        kinds: dict[str, type[WireRequest | WireReply]] = {"Request": WireRequest, "Reply": WireReply}
-        kind = kinds[body.pop("kind")]
-        version = body.pop("wire")
-        if version == WIRE_VERSION:
-            return kind(**body)
-    except (ContentDisallowed, DecodeError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise MessageForeign(f"A message on the bus is not in gantt's format and was dropped: {error!r}.") from error
-    raise MessageForeign(f"A message has wire version {version}, this process supports {WIRE_VERSION}.")
+        fields = message.decode()
+    except DecodeError as error:
+        return _without_arguments(message.body, error)
+    except (ContentDisallowed, TypeError, AttributeError, ValueError, LookupError) as error:
+        raise _foreign(error) from error
+    return _body(fields)
+
+
+def _body(fields: Any) -> WireRequest | WireReply:
+    kinds: dict[str, type[WireRequest | WireReply]] = {"Request": WireRequest, "Reply": WireReply}
+    try:
+        kind = kinds[fields.pop("kind")]
+        version = fields.pop("wire")
+        if version != WIRE_VERSION:
+            raise MessageForeign(f"it has wire version {version!r:.40}, this process supports {WIRE_VERSION}")
+        body = kind(**fields)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _foreign(error) from error
+    if not _is_valid_request(body) if isinstance(body, WireRequest) else not _is_valid_reply(body):
+        raise MessageForeign(f"a field of the {kind.__name__} has a wrong type or value")
+    return body
+
+
+def _without_arguments(text: bytes, cause: DecodeError) -> WireRequest | WireReply:
+    """Return the request of a text of which only the last fields can be decoded: those after the arguments."""
+    try:
+        fields = jsonutils.loads(b"{" + text[text.rindex(b'"expires_at"') :])
+        reason = f"JSON that cannot be decoded: {type(cause.__cause__).__name__}"
+        return _body({"kind": "Request", "wire": WIRE_VERSION, "ctxt": {}, "message": reason, **fields})
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise _foreign(cause) from cause
+
+
+def _foreign(error: Exception) -> MessageForeign:
+    return MessageForeign(f"it is not in gantt's format: {str(error) or type(error).__name__}")
+
+
+def _is_valid_request(request: WireRequest) -> bool:
+    """Return whether the bus can deliver the request; the dispatcher checks its context and message."""
+    expires_at, reply_to, fanout = request.expires_at, request.reply_to, request.fanout
+    return (
+        _is_text(request.id, MAX_ID)
+        and isinstance(expires_at, int | float)
+        and abs(expires_at) < MAX_TIME
+        and (reply_to is None or (_is_text(reply_to, MAX_KEY) and reply_to.startswith(INBOX)))
+        and (fanout is None or _is_text(fanout, MAX_KEY))
+    )
+
+
+def _is_valid_reply(reply: WireReply) -> bool:
+    return _is_text(reply.id, MAX_ID) and isinstance(reply.failure, str | None) and isinstance(reply.ending, bool)
+
+
+def _is_text(value: Any, length: int) -> bool:
+    return isinstance(value, str) and 1 <= len(value) <= length and value.isprintable()

@@ -9,6 +9,8 @@ from rpcapi.bounds import CollectionSize
 from rpcapi.cli import status
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import BusBackend
+from rpcapi.messaging import bus
+from rpcapi.messaging.drivers.dead_letters import DeadLetter
 
 
 @pytest.fixture
@@ -115,3 +117,12 @@ def test_collection_near_or_at_its_bound_is_shown(check, cluster, size, code, te
     assert check()[0] == code
     details = f"partition default: 9 claims ({text}); conductor: 3 records (3 MiB of 100 MiB)"
     assert check()[1]["Stores"] == (code, details)
+
+
+def test_dead_letters_are_a_warning(check, monkeypatch):
+    assert check()[1]["Dead letters"] == (0, "this bus keeps none")
+    letter = DeadLetter("gantt_bus:topic:x:conductor", "MessageForeign: it has no id", 7, "{}", 1)
+    monkeypatch.setattr(bus, "dead_letters", lambda transport: [letter, letter])
+    code, checks = check()
+    details = "2; the newest was sent to gantt_bus:topic:x:conductor: MessageForeign: it has no id"
+    assert (code, checks["Dead letters"]) == (1, (1, details))

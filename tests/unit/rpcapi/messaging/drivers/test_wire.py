@@ -3,8 +3,10 @@
 
 import json
 import time
+from types import SimpleNamespace
 
 import pytest
+from kombu.transport import virtual
 
 from rpcapi.messaging.drivers import errors, wire
 
@@ -44,6 +46,25 @@ def test_size_limit_counts_bytes_not_characters() -> None:
         {"kind": "Reply", "wire": wire.WIRE_VERSION, "id": "i", "colour": "red"},
         {"kind": "Reply", "wire": wire.WIRE_VERSION + 1, "id": "i"},
         {"kind": "Rumour", "wire": wire.WIRE_VERSION},
+        {"kind": ["Request"], "wire": wire.WIRE_VERSION},
+        {"kind": "Reply", "wire": wire.WIRE_VERSION, "id": None},
+        {"kind": "Reply", "wire": wire.WIRE_VERSION, "id": "i", "failure": {}},
+        {"kind": "Reply", "wire": wire.WIRE_VERSION, "id": "i", "ending": None},
+        *(
+            {"kind": "Request", "wire": wire.WIRE_VERSION, "ctxt": {}, "message": {}, "expires_at": 1.0, **values}
+            for values in (
+                {"expires_at": None},
+                {"expires_at": "1"},
+                {"expires_at": 10**400},
+                {"expires_at": float("nan")},
+                {"id": {}},
+                {"id": "x" * 65},
+                {"id": "a\nb"},
+                {"reply_to": 7},
+                {"reply_to": "gantt_bus:received"},
+                {"fanout": []},
+            )
+        ),
     ],
 )
 def test_message_of_unknown_format_is_rejected(body: object) -> None:
@@ -54,3 +75,25 @@ def test_message_of_unknown_format_is_rejected(body: object) -> None:
 def test_request_expires_at_its_deadline() -> None:
     assert REQUEST.expired()
     assert not wire.WireRequest({}, {}, expires_at=time.time() + 60).expired()
+
+
+def decode_text(text: str) -> wire.WireRequest | wire.WireReply:
+    properties = {"delivery_tag": "t", "delivery_info": {}}
+    payload = {"body": text, "content-type": wire.CONTENT_TYPE, "content-encoding": "utf-8", "properties": properties}
+    channel = SimpleNamespace(decode_body=lambda body, encoding: body)
+    return wire.decode(virtual.Message(payload, channel))
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000 + "]" * 100_000, "9" * 5000])
+def test_request_whose_arguments_cannot_be_decoded_keeps_what_its_answer_needs(value: str) -> None:
+    request = wire.WireRequest({}, {"args": "VALUE"}, 1.0, reply_to=f"{wire.INBOX}i")
+    answerable = decode_text(wire.encode(request, 10_000).replace('"VALUE"', value))
+    assert isinstance(answerable, wire.WireRequest)
+    assert (answerable.id, answerable.reply_to, answerable.expires_at) == (request.id, request.reply_to, 1.0)
+    assert isinstance(answerable.message, str)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '"expires_at"', '[[[ "expires_at": 1'])
+def test_text_that_is_no_json_is_rejected(text: str) -> None:
+    with pytest.raises(errors.MessageForeign):
+        decode_text(text)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages that cannot be processed: each is a dead letter and one log line, and the server goes on."""
+
+import json
+import logging
+import time
+import uuid
+from typing import Any
+
+import pytest
+
+from devstack.servers.redis import RedisServer
+from rpcapi.messaging import bus
+from rpcapi.messaging.drivers import dead_letters, names, wire
+from rpcapi.messaging.drivers.transport import BODIES, TAG_LENGTH
+from tests.contract.bus_peer import Peers, eventually
+from tests.contract.embedded.queues import push
+
+
+def body(**values: Any) -> str:
+    fields = {"kind": "Request", "wire": wire.WIRE_VERSION, "ctxt": {}, "message": {}, "expires_at": time.time() + 60}
+    return json.dumps({**fields, **values})
+
+
+def envelope(queue: str, text: Any, tag: str, **values: Any) -> str:
+    properties = {"delivery_tag": tag, "delivery_info": {"exchange": "", "routing_key": queue}}
+    fields = {"properties": properties, "body": text, "content-type": wire.CONTENT_TYPE, "headers": {}}
+    return json.dumps({**fields, "content-encoding": "utf-8", **values})
+
+
+def poison(queue: str) -> list[str]:
+    """Return entries of a queue, each with its own delivery tag, that cannot be processed."""
+    texts = [
+        body(expires_at=None),
+        body(expires_at=10**400),
+        body(id={}),
+        body(reply_to="gantt_bus:received"),
+        "[" * 100_000,
+        "null",
+    ]
+
+    def entry(text: Any = None, tag: str | None = None) -> str:
+        """Return an envelope with a text; `tag` is that of the envelope, if it is another one."""
+        own = str(uuid.uuid4())
+        assert len(own) == TAG_LENGTH
+        return own + envelope(queue, body() if text is None else text, tag or own)
+
+    envelopes = ["not JSON", "[1]", '{"properties": 7}', "[" * 9999, envelope("another queue", body(), "tag")]
+    return [
+        *(str(uuid.uuid4()) + text for text in envelopes),
+        *(entry(text) for text in [*texts, {"no": "text"}]),
+        entry(tag="another tag"),
+        "short",
+    ]
+
+
+def test_poison_is_a_dead_letter_and_is_not_delivered_again(
+    peers: Peers, redis_server: RedisServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    peers.serve()
+    queue = names.topic_queue(peers.exchange, peers.topic)
+    entries = poison(queue)
+    with redis_server.client() as redis:
+        redis.delete(dead_letters.KEY)
+        caplog.set_level(logging.WARNING)
+        for entry in entries:
+            push(redis_server, queue, entry)
+        eventually(lambda: redis.llen(dead_letters.KEY) == len(entries), "all are dead letters")
+        assert peers.client().call({}, "echo", value=1) == 1
+        assert not redis.llen(queue + BODIES)
+        assert not redis.hlen("gantt_bus:received"), "none is delivered again"
+        letters = bus.dead_letters(peers.transport()) or []
+        redis.delete(dead_letters.KEY)
+    assert {letter.queue for letter in letters} == {queue}
+    lines = [record for record in caplog.records if "dead letter" in record.getMessage()]
+    assert len(lines) == len(entries)
+    assert all(record.exc_info is None and len(record.getMessage()) < 1000 for record in caplog.records)
+
+
+def test_malformed_calls_do_not_make_a_listener_deaf(peers: Peers, redis_server: RedisServer) -> None:
+    """They are begun, and so no longer count as received and not begun."""
+    peers.serve()
+    queue = names.topic_queue(peers.exchange, peers.topic)
+    for number in range(100):
+        tag = str(uuid.uuid4())
+        message: Any = [[], None, 7, {"method": []}, {"method": "echo", "args": 1}][number % 5]
+        push(redis_server, queue, tag + envelope(queue, body(message=message, id=f"id{number}"), tag))
+    assert peers.client().call({}, "echo", value=1) == 1
+
+
+def test_junk_in_a_queue_of_bells_or_in_an_inbox_is_a_dead_letter(peers: Peers, redis_server: RedisServer) -> None:
+    peers.serve()
+    client = peers.client()
+    assert client.call({}, "echo", value=1) == 1
+    queue = names.topic_queue(peers.exchange, peers.topic)
+    with redis_server.client() as redis:
+        redis.delete(dead_letters.KEY)
+        (inbox,) = {str(member) for member in redis.zrange(names.fanout_members(peers.exchange, peers.topic), 0, -1)}
+        junk = [(queue, "not JSON"), (queue, "[1]"), (inbox, "[" * 9999), (inbox, "\udcff"), (inbox, "7")]
+        for key, text in junk:
+            redis.lpush(key, text.encode(errors="surrogateescape"))
+        eventually(lambda: redis.llen(dead_letters.KEY) == len(junk), "all are dead letters")
+        redis.delete(dead_letters.KEY)
+    assert client.call({}, "echo", value=2) == 2
+
+
+def test_arguments_that_are_nested_too_deeply_are_answered(peers: Peers, redis_server: RedisServer) -> None:
+    peers.serve()
+    queue = names.topic_queue(peers.exchange, peers.topic)
+    inbox, tag = names.inbox(uuid.uuid4().hex), str(uuid.uuid4())
+    request = wire.WireRequest({}, {"args": "VALUE"}, time.time() + 60, reply_to=inbox)
+    text = wire.encode(request, 10_000).replace('"VALUE"', "[" * 100_000 + "]" * 100_000)
+    push(redis_server, queue, tag + envelope(queue, text, tag))
+    with redis_server.client() as redis:
+        eventually(lambda: redis.llen(inbox), "the call is answered")
+        answer = json.loads(json.loads(redis.lpop(inbox))["body"])
+    assert answer["id"] == request.id
+    assert "MalformedObject" in answer["failure"]
