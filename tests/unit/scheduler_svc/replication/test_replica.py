@@ -119,6 +119,24 @@ def test_new_epoch_loads_a_snapshot_and_calls_on_loaded(store):
     assert replica.host_counts.awaiting_audit == 3
 
 
+@pytest.mark.parametrize("reload", [True, False])
+def test_hosts_that_an_emptied_store_does_not_have_are_absent_until_they_return(store, reload):
+    replica = Replica(store)
+    replica.load()
+    emptied = MemoryStore("p", log_length=8)
+    hosts.join(emptied, {"a/1": node()})
+    store.state = emptied.state
+    store.begin_epoch()
+    replica.load()
+    assert replica.absent_hosts == {"b"}
+    hosts.join(store, {"b/1": node()})
+    if reload:
+        replica.load()
+    while replica.log_position.position < store.snapshot().position:
+        replica.step(0)
+    assert replica.absent_hosts == set()
+
+
 def test_reach_returns_when_position_is_applied(store):
     replica = Replica(store)
     replica.load()

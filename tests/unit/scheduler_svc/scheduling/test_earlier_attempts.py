@@ -105,3 +105,11 @@ def test_attempt_is_closed_while_a_partition_does_not_answer(deployment):
     deployment.take_away("b")
     with pytest.raises(errors.ClaimClosed, match="vm"):
         locate(deployment)
+
+
+def test_partition_that_fails_an_abort_is_known_to_be_away(deployment):
+    deployment.stores["b"].away = True
+    presence = deployment.worker.partitions.find("b").presence
+    assert not presence.away
+    assert abort(deployment, None) == [Answer.CLOSED]
+    assert presence.away

@@ -58,6 +58,14 @@ def test_new_call_avoids_a_partition_at_its_bound_unless_no_other_has_room(monke
     assert select(deployment.worker, call(first=1, scheduling_request=other)).partition == "a"  # its store decides
 
 
+def test_call_goes_to_a_partition_at_its_bound_at_once_where_no_other_has_room(monkeypatch):
+    deployment = PartitionedDeployment(a={"a1": node({"VCPU": 1})}, b={"b1": node(ROOMY)})
+    monkeypatch.setattr(deployment.stores["b"], "accepts_claims", lambda: False)
+    assert select(deployment.worker, call(scheduling_request=request({"VCPU": 2}))).partition == "b"
+    with pytest.raises(errors.UnknownDecision):
+        deployment.stores["a"].find_decision("req-1")
+
+
 def test_call_past_its_deadline_records_no_pin():
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
     with pytest.raises(errors.DeadlinePassed):

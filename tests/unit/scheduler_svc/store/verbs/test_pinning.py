@@ -6,8 +6,8 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
-from scheduler_svc.store.records import GroupMembership
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition
+from scheduler_svc.store.records import GroupMembership, RunningClaim
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, SMALL, StorePartition
 
 GROUP = ClaimGroup("g", GroupPolicy.AFFINITY)
 
@@ -171,6 +171,27 @@ def test_group_that_left_and_returned_has_alternates_until_it_leaves_again(parti
         assert partition.store.leave_group("g", generation, LONG_MS) == GroupMembership(0, False)
         assert partition.prepare("m1", "h1", attempt=3, replaces=2, group=GROUP).answer is Answer.REFUSED
         assert partition.prepare("m2", "h1", group=GROUP, group_generation=later.generation).host is None
+
+
+def test_group_whose_member_an_audit_claims_again_has_alternates_while_it_has_members(
+    partition: StorePartition,
+) -> None:
+    # Given a group that left the partition, and a member there that the store had forgotten
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    home = partition.store.group_home("g", "a", LONG_MS)
+    partition.store.leave_group("g", home.generation, LONG_MS)
+    epoch = partition.new_epoch()
+    member = RunningClaim("m1", 1, True, "h1", {"h1": SMALL}, "INSTANCE", "p", "u", "r", GROUP)
+    partition.store.audit("h1", epoch, [member], 0)
+    partition.store.audit("h2", epoch, [], 0)
+    # When another member gets an alternate beside it
+    assert partition.prepare("m2", "h1", attempt=2, group=GROUP).host == "h1"
+    # Then the group has not returned: without members its alternates are refused
+    partition.store.abort([ClaimRef("m2", 2)])
+    partition.store.release("h1", [ClaimRef("m1", 1)])
+    assert partition.prepare("m3", "h1", group=GROUP).answer is Answer.REFUSED
+    partition.check()
 
 
 def test_refused_claim_of_a_later_generation_does_not_return_a_group(partition: StorePartition) -> None:
