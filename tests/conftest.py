@@ -17,10 +17,10 @@ from devstack.servers.errors import BinaryMissing
 from devstack.servers.ports import free_port
 from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.servers.rabbitmq_users import SERVICE_USERS
-from devstack.servers.rabbitmq_users import agent as agent_of
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
+from rpcapi.access.rabbit_users import SERVICE_USERS
+from rpcapi.access.rabbit_users import agent as agent_of
 from tests.run_folders import claim_folder, release_folder, sweep
 
 AGENT_HOSTS = ("h1", "h10")  # with users of their own on the shared RabbitMQ node

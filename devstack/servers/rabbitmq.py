@@ -21,7 +21,8 @@ from devstack.servers.folder import Passwords, private_folder, write_private
 from devstack.servers.ports import LOOPBACK, answers, free_port, require_free
 from devstack.servers.process import ServerProcess
 from devstack.servers.rabbitmq_binary import SYSTEM_PATH, rabbit_programs
-from devstack.servers.rabbitmq_users import ADMIN, SERVICE_USERS, VHOST, RabbitUser, definitions
+from devstack.servers.rabbitmq_users import ADMIN, definitions
+from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST, RabbitUser
 
 CONFINED_DRIVER = "gantt-rabbit"
 START_SECONDS = 90.0
@@ -52,14 +53,23 @@ class RabbitNode:
     """A RabbitMQ node; its configuration, users, data and logs are in `folder` (mode 0700).
 
     Its ports are picked at the first start (`port` fixes the AMQP one) and recorded in the folder. Its users (by
-    default one per service, with only the permissions it needs, plus `admin`) are imported at boot.
+    default one per service, with only the permissions it needs, plus `admin`) are imported at boot. ``management_port``
+    is that of the management API, which the node serves only if it is given.
     """
 
-    def __init__(self, folder: Path, *, port: int | None = None, users: Sequence[RabbitUser] = SERVICE_USERS) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        port: int | None = None,
+        users: Sequence[RabbitUser] = SERVICE_USERS,
+        management_port: int | None = None,
+    ) -> None:
         self.folder = folder.absolute()
         self.users = tuple(users)
         self.passwords = Passwords(self.folder)
         self._configured_port = port
+        self._management_port = management_port
         self._broker = ServerProcess("RabbitMQ", self.folder / "rabbitmq.pid", self.folder / "rabbitmq.out")
         self._epmd = ServerProcess("epmd (Erlang's port mapper)", self.folder / "epmd.pid", self.folder / "epmd.out")
 
@@ -146,8 +156,11 @@ class RabbitNode:
             # The machine is shared with the processes under test: its free memory and disk are no indicator.
             "disk_free_limit.absolute = 50MB",
         ]
+        if self._management_port is not None:
+            lines += [f"management.tcp.ip = {LOOPBACK}", f"management.tcp.port = {self._management_port}"]
         write_private(self.folder / "rabbitmq.conf", "\n".join([*lines, ""]))
-        write_private(self.folder / "enabled_plugins", "[].\n")
+        plugins = "" if self._management_port is None else "rabbitmq_management"
+        write_private(self.folder / "enabled_plugins", f"[{plugins}].\n")
         cookie = self.folder / ".erlang.cookie"
         if not cookie.exists():
             # Erlang would derive one from the clock; anyone who guesses it controls the node.

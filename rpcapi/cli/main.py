@@ -25,6 +25,8 @@ COMMANDS = {
     "host enable": "rpcapi.cli.host_enable:EnableHost",
     "host disable": "rpcapi.cli.host_enable:DisableHost",
     "host fence": "rpcapi.cli.host_fence:FenceHost",
+    "host enroll": "rpcapi.cli.host_enroll:EnrollHost",
+    "host revoke": "rpcapi.cli.host_enroll:RevokeHost",
     "host remove": "rpcapi.cli.host_remove:RemoveHost",
     "quota show": "rpcapi.cli.quota:ShowQuota",
     "partition list": "rpcapi.cli.partition:ListPartitions",

@@ -24,12 +24,14 @@ _gantt_words() {
         "filter list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --all" ;;
         "flavor") _gantt_reply="list" ;;
         "flavor list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
-        "host") _gantt_reply="disable enable fence list remove show" ;;
+        "host") _gantt_reply="disable enable enroll fence list remove revoke show" ;;
         "host disable") _gantt_reply="-h --help --reason" ;;
         "host enable") _gantt_reply="-h --help" ;;
+        "host enroll") _gantt_reply="-h --help --broker-file" ;;
         "host fence") _gantt_reply="-h --help --force --yes" ;;
         "host list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --az --down --partition" ;;
         "host remove") _gantt_reply="-h --help" ;;
+        "host revoke") _gantt_reply="-h --help --broker-file --yes" ;;
         "host show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "image") _gantt_reply="list" ;;
         "image list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;

@@ -45,12 +45,9 @@ class BoundedConnection(impl_rabbit.Connection):
         self._max_queue_length = conf.rpc.max_queue_length
 
     def declare_consumer(self, consumer: impl_rabbit.Consumer) -> Any:
-        """Declare a queue that refuses messages when it is full; one of a fan-out drops the oldest instead.
-
-        Queues of notifications stay unbounded: their publishers, of other software too, declare them so.
-        """
-        is_of_notifications = isinstance(consumer.callback, amqpdriver.NotificationAMQPListener)
-        if not (is_of_notifications or consumer.rabbit_stream_fanout):  # a stream has bounds of its own
+        """Declare a queue that refuses messages when it is full; one of a fan-out drops the oldest instead."""
+        # Publishers of notifications, of other software too, declare their queues unbounded; streams have own bounds.
+        if not (isinstance(consumer.callback, amqpdriver.NotificationAMQPListener) or consumer.rabbit_stream_fanout):
             consumer.queue_arguments["x-max-length"] = self._max_queue_length
             if consumer.type != "fanout":
                 consumer.queue_arguments["x-overflow"] = "reject-publish"

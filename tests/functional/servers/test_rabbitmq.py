@@ -14,7 +14,8 @@ from devstack.servers.errors import (
 )
 from devstack.servers.ports import LOOPBACK, answers
 from devstack.servers.rabbitmq import RabbitNode
-from devstack.servers.rabbitmq_users import ADMIN, VHOST
+from devstack.servers.rabbitmq_users import ADMIN
+from rpcapi.access.rabbit_users import VHOST
 
 
 def test_killed_node_restarts_with_durable_messages(make_rabbit):

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Enrols and revokes users through RabbitMQ's management API, as the broker's administrator."""
+
+import base64
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from rpcapi import errors
+from rpcapi.access.rabbit_users import VHOST, RabbitUser
+
+SECONDS = 10.0  # for each request
+# Passwords go through no proxy of the environment.
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class BrokerAdministration:
+    """The management API at ``https://NAME:PASSWORD@HOST:PORT/VHOST``; all calls may be repeated."""
+
+    def __init__(self, url: str) -> None:
+        """Raise ValueError for a URL without a scheme, an administrator or a host; the message has no password."""
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not (parts.hostname and parts.username and parts.password):
+            raise ValueError("the URL of RabbitMQ's management API must be like https://NAME:PASSWORD@HOST:15671/VHOST")
+        self._vhost = quote(unquote(parts.path.lstrip("/")) or VHOST, safe="")
+        self._base = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/api"
+        credentials = f"{unquote(parts.username)}:{unquote(parts.password)}"
+        self._authorization = "Basic " + base64.b64encode(credentials.encode()).decode()
+
+    def enroll(self, user: RabbitUser, password: str) -> None:
+        """Create a user, or give an existing one this password, and set its permissions; raises Unavailable.
+
+        The limits of routing keys come before the permissions, without which a user can enter no virtual host.
+        """
+        name = quote(user.name, safe="")
+        self._request("PUT", f"users/{name}", {"password": password, "tags": ""})
+        for topic_permission in user.topic_permissions():
+            limits = {key: topic_permission[key] for key in ("exchange", "write", "read")}
+            self._request("PUT", f"topic-permissions/{self._vhost}/{name}", limits)
+        permission = {"configure": user.configure, "write": user.write, "read": user.read}
+        self._request("PUT", f"permissions/{self._vhost}/{name}", permission)
+
+    def revoke(self, name: str) -> bool:
+        """Delete a user, whose connections the broker then closes; return whether it existed; raises Unavailable."""
+        return self._request("DELETE", f"users/{quote(name, safe='')}")
+
+    def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> bool:
+        """Return whether the object existed, or was written."""
+        request = urllib.request.Request(  # noqa: S310 - the scheme is checked above
+            f"{self._base}/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": self._authorization, "Content-Type": "application/json"},
+        )
+        try:
+            _DIRECT.open(request, timeout=SECONDS).close()
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code == 404 and method == "DELETE":
+                    return False
+                why = f"it answered {error.code} {error.reason}"
+        except (OSError, http.client.HTTPException) as error:
+            why = str(getattr(error, "reason", error))
+        else:
+            return True
+        raise errors.Unavailable(what=f"RabbitMQ's management API at {self._base}/{path}", why=why)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Users of RabbitMQ, and what the broker lets each do.
+
+An RPC goes to the exchange `gantt-<service>` with the topic (or `topic.server`) as routing key, so write permission
+on an exchange is the permission to call that service. Queues are named like their routing keys; a fanout has an
+exchange of its own, `<topic>_fanout`, and queues `<topic>_fanout.<user>.<random>`; a reply goes to a queue
+`reply.<user>.<random>` through the exchange `gantt-replies` (rpcapi/messaging/drivers/confined_rabbit.py explains why
+not through the default exchange). The definitions create the exchanges: permission to declare one includes deletion.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rpcapi.access.senders import agent_user
+
+VHOST = "gantt"
+RANDOM = "[0-9a-f]{32}"
+# No user may write to the default exchange: it reaches every queue by name, including agents' queues.
+REPLY_EXCHANGE = "gantt-replies"
+SERVICES = ("scheduler", "claims", "conductor", "compute")
+# The fanout of a partition, `claims.cell1_fanout`, is not among them: schedulers alone use it, and may declare it.
+FANOUTS = ("scheduler_fanout", "conductor_fanout", "compute_fanout")
+ANYBODY = ".+"
+NOTHING = "^$"
+
+
+@dataclass(frozen=True)
+class RabbitUser:
+    """A broker user: the services it serves, those it calls, and those it sends fanouts to.
+
+    ``answers`` is a pattern of the users to whom it replies; ``host`` is the only service host of an agent.
+    """
+
+    name: str
+    serves: tuple[str, ...] = ()
+    calls: tuple[str, ...] = ()
+    fans_out: tuple[str, ...] = ()
+    answers: str = ""
+    host: str | None = None
+
+    @property
+    def configure(self) -> str:
+        """Pattern of what the user may declare and delete: its own queues."""
+        return _any_of(self._own_queues())
+
+    @property
+    def write(self) -> str:
+        """Pattern of the exchanges that the user may publish to and the queues that it may bind."""
+        replies = [REPLY_EXCHANGE] if self.answers else []
+        return _any_of([*replies, *exchanges_of(self.calls), *_fanouts(self.fans_out), *self._own_queues()])
+
+    @property
+    def read(self) -> str:
+        """Pattern of the queues that the user may consume and the exchanges that it may bind a queue to."""
+        exchanges = [*exchanges_of(self.serves), *_fanouts(self.serves)]
+        return _any_of([REPLY_EXCHANGE, *exchanges, *self._own_queues()])
+
+    def topic_permissions(self) -> list[dict[str, str]]:
+        """Return the routing keys that the user may publish with and bind to, of replies and of agents' topic."""
+        replies = rf"^reply\.{self.answers}\.{RANDOM}$" if self.answers else NOTHING
+        permissions = [self._topic_permission(REPLY_EXCHANGE, replies, f"^{self._reply_queue()}$")]
+        if "compute" in self.serves:
+            permissions.append(self._topic_permission("gantt-compute", NOTHING, f"^{self._topics('compute')}$"))
+        return permissions
+
+    def _topic_permission(self, exchange: str, write: str, read: str) -> dict[str, str]:
+        return {"user": self.name, "vhost": VHOST, "exchange": exchange, "write": write, "read": read}
+
+    def _reply_queue(self) -> str:
+        return rf"reply\.{re.escape(self.name)}\.{RANDOM}"
+
+    def _topics(self, service: str) -> str:
+        if service == "compute":
+            return r"compute\." + (".+" if self.host is None else re.escape(self.host))
+        return rf"{service}(\..+)?"
+
+    def _own_queues(self) -> list[str]:
+        fanouts = [rf"{fanout}\.{re.escape(self.name)}\.{RANDOM}" for fanout in _fanouts(self.serves)]
+        return [self._reply_queue(), *map(self._topics, self.serves), *fanouts]
+
+
+def _any_of(patterns: Iterable[str]) -> str:
+    """Return one anchored regular expression that matches any of the patterns."""
+    return f"^({'|'.join(patterns)})$"
+
+
+def exchanges_of(services: Iterable[str]) -> list[str]:
+    return [f"gantt-{service}" for service in services]
+
+
+def _fanouts(services: Iterable[str]) -> list[str]:
+    """Return patterns of the fanout exchanges; the claims service has a topic per partition: `claims.cell1`."""
+    return [r"claims\..+_fanout" if service == "claims" else f"{service}_fanout" for service in services]
+
+
+AGENT_CALLS = ("scheduler", "claims", "conductor")
+CONDUCTORS = r"conductor(\..+)?"
+SERVICE_USERS = (
+    # The scheduler never calls agents; it asks the conductor to backport objects to an older version.
+    RabbitUser("scheduler", serves=("scheduler", "claims"), calls=("conductor",), answers=ANYBODY),
+    RabbitUser(
+        "conductor",
+        serves=("conductor",),
+        calls=("scheduler", "claims", "compute"),
+        fans_out=("compute",),
+        answers=ANYBODY,
+    ),
+    # An agent reports and confirms; it calls no agent. This one stands for all simulated hosts.
+    RabbitUser("compute", serves=("compute",), calls=AGENT_CALLS, answers=CONDUCTORS),
+    # Commands, and programs that write aggregates and host state.
+    RabbitUser("operator", calls=("scheduler", "claims", "conductor")),
+    # A trusted front end, as nova-api is: it builds, lists, deletes, explains.
+    RabbitUser("client", calls=("scheduler", "conductor")),
+)
+
+
+def agent(host: str) -> RabbitUser:
+    """Return the user of the agent of one service host."""
+    return RabbitUser(agent_user(host), serves=("compute",), calls=AGENT_CALLS, answers=CONDUCTORS, host=host)
