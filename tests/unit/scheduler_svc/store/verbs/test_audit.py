@@ -91,6 +91,14 @@ def test_ended_claim_stays_ended(partition: StorePartition) -> None:
     assert partition.used("h1") == {} and partition.states() == {}
 
 
+def test_attempt_before_an_ended_one_has_ended_too(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    partition.store.release("h1", [ClaimRef("c1", 2)])
+    outcome = audit(partition, running(REF, "h1"))
+    assert (outcome.answers[0].answer, partition.states()) == (Answer.ABORTED, {})
+    assert partition.store.find([REF])[0].answer is Answer.ABORTED
+
+
 def test_reported_claim_with_live_claim_elsewhere_is_conflict(partition: StorePartition) -> None:
     partition.add_host("h1")
     partition.add_host("h2")
