@@ -8,6 +8,7 @@ from pathlib import Path
 from oslo_log import log
 
 from compute_agent import state_files
+from rpcapi.resources.stamps import place_of
 
 LOG = log.getLogger(__name__)
 
@@ -34,7 +35,7 @@ class StampFile:
         if stamp is None:
             return
         with self._lock:
-            if stamp == self._newest or _place(stamp) < _place(self._newest):
+            if stamp == self._newest or place_of(stamp) < place_of(self._newest):
                 return
             self._newest = stamp
             try:
@@ -52,11 +53,3 @@ class StampFile:
             LOG.warning("The stamp is ignored, and replaced by the next one, file=%s: %s", self._path, error)
             return None
         return stamp if isinstance(stamp, str) else None
-
-
-def _place(stamp: str | None) -> tuple[int, int]:
-    """Return the epoch and position in a stamp, zeros for a malformed one."""
-    parts = (stamp or "").split(".")
-    if len(parts) != 3 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
-        return 0, 0
-    return int(parts[0]), int(parts[1])

@@ -9,6 +9,7 @@ from oslo_log import log
 
 from conductor import metrics
 from conductor.service_clients import summarize_error
+from conductor.stamps import PartitionStamps
 from conductor.store.bounds import RecordBounds
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import InstanceStatus
@@ -34,6 +35,7 @@ class Upkeep(BackgroundLoop):
         self._store = store
         self._bounds = bounds
         self._scheduler = scheduler
+        self._stamps = PartitionStamps(store, scheduler)
         self._host = host
         self._interval = interval
         self._failing: set[str] = set()
@@ -41,6 +43,7 @@ class Upkeep(BackgroundLoop):
     def run_once(self) -> float:
         """Run all tasks; return the seconds to the next time, few if the scheduler had no heartbeat."""
         reported = self._try("Heartbeat to the scheduler", self.report)
+        self._try("Exchange of stamps with the scheduler", self.exchange_stamps)
         self._try("Counting instances", self.count)
         self._try("Purging deleted instances", self.purge)
         self._try("Measuring the store", self.measure)
@@ -64,6 +67,10 @@ class Upkeep(BackgroundLoop):
     def report(self) -> None:
         """Send a heartbeat to the scheduler, which lists services."""
         self._scheduler.report_service(context.new().with_timeout(ANSWER_SECONDS), BINARY, self._host)
+
+    def exchange_stamps(self) -> None:
+        """Let partitions that were restored from a backup notice it, and store their newest stamps."""
+        self._stamps.exchange(context.new().with_timeout(ANSWER_SECONDS))
 
     def count(self) -> None:
         """Update the metric of recorded instances by status."""

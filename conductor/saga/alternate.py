@@ -47,6 +47,7 @@ def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[Insta
     """
     uuids = [instance.uuid for instance in group]
     try:
+        saga_pass.check_stores(group)
         answers = claims.results_by_claim(_prepare_claims(saga_pass, group))
     except errors.InvalidRequest as error:
         return _give_up(

@@ -57,6 +57,7 @@ def abort(
     client = saga_pass.clients.claims_of(instances[0].partition)
     answers: dict[tuple[str, int], ClaimAnswerRow] = {}
     try:
+        saga_pass.check_stores(instances)
         for start in range(0, len(rows), MAX_REFS):
             consumers, attempts, destinations = zip(*rows[start : start + MAX_REFS], strict=True)
             claim_refs = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))

@@ -10,6 +10,7 @@ from conductor import metrics, milestones
 from conductor.saga import abort, alternate, cast, claims, reconcile, select, wait
 from conductor.saga.saga_pass import SagaLimits, SagaPass
 from conductor.service_clients import ServiceClients
+from conductor.stamps import PartitionStamps
 from conductor.store.interface import ConductorStore
 from conductor.store.records import DueWork, InstanceRecord, RequestLease, SagaStep
 from rpcapi.resources.claims import MAX_INSTANCES
@@ -47,6 +48,7 @@ class BuildSaga:
         self._clients = clients
         self.limits = limits  # replaced when the configuration is reloaded
         self._stopping = stopping
+        self._stamps = PartitionStamps(store, clients.scheduler)
 
     def advance(self, lease: RequestLease) -> None:
         """Execute all due steps, then release the lease; on a stop, after the current pass.
@@ -67,6 +69,7 @@ class BuildSaga:
                 epoch=work.epoch,
                 may_repeat=work.may_repeat,
                 is_partial=_is_partial(work),
+                exchange_stamps=self._stamps.exchange,
             )
             saga_pass.context().update_store()
             if new:

@@ -3,6 +3,7 @@
 
 import functools
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from oslo_log import log
@@ -39,7 +40,8 @@ class SagaPass:
     """Service clients, limits and the request; ``now_ms`` is the store's time at the start of the pass.
 
     ``epoch`` is the store's, ``may_repeat`` as in DueWork. ``is_partial``: other instances of the request than those in
-    step ALTERNATE have a step too, so that their hosts may still refuse them.
+    step ALTERNATE have a step too, so that their hosts may still refuse them. ``exchange_stamps`` is that of
+    PartitionStamps.
 
     ``jitter`` spreads the retries of different requests. It is the same for all instances of a pass, so that they
     stay together in one call.
@@ -53,6 +55,7 @@ class SagaPass:
     epoch: int = 0
     may_repeat: bool = True
     is_partial: bool = False
+    exchange_stamps: Callable[[RequestContext], None] = lambda _ctxt: None
 
     @functools.cached_property
     def spec(self) -> objects.RequestSpec:
@@ -67,6 +70,14 @@ class SagaPass:
     def is_certain(self, instance: InstanceRecord) -> bool:
         """Return whether the record is certain to name every attempt that may run on a host."""
         return not self.may_repeat and instance.certain_epoch == self.epoch
+
+    def check_stores(self, instances: Sequence[InstanceRecord]) -> None:
+        """Let stores that were restored from a backup begin an epoch, unless all records are certain.
+
+        What such a store forgot may run. Raises one of NO_ANSWER_ERRORS where a partition cannot be checked.
+        """
+        if not all(self.is_certain(instance) for instance in instances):
+            self.exchange_stamps(self.context())
 
     def recast_pause(self, waited_ms: int) -> int:
         """Return the milliseconds until the next build message to a host that was silent for ``waited_ms``."""

@@ -22,11 +22,12 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
 
     The call is idempotent: the claim store repeats its earlier answer. So a claim whose answer was lost is found
     again or aborted, never leaked. Instances whose record is not certain wait, however long it takes, while one of them
-    may run on a host that has not been audited since a store forgot something.
+    may run on a host that has not been audited since a store forgot something, or in a partition that does not answer.
     """
     attempt = max(instance.attempt for instance in instances)
     fresh = all(saga_pass.is_certain(instance) for instance in instances)
     try:
+        saga_pass.check_stores(instances)
         selections = saga_pass.clients.scheduler.select_destinations(
             saga_pass.context(),
             saga_pass.spec,
@@ -37,7 +38,7 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
         )
     except (errors.ClaimClosed, *NO_ANSWER_ERRORS) as error:
         LOG.warning("Selecting hosts for %d instances got no answer: %s", len(instances), summarize_error(error))
-        may_run = isinstance(error, errors.ClaimClosed) and not fresh
+        may_run = isinstance(error, (errors.ClaimClosed, errors.StoreUnavailable)) and not fresh
         wait = _wait_for_audits if may_run else _wait_or_fail
         return [wait(saga_pass, instance, error) for instance in instances]
     except errors.NoValidHost as error:

@@ -116,6 +116,14 @@ class ConductorStore(abc.ABC):
         """Remove deleted instances whose retention has passed; return their number."""
 
     @abc.abstractmethod
+    def stamps(self) -> Mapping[str, str]:
+        """Return the newest stamp of each partition that had any."""
+
+    @abc.abstractmethod
+    def keep_stamps(self, stamps: Mapping[str, str]) -> None:
+        """Store stamps by partition, each unless the stored one is later: that one is evidence of a rollback."""
+
+    @abc.abstractmethod
     def epoch(self) -> int:
         """The store's epoch, as of the last call: it grows whenever the store may have forgotten something."""
 

@@ -28,6 +28,7 @@ KEYS: dict[str, str] = {
     "waiting": "hash project -> number of its instances that are SCHEDULING",
     "building": "hash project -> number of its instances that are BUILDING",
     "acknowledged": "string, empty: rewritten before each wait for replicas",
+    "stamps": "hash partition -> its newest stamp",
     "purge": "zset uuid of a deleted instance -> when it is purged",
 }
 

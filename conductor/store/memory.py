@@ -28,6 +28,7 @@ from conductor.store.records import (
 from conductor.store.sizes import split_deleted
 from rpcapi import errors
 from rpcapi.bounds import CollectionSize, estimate
+from rpcapi.resources.stamps import place_of
 from rpcapi.validation.text import is_sequence
 
 IN_PROGRESS = (InstanceStatus.SCHEDULING, InstanceStatus.BUILDING)
@@ -57,6 +58,7 @@ class MemoryConductorStore(ConductorStore):
         self._purge: dict[str, int] = {}
         self._turns: dict[str, int] = {}
         self._served = 0
+        self._stamps: dict[str, str] = {}
         self._sequence = 0
         self._epoch = clock()
 
@@ -281,6 +283,16 @@ class MemoryConductorStore(ConductorStore):
                     self._due.pop(key, None)
                     self._new.discard(key)
             return len(expired)
+
+    def stamps(self) -> Mapping[str, str]:
+        with self._lock:
+            return dict(self._stamps)
+
+    def keep_stamps(self, stamps: Mapping[str, str]) -> None:
+        with self._lock:
+            for partition, stamp in stamps.items():
+                if place_of(stamp) > place_of(self._stamps.get(partition)):
+                    self._stamps[partition] = stamp
 
     def begin_epoch(self) -> None:
         """Begin an epoch, as after a loss of data."""

@@ -35,7 +35,7 @@ from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
 from rpcapi.validation.text import is_sequence
 
-# Words of the key schema; the entries of the first are those of the collection. `meta` and `counts` never grow.
+# Words of the key schema; the entries of the first are those of the collection. Others never grow.
 WORDS = {
     "instances": ("instances", "everything"),
     "others": ("requests", "listed", "left", "amounts", "usage"),
@@ -208,6 +208,13 @@ class RedisConductorStore(ConductorStore):
 
     def purge(self, limit: int = PAGE) -> int:
         return int(self._run("purge", limit=limit))
+
+    def stamps(self) -> Mapping[str, str]:
+        stamps: dict[Any, Any] = self._connection.execute(lambda client: client.hgetall(keys.key("stamps")))
+        return stamps
+
+    def keep_stamps(self, stamps: Mapping[str, str]) -> None:
+        self._run("stamp", (value for pair in stamps.items() for value in pair))
 
     def epoch(self) -> int:
         return self._connection.identity.observed_epoch

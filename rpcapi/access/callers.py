@@ -45,6 +45,7 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "list_filters": _by(OPERATOR),
         "list_partitions": _by(CLIENT, OPERATOR),
         "update_resource_stats": _by(AGENT, host="name"),
+        "exchange_stamps": _by(CONDUCTOR),
         "report_service": _by(CONDUCTOR),
         "remove_host": _by(OPERATOR),
         "get_host_state": _by(OPERATOR),

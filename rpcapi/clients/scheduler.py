@@ -17,7 +17,8 @@ BACKENDS = "gantt.scheduler_backends"
 class SchedulerBackend(Protocol):
     """Backend of SchedulerAPI: by default gantt's scheduler over the bus, or one of the deployer.
 
-    A backend is created with (conf, transport) and answers ``call`` like the scheduler service.
+    A backend is created with (conf, transport) and answers ``call`` like the scheduler service. One whose decisions are
+    never forgotten answers exchange_stamps with an empty mapping.
     """
 
     def call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
@@ -28,7 +29,7 @@ class BusBackend(ServiceClient):
     """Backend that calls gantt's scheduler workers over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.4"
+    VERSION = "1.5"
     CAP = "scheduler"
     SHORT_CALLS = frozenset({"select_destinations"})
 
@@ -45,6 +46,7 @@ class SchedulerAPI:
           partition; update_host_state creates a document at version 0
     1.3 - Add select_batch, update_aggregates, delete_aggregate, dry_run and list_filters
     1.4 - select_destinations: add fresh
+    1.5 - Add exchange_stamps
     """
 
     VERSION = BusBackend.VERSION
@@ -161,6 +163,14 @@ class SchedulerAPI:
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
         """Return the partitions of the deployment from the view of the worker that answers."""
         return self._backend.call(ctxt, "1.2", "list_partitions")
+
+    def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
+        """Send the newest stamp of each partition, and return the present ones; None where partitions have no stamps.
+
+        A partition whose stamp is later than its store has been restored from a backup, and begins an epoch before the
+        answer. One whose store does not answer is missing.
+        """
+        return self._backend.call(ctxt, "1.5", "exchange_stamps", stamps=stamps)
 
     def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
         """Send a heartbeat of a service without nodes, such as a conductor."""

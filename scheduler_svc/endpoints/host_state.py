@@ -18,7 +18,7 @@ from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.host_state.reports import check_nodes
-from scheduler_svc.host_state.stamps import StampSigner
+from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION
@@ -84,6 +84,23 @@ class HostStateEndpoint(MeteredEndpoint):
         """Record the heartbeat of a service without nodes."""
         self._partitions.own.store.heartbeat(_service_host(host), _service_host(binary))
         self._note_clock(ctxt, None, service_name(host, binary))
+
+    @expose
+    def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
+        """Verify the conductors' newest stamps, and return the present ones."""
+        if not isinstance(stamps, dict) or not all(isinstance(stamp, str) for stamp in stamps.values()):
+            raise errors.MalformedObject(name="call of exchange_stamps", why="stamps must map partitions to strings")
+        answer: dict[str, str | None] = dict.fromkeys(stamps)
+        for partition in self._partitions:
+            proof = self._stamps.verify(partition.name, CONDUCTORS, stamps.get(partition.name))
+            try:
+                place = partition.store.begin_epoch_if_behind(*(proof or (0, 0)))
+            except errors.StoreUnavailable:
+                partition.presence.record_failure()
+                answer.pop(partition.name, None)
+            else:
+                answer[partition.name] = self._stamps.sign(partition.name, CONDUCTORS, *place)
+        return answer
 
     @expose
     def remove_host(self, ctxt: RequestContext, host: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stamps on answers to agents: proof of the epoch and position that a partition's store once had."""
+"""Stamps on answers to agents and conductors: proof of the epoch and position that a partition's store once had."""
 
 import hashlib
 import hmac
@@ -8,6 +8,7 @@ import json
 from rpcapi import errors
 
 MIN_KEY = 32  # characters
+CONDUCTORS = "(conductors)"  # in place of a host, whose name this cannot be: the stamps that conductors keep together
 
 
 class StampSigner:

@@ -110,7 +110,7 @@ class ForwardingStore(Store):
     def check_identity(self) -> tuple[int, bool]:
         return self._store.check_identity()
 
-    def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
+    def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
         return self._store.begin_epoch_if_behind(epoch, position)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:

@@ -34,7 +34,7 @@ ENDPOINTS = {
 
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.4-a96e8684a204c4e6b93c6adab509e18f",
+    "SchedulerAPI": "1.5-6a9eddf4d866a4186210946b3debd2b0",
     "ClaimsAPI": "1.7-913efcd6321db5560c620508805e0061",
     "ConductorAPI": "1.9-890243bb2fe73424617073cd37af25da",
     "ComputeAPI": "1.1-82d4b2e36a4b60d6e6ce944e9df5c3c9",

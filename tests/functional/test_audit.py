@@ -24,7 +24,7 @@ SIZE = ClusterSize(computes=2, nodes_per_host=1, schedulers=1)
 # Only the agents' start, and what the test plants: no periodic comparison repairs it while it is looked at.
 PATIENT = {
     "scheduler": {"store": {"service_down_time": 3600}},
-    "conductor": {"conductor": {"reconcile_interval": 3600}},
+    "conductor": {"conductor": {"reconcile_interval": 3600, "report_interval": 3600}},
     "compute": {"compute": {"report_interval": 3600}},
 }
 

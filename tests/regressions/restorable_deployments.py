@@ -6,7 +6,7 @@ import copy
 import shutil
 import sqlite3
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,6 +37,9 @@ class OnePartition:
 
     def find(self, _name: str | None) -> Any:
         return self.own
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self.own])
 
     def __len__(self) -> int:
         return 1

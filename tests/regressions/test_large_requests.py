@@ -60,6 +60,9 @@ class Worker:
         self.lost_answers = 0
         self.attempts: list[int] = []
 
+    def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
+        return {}
+
     def select_destinations(
         self,
         ctxt: RequestContext,

@@ -6,9 +6,15 @@ Claims that it had forgotten were conflicts for their hosts, and their capacity 
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from conductor.stamps import PartitionStamps
+from conductor.store.memory import MemoryConductorStore
+from rpcapi import context
+from rpcapi.resources.claims import Answer
+from scheduler_svc.endpoints.host_state import HostStateEndpoint
 from scheduler_svc.host_state.stamps import StampSigner
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from tests.regressions.restorable_deployments import (
@@ -123,6 +129,59 @@ def test_lying_agent_begins_no_epoch(deployment: Deployment) -> None:
     assert liar.report().epoch == epoch
     other.stamp = stolen
     assert other.report().epoch > epoch
+
+
+def exchange(deployment: Deployment, records: MemoryConductorStore) -> None:
+    """Exchange stamps as a conductor does periodically, and before it sends an attempt that is not certain."""
+    endpoint = deployment.endpoint
+
+    def exchange_stamps(ctxt: object, stamps: dict[str, str]) -> dict[str, str | None]:
+        return HostStateEndpoint.exchange_stamps.__wrapped__(endpoint, ctxt, stamps)  # type: ignore[attr-defined,no-any-return]
+
+    PartitionStamps(records, SimpleNamespace(exchange_stamps=exchange_stamps)).exchange(context.new())  # type: ignore[arg-type]
+
+
+def test_conductor_proves_a_restored_backup_while_no_agent_runs(deployment: Deployment) -> None:
+    """Given an instance from after the backup, whose record is not certain, and hosts whose agents are all away."""
+    records = MemoryConductorStore()
+    first, second = make_agents(deployment, 2)
+    exchange(deployment, records)
+    restore = deployment.back_up()
+    deployment.restart_scheduler()
+    ref = first.boot()
+    exchange(deployment, records)
+
+    # when the backup is restored, and schedulers start that never saw the later state
+    restore()
+    deployment.restart_scheduler()
+    epoch = deployment.epoch
+    exchange(deployment, records)
+
+    # then one epoch has begun, in which the attempt waits for the hosts
+    assert deployment.epoch > epoch
+    epoch = deployment.epoch
+    exchange(deployment, records)
+    assert deployment.epoch == epoch
+    assert deployment.partition.prepare(ref.consumer, "h1", fresh=False).answer is Answer.CLOSED
+    store = deployment.partition.store
+    store.name_hosts(epoch, ["h0", "h1"], complete=True)
+    store.audit("h1", epoch, [], 0)
+    assert deployment.partition.prepare(ref.consumer, "h1", fresh=False).answer is Answer.CLOSED
+    # and the first reports of the agents, with stamps of the lost state, begin none
+    assert {agent.report().epoch for agent in (first, second)} == {epoch}
+    assert deployment.partition.prepare(ref.consumer, "h1", fresh=False).host == "h0"
+
+
+def test_stamps_of_conductors_begin_no_epoch_after_a_failover(deployment: Deployment) -> None:
+    records = MemoryConductorStore()
+    (agent,) = make_agents(deployment, 1)
+    mark = deployment.partition.mark()
+    agent.boot()
+    exchange(deployment, records)
+    epoch = deployment.partition.forget_since(mark)
+    for _ in range(2):
+        exchange(deployment, records)
+    assert deployment.epoch == epoch
 
 
 def test_agent_without_a_stamp_and_a_scheduler_without_a_key_begin_no_epoch(deployment: Deployment) -> None:

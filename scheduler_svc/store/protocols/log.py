@@ -21,10 +21,11 @@ class LogStore(Protocol):
         """
 
     @abc.abstractmethod
-    def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
+    def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
         """Begin an epoch if the store is behind (epoch, position), which it once had: a backup was restored.
 
-        Returns whether it was behind. The epoch is later than ``epoch``; of callers that race, one begins it.
+        Returns its (epoch, position) afterwards. A new epoch is later than ``epoch``; of callers that race, one begins
+        it.
         """
 
     @abc.abstractmethod

@@ -84,15 +84,18 @@ class RedisConnection:
         """Compare the server's identity with the recorded one; return the epoch."""
         return self.run_with_retries(self._check_identity)
 
-    def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
-        """Begin an epoch if the partition is behind (epoch, position), which it once had; return whether it was."""
-        key = prefix(self.partition) + "meta"
-        recorded = self.read(lambda pipe: pipe.hmget(key, "epoch", "position"))[0]
-        if place(recorded) >= (epoch, position):
-            return False
+    def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
+        """Begin an epoch if the partition is behind (epoch, position), which it once had; return its present ones."""
+        recorded = self._place()
+        if recorded >= (epoch, position):
+            return recorded
         self.identity.observe(epoch, position)
         self.check_identity()
-        return True
+        return self._place()
+
+    def _place(self) -> tuple[int, int]:
+        key = prefix(self.partition) + "meta"
+        return place(self.read(lambda pipe: pipe.hmget(key, "epoch", "position"))[0])
 
     def run_with_retries(self, attempt: Callable[[], T]) -> T:
         """Return the result of ``attempt``, retried where no answer came; raises StoreUnavailable."""

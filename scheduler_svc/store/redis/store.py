@@ -232,7 +232,7 @@ class RedisStore(interface.Store):
     def check_identity(self) -> tuple[int, bool]:
         return self._connection.check_identity(), self._connection.identity.take_epoch_change()
 
-    def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
+    def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
         return self._connection.begin_epoch_if_behind(epoch, position)
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:

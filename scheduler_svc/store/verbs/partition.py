@@ -79,13 +79,12 @@ class PartitionState(PartitionStorage):
             self.position += POSITION_LEAP
         self.append("epoch", self.epoch)
 
-    def begin_epoch_if_behind(self, epoch: int, position: int, now: int) -> bool:
-        """Begin an epoch if the partition is behind (epoch, position), which it once had; return whether it was."""
-        if (self.epoch, self.position) >= (epoch, position):
-            return False
-        self.epoch, self.position = max(self.epoch, epoch), max(self.position, position)
-        self.begin_epoch(now)
-        return True
+    def begin_epoch_if_behind(self, epoch: int, position: int, now: int) -> tuple[int, int]:
+        """Begin an epoch if the partition is behind (epoch, position), which it once had; return its present ones."""
+        if (self.epoch, self.position) < (epoch, position):
+            self.epoch, self.position = max(self.epoch, epoch), max(self.position, position)
+            self.begin_epoch(now)
+        return self.epoch, self.position
 
     def make_stale(self, names: Iterable[str]) -> None:
         """Make earlier decisions on these providers, or on any node of these service hosts, stale."""

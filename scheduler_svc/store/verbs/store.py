@@ -263,7 +263,7 @@ class VerbStore(interface.Store):
         validation.check_service_host(host)
         self._transact(lambda partition, now: removal.remove(partition, self.partition, host, now, lost=lost))
 
-    def begin_epoch_if_behind(self, epoch: int, position: int) -> bool:
+    def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
         return self._transact(lambda partition, now: partition.begin_epoch_if_behind(epoch, position, now))
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:

@@ -11,6 +11,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.endpoints import decode, encode
+from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.alternates import PreparedBatch
 from tests.unit.conductor.ledger import PARTITION, Ledger
@@ -142,6 +143,15 @@ class FakeScheduler:
         self.calls: list[tuple[list[str], int]] = []
         self.fail: list[Exception] = []
         self.lose: list[Exception] = []
+        self.signer = StampSigner(None)
+        self.silent: set[str] = set()  # partitions whose store does not answer
+
+    def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
+        if PARTITION in self.silent:
+            return {}
+        proof = self.signer.verify(PARTITION, CONDUCTORS, stamps.get(PARTITION))
+        place = self.ledger.store.begin_epoch_if_behind(*(proof or (0, 0)))
+        return {PARTITION: self.signer.sign(PARTITION, CONDUCTORS, *place)}
 
     def select_destinations(
         self,

@@ -32,7 +32,7 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
     store.write_without_lease(
         [replace(store.get(["a"])["a"], status=InstanceStatus.DELETED, step=SagaStep.DONE)], wake=False
     )
-    scheduler = SimpleNamespace(report_service=report_service)
+    scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {"p1": "1.1.x"})
     upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", 0.01)  # type: ignore[arg-type]
     upkeep.start()
     until(lambda: len(heartbeats) > 2 and not store.get(["a"]), "heartbeats are sent and the deleted record is removed")
@@ -41,6 +41,7 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
     figure = prometheus_client.REGISTRY.get_sample_value
     assert figure("gantt_records_entries", {"collection": "records"}) == 1
     assert heartbeats[0] == ("gantt-conductor", "c1")
+    assert store.stamps() == {"p1": "1.1.x"}
     upkeep.stop()
     upkeep.wait()
 
@@ -55,7 +56,7 @@ def test_failed_heartbeat_is_retried_soon() -> None:
         if failure is not None:
             raise failure
 
-    scheduler = SimpleNamespace(report_service=report_service)
+    scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {})
     store = MemoryConductorStore(StoreTimeouts())
     upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", 600.0)  # type: ignore[arg-type]
     pauses = [upkeep.run_once() for _ in range(4)]

@@ -37,7 +37,7 @@ def test_sizes_follow_records_deletions_and_purges(bench: StoreWithClock) -> Non
 
 def test_every_key_that_grows_is_in_one_collection() -> None:
     words = [word for collection in WORDS.values() for word in collection]
-    assert sorted([*words, "acknowledged", "meta", "counts"]) == sorted(KEYS)
+    assert sorted([*words, "acknowledged", "meta", "counts", "stamps"]) == sorted(KEYS)
 
 
 def test_deleted_instances_take_their_part_of_all() -> None:

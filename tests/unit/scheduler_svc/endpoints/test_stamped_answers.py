@@ -3,8 +3,8 @@
 
 import pytest
 
-from rpcapi import context
-from scheduler_svc.host_state.stamps import StampSigner
+from rpcapi import context, errors
+from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
 from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
 
 STAMP_KEY = "a key that only schedulers know: 0123456789"
@@ -51,7 +51,44 @@ def test_audit_with_a_later_stamp_begins_an_epoch_before_it_ends_claims(start_wo
     assert worker.audit("proof", answer.epoch, stamp=own).epoch == answer.epoch == worker.store.state.epoch
 
 
+def test_conductors_exchange_stamps_of_all_partitions(start_worker):
+    worker = start_worker(stamp_key=STAMP_KEY, partitions=["default", "cell"])
+    signer, ctxt = StampSigner(STAMP_KEY), context.new()
+    stamps = worker.scheduler.exchange_stamps(ctxt, {"removed": "1.1.x"})
+    assert stamps == {"removed": None} | {
+        name: signer.sign(name, CONDUCTORS, store.state.epoch, store.state.position)
+        for name, store in worker.stores.items()
+    }
+    epochs = {name: store.state.epoch for name, store in worker.stores.items()}
+    state = worker.stores["cell"].state
+    later = signer.sign("cell", CONDUCTORS, state.epoch, state.position + 1)
+    for stolen in (signer.sign("cell", "h1", state.epoch, state.position + 1), later.replace(".", ".9", 1)):
+        worker.scheduler.exchange_stamps(ctxt, {"cell": stolen})
+    assert {name: store.state.epoch for name, store in worker.stores.items()} == epochs
+    answer = worker.scheduler.exchange_stamps(ctxt, {"cell": later})["cell"]
+    assert state.epoch > epochs["cell"] and worker.store.state.epoch == epochs["default"]
+    assert signer.verify("cell", CONDUCTORS, answer) == (state.epoch, state.position)
+    assert worker.scheduler.exchange_stamps(ctxt, {"cell": later})["cell"] == answer
+
+
+def test_partition_that_does_not_answer_has_no_stamp(start_worker, monkeypatch):
+    worker = start_worker(stamp_key=STAMP_KEY, partitions=["default", "cell"])
+
+    def fail(epoch, position):
+        raise errors.StoreUnavailable(why="it is away")
+
+    monkeypatch.setattr(worker.stores["cell"], "begin_epoch_if_behind", fail)
+    assert list(worker.scheduler.exchange_stamps(context.new(), {"cell": "1.1.x"})) == ["default"]
+
+
+@pytest.mark.parametrize("stamps", [None, ["1.1.x"], {"default": 7}])
+def test_malformed_stamps_are_refused(start_worker, stamps):
+    with pytest.raises(errors.MalformedObject):
+        start_worker(stamp_key=STAMP_KEY).scheduler.exchange_stamps(context.new(), stamps)
+
+
 def test_worker_without_a_key_gives_no_stamps(start_worker):
     worker = start_worker()
+    assert worker.scheduler.exchange_stamps(context.new(), {}) == {"default": None}
     answer = worker.report("plain", {"plain": node_report()})
     assert (answer.stamp, worker.audit("plain", answer.epoch).stamp) == (None, None)

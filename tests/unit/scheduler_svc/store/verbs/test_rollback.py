@@ -24,7 +24,7 @@ def place(partition: StorePartition) -> tuple[int, int]:
 def test_proof_that_is_not_later_begins_no_epoch(partition: StorePartition, epochs: int, positions: int) -> None:
     partition.add_host("h1")
     epoch, position = place(partition)
-    assert partition.store.begin_epoch_if_behind(epoch + epochs, position + positions) is False
+    assert partition.store.begin_epoch_if_behind(epoch + epochs, position + positions) == (epoch, position)
     assert place(partition) == (epoch, position)
 
 
@@ -33,12 +33,12 @@ def test_later_proof_begins_one_later_epoch(partition: StorePartition, epochs: i
     partition.add_host("h1")
     epoch, position = place(partition)
     proof = epoch + epochs, position + positions
-    assert partition.store.begin_epoch_if_behind(*proof) is True
-    new = place(partition)
+    new = partition.store.begin_epoch_if_behind(*proof)
+    assert new == place(partition)
     assert new[0] > proof[0] and new[1] > max(position, proof[1])
     # every other agent's proof of the lost state is now earlier
-    assert partition.store.begin_epoch_if_behind(*proof) is False
-    assert partition.store.begin_epoch_if_behind(epoch + epochs, position + positions + 100) is False
+    assert partition.store.begin_epoch_if_behind(*proof) == new
+    assert partition.store.begin_epoch_if_behind(epoch + epochs, position + positions + 100) == new
     assert place(partition) == new
     assert partition.store.check_identity()[0] == new[0]
 

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conductors' evidence of what the partitions' stores had, if a backup is restored."""
+
+from conductor.store.interface import ConductorStore
+from rpcapi import errors
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.context import RequestContext
+
+
+class PartitionStamps:
+    """Sends the newest stamp of each partition to the scheduler, and stores the ones that it returns."""
+
+    def __init__(self, store: ConductorStore, scheduler: SchedulerAPI) -> None:
+        self._store = store
+        self._scheduler = scheduler
+
+    def exchange(self, ctxt: RequestContext) -> None:
+        """Let each partition that is behind its stamp begin an epoch.
+
+        Raises errors of the scheduler's call, and StoreUnavailable for a partition with a stamp that does not answer,
+        or for the conductors' store.
+        """
+        stamps = self._store.stamps()
+        answer = self._scheduler.exchange_stamps(ctxt, dict(stamps))
+        later = {name: stamp for name, stamp in answer.items() if stamp is not None and stamp != stamps.get(name)}
+        if later:
+            self._store.keep_stamps(later)
+        silent = sorted(stamps.keys() - answer.keys())
+        if silent:
+            raise errors.StoreUnavailable(why=f"partition {silent[0]} does not answer; it may have been restored")
