@@ -54,8 +54,10 @@ def set_rabbit_defaults(conf: cfg.ConfigOpts) -> None:
     """Register the options of RabbitMQ and set gantt's defaults; another bus does not need the driver's modules."""
     from oslo_messaging import opts as messaging_opts  # noqa: PLC0415 - lazy: brings all drivers
 
+    register_opts(conf)
     conf.register_opts(dict(messaging_opts.list_opts())[RABBIT], group=RABBIT)
-    for name, value in RABBIT_DEFAULTS.items():
+    # Each thread of an executor can send its answer without waiting for another; connections are opened on demand.
+    for name, value in {**RABBIT_DEFAULTS, "rpc_conn_pool_size": conf.executor_thread_pool_size}.items():
         conf.set_default(name, value, group=RABBIT)
 
 
@@ -74,11 +76,8 @@ RABBIT_DEFAULTS: dict[str, Any] = {
     "rabbit_retry_interval": 1,
     "rabbit_retry_backoff": 1,
     "rabbit_interval_max": 5,
-    # A missing reply queue of a dead caller must not block a server's thread for long.
-    "kombu_missing_consumer_retry_timeout": 10,
     # Queues of dead processes expire after these seconds, instead of half an hour.
     "rabbit_transient_queues_ttl": 300,
-    "rpc_conn_pool_size": 16,
 }
 
 

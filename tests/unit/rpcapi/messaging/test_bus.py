@@ -18,6 +18,13 @@ def test_defaults_are_set_and_operator_overrides_win(conf: cfg.ConfigOpts) -> No
     assert 0 < conf.oslo_messaging_rabbit.rabbit_interval_max <= 5
 
 
+def test_each_thread_of_an_executor_has_a_connection_for_its_answer(conf: cfg.ConfigOpts) -> None:
+    bus.set_defaults(conf)
+    conf.set_override("executor_thread_pool_size", 5)
+    bus.set_rabbit_defaults(conf)
+    assert conf.oslo_messaging_rabbit.rpc_conn_pool_size == 5
+
+
 def test_options_are_registered_only_on_the_private_configuration(conf: cfg.ConfigOpts) -> None:
     bus.set_defaults(conf)
     assert conf.gantt_bus.prefetch >= 1

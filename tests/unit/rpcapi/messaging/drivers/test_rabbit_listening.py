@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Poll intervals and error handling of the RabbitMQ listeners."""
 
+import contextlib
 import threading
 from types import SimpleNamespace
 
+import oslo_messaging
 import pytest
-from oslo_messaging._drivers import amqpdriver, common
+from oslo_messaging._drivers import amqp, amqpdriver, common
 
-from rpcapi.messaging.drivers.rabbit_listening import FIRST_WAIT, LONGEST_WAIT, LongPollListener, LongPollReplyWaiter
+from rpcapi.messaging.drivers.rabbit_listening import (
+    FIRST_WAIT,
+    LONGEST_WAIT,
+    LongPollListener,
+    LongPollReplyWaiter,
+    PromptIncomingMessage,
+)
 
 
 class Connection:
@@ -57,3 +65,25 @@ def test_listener_never_polls_with_short_waits():
     # Then: longer waits are unchanged
     listener._current_timeout = 3.2
     assert listener._current_timeout == 3.2
+
+
+@pytest.mark.parametrize(
+    "error", [oslo_messaging.MessageUndeliverable(None, None, None, None), amqp.AMQPDestinationNotFound("exchange")]
+)
+def test_answer_to_a_caller_that_is_gone_is_tried_once(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    attempts = []
+
+    def direct_send(queue: str, text: str) -> None:
+        attempts.append(queue)
+        raise error
+
+    connection = contextlib.nullcontext(SimpleNamespace(direct_send=direct_send))
+    listener = SimpleNamespace(driver=SimpleNamespace(_get_connection=lambda purpose: connection))
+    obsolete_queues = amqpdriver.ObsoleteReplyQueuesCache()
+    message = PromptIncomingMessage(listener, {}, {}, "u", "id", "reply_gone", None, obsolete_queues, None)
+    for _ in range(2):
+        message.reply(1)
+    assert attempts == ["reply_gone"] * 2, "a queue that a restart of the broker removed may be back"
+    assert [record.exc_info for record in caplog.records] == [None, None]
