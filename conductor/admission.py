@@ -45,7 +45,7 @@ class Admission:
     def check_backlog(self, waiting: Mapping[str, int], project: str, count: int, oldest_ms: int) -> None:
         """Raise Overloaded if ``count`` more of ``project`` may not wait beside the ``waiting`` of each project.
 
-        ``oldest_ms`` is how long the oldest due work waits: about as long as what waits now will take.
+        ``oldest_ms`` is how long the oldest new request waits: about as long as what waits now will take.
         """
         share = self.max_backlog / len(waiting.keys() | {project})
         if sum(waiting.values()) + count > self.max_backlog and waiting.get(project, 0) + count > share:

@@ -104,7 +104,7 @@ class MemoryConductorStore(ConductorStore):
                 for record in self._instances.values()
                 if record.status == InstanceStatus.SCHEDULING
             )
-            oldest_ms = max(0, now - min(self._due.values(), default=now))
+            oldest_ms = max(0, now - min((self._due[key] for key in self._new), default=now))
             admission.check_backlog(waiting, project_of(request.key), count, oldest_ms)
 
     def take(
@@ -118,7 +118,7 @@ class MemoryConductorStore(ConductorStore):
             leases: list[RequestLease] = []
             token = make_lease_token(owner)
             while due and len(leases) < limit:
-                key = min(due, key=lambda key: self._turn(project_of(key)))
+                key = min(due, key=lambda key: (self._turn(project_of(key)), key in self._new))
                 project = project_of(key)
                 if key in self._new and not self._may_begin(project, max_building):
                     due = [other for other in due if other not in self._new or project_of(other) != project]

@@ -39,7 +39,9 @@ from rpcapi.validation.text import is_sequence
 WORDS = {
     "instances": ("instances", "everything"),
     "others": ("requests", "listed", "left", "amounts", "usage"),
-    "queue": ("due", "queues", "wakes", "turns", "pending", "leases", "woken", "waiting", "building", "new"),
+    "queue": (
+        *("due", "queues", "wakes", "new_wakes", "turns", "pending", "leases", "woken", "waiting", "building", "new"),
+    ),
     "purge": ("purge",),
 }
 COLLECTIONS = {

@@ -2,9 +2,9 @@
 -- The queue of due work, in which each project has its own part. A request's key begins with the digest of its project;
 -- the requests of earlier releases, whose keys have none, share a part.
 -- New requests, which no conductor has taken yet, are in a part of their own. `queues` orders the requests of `due` by
--- part and time, `wakes` has the first time of each part.
+-- part and time; `wakes`, and `new_wakes` for parts with new requests, have the first time of each part.
 --@ include _header
---@ keys due queues wakes new
+--@ keys due queues wakes new_wakes new
 
 local NEW = '*' -- ends the name of a part with new requests
 local ALL_PROJECTS = 'all' -- the field of `new` with the sum of all projects
@@ -44,10 +44,11 @@ local function set_due(request, at)
     redis.call('ZREM', K.due, request)
   end
   local _, first = first_due(queue)
+  local wakes = queue == project_of(request) and K.wakes or K.new_wakes
   if first then
-    redis.call('ZADD', K.wakes, whole(first), queue)
+    redis.call('ZADD', wakes, whole(first), queue)
   else
-    redis.call('ZREM', K.wakes, queue)
+    redis.call('ZREM', wakes, queue)
   end
 end
 

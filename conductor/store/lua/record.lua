@@ -7,7 +7,7 @@
 -- Returns: {'recorded', last number assigned}, {'known'} if the request was already recorded, {'conflict', uuid},
 --          {'old', server's clock in ms} if it was first sent too long ago,
 --          {'quota', name, amount in use} where a limit is too low, or {'overloaded', number of waiting instances,
---          ms for which the oldest due work waits} where the backlog, and the project's share of it, is full
+--          ms for which the oldest new request waits} where the backlog, and the project's share of it, is full
 --@ args request document status step version instance first_sent_ms repeat_horizon_ms amounts limits max_backlog
 --@ include _usage
 --@ keys requests instances listed everything pending left counts waiting
@@ -40,7 +40,7 @@ if waiting + count > tonumber(A.max_backlog) then
   local own = tonumber(redis.call('HGET', K.waiting, project)) or 0
   local projects = redis.call('HLEN', K.waiting) + (own == 0 and 1 or 0)
   if own + count > tonumber(A.max_backlog) / projects then
-    local oldest = redis.call('ZRANGE', K.wakes, 0, 0, 'WITHSCORES')[2] or now
+    local oldest = redis.call('ZRANGE', K.new_wakes, 0, 0, 'WITHSCORES')[2] or now
     return {'overloaded', whole(waiting), whole(math.max(0, now - oldest))}
   end
 end

@@ -11,11 +11,11 @@
 --@ include _due
 --@ keys turns leases woken pending counts waiting building
 
-local PARTS = 1000 -- of the queue that one call considers: those whose work is due longest
+local PARTS = 1000 -- of the queue that one call considers, and with new requests: those whose work is due longest
 
 -- Conductors of earlier releases have recorded requests without projects.
 if redis.call('ZCARD', K.queues) ~= redis.call('ZCARD', K.due) then
-  redis.call('DEL', K.queues, K.wakes)
+  redis.call('DEL', K.queues, K.wakes, K.new_wakes)
   local rows = redis.call('ZRANGE', K.due, 0, -1, 'WITHSCORES')
   for i = 1, #rows, 2 do
     set_due(rows[i], tonumber(rows[i + 1]))
@@ -23,12 +23,15 @@ if redis.call('ZCARD', K.queues) ~= redis.call('ZCARD', K.due) then
 end
 
 local served = tonumber(meta[4]) or 0
-local queues = redis.call('ZRANGEBYSCORE', K.wakes, '-inf', whole(now), 'LIMIT', 0, PARTS)
+local queues = {} -- at the same turn those with new requests are last: what has begun makes room
 local projects, turns, ended = {}, {}, {} -- by queue, by project, by queue
-for _, queue in ipairs(queues) do
-  local project = string.gsub(queue, '%' .. NEW .. '$', '')
-  projects[queue] = project
-  turns[project] = math.max(tonumber(redis.call('ZSCORE', K.turns, project)) or 0, served)
+for _, wakes in ipairs({K.wakes, K.new_wakes}) do
+  for _, queue in ipairs(redis.call('ZRANGEBYSCORE', wakes, '-inf', whole(now), 'LIMIT', 0, PARTS)) do
+    local project = wakes == K.wakes and queue or string.sub(queue, 1, -1 - #NEW)
+    queues[#queues + 1] = queue
+    projects[queue] = project
+    turns[project] = math.max(tonumber(redis.call('ZSCORE', K.turns, project)) or 0, served)
+  end
 end
 
 local function next_queue()

@@ -98,7 +98,7 @@ def test_due_requests_of_an_earlier_release_are_queued(redis_server: RedisServer
     for bench in redis_bench(redis_server, redis_server.url()):
         names = [record(bench, "p", f"r{number}") for number in range(3)]
         with redis_server.client() as client:
-            client.delete(keys.key("queues"), keys.key("wakes"), keys.key("turns"))
+            client.delete(*(keys.key(word) for word in ("queues", "wakes", "new_wakes", "turns", "new")))
         assert [lease.request for lease in bench.store.take("me", 10)] == names
 
 
@@ -146,7 +146,7 @@ def test_new_request_waits_while_enough_is_scheduled_or_built(bench: StoreWithCl
     build(bench, lease)
     assert take(bench, 2) == [], "the first is being built"
     report(bench, ["a-0"], InstanceStatus.ACTIVE)
-    assert take(bench, 2) == [second, first], "the rest of the first waits for no room"
+    assert take(bench, 2) == [first, second], "the rest of the first waits for no room"
     assert take(bench, 3) == []
     assert take(bench, 4) == [third]
 
@@ -204,3 +204,14 @@ def test_counts_of_what_is_new_end_with_it(redis_server: RedisServer) -> None:
             assert sorted(client.hvals(keys.key("building"))) == ["6", "6"]
             report(bench, [f"r{number}-{index}" for number in range(6) for index in range(2)], InstanceStatus.ACTIVE)
             assert client.hgetall(keys.key("building")) == {}
+
+
+def test_what_has_begun_is_served_beside_new_requests_of_a_thousand_projects(redis_server: RedisServer) -> None:
+    for bench in redis_bench(redis_server, redis_server.url()):
+        begun = record(bench, "begun", "b")
+        (lease,) = bench.store.take("me", 1)
+        for number in range(1001):
+            record(bench, f"p{number}", f"r{number}")
+        build(bench, lease)
+        bench.pass_time(1000)
+        assert take(bench, 0) == [begun]
