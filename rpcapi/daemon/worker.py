@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker process: creates its service after the fork, runs it, and reports its state to the master."""
 
+import contextlib
 import faulthandler
 import gc
 import random
@@ -159,8 +160,10 @@ class Worker:
             time.sleep(HEARTBEAT_INTERVAL)
 
     def _watch_master(self) -> None:
-        while self._channel.recv(64):
-            pass
+        # A master that died with unread messages resets the connection instead of ending it.
+        with contextlib.suppress(ConnectionResetError):
+            while self._channel.recv(64):
+                pass
         LOG.error("%s drains: its master has died", self._role.name)
         self._inbox.put(signal.SIGTERM)
 

@@ -3,7 +3,13 @@
 
 import os
 import signal
+import socket
+from unittest import mock
 
+import pytest
+from oslo_config import cfg
+
+from rpcapi.daemon import process, worker
 from tests.unit.rpcapi.daemon.conftest import ToyDaemon, eventually
 
 
@@ -41,6 +47,25 @@ def test_workers_drain_when_their_master_is_killed(toy: ToyDaemon, executor: str
 
     toy.await_events("drained", 2)
     eventually(lambda: toy.text().count("ends with status 0") == 2, "the end of both workers")
+
+
+@pytest.mark.parametrize("unread", [b"", worker.HEARTBEAT], ids=["all read", "unread heartbeat"])
+def test_worker_notices_its_masters_death_whatever_the_master_had_read(
+    unread: bytes, conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox = mock.Mock()
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(process, "SignalSocket", lambda _: inbox)
+    master_end, worker_end = socket.socketpair()
+    with worker_end:
+        role = worker.Role("worker 0", 0, prepare=mock.Mock(), load=mock.Mock())
+        orphan = worker.Worker(conf, role, worker_end)
+        worker_end.sendall(unread)
+        master_end.close()
+
+        orphan._watch_master()
+
+    inbox.put.assert_called_once_with(signal.SIGTERM)
 
 
 def test_start_aborted_without_a_stop_is_a_failure(toy: ToyDaemon) -> None:
