@@ -56,6 +56,7 @@ def explained(running: RunningCluster, instance: objects.Instance) -> bool:
     return document["outcome"] == "refused" and (fallen == document["hosts"] or bool(tried))
 
 
+@pytest.mark.timeout(1800)  # against a hang: how long the boots take depends on the machine
 @pytest.mark.parametrize(
     ("mode", "size", "request_count"),
     [

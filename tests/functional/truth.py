@@ -58,13 +58,24 @@ def claims(running: RunningCluster) -> dict[tuple[str, str], str]:
 def wait_for_final_status(
     running: RunningCluster, uuids: Sequence[str], seconds: float = SETTLE_SECONDS
 ) -> list[objects.Instance]:
-    """Wait until every instance is ACTIVE or in ERROR, and return them all."""
+    """Wait until every instance is ACTIVE or in ERROR, and return them all.
 
-    def final_instances() -> list[objects.Instance]:
-        instances = records(running, uuids)
-        return instances if all(instance.status in exercise.FINAL_STATUSES for instance in instances) else []
+    ``seconds`` limits the wait for the next of them: how long all take depends on the machine.
+    """
+    final_count = -1
+    while final_count < len(uuids):
 
-    return until("every instance ACTIVE or in ERROR", final_instances, seconds)
+        def with_more_final(before: int = final_count) -> tuple[list[objects.Instance], int] | None:
+            instances = records(running, uuids)
+            count = sum(instance.status in exercise.FINAL_STATUSES for instance in instances)
+            return (instances, count) if count > before else None
+
+        instances, final_count = until(
+            f"after {max(final_count, 0)} of {len(uuids)} instances another one ACTIVE or in ERROR",
+            with_more_final,
+            seconds,
+        )
+    return list(instances)
 
 
 def assert_consistent(
