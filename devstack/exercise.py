@@ -125,7 +125,7 @@ def boot(session: Session, requests: Sequence[WorkloadRequest]) -> list[str]:
         for start in range(0, request.count, MAX_INSTANCES):
             part = [str(uuid.uuid4()) for _ in range(min(MAX_INSTANCES, request.count - start))]
             session.new_request()
-            session.call(session.conductor.build_instances, request.spec(), part)
+            session.call(session.conductor.build_instances, request.spec(), part, first_sent=time.time())
             uuids += part
     return uuids
 

@@ -2,6 +2,7 @@
 """``gantt boot``: request servers of one flavor, and optionally wait for them."""
 
 import argparse
+import time
 import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -44,7 +45,10 @@ class BootServer(Lister):
         build = session.conductor.build_instances
         # Shown first, so that the id is known even if the call fails.
         self.show_message(f"Request {session.ctxt.request_id}")
-        session.call(build, spec, uuids, names)
+        if parsed_args.uuid is None:
+            session.call(build, spec, uuids, names, first_sent=time.time())
+        else:  # an earlier command may have sent it
+            session.call(build, spec, uuids, names, is_repeat=True)
         instances = self._wait(uuids, parsed_args) if parsed_args.wait else waiting.fetch_instances(session, uuids)
         return server.rows(instances, parsed_args)
 

@@ -24,10 +24,11 @@ class ConductorAPI(ServiceClient):
     1.7 - Add check_store
     1.8 - Add store_sizes
     1.9 - Add get_quota
+    1.10 - build_instances: first_sent may be None, unknown
     """
 
     TOPIC = "conductor"
-    VERSION = "1.9"
+    VERSION = "1.10"
     CAP = "conductor"
 
     def build_instances(
@@ -37,17 +38,21 @@ class ConductorAPI(ServiceClient):
         uuids: list[str],
         names: Sequence[str] = (),
         first_sent: float | None = None,
+        *,
+        is_repeat: bool = False,
     ) -> None:
         """Record the instances and start their build; a repeated call is the same request.
 
         ``names`` has the display name of each instance, or is empty. ``first_sent`` is the Unix time in seconds at
-        which the caller first sent this request: a caller that repeats it must pass the same time; None is now. Raises
-        InvalidSpec, InvalidCount, InvalidName, UnknownTrait, InstanceConflict, RequestTooOld, QuotaExceeded or
-        Overloaded before it records anything.
+        which the caller first sent this request: a caller that repeats it must pass the same time; None is now. A
+        caller that does not know the time, but that it may be a repetition, passes ``is_repeat``: then nothing is built
+        until it is certain that nothing runs under these uuids. Raises InvalidSpec, InvalidCount, InvalidName,
+        UnknownTrait, InstanceConflict, RequestTooOld, QuotaExceeded or Overloaded before it records anything.
         """
         values = {"names": list(names)} if names else {}
-        sent = time.time() if first_sent is None else first_sent
-        self._call(ctxt, "1.6", "build_instances", spec=spec, uuids=uuids, first_sent=sent, **values)
+        sent = time.time() if first_sent is None and not is_repeat else first_sent
+        version = "1.10" if is_repeat else "1.6"
+        self._call(ctxt, version, "build_instances", spec=spec, uuids=uuids, first_sent=sent, **values)
 
     def check_store(self, ctxt: RequestContext) -> None:
         """Check that the conductors' store acknowledges writes; raises StoreUnavailable, or NotReplicated."""

@@ -36,7 +36,7 @@ ENDPOINTS = {
 FINGERPRINTS = {
     "SchedulerAPI": "1.5-6a9eddf4d866a4186210946b3debd2b0",
     "ClaimsAPI": "1.7-913efcd6321db5560c620508805e0061",
-    "ConductorAPI": "1.9-890243bb2fe73424617073cd37af25da",
+    "ConductorAPI": "1.10-ec644a260a2a3b39c519f5adb9673221",
     "ComputeAPI": "1.1-82d4b2e36a4b60d6e6ce944e9df5c3c9",
 }
 

@@ -20,7 +20,7 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.redis import RedisStore
 from tests.regressions.partitions import BACKENDS, open_partition
-from tests.unit.conductor.saga.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import CTXT, HORIZON_MS, SPEC, THREE, SimulatedCluster, uuid_list
 from tests.unit.conductor.store.conftest import request as build_request
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -172,6 +172,26 @@ def test_request_that_is_repeated_after_the_horizon_is_refused(cluster: Simulate
     (uuid,) = uuid_list(1)
     with pytest.raises(errors.RequestTooOld):
         cluster.build([uuid], first_sent_ms=cluster.now_ms - HORIZON_MS - 1)
+
+
+@pytest.mark.parametrize("horizons", [0, 4])
+def test_repetition_at_unknown_time_waits_for_its_host(cluster: SimulatedCluster, horizons: int) -> None:
+    """Given a boot that both stores forgot, and `gantt boot --uuid` by a new process, long afterwards too."""
+    (uuid,) = uuid_list(1)
+    records = copy_records(cluster)
+    cluster.build([uuid])
+    cluster.settle()
+    restore_records(cluster, records)
+    lose_partition(cluster, uuid, "h1")
+    cluster.now_ms += horizons * HORIZON_MS + MINUTE_MS
+    cluster.conductors[0].requests.build(CTXT, SPEC, [uuid])
+    cluster.settle(4 * HORIZON_MS)
+    assert cluster.statuses([uuid]) == ["SCHEDULING"]
+    assert cluster.hosts.guests_of(uuid) == [("h1/n", 1)]
+    assert come_back(cluster, uuid, "h1") is Answer.CONFIRMED
+    cluster.settle()
+    assert cluster.statuses([uuid]) == ["ACTIVE"]
+    cluster.check([uuid])
 
 
 def test_host_that_stays_away_delays_new_boots_by_the_horizon_at_most(cluster: SimulatedCluster) -> None:

@@ -65,7 +65,12 @@ class HistoryCaller:
     ) -> bool:
         """Boot instances; return whether it was acknowledged."""
         spec = objects.RequestSpec.of(resources=resources, **spec_fields)
-        return self._repeat("boot", uuids, give_up, lambda ctxt: self._conductor.build_instances(ctxt, spec, uuids))
+        began = time.time()
+
+        def send(ctxt: Any) -> None:
+            self._conductor.build_instances(ctxt, spec, uuids, first_sent=began)
+
+        return self._repeat("boot", uuids, give_up, send)
 
     def delete(self, uuids: Sequence[str], give_up: Callable[[], bool]) -> bool:
         """Delete instances; return whether it was acknowledged."""

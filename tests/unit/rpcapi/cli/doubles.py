@@ -41,6 +41,8 @@ class Conductor:
         self.guests = collections.defaultdict(list)  # service host -> (uuid, attempt, node, state)
         self.silent = set()  # service hosts whose agents do not answer
         self.builds = []
+        self.first_sent = []  # of each call of build_instances
+        self.lost_answers = 0  # of the next calls of build_instances
         self.contexts = []
         self.ends = iter(())  # end statuses of new instances, then ACTIVE
         self.polls = 2
@@ -68,11 +70,15 @@ class Conductor:
     def build_instances(self, ctxt, spec, uuids, names=None, first_sent=None):
         self.contexts.append(ctxt)
         self.builds.append((spec, uuids))
+        self.first_sent.append(first_sent)
         for uuid, name in zip(uuids, names or [None] * len(uuids), strict=True):
             self.instances[uuid] = instance(
                 uuid, name=name, request_id=ctxt.request_id, flavor=spec.flavor, status="SCHEDULING", host=None
             )
             self._pending[uuid] = (self.polls, next(self.ends, "ACTIVE"))
+        if self.lost_answers:
+            self.lost_answers -= 1
+            raise errors.StoreUnavailable(why="its answer is lost")
 
     @expose
     def get_instances(self, ctxt, uuids):

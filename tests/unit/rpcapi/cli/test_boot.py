@@ -97,7 +97,15 @@ def test_boot_with_a_uuid(cluster, gantt):
     uuid = "00000000-0000-4000-8000-000000000007"
     assert gantt("boot", "--flavor", "m1.tiny", "--uuid", uuid).code == 0
     assert cluster.conductor.builds[0][1] == [uuid]
+    assert cluster.conductor.first_sent == [None]
     result = gantt("boot", "--flavor", "m1.tiny", "--uuid", uuid, "--count", "2")
     assert result.code == 1
     assert "--uuid names one server, but --count is 2" in result.err
     assert len(cluster.conductor.builds) == 1
+
+
+def test_boot_that_is_sent_again_tells_when_it_was_first_sent(cluster, gantt):
+    cluster.conductor.lost_answers = 2
+    assert gantt("boot", "--flavor", "m1.tiny").code == 0
+    first_sent = cluster.conductor.first_sent
+    assert len(first_sent) == 3 and len(set(first_sent)) == 1 and first_sent[0] is not None

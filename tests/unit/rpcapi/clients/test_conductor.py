@@ -67,6 +67,11 @@ def test_request_is_first_sent_now_unless_the_caller_repeats_it(call, monkeypatc
     assert values["first_sent"] == 1_700_000_000.0
 
 
+def test_repeated_request_may_have_an_unknown_time(call):
+    version, ((_, _, values),) = call("build_instances", {"spec": "spec", "uuids": ["u"], "is_repeat": True})
+    assert (version, values["first_sent"]) == ("1.10", None)
+
+
 def test_topic_is_that_of_the_conductors(sender, options):
     ConductorAPI(options, None)
     assert sender.target.topic == "conductor"

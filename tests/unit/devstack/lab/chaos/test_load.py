@@ -23,8 +23,10 @@ class Conductor:
     def __init__(self, *planned: Exception) -> None:
         self.planned = list(planned)
         self.calls: list[tuple[str, list[str]]] = []
+        self.first_sent: set[float] = set()
 
-    def build_instances(self, _ctxt: object, _spec: object, uuids: list[str]) -> None:
+    def build_instances(self, _ctxt: object, _spec: object, uuids: list[str], first_sent: float) -> None:
+        self.first_sent.add(first_sent)
         self._answer("boot", uuids)
 
     def delete_instances(self, _ctxt: object, uuids: list[str]) -> None:
@@ -62,6 +64,7 @@ def test_call_is_repeated_until_it_is_answered(tmp_path: Path) -> None:
     conductor = Conductor(messaging.MessagingTimeout(), errors.StoreUnavailable(why="down"))
     assert caller(tmp_path, conductor).boot(SIZE, ["a"], lambda: False)
     assert conductor.calls == [("boot", ["a"])] * 3
+    assert len(conductor.first_sent) == 1
     assert outcomes(tmp_path) == [("boot", CallOutcome.ACKNOWLEDGED)]
 
 
