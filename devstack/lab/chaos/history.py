@@ -17,6 +17,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from devstack.lab.chaos.final_state import Allocations
+
 
 class CallOutcome(StrEnum):
     """What a caller knows of its call."""
@@ -56,7 +58,8 @@ class ClaimSighting:
     """One write of a partition's claims; ``at`` is the time of the server that wrote it, on its wall clock.
 
     ``state`` is that of the claim's attempt afterwards: prepared, confirmed, or the recorded end. In a sighting with
-    ``epoch`` set and no consumer a new epoch began. ``server`` is which of several primaries wrote it.
+    ``epoch`` set and no consumer a new epoch began. ``server`` is which of several primaries wrote it. ``allocations``
+    are {provider: {class: amount}}, while the attempt is live.
     """
 
     at: float
@@ -67,6 +70,7 @@ class ClaimSighting:
     host: str = ""
     epoch: int = 0
     server: str = ""
+    allocations: Allocations = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 import redis
 
 from devstack.lab.chaos.agent_files import host_folders, host_name
+from devstack.lab.chaos.final_state import Allocations
 from devstack.lab.chaos.history import HistoryWriter
 from devstack.servers.redis import RedisServer
 
@@ -181,14 +182,14 @@ class ClaimObserver:
         attempt, state = int(claim["attempt"]), claim["state"]
         if self._claims.get(claim["consumer"]) != (attempt, state):
             self._claims[claim["consumer"]] = (attempt, state)
-            self._record(claim["consumer"], attempt, state, claim["host"])
+            self._record(claim["consumer"], attempt, state, claim["host"], claim["allocations"])
 
     def _end(self, consumer: str, ends: dict[str, str]) -> None:
         previous_ends = self._ends.setdefault(consumer, {})
         for attempt, end in ends.items():
             if attempt.isdigit() and previous_ends.get(attempt) != end:
                 previous_ends[attempt] = end
-                self._record(consumer, int(attempt), end, "")
+                self._record(consumer, int(attempt), end, "", {})
         self._claims.pop(consumer, None)
 
     def _use(self, provider: str, used: dict[str, int]) -> None:
@@ -210,8 +211,8 @@ class ClaimObserver:
                     states=sorted(set(self._states)),
                 )
 
-    def _record(self, consumer: str, attempt: int, state: str, host: str) -> None:
-        self._sighting(at=self._at, consumer=consumer, attempt=attempt, state=state, host=host)
+    def _record(self, consumer: str, attempt: int, state: str, host: str, allocations: Allocations) -> None:
+        self._sighting(at=self._at, consumer=consumer, attempt=attempt, state=state, host=host, allocations=allocations)
 
     def _sighting(self, **values: Any) -> None:
         self._history.sighting("claim", partition=self._partition, server=self._server.folder.name, **values)

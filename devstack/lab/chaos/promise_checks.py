@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What callers were promised, against the final state: nothing acknowledged is lost, nothing stops unasked."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from devstack.lab.chaos.final_state import FinalState, GuestFile, InstanceState, StoredClaim
+from devstack.lab.chaos.final_state import Allocations, FinalState, GuestFile, InstanceState, StoredClaim
 from devstack.lab.chaos.history import CallOutcome, History
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
@@ -46,6 +47,7 @@ def check_promises(history: History, state: FinalState) -> Iterator[Violation]:
     yield from _stopped(history, state, promises)
     yield from _seen_doubly(history)
     yield from _seen_oversold(history)
+    yield from _seen_crowded(history, state)
 
 
 def check_leases(history: History, state: FinalState, lease_seconds: float) -> Iterator[Violation]:
@@ -144,3 +146,33 @@ def _seen_oversold(history: History) -> Iterator[Violation]:
                 sighting.provider,
                 f"{sighting.used} of {sighting.capacity} {sighting.resource_class} written at {sighting.at:.3f} s",
             )
+
+
+def _seen_crowded(history: History, state: FinalState) -> Iterator[Violation]:
+    """Yield guests that began where, with those that ran, they needed more than the capacity."""
+    allocations = {
+        (item.consumer, item.attempt, item.host.partition("/")[0]): item.allocations
+        for item in history.claims
+        if item.allocations
+    }
+    capacity: Allocations = {
+        provider: amounts for partition in state.partitions for provider, amounts in partition.capacity.items()
+    }
+    used: Counter[tuple[str, str]] = Counter()
+    running: set[tuple[str, int, str]] = set()
+    for sighting in history.guests:
+        guest = (sighting.uuid, sighting.attempt, sighting.host)
+        if sighting.ended == (guest not in running):
+            continue  # it is counted already
+        running ^= {guest}
+        for provider, amounts in allocations.get(guest, {}).items():
+            for resource_class, amount in amounts.items():
+                used[provider, resource_class] += -amount if sighting.ended else amount
+                limit = capacity.get(provider, {}).get(resource_class)
+                if not sighting.ended and limit is not None and used[provider, resource_class] > limit:
+                    yield Violation(
+                        ViolationKind.OVERSOLD,
+                        provider,
+                        f"guests use {used[provider, resource_class]} of {limit} {resource_class} with attempt "
+                        f"{sighting.attempt} of {sighting.uuid}, at {sighting.at:.3f} s",
+                    )

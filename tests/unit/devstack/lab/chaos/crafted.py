@@ -80,6 +80,6 @@ def claim(consumer: str = RUNS, **values: Any) -> StoredClaim:
     return replace(StoredClaim(consumer, 1, "confirmed", "h1/node0", {"h1/node0": SIZE}), **values)
 
 
-def write(consumer: str, attempt: int, state: str) -> ClaimSighting:
+def write(consumer: str, attempt: int, state: str, node: str = "h1/node0") -> ClaimSighting:
     """Return a write of a claim in partition p."""
-    return ClaimSighting(3.0, "p", consumer, attempt, state, "h1/node0")
+    return ClaimSighting(3.0, "p", consumer, attempt, state, node, allocations={node: SIZE})

@@ -18,7 +18,7 @@ from rpcapi.redis_failover.scripts import LuaScript
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.redis import connect, scripts
 from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, poll, running
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL, poll, running
 
 
 @pytest.fixture
@@ -112,6 +112,7 @@ def test_writes_of_claims(make_redis: Callable[..., RedisServer], file: Path) ->
         ("b", 1, "aborted"),
         ("a", 1, "released"),
     ]
+    assert [item.allocations for item in claims[:3]] == [{"h1": SMALL}] * 3 and not claims[-1].allocations
     assert not history.read(file).uses
 
 
@@ -146,9 +147,8 @@ def test_sums_beyond_capacity_are_noted_when_they_rise_with_the_claims_of_their_
     observer.apply(r'"HSET" "gantt:{p:p}:capacity" "h1" "{\"VCPU\":4}"', 1.0)
     for number, (states, used) in enumerate([(["confirmed"], 6), ([], 5), (["prepared"], 6), (["prepared"], 4)]):
         for state in states:
-            claim = json.dumps({"consumer": f"c{number}", "attempt": 1, "state": state, "host": "h1"}).replace(
-                '"', r"\""
-            )
+            values = {"consumer": f"c{number}", "attempt": 1, "state": state, "host": "h1", "allocations": {}}
+            claim = json.dumps(values).replace('"', r"\"")
             observer.apply(rf'"HSET" "gantt:{{p:p}}:claims" "c{number}" "{claim}"', 2.0)
         observer.apply(rf'"HSET" "gantt:{{p:p}}:used" "h1" "{{\"VCPU\":{used}}}"', 2.0)
         observer.end_script()

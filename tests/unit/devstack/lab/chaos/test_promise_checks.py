@@ -9,7 +9,7 @@ from devstack.lab.chaos.checker import check
 from devstack.lab.chaos.final_state import FinalState, InstanceState, StoredPartition
 from devstack.lab.chaos.history import CallOutcome, ClaimSighting, GuestSighting, History, Operation, UseSighting
 from devstack.lab.chaos.violations import ViolationKind
-from tests.unit.devstack.lab.chaos.crafted import DELETED, REFUSED, RUNS, CraftedRun, claim
+from tests.unit.devstack.lab.chaos.crafted import DELETED, REFUSED, RUNS, CraftedRun, claim, write
 
 
 def test_acknowledged_boot_without_a_record() -> None:
@@ -125,6 +125,19 @@ def test_sums_beyond_capacity_that_an_audit_wrote_are_allowed(states: list[str],
     run = CraftedRun()
     run.history.uses.append(UseSighting(2.5, "p", "h1/node0", "VCPU", 6, 4, 3, states))
     assert run.kinds() == kinds
+
+
+@pytest.mark.parametrize(
+    ("host", "is_end_first", "kinds"),
+    [("h1", False, {ViolationKind.OVERSOLD}), ("h1", True, set()), ("h2", False, set())],
+)
+def test_guests_beyond_capacity_at_one_time(host: str, is_end_first: bool, kinds: set[ViolationKind]) -> None:
+    # Given a full host, and a third guest that begins there, before or after the second one ends, or elsewhere
+    run = CraftedRun()
+    run.history.claims.append(write(REFUSED, 1, "prepared", f"{host}/node0"))
+    steps = [GuestSighting(4.0, "h1", DELETED, 1, True), GuestSighting(4.0, host, REFUSED, 1, False)]
+    run.history.guests += steps if is_end_first else reversed(steps)
+    assert run.kinds() - {ViolationKind.STOPPED} == kinds
 
 
 @pytest.mark.parametrize(("lease_seconds", "kinds"), [(60.0, []), (40.0, [ViolationKind.LEAKED])])

@@ -100,6 +100,7 @@ def test_claims_beyond_capacity() -> None:
 def test_guests_beyond_capacity_though_the_claims_fit() -> None:
     # Given a store that forgot a claim, and gave its capacity to another
     run = CraftedRun()
+    run.history.guests.clear()  # no observer saw them
     run.attempts.append(replace(run.attempts[0], uuid="other"))
     run.guests.append(GuestFile("h1", "other", 1, "h1/node0"))
     run.change_partition(capacity={"h1/node0": {"VCPU": 3}}, used={"h1/node0": SIZE})
