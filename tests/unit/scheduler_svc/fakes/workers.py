@@ -38,8 +38,8 @@ def metric_value(name, **labels):
 class ShortPollStore(MemoryStore):
     """A store with a short blocking read, so that a worker stops without waiting for the next entry."""
 
-    def follow(self, position, block_ms):
-        return super().follow(position, min(block_ms, 20))
+    def follow(self, position, block_ms, limit=1000):
+        return super().follow(position, min(block_ms, 20), limit)
 
 
 class FakeTransportWorker:
