@@ -11,7 +11,7 @@ DAEMON = [
     "prometheus-client>=0.20",
 ]
 REDIS = ["redis[hiredis]>=6.0,<9"]
-SQLALCHEMY = ["SQLAlchemy>=2.0.30", "alembic>=1.13", "psycopg[binary]>=3.2"]
+SQLALCHEMY = ["SQLAlchemy>=2.0.30", "alembic>=1.13", "psycopg[binary]>=3.3"]
 MEMCACHED = ["pymemcache>=4.0"]
 SOLVER = ["highspy>=1.10"]
 SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26", "jsonschema>=4.20"]
