@@ -33,6 +33,8 @@ NOT_RUN = {
     "gantt-lab claim": "measures for a minute; tests/unit/devstack/lab runs it briefly",
     "gantt-lab race": "measures for minutes; tests/unit/devstack/lab runs it on few hosts",
     "source <(gantt complete": "changes the reader's shell; tests/unit/rpcapi/cli/test_completion.py runs both scripts",
+    "gantt host enroll": "needs the administrator of a RabbitMQ; tests/functional/test_host_enroll.py runs it",
+    "gantt host revoke": "needs the administrator of a RabbitMQ; tests/functional/test_host_enroll.py runs it",
     "createuser": "needs the administrator of a PostgreSQL server",
     "devstack/systemd/install.sh": "needs root; tests/functional/systemd runs it",
     "$EDITOR": "is interactive",
