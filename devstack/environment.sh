@@ -37,6 +37,8 @@ make_environment() {
         say "gantt: installing gantt and its requirements in the virtual environment $(printf %q "$target")"
         say "       (about $INSTALLED_MB MB; takes a minute or two, only the first time)"
     fi
+    # A file of that name points editors to an environment of another tool (PEP 832).
+    [ ! -f "$target" ] || rm -f "$target"
     log=$(mktemp)
     # An incomplete environment is removed on failure.
     if ! { { [ -z "$python" ] || "$python" -m venv --clear "$target"; } \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scripts' virtual environment: recreated only if there is no working one."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -26,8 +27,19 @@ def make(project, code=0):
     python.parent.mkdir(parents=True, exist_ok=True)
     python.write_text(PYTHON.format(folder=project, code=code))
     python.chmod(0o755)
+    return run_script(project)
+
+
+def run_script(project, **variables):
     command = f'. "{SCRIPT}"; make_environment "{project}" "{project}/venv"'
-    return subprocess.run(["bash", "-euc", command], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        ["bash", "-euc", command],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **variables},
+    )
 
 
 def test_working_environment_is_updated_in_place_once(project):
@@ -50,3 +62,15 @@ def test_failed_update_keeps_the_environment_and_is_retried(project):
     assert (project / "venv" / "bin" / "python").exists()
     assert make(project).returncode == 0
     assert (project / "calls").read_text().count("--editable") == 2
+
+
+def test_file_that_points_to_another_environment_is_replaced(project):
+    (project / "venv").write_text(".tox/py\n")
+    python = project / "python"
+    python.write_text(
+        '#!/bin/sh\ncase "$*" in "-m venv --clear "*) mkdir -p "$4/bin" && cp "$0" "$4/bin/python" || exit 1 ;; esac\n'
+    )
+    python.chmod(0o755)
+    completed = run_script(project, PYTHON=str(python))
+    assert completed.returncode == 0, completed.stderr
+    assert (project / "venv" / ".gantt-stamp").exists()
