@@ -108,7 +108,8 @@ class BuildReports:
         stale = set(self._store.write_without_lease(final_records, wake=False).stale) if final_records else set()
         if unfinished:
             stale |= self._store.write_without_lease(unfinished, wake=True).stale
-            self._wake()
+        if updates:
+            self._wake()  # also where no step follows: a build that has ended makes room for a new request
         milestones.log_changes(records.values(), updates.values(), stale)
         return deferred + [result for result in results if result.uuid in stale and result not in deferred]
 

@@ -55,7 +55,7 @@ class OverloadPlan:
     factor: float = 10.0
     seconds: float = 60.0
     backlog: int = 5000
-    building: int = 50
+    building: int = 30
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 import oslo_messaging as messaging
 import pytest
 
-from conductor.reports import MAX_WRITE_ATTEMPTS, BuildResult, apply_result
+from conductor.reports import MAX_WRITE_ATTEMPTS, BuildReports, BuildResult, apply_result
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from tests.unit.conductor.saga.simulated_cluster import CTXT, SimulatedCluster, uuid_list
@@ -110,6 +110,20 @@ def test_record_is_written_before_the_answer(cluster: SimulatedCluster) -> None:
     cluster.work()
     cluster.conductors[0].reports.record(CTXT, report([uuids[0], uuids[3]], ["active", "failed"]))
     assert [cluster.record(uuids[0]).status, cluster.record(uuids[3]).step] == ["ACTIVE", "alternate"]
+
+
+@pytest.mark.parametrize(("kind", "attempt", "wakes"), [("active", 1, 1), ("failed", 1, 1), ("failed", 7, 0)])
+def test_conductor_continues_at_once_where_a_report_changed_something(
+    cluster: SimulatedCluster, kind: str, attempt: int, wakes: int
+) -> None:
+    # Also after the end of a build, which makes room for a new request
+    (uuid,) = uuid_list(1)
+    cluster.build([uuid])
+    cluster.work()
+    calls: list[None] = []
+    reports = BuildReports(cluster.store, cluster.hosts, lambda: calls.append(None))  # type: ignore[arg-type]
+    reports.record(CTXT, report([uuid], [kind], attempts=[attempt]))
+    assert len(calls) == wakes
 
 
 def test_two_results_of_one_instance_are_applied_in_order(cluster: SimulatedCluster) -> None:
