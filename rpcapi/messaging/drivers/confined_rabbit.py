@@ -72,22 +72,8 @@ class ConfinedConnection(BoundedConnection):
 
     def declare_fanout_consumer(self, topic: str, callback: Any) -> None:
         """Consume a fanout queue of this process."""
-        consumer = impl_rabbit.Consumer(
-            exchange_name=f"{topic}_fanout",
-            queue_name=f"{topic}_fanout.{self.connection.userid}.{uuid.uuid4().hex}",
-            routing_key=topic,
-            type="fanout",
-            durable=self.rabbit_transient_quorum_queue,
-            exchange_auto_delete=False,
-            queue_auto_delete=False,
-            callback=callback,
-            rabbit_ha_queues=self.rabbit_ha_queues,
-            rabbit_queue_ttl=self.rabbit_transient_queues_ttl,
-            enable_cancel_on_failover=self.enable_cancel_on_failover,
-            rabbit_quorum_queue=self.rabbit_transient_quorum_queue,
-            rabbit_quorum_queue_config=self.rabbit_quorum_queue_config,
-        )
-        self.declare_consumer(consumer)
+        queue = f"{topic}_fanout.{self.connection.userid}.{uuid.uuid4().hex}"
+        self._consume_transient(f"{topic}_fanout", "fanout", queue, topic, callback)
 
     def _publish(self, exchange: Any, *arguments: Any, **options: Any) -> None:
         if not (exchange.passive or exchange.name in self._declared_exchanges):
@@ -97,11 +83,15 @@ class ConfinedConnection(BoundedConnection):
 
     def declare_direct_consumer(self, topic: str, callback: Any) -> None:
         """Consume the reply queue named `topic`, bound to the reply exchange by its name."""
+        self._consume_transient(REPLY_EXCHANGE, "topic", topic, topic, callback)
+
+    def _consume_transient(self, exchange: str, kind: str, queue: str, routing_key: str, callback: Any) -> None:
+        """Consume a queue of this process, which expires some time after it."""
         consumer = impl_rabbit.Consumer(
-            exchange_name=REPLY_EXCHANGE,
-            queue_name=topic,
-            routing_key=topic,
-            type="topic",
+            exchange_name=exchange,
+            queue_name=queue,
+            routing_key=routing_key,
+            type=kind,
             durable=self.rabbit_transient_quorum_queue,
             exchange_auto_delete=False,
             queue_auto_delete=False,
