@@ -11,14 +11,11 @@ from typing import Any
 
 import pytest
 
-from conductor.reconciliation import RecordReconciler
 from conductor.saga.transitions import set_step
-from conductor.service_clients import ServiceClients
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from tests.regressions.forgetful_stores import ForgetfulStores
-from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.saga.simulated_cluster import CTXT, SimulatedCluster
 from tests.unit.scheduler_svc.store.store_partition import running
 
@@ -54,18 +51,6 @@ class RecordCluster(SimulatedCluster):
         record = self.record(uuid)
         self.store.write_without_lease([set_step(record, changes.get("step", record.step))], wake=True)
         self.work_off()
-
-    def work_off(self) -> None:
-        """Do all work that is due at once, and deliver all messages."""
-        while self.work() or self.hosts.deliver():
-            pass
-
-    def compare(self) -> None:
-        """Compare the records with their claims, as often as it takes to believe that one has ended."""
-        clients = ServiceClients(self.scheduler, self.hosts, lambda partition: self.claims, PARTITION)  # type: ignore[arg-type]
-        comparison = RecordReconciler(self.store, clients, lambda: None, 60.0)
-        for _ in range(2):
-            comparison.run_once()
 
     def audit(self) -> None:
         """Let every host report its guests."""

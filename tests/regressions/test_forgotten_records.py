@@ -8,13 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from conductor.reconciliation import RecordReconciler
 from conductor.saga.transitions import set_step
-from conductor.service_clients import ServiceClients
 from conductor.store.records import SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
-from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.saga.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
 from tests.unit.conductor.store.conftest import StoreWithClock, memory_bench, redis_bench
 
@@ -33,18 +30,6 @@ class Deployment(SimulatedCluster):
         self.build([UUID], first_sent_ms=bench.now())
         self.work_off()
         assert self.statuses([UUID]) == ["ACTIVE"]
-
-    def work_off(self) -> None:
-        """Do all work that is due at once, and deliver all messages."""
-        while self.work() or self.hosts.deliver():
-            pass
-
-    def compare(self) -> None:
-        """Compare the records with their claims, as often as it takes to believe that one has ended."""
-        clients = ServiceClients(self.scheduler, self.hosts, lambda partition: self.claims, PARTITION)  # type: ignore[arg-type]
-        comparison = RecordReconciler(self.store, clients, lambda: None, 60.0)
-        for _ in range(2):
-            comparison.run_once()
 
     def report_running(self) -> None:
         """Let the host report the guest again, as after a lost answer."""

@@ -10,11 +10,8 @@ from typing import Any
 
 import pytest
 
-from conductor.reconciliation import RecordReconciler
-from conductor.service_clients import ServiceClients
 from rpcapi.resources import names
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
-from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, history, uuid_list
 
 (UUID,) = uuid_list(1)
@@ -31,11 +28,6 @@ def cluster() -> SimulatedCluster:
     return simulated
 
 
-def reconciler(cluster: SimulatedCluster) -> RecordReconciler:
-    clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type]
-    return RecordReconciler(cluster.store, clients, lambda: None, 60.0)
-
-
 def host_of(cluster: SimulatedCluster) -> str:
     return names.host_of(cluster.record(UUID).host or "")
 
@@ -43,7 +35,7 @@ def host_of(cluster: SimulatedCluster) -> str:
 def test_instance_of_a_fenced_host_goes_to_error(cluster: SimulatedCluster) -> None:
     host = host_of(cluster)
     cluster.ledger.store.fence(host, "token-1", force=True)
-    reconciler(cluster).run_once()
+    cluster.reconciler().run_once()
     assert cluster.statuses([UUID]) == ["ERROR"]
     assert cluster.reason(UUID) == f"host {host} was fenced"
     assert history(cluster, UUID) == [(1, f"{host}/n", "lost")]
@@ -56,7 +48,7 @@ def test_instance_of_a_fenced_host_goes_to_error(cluster: SimulatedCluster) -> N
 
 def test_instance_of_a_host_that_lost_its_journal_goes_to_error(cluster: SimulatedCluster) -> None:
     # Given an audit in which the host reports nothing, so that the claim is released after its grace
-    host, comparison = host_of(cluster), reconciler(cluster)
+    host, comparison = host_of(cluster), cluster.reconciler()
     epoch = cluster.ledger.store.snapshot().epoch
     cluster.ledger.store.audit(host, epoch, [], 0)
     # When records are compared twice, since the report of its end might have been on its way the first time
@@ -75,7 +67,7 @@ def test_deleted_instance_whose_record_came_back_goes_to_error(cluster: Simulate
     cluster.settle()
     assert cluster.statuses([UUID]) == ["DELETED"]
     restore(cluster, before)
-    comparison = reconciler(cluster)
+    comparison = cluster.reconciler()
     for _ in range(2):
         comparison.run_once()
     assert cluster.statuses([UUID]) == ["ERROR"]
@@ -94,7 +86,7 @@ def test_record_that_forgot_an_attempt_adopts_its_claim(cluster: SimulatedCluste
     cluster.hosts.guests[ClaimRef(UUID, 2)] = other
     restore(cluster, before)
     # When records are compared
-    reconciler(cluster).run_once()
+    cluster.reconciler().run_once()
     cluster.settle()
     # Then the record names the attempt and host that run
     record = cluster.record(UUID)
@@ -102,7 +94,7 @@ def test_record_that_forgot_an_attempt_adopts_its_claim(cluster: SimulatedCluste
 
 
 def test_unknown_claims_change_no_record(cluster: SimulatedCluster) -> None:
-    comparison = reconciler(cluster)
+    comparison = cluster.reconciler()
     # Given a store that forgot the claim, in a new epoch, and then one whose hosts have all audited
     del cluster.ledger.store.state.claims[UUID]
     cluster.ledger.forget()

@@ -12,6 +12,7 @@ from typing import Any
 
 from conductor.deletion import InstanceDeletion
 from conductor.instances import InstanceReader
+from conductor.reconciliation import RecordReconciler
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
@@ -168,12 +169,26 @@ class SimulatedCluster:
         with contextlib.suppress(LeaseLost, errors.Unavailable):
             conductor.saga.advance(lease)
 
+    def work_off(self) -> None:
+        """Do all work that is due at once, and deliver all messages."""
+        while self.work() or self.hosts.deliver():
+            pass
+
+    def reconciler(self) -> RecordReconciler:
+        clients = ServiceClients(self.scheduler, self.hosts, lambda partition: self.claims, PARTITION)  # type: ignore[arg-type]
+        return RecordReconciler(self.store, clients, lambda: None, 60.0)
+
+    def compare(self) -> None:
+        """Compare the records with their claims, as often as it takes to believe that one has ended."""
+        comparison = self.reconciler()
+        for _ in range(2):
+            comparison.run_once()
+
     def settle(self, max_ms: int = 3_600_000) -> None:
         """Run until no work remains or ``max_ms`` have passed."""
         until = self.now_ms + max_ms
         while True:
-            while self.work() or self.hosts.deliver():
-                pass
+            self.work_off()
             due = self.store.next_due()
             if due is None or due > until:
                 return
