@@ -9,6 +9,7 @@ ResourceName = str | Sequence[str]
 
 SEPARATOR = "/"
 MAX_LENGTH = 255
+API_HOST = "@api"  # stands for the service host in the ids of providers that the Placement API makes
 
 
 def canonical(name: ResourceName) -> str:
@@ -43,3 +44,13 @@ def host_of(name: str) -> str:
 def matches(name: str, pattern: str) -> bool:
     """Return whether ``pattern`` is the canonical ``name`` or its service host."""
     return pattern in (name, host_of(name))
+
+
+def api_provider(uuid: str) -> str:
+    """Return the id of the provider that the Placement API makes for ``uuid``; it stays when the parent changes."""
+    return f"{API_HOST}{SEPARATOR}{uuid}"
+
+
+def is_api_provider(name: str) -> bool:
+    """Return whether the Placement API made the provider with this id."""
+    return name.startswith(API_HOST + SEPARATOR)

@@ -155,6 +155,8 @@ def check_service_host(host: Any) -> None:
     check_name(host)
     if names.SEPARATOR in host:
         raise errors.InvalidName(name=host, why="it must be a service host, not one of its nodes")
+    if host == names.API_HOST:
+        raise errors.InvalidName(name=host, why="it is reserved for the providers of the Placement API")
 
 
 def check_name(name: Any) -> None:
@@ -208,14 +210,19 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
+def check_resource_class(name: Any) -> None:
+    """Raise InvalidRequest unless ``name`` is a resource class."""
+    if not isinstance(name, str) or not _CLASS.fullmatch(name):
+        raise refuse(f"{name!r:.80} is not a resource class")
+
+
 def _check_amounts(where: str, amounts: Mapping[str, Any]) -> None:
     if not isinstance(amounts, Mapping):
         raise refuse(f"{where!r} must have amounts by resource class, not of type {type(amounts).__name__}")
     if not 1 <= len(amounts) <= MAX_CLASSES:
         raise refuse(f"{where!r} must have 1 to {MAX_CLASSES} resource classes, got {len(amounts)}")
     for resource_class, amount in amounts.items():
-        if not isinstance(resource_class, str) or not _CLASS.fullmatch(resource_class):
-            raise refuse(f"{resource_class!r} is not a resource class")
+        check_resource_class(resource_class)
         check_number(f"amount of {resource_class} at {where}", amount, 1, MAX_AMOUNT)
 
 

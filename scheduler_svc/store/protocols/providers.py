@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Providers as the Placement API reads and changes them."""
+
+import abc
+from collections.abc import Sequence
+from typing import Protocol
+
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
+
+
+class ProviderStore(Protocol):
+    """Providers of both owners, by id: names.api_provider(uuid), or the name under which an agent reports one.
+
+    A generation never repeats between a provider's creation and its deletion, in all epochs. It is increased by the
+    changes that say so, and for a provider of the API by each verb that adds claims on it, once.
+    """
+
+    @abc.abstractmethod
+    def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
+        """Return the state of each provider of ``ids`` that exists, all as of one moment; at most MAX_PAGE ids."""
+
+    @abc.abstractmethod
+    def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the generation of each of ``ids``, in order, whether it exists or not; at most MAX_GENERATIONS ids."""
+
+    @abc.abstractmethod
+    def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
+        """Apply one change and return the provider's state after it, of a deleted one the last; or why it is refused.
+
+        The change is judged and made at one moment: what others change at the same time is seen whole or not at all.
+        Earlier decisions on the tree become stale where traits, aggregates or the tree itself change. Raises
+        InvalidRequest for malformed ids, names, inventories, traits or aggregates, InvalidName, and StoreUnavailable
+        under too many concurrent changes of the same provider.
+        """

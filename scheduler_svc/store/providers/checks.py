@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Validation of requested changes, before anything is read."""
+
+import math
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.resources import names
+from rpcapi.resources.inventory import MAX_AMOUNT, Inventory
+from scheduler_svc.store import validation
+from scheduler_svc.store.providers.changes import (
+    AddInventory,
+    CreateProvider,
+    ProviderChange,
+    RemoveInventory,
+    ReplaceInventory,
+    SetAggregates,
+    SetInventories,
+    SetTraits,
+    UpdateProvider,
+)
+
+MAX_NAME = 200  # characters of a provider's name
+MAX_PARTS = 1000  # inventories, traits or aggregates of one provider
+MAX_GENERATIONS = 10_000  # providers whose generations one call reads
+
+_TRAIT = re.compile(r"[A-Z0-9_]{1,255}")
+_AMOUNTS = ("total", "reserved", "min_unit", "max_unit", "step_size")
+
+
+def check_ids(ids: Sequence[str], most: int) -> None:
+    """Raise InvalidRequest or InvalidName unless these are at most ``most`` ids of providers."""
+    if len(ids) > most:
+        raise validation.refuse(f"a call may contain at most {most} providers, got {len(ids)}; split it")
+    for provider in ids:
+        validation.check_name(provider)
+
+
+def check(change: ProviderChange) -> None:
+    """Raise InvalidRequest or InvalidName unless every part of the change can be stored."""
+    validation.check_name(change.provider)
+    if isinstance(change, CreateProvider) and not names.is_api_provider(change.provider):
+        raise errors.InvalidName(
+            name=change.provider, why=f"the id of a new one begins with {names.api_provider('')!r}"
+        )
+    generation = getattr(change, "generation", None)
+    if generation is not None:
+        validation.check_number("generation", generation, 0, validation.MAX_NUMBER)
+    match change:
+        case CreateProvider(_, name, parent) | UpdateProvider(_, name, parent):
+            _check_place(name, parent)
+        case SetTraits():
+            _check_all("traits", change.traits, _check_trait)
+        case SetAggregates():
+            _check_all("aggregates", change.aggregates, validation.check_name)
+        case SetInventories():
+            _check_all("inventories", change.inventories.items(), lambda entry: _check_inventory(*entry))
+        case AddInventory(_, resource_class, inventory) | ReplaceInventory(_, resource_class, inventory):
+            _check_inventory(resource_class, inventory)
+        case RemoveInventory():
+            validation.check_resource_class(change.resource_class)
+
+
+def _check_place(name: Any, parent: Any) -> None:
+    if isinstance(name, str):
+        validation.check_text("name of a provider", name, MAX_NAME)
+        if not name:
+            raise validation.refuse("the name of a provider must not be empty")
+    if isinstance(parent, str):
+        validation.check_name(parent)
+
+
+def _check_all(what: str, parts: Collection[Any], check_part: Callable[[Any], None]) -> None:
+    if len(parts) > MAX_PARTS:
+        raise validation.refuse(f"a provider may have at most {MAX_PARTS} {what}, got {len(parts)}")
+    for part in parts:
+        check_part(part)
+
+
+def _check_trait(trait: Any) -> None:
+    if not isinstance(trait, str) or not _TRAIT.fullmatch(trait):
+        raise validation.refuse(f"{trait!r:.80} is not a trait")
+
+
+def _check_inventory(resource_class: Any, inventory: Inventory) -> None:
+    validation.check_resource_class(resource_class)
+    for figure in _AMOUNTS:
+        validation.check_number(f"{figure} of {resource_class}", getattr(inventory, figure), 0, MAX_AMOUNT)
+    if inventory.step_size < 1:
+        raise validation.refuse(f"the step_size of {resource_class} must be at least 1")
+    ratio = inventory.allocation_ratio
+    if not isinstance(ratio, (int, float)) or isinstance(ratio, bool) or not (ratio >= 0 and math.isfinite(ratio)):
+        raise validation.refuse(f"the allocation_ratio of {resource_class} must be a number from 0, got {ratio!r}")

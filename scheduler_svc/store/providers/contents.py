@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inventories, traits and aggregates of a provider."""
+
+from typing import Any
+
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.store import validation
+from scheduler_svc.store.providers.changes import (
+    AddInventory,
+    InventoryChange,
+    Refusal,
+    RefusalKind,
+    RemoveInventory,
+    ReplaceInventory,
+    SetAggregates,
+    SetInventories,
+    SetTraits,
+    is_api_owned,
+)
+from scheduler_svc.store.providers.plans import Document, ProviderPlan, ProviderReads, next_version
+
+
+def stored_inventory(inventory: Inventory) -> dict[str, Any]:
+    """Return the stored form of an inventory; its capacity is at most MAX_NUMBER, the largest one exact in Lua."""
+    raw = inventory.as_dict()
+    return raw | {"capacity": min(raw["capacity"], validation.MAX_NUMBER)}
+
+
+def change_inventories(
+    change: InventoryChange, document: Document, reads: ProviderReads, clock_ms: int
+) -> ProviderPlan | Refusal:
+    """Plan new inventories of a provider; those that go must not be in use."""
+    provider, stored = change.provider, document["inventories"]
+    if isinstance(change, (SetInventories, ReplaceInventory)):
+        refusal = _compare_generation(provider, change.generation, reads)
+        if refusal is not None:
+            return refusal
+    if isinstance(change, SetInventories):
+        inventories = {name: stored_inventory(inventory) for name, inventory in change.inventories.items()}
+    else:
+        resource_class = change.resource_class
+        if (resource_class in stored) == isinstance(change, AddInventory):
+            kind = RefusalKind.EXISTS if isinstance(change, AddInventory) else RefusalKind.INVENTORY
+            return Refusal(kind, provider, [resource_class])
+        inventories = {name: inventory for name, inventory in stored.items() if name != resource_class}
+        if not isinstance(change, RemoveInventory):
+            inventories[resource_class] = stored_inventory(change.inventory)
+    removed = sorted(stored.keys() - inventories.keys())
+    used = reads.used(provider) if removed else {}
+    in_use = [name for name in removed if used.get(name, 0) > 0]
+    if in_use:
+        return Refusal(RefusalKind.IN_USE, provider, in_use)
+    changed = next_version({**document, "inventories": inventories}, clock_ms)
+    return ProviderPlan(provider, {provider: changed}, has_new_inventories=True, bump=True, idle=removed)
+
+
+def set_traits(change: SetTraits, document: Document, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:
+    """Plan the traits. Of an agent's provider those that it reports stay, and what the API adds is stored beside."""
+    refusal = _compare_generation(change.provider, change.generation, reads)
+    if refusal is not None:
+        return refusal
+    traits, beside = set(change.traits), {}
+    if not is_api_owned(document):
+        reported, added = set(document.get("reported_traits", document["traits"])), document.get("added_traits", ())
+        if not reported <= traits:
+            return Refusal(RefusalKind.OWNER, change.provider)
+        added_now = sorted((traits - reported) | (traits & set(added)))
+        beside = {"added_traits": added_now, "reported_traits": sorted(reported)} if added_now else {}
+        document = {key: value for key, value in document.items() if key not in ("added_traits", "reported_traits")}
+    if sorted(traits) == document["traits"]:
+        return ProviderPlan(change.provider)
+    changed = next_version({**document, "traits": sorted(traits), **beside}, clock_ms)
+    return ProviderPlan(change.provider, {change.provider: changed}, bump=True, stale_roots=[document["root"]])
+
+
+def set_aggregates(
+    change: SetAggregates, document: Document, reads: ProviderReads, clock_ms: int
+) -> ProviderPlan | Refusal:
+    """Plan the aggregates of a provider of either owner."""
+    refusal = _compare_generation(change.provider, change.generation, reads)
+    if refusal is not None:
+        return refusal
+    aggregates = sorted(set(change.aggregates))
+    is_same = aggregates == document.get("aggregates", [])
+    if is_same and change.generation is None:
+        return ProviderPlan(change.provider)
+    others = {key: value for key, value in document.items() if key != "aggregates"}
+    changed = next_version(others | ({"aggregates": aggregates} if aggregates else {}), clock_ms)
+    stale = [] if is_same else [document["root"]]
+    return ProviderPlan(
+        change.provider, {change.provider: changed}, bump=change.generation is not None, stale_roots=stale
+    )
+
+
+def _compare_generation(provider: str, expected: int | None, reads: ProviderReads) -> Refusal | None:
+    if expected is None:
+        return None
+    actual = reads.generation(provider)
+    return None if expected == actual else Refusal(RefusalKind.GENERATION, provider, (), expected, actual)

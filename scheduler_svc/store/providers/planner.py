@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparison of a requested change with the stored providers: what is written, or why the change is refused.
+
+Pure, as reports.plan is for the reports of agents: each backend reads for it, and writes its plan.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from scheduler_svc.store.providers import contents, trees
+from scheduler_svc.store.providers.changes import (
+    AddInventory,
+    CreateProvider,
+    DeleteProvider,
+    ProviderChange,
+    ProviderState,
+    Refusal,
+    RefusalKind,
+    RemoveInventory,
+    ReplaceInventory,
+    SetAggregates,
+    SetInventories,
+    SetTraits,
+    UpdateProvider,
+    is_api_owned,
+)
+from scheduler_svc.store.providers.plans import Document, ProviderPlan, ProviderReads
+
+Planner = Callable[[Any, Document, ProviderReads, int], ProviderPlan | Refusal]
+
+_PLANNERS: Mapping[type, Planner] = {
+    UpdateProvider: trees.update,
+    DeleteProvider: trees.delete,
+    SetInventories: contents.change_inventories,
+    AddInventory: contents.change_inventories,
+    ReplaceInventory: contents.change_inventories,
+    RemoveInventory: contents.change_inventories,
+    SetTraits: contents.set_traits,
+    SetAggregates: contents.set_aggregates,
+}
+_OF_EITHER_OWNER = (SetTraits, SetAggregates)  # changes that are allowed for agents' providers too
+
+
+def related(change: ProviderChange) -> tuple[list[str], list[str]]:
+    """Return the providers and the names that the plan of a change reads at least, so that they are read at once."""
+    match change:
+        case CreateProvider(provider, name, parent):
+            return [provider, *([parent] if parent is not None else [])], [name]
+        case UpdateProvider(provider, name, parent):
+            parents = [parent] if isinstance(parent, str) else []
+            return [provider, *parents], [name] if isinstance(name, str) else []
+        case _:
+            return [change.provider], []
+
+
+def plan(change: ProviderChange, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:
+    """Return what ``change``, which was validated, writes at ``clock_ms`` by the server's clock; or why it is refused.
+
+    Raises InvalidRequest where it would move more than MAX_MOVED providers to another tree.
+    """
+    if isinstance(change, CreateProvider):
+        return trees.create(change, reads, clock_ms)
+    document = reads.document(change.provider)
+    if document is None:
+        return Refusal(RefusalKind.PROVIDER, change.provider)
+    if not is_api_owned(document) and type(change) not in _OF_EITHER_OWNER:
+        return Refusal(RefusalKind.OWNER, change.provider)
+    return _PLANNERS[type(change)](change, document, reads, clock_ms)
+
+
+def state_after(planned: ProviderPlan, reads: ProviderReads, generation: int) -> ProviderState:
+    """Return the provider's state once its plan is carried out, at ``generation``; of a deleted one the last state."""
+    provider = planned.provider
+    document = planned.documents.get(provider) or reads.document(provider)
+    if document is None:
+        raise LookupError(f"provider {provider!r} is neither planned nor stored")
+    return ProviderState(provider, document, generation, dict(reads.used(provider)), tuple(reads.children(provider)))
