@@ -24,7 +24,7 @@ TOOZ = ["tooz>=7.0", "kazoo>=2.9"]
 LAB = [*SCHEDULER, *EMBEDDED, *SHELL, *SOLVER, "matplotlib>=3.8"]
 ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS, *SQLALCHEMY, *MEMCACHED, *TOOZ, *SOLVER})
 TEST = [
-    "pytest>=8",
+    "pytest>=9.0",
     "setuptools>=70.1",
     "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",
