@@ -13,9 +13,10 @@ from devstack.confs import PARTITION
 from devstack.lab import hosts
 from devstack.lab.benchmark import Benchmark, host_count, positive, up_to
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc import deployment
+from devstack.lab.rpc import deployment, turns
 from devstack.lab.rpc.callers import CallBlock, Callers, CallStatistics, run_callers
 from devstack.lab.rpc.client_calls import ECHO
+from devstack.lab.rpc.turns import Blocks, Turn
 from devstack.lab.timing import interleave
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore
@@ -24,6 +25,8 @@ RATE_BUDGET = 0.7  # share of the empty call's rate, for single selections on Ra
 BATCH_BUDGET, BUDGET_BATCH = 10.0, 100  # placements per second relative to single selections, at this many per call
 BUDGET_FROM = 10_000
 BLOCKS = 8
+TURNS, TURN_BLOCKS = 8, 2  # of each executor, where several take turns
+EXECUTORS = ("eventlet", "threading")
 
 seconds = up_to(600, "a number of seconds")
 
@@ -31,6 +34,15 @@ seconds = up_to(600, "a number of seconds")
 def counts(text: str) -> list[int]:
     """Parse whole numbers separated by commas; for argparse."""
     return sorted({positive(part) for part in text.split(",")})
+
+
+def executors(text: str) -> list[str]:
+    """Parse names of executors separated by commas, in their order; for argparse."""
+    names = list(dict.fromkeys(text.split(",")))
+    for name in names:
+        if name not in EXECUTORS:
+            raise argparse.ArgumentTypeError(f"{name!r} is not an executor; use {' or '.join(EXECUTORS)}")
+    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +56,17 @@ class RpcSetting:
     @property
     def has_budget(self) -> bool:
         """Whether the budgets apply."""
-        return self.bus == "rabbit" and self.hosts >= BUDGET_FROM
+        return self.bus == "rabbit" and self.is_large
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the table is large enough for a budget."""
+        return self.hosts >= BUDGET_FROM
+
+    @property
+    def name(self) -> str:
+        """The end of the rows' names."""
+        return f"{self.bus}, {self.workers} workers"
 
 
 class RpcBenchmark(Benchmark):
@@ -52,6 +74,8 @@ class RpcBenchmark(Benchmark):
 
     Runs a private bus and store, gantt-scheduler with its workers as deployed, and an echo daemon with as many workers;
     each client process sends its next call when the last one is answered. Echo calls and selections alternate.
+    Several executors take turns: the daemons run with each of them repeatedly, and the rates of a pair of turns are
+    compared.
     """
 
     pictures: ClassVar[bool] = True
@@ -77,7 +101,12 @@ class RpcBenchmark(Benchmark):
             "--fsync", choices=["no", "everysec", "always"], default="everysec", help="Of the store (%(default)s)."
         )
         parser.add_argument(
-            "--executor", choices=["eventlet", "threading"], default="eventlet", help="Of the workers (%(default)s)."
+            "--executors",
+            type=executors,
+            default=[ClusterSize.executor],
+            metavar="NAME,...",
+            help=f"Of the workers: eventlet, threading ({ClusterSize.executor}); several take {TURNS} turns each and "
+            "are compared with the first.",
         )
         parser.add_argument(
             "--seconds",
@@ -90,12 +119,11 @@ class RpcBenchmark(Benchmark):
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         nodes = hosts.make_nodes(args.hosts)
-        sizes = [ECHO, *sorted({1, *args.batch})]
         rows: list[ResultRow] = []
         buses = deployment.buses(args.bus)
-        with self.bar((BLOCKS + 1) * len(buses) * len(args.workers), "calling", args) as bar:
+        with self.bar(_count_blocks(args) * len(buses) * len(args.workers), "calling", args) as bar:
             for bus in buses:
-                size = ClusterSize(mode=deployment.MODES[bus], executor=args.executor)
+                size = ClusterSize(mode=deployment.MODES[bus])
                 with (
                     deployment.running(size, args.fsync, {"scheduler": deployment.LONG_TIMEOUTS}) as private_cluster,
                     run_callers(private_cluster.bus_url, args.clients) as callers,
@@ -104,13 +132,11 @@ class RpcBenchmark(Benchmark):
                     store.check_identity()
                     hosts.join(store, nodes)
                     for workers in args.workers:
+                        setting = RpcSetting(bus, workers, args.hosts)
                         before = sum(store.counts().values())
-                        private_cluster.start_echo(workers)
-                        private_cluster.start_scheduler(workers)
-                        blocks = _run_blocks(callers, sizes, args.seconds, bar.update)
-                        private_cluster.stop_daemons()
-                        rows += _rows(RpcSetting(bus, workers, args.hosts), blocks)
-                        rows.append(account(RpcSetting(bus, workers, args.hosts), blocks, store, before))
+                        measured_turns = _take_turns(private_cluster, callers, workers, args, bar.update)
+                        rows += _rows(setting, args.executors, measured_turns)
+                        rows.append(account(setting, [turn.blocks for turn in measured_turns], store, before))
         return rows
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
@@ -118,7 +144,8 @@ class RpcBenchmark(Benchmark):
         curves: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for row in rows:
             if "batch" in row.figures:
-                curves[f"{row.figures['bus']}, {row.figures['workers']} workers"].append(row.figures)
+                figures = row.figures
+                curves[f"{figures['bus']}, {figures['workers']} workers, {figures['executor']}"].append(figures)
         for label, points in curves.items():
             batches = [point["batch"] for point in points]
             axes.plot(batches, [point["placements_per_s"] for point in points], "o-", label=label)
@@ -127,29 +154,70 @@ class RpcBenchmark(Benchmark):
         axes.grid(which="both", alpha=0.3)
 
 
-def _run_blocks(callers: Callers, sizes: Sequence[int], seconds: float, tick: Any) -> dict[int, list[CallBlock]]:
+def _count_turns(args: argparse.Namespace) -> tuple[int, int]:
+    """Return the number of turns of each executor, and of measured blocks per turn."""
+    return (TURNS, TURN_BLOCKS) if len(args.executors) > 1 else (1, BLOCKS)
+
+
+def _count_blocks(args: argparse.Namespace) -> int:
+    """Return the number of blocks of each batch size on one bus with one number of workers, with the warm-up."""
+    count, blocks = _count_turns(args)
+    return len(args.executors) * count * (blocks + 1)
+
+
+def _take_turns(
+    private_cluster: deployment.PrivateCluster, callers: Callers, workers: int, args: argparse.Namespace, tick: Any
+) -> list[Turn]:
+    """Run the daemons with each executor in turn, and call them."""
+    sizes = [ECHO, *sorted({1, *args.batch})]
+    count, blocks = _count_turns(args)
+
+    def run(executor: str) -> Blocks:
+        private_cluster.set_workers(workers, executor)
+        private_cluster.start_echo(workers)
+        private_cluster.start_daemon("scheduler")
+        try:
+            return _run_blocks(callers, sizes, args.seconds, blocks, tick)
+        finally:
+            private_cluster.stop_daemons()
+
+    return turns.take(args.executors, count, run)
+
+
+def _run_blocks(callers: Callers, sizes: Sequence[int], seconds: float, count: int, tick: Any) -> Blocks:
     """Return the blocks of each batch size, the warm-up block included: its claims are verified too."""
     blocks: dict[int, list[CallBlock]] = {size: [] for size in sizes}
 
     def subject(size: int) -> Any:
         return lambda number: blocks[size].append(callers.call_for(size, seconds))
 
-    interleave({str(size): subject(size) for size in sizes}, blocks=BLOCKS, size=1, tick=tick)
+    interleave({str(size): subject(size) for size in sizes}, blocks=count, size=1, tick=tick)
     return blocks
 
 
-def _rows(setting: RpcSetting, blocks: Mapping[int, Sequence[CallBlock]]) -> Iterator[ResultRow]:
-    statistics = {size: CallStatistics(blocks[1:]) for size, blocks in blocks.items()}
+def _rows(setting: RpcSetting, names: Sequence[str], measured_turns: Sequence[Turn]) -> Iterator[ResultRow]:
+    """Return the rows of each executor, then the comparisons of each with the first."""
+    for executor in names:
+        yield from _executor_rows(setting, executor, turns.statistics(measured_turns, executor))
+    base = names[0]
+    for executor in names[1:]:
+        for size in measured_turns[0].blocks:
+            call = "an empty call" if size == ECHO else f"select of {size}"
+            comparison = turns.compare(measured_turns, executor, base, size)
+            yield comparison.row(f"{executor} beside {base}: {call}, {setting.name}", setting.is_large)
+
+
+def _executor_rows(setting: RpcSetting, executor: str, statistics: Mapping[int, CallStatistics]) -> Iterator[ResultRow]:
     echo, single = statistics[ECHO], statistics[1]
     for size, selection in statistics.items():
         if size == ECHO:
             continue
-        name = f"select of {size}, {setting.bus}, {setting.workers} workers"
         ratio = selection.per_second / echo.per_second if size == 1 else size * selection.per_second / single.per_second
         budget = {1: RATE_BUDGET, BUDGET_BATCH: BATCH_BUDGET}.get(size) if setting.has_budget else None
         figures: dict[str, float | int | str] = {
             "bus": setting.bus,
             "workers": setting.workers,
+            "executor": executor,
             "batch": size,
             "calls_per_s": selection.per_second,
             "placements_per_s": selection.per_second * size,
@@ -161,23 +229,22 @@ def _rows(setting: RpcSetting, blocks: Mapping[int, Sequence[CallBlock]]) -> Ite
             "echo_p99_ms": echo.percentile_ms(99),
             "echo_processor_ms": echo.processor_ms,
         }
-        yield ResultRow(name, ratio, budget, "at least", figures)
+        yield ResultRow(f"select of {size}, {setting.name}, {executor}", ratio, budget, "at least", figures)
 
 
-def account(
-    setting: RpcSetting, blocks: Mapping[int, Sequence[CallBlock]], store: Store, claims_before: int
-) -> ResultRow:
+def account(setting: RpcSetting, blocks: Sequence[Blocks], store: Store, claims_before: int) -> ResultRow:
     """Return the number of faulty claims: over capacity, with inconsistent sums, or not matching the answers."""
-    answered_claims = sum(
-        size * (block.calls - block.refusals) for size, size_blocks in blocks.items() for block in size_blocks
-    )
+    sizes_and_blocks = [
+        (size, block) for turn_blocks in blocks for size, size_blocks in turn_blocks.items() for block in size_blocks
+    ]
+    answered_claims = sum(size * (block.calls - block.refusals) for size, block in sizes_and_blocks)
     verification = store.verify()
     claims = sum(verification.claims.values()) - claims_before
     faults = len(verification.excess) + len(verification.problems) + abs(claims - answered_claims)
     figures = {
         "claims": claims,
         "answered": answered_claims,
-        "refused_calls": sum(block.refusals for size_blocks in blocks.values() for block in size_blocks),
+        "refused_calls": sum(block.refusals for _, block in sizes_and_blocks),
         "overcommit": len(verification.excess) + len(verification.problems),
     }
-    return ResultRow(f"claims amiss, {setting.bus}, {setting.workers} workers", faults, 0, figures=figures)
+    return ResultRow(f"claims amiss, {setting.name}", faults, 0, figures=figures)

@@ -71,11 +71,10 @@ class PrivateCluster:
         command = [sys.executable, "-m", "devstack.lab.rpc.echo", "--config-file", str(file)]
         self._start_and_wait(self._echo, lambda: self._echo.spawn(command, inherited, layout.folder))
 
-    def start_scheduler(self, workers: int) -> None:
-        """Start gantt-scheduler with ``workers`` workers."""
-        self.cluster.size = replace(self.cluster.size, schedulers=workers)
+    def set_workers(self, schedulers: int, executor: str) -> None:
+        """Set the number of scheduler workers, and the executor of all daemons, for those started from now on."""
+        self.cluster.size = replace(self.cluster.size, schedulers=schedulers, executor=executor)
         self.cluster.write_confs()
-        self.start_daemon("scheduler")
 
     def start_daemon(self, name: str) -> None:
         """Start one of gantt's daemons with its configuration file."""

@@ -40,6 +40,28 @@ def test_every_answer_is_a_claim_without_overcommit(bus, monkeypatch):
     assert (account["ratio"], account["overcommit"]) == (0, 0)
 
 
+def test_executors_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "TURNS", 1)
+    monkeypatch.setattr(command, "TURN_BLOCKS", 1)
+    eventlet, threading, echo, single, account = asking.run_json(
+        *("rpc", "--hosts", "60", "--clients", "1", "--workers", "1", "--batch", "1", "--seconds", "0.05"),
+        *("--bus", "embedded", "--executors", "eventlet,threading"),
+    )
+    # Then each executor was measured, and compared with the first one
+    assert (eventlet["executor"], threading["executor"]) == ("eventlet", "threading")
+    assert single["ratio"] == pytest.approx(threading["calls_per_s"] / eventlet["calls_per_s"])
+    assert echo["ratio"] == pytest.approx(threading["echo_calls_per_s"] / eventlet["echo_calls_per_s"])
+    # And the claims of all turns are accounted for
+    assert account["claims"] == account["answered"] >= 2 * 2
+    assert (account["ratio"], account["overcommit"]) == (0, 0)
+
+
+def test_unknown_executor_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        asking.run("rpc", "--executors", "threading,asyncio")
+    assert "'asyncio' is not an executor; use eventlet or threading" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("value", ["nan", "0", "-1", "inf", "soon"])
 def test_invalid_block_lengths_are_refused(value, capsys):
     with pytest.raises(SystemExit):
@@ -61,7 +83,7 @@ def test_claims_without_an_answer_are_faults(refusals, faults):
             ).accepted
         block = CallBlock([ClientCalls(0.0, np.array([1.0, 2.0]), np.array([1.0, 1.0]), refusals)])
         # When one of the calls was refused, then three claims have no answer
-        row = command.account(command.RpcSetting("embedded", 1, 6), {3: [block]}, store, 0)
+        row = command.account(command.RpcSetting("embedded", 1, 6), [{3: [block]}], store, 0)
     assert (row.ratio, row.ok) == (faults, not faults)
 
 
@@ -69,7 +91,17 @@ def test_plot_has_a_curve_per_bus_and_number_of_workers():
     matplotlib = pytest.importorskip("matplotlib.figure")
     figure = matplotlib.Figure()
     pids = [
-        ResultRow("it", 1.0, figures={"bus": bus, "workers": workers, "batch": batch, "placements_per_s": 10.0 * batch})
+        ResultRow(
+            "it",
+            1.0,
+            figures={
+                "bus": bus,
+                "workers": workers,
+                "executor": "threading",
+                "batch": batch,
+                "placements_per_s": 10.0 * batch,
+            },
+        )
         for bus in ("rabbit", "embedded")
         for workers in (1, 2)
         for batch in (1, 10)
