@@ -11,6 +11,16 @@ from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef
 from scheduler_svc.store import documents, namespaces
 from scheduler_svc.store.forwarding import ForwardingStore
 from scheduler_svc.store.interface import Store
+from scheduler_svc.store.providers.changes import (
+    AddInventory,
+    CreateProvider,
+    ProviderChange,
+    ProviderState,
+    Refusal,
+    SetAggregates,
+    SetInventories,
+    SetTraits,
+)
 from scheduler_svc.store.records import (
     GroupHome,
     GroupMembership,
@@ -88,6 +98,21 @@ class BoundedStore(ForwardingStore):
         if is_full and len(documents.encode(document)) > self._document_length(namespace, name):
             self._bounds.check(DOCUMENTS)
         return super().put_state(namespace, name, version, document)
+
+    def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
+        if self._bounds.is_full(HOSTS) and self._may_grow(change):
+            self._bounds.check(HOSTS)
+        return super().change_provider(change)
+
+    def _may_grow(self, change: ProviderChange) -> bool:
+        """Return whether a provider would be new, or have more inventories, traits or aggregates than before."""
+        stored = self.read_providers([change.provider]).get(change.provider)
+        if isinstance(change, CreateProvider):
+            return stored is None
+        if stored is None or isinstance(change, AddInventory):
+            return stored is not None
+        parts = {SetInventories: "inventories", SetTraits: "traits", SetAggregates: "aggregates"}.get(type(change))
+        return parts is not None and len(getattr(change, parts)) > len(stored.document.get(parts, ()))
 
     def _may_add_claims(self, batch: ClaimBatch) -> bool:
         """Return whether a claim of the batch would be neither known, nor ended, nor in place of a live one."""

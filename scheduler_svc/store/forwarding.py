@@ -7,6 +7,7 @@ from typing import Any
 from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store.interface import Store
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
     COLLECT_MS,
     AuditOutcome,
@@ -89,6 +90,15 @@ class ForwardingStore(Store):
 
     def remove(self, host: str, *, lost: bool = False) -> None:
         self._store.remove(host, lost=lost)
+
+    def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
+        return self._store.read_providers(ids)
+
+    def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
+        return self._store.read_generations(ids)
+
+    def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
+        return self._store.change_provider(change)
 
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         return self._store.get_state(namespace, name)

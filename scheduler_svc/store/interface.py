@@ -8,6 +8,7 @@ from scheduler_svc.store.protocols.claims import ClaimAudits, ClaimQueries, Clai
 from scheduler_svc.store.protocols.host_state import HostReportStore, LivenessStore
 from scheduler_svc.store.protocols.log import DecisionRecordStore, LogStore
 from scheduler_svc.store.protocols.maintenance import MaintenanceStore, PinStore
+from scheduler_svc.store.protocols.providers import ProviderStore
 
 
 class Store(
@@ -15,6 +16,7 @@ class Store(
     ClaimQueries,
     ClaimAudits,
     HostReportStore,
+    ProviderStore,
     LivenessStore,
     LogStore,
     DecisionRecordStore,

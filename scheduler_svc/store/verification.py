@@ -3,7 +3,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rpcapi.resources import names
@@ -20,6 +20,8 @@ class StoreDump:
 
     ``capacity`` is {provider: {class: see reports.capacity_of}}, ``excess`` {(provider, class): since_ms}, ``by_host``
     the (host, consumer) pairs of the index, ``deadlines`` {consumer: ms}, ``unverified`` {consumer: number of them}.
+    Of the Placement API's providers, ``provider_names`` is {name: id}, ``children`` the (parent, child) pairs of the
+    index and ``api_providers`` their documents by id.
     """
 
     epoch: int
@@ -34,12 +36,18 @@ class StoreDump:
     awaited: Collection[str]
     excess: Mapping[tuple[str, str], int]
     unverified: Mapping[str, int]
+    provider_names: Mapping[str, str] = field(default_factory=dict)
+    children: Collection[tuple[str, str]] = ()
+    api_providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def verify(dump: StoreDump) -> Verification:
     """Return the problems (inconsistent records) and the flagged excess of ``dump``."""
     sums = _sums(dump.claims)
-    problems = [*_sum_problems(dump, sums), *_index_problems(dump), *_excess_problems(dump, sums)]
+    problems = [
+        *(*_sum_problems(dump, sums), *_index_problems(dump), *_excess_problems(dump, sums)),
+        *_provider_problems(dump),
+    ]
     excess = [
         {
             "provider": provider,
@@ -91,7 +99,7 @@ def _index_problems(dump: StoreDump) -> Iterator[str]:
     parked = {
         claim.consumer
         for claim in dump.claims
-        if claim.consumer not in dump.deadlines and dump.opened.get(names.host_of(claim.host)) != dump.epoch
+        if claim.consumer not in dump.deadlines and not _is_open(dump, names.host_of(claim.host))
     }
     expected = {
         claim.consumer: claim.deadline_ms
@@ -103,10 +111,26 @@ def _index_problems(dump: StoreDump) -> Iterator[str]:
     yield from _differences("number of unverified claims", unverified, dump.unverified)
 
 
-def _differences(what: str, expected: Mapping[Any, Any], recorded: Mapping[Any, Any]) -> Iterator[str]:
+def _is_open(dump: StoreDump, host: str) -> bool:
+    return host == names.API_HOST or dump.opened.get(host) == dump.epoch
+
+
+def _provider_problems(dump: StoreDump) -> Iterator[str]:
+    """Compare the names and the children of the Placement API's providers with their documents."""
+    documents = {name: document for name, document in dump.api_providers.items() if names.is_api_provider(name)}
+    expected_names = {document["name"]: name for name, document in documents.items()}
+    yield from _differences("provider of the name", expected_names, dump.provider_names, "documents")
+    links = {(document["parent"], name): 1 for name, document in documents.items() if document["parent"] is not None}
+    recorded = {pair: 1 for pair in dump.children if names.is_api_provider(pair[1])}
+    yield from _differences("child", links, recorded, "documents")
+
+
+def _differences(
+    what: str, expected: Mapping[Any, Any], recorded: Mapping[Any, Any], source: str = "claims"
+) -> Iterator[str]:
     for key in sorted(expected.keys() | recorded.keys()):
         if expected.get(key) != recorded.get(key):
-            yield f"{what} of {key}: recorded {recorded.get(key)}, computed from the claims {expected.get(key)}"
+            yield f"{what} of {key}: recorded {recorded.get(key)}, computed from the {source} {expected.get(key)}"
 
 
 def _excess_problems(dump: StoreDump, sums: Mapping[tuple[str, str], int]) -> Iterator[str]:

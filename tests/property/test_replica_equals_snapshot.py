@@ -7,7 +7,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from devstack.servers.redis import RedisServer
+from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.providers.changes import (
+    CreateProvider,
+    DeleteProvider,
+    SetAggregates,
+    SetInventories,
+    SetTraits,
+    UpdateProvider,
+)
 from tests.property.replica import LogFollower, apply_entry
 from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
 from tests.unit.scheduler_svc.store.store_partition import StorePartition, node_stats
@@ -24,6 +33,16 @@ nodes = st.dictionaries(
         st.sets(st.sampled_from(["HW_A", "HW_B"])),
     ),
 )
+api_providers = st.sampled_from(["@api/1", "@api/2", "@api/3"])
+parents = st.sampled_from([None, "@api/1", "@api/2", "h1/n1"])
+api_changes = st.one_of(
+    st.builds(CreateProvider, api_providers, st.sampled_from(["a", "b", "h1/n2"]), parents),
+    st.builds(UpdateProvider, api_providers, st.sampled_from(["a", "b"]), parents),
+    st.builds(DeleteProvider, api_providers),
+    st.builds(SetInventories, api_providers, st.dictionaries(st.just("VCPU"), st.builds(Inventory, st.integers(0, 3)))),
+    st.builds(SetTraits, api_providers | st.just("h1/n1"), st.sets(st.sampled_from(["HW_A", "HW_B", "CUSTOM_A"]))),
+    st.builds(SetAggregates, api_providers | st.just("h1/n1"), st.sets(st.sampled_from(["x", "y"]))),
+)
 changes = st.lists(
     st.one_of(
         st.tuples(st.just("report"), hosts, nodes),
@@ -33,6 +52,7 @@ changes = st.lists(
         st.tuples(st.just("disable"), hosts, st.booleans()),
         st.tuples(st.just("silence"), st.just(0)),
         st.tuples(st.just("epoch"), st.just(0)),
+        st.tuples(st.just("provide"), api_changes),
         st.tuples(st.just("follow"), st.integers(1, 3)),
     ),
     max_size=25,
@@ -64,6 +84,8 @@ def change(partition: StorePartition, kind: str, subject: Any, *more: Any) -> No
                 store.put_state("service", subject, version, {"enabled": more[0]})
     elif kind == "silence":
         store.reap(dead_after_ms=0, tombstone_ms=600_000)
+    elif kind == "provide":
+        store.change_provider(subject)
     else:
         partition.new_epoch()
 

@@ -23,11 +23,12 @@ class AggregateColumns:
     differ, the first partition's value is used.
     """
 
-    __slots__ = ("_answers", "_bits", "_documents", "_memberships")
+    __slots__ = ("_answers", "_bits", "_documents", "_memberships", "_own")
 
     def __init__(self, size: int) -> None:
         self._documents: dict[str, dict[int, Document]] = {}
         self._memberships: dict[str, set[str]] = {}  # member name -> names of its aggregates
+        self._own: dict[str, dict[int, frozenset[str]]] = {}  # provider -> partition -> those in its own document
         self._bits = TraitColumns(size)
         self._answers: dict[Hashable, Any] = {}
 
@@ -52,6 +53,28 @@ class AggregateColumns:
     def of(self, *names: str) -> set[str]:
         """Return the aggregates that any of ``names`` (of providers or service hosts) belongs to."""
         return set().union(*(self._memberships.get(name, ()) for name in names))
+
+    def set_own(self, number: int, provider: str, aggregates: Iterable[str]) -> bool:
+        """Set the aggregates that a provider's own document names; return whether that changed them."""
+        before, after = self._own.get(provider, {}).get(number, frozenset()), frozenset(aggregates)
+        if after:
+            self._own.setdefault(provider, {})[number] = after
+        elif before:
+            del self._own[provider][number]
+            if not self._own[provider]:
+                del self._own[provider]
+        return before != after
+
+    def own_of(self, provider: str) -> set[str]:
+        """Return the aggregates that a provider's own document names, in any partition."""
+        return set().union(*self._own.get(provider, {}).values())
+
+    def replace_own(self, number: int, source: "AggregateColumns") -> None:
+        """Replace the aggregates that the documents of partition ``number`` name by those of a table of it alone."""
+        for provider in [provider for provider, parts in self._own.items() if number in parts]:
+            self.set_own(number, provider, ())
+        for provider in source._own:
+            self.set_own(number, provider, source.own_of(provider))
 
     def of_row(self, row: int) -> set[str]:
         """Return the aggregates of a row."""

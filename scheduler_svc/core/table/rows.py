@@ -86,7 +86,10 @@ class HostRows:
 
     def _apply_aggregates(self, row: int) -> None:
         name = self.names[row]
-        self.aggregates.set_row(row, self.aggregates.of(name, names.host_of(name)))
+        self.aggregates.set_row(row, self.aggregates.of(name, names.host_of(name)) | self.aggregates.own_of(name))
+
+    def _apply_child_aggregates(self, part: PartitionRows, name: str) -> None:
+        part.forest.set_aggregates(name, self.aggregates.of(name) | self.aggregates.own_of(name))
 
     def _apply_members(self, members: Iterable[str]) -> None:
         """Update the aggregates of the rows and child providers with these names."""
@@ -94,7 +97,7 @@ class HostRows:
             for part in self.partitions:
                 for row in part.find_rows(name):
                     self._apply_aggregates(row)
-                part.forest.set_aggregates(name, self.aggregates.of(name))
+                self._apply_child_aggregates(part, name)
 
     def _other_partitions(self, part: PartitionRows) -> list[PartitionRows]:
         return [other for other in self.partitions if other is not part]
@@ -142,6 +145,7 @@ class HostRows:
             self._apply_documents(part, other.documents)
             self._apply_documents(other, former)
             self._apply_documents(other, part.documents)
+        self.aggregates.replace_own(part.number, source.aggregates)
         self._replace_aggregates(part, rows)
         part.epoch, part.position = source_part.epoch, source_part.position
         part.departures = 0
@@ -152,7 +156,7 @@ class HostRows:
         for row in rows.tolist():
             self._apply_aggregates(row)
         for name in part.forest.names:
-            part.forest.set_aggregates(name, self.aggregates.of(name))
+            self._apply_child_aggregates(part, name)
 
     def _free_rows(self, part: PartitionRows, departed: Iterable[str]) -> None:
         """Free the rows of these names for other providers."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rpcapi.resources import names
 from scheduler_svc.core.table.columns import Column, Rows, extend_column, read_only
 
 # A live host learns of a new epoch at once or from the answer to its next report, and an audit takes seconds. A missing
@@ -91,7 +92,12 @@ class ServiceState:
     alive_at: int = 0
     enabled_at: int = 0
     opened_at: int = 0
+    always_open: bool = False  # nobody audits it
     rows: list[int] = field(default_factory=list)
+
+    def is_open(self, epoch: int) -> bool:
+        """Return whether it may take claims in ``epoch``."""
+        return self.always_open or self.opened == epoch
 
 
 class ServiceStates:
@@ -104,7 +110,7 @@ class ServiceStates:
 
     def __init__(self, columns: ServiceColumns) -> None:
         self._columns = columns
-        self._hosts: dict[str, ServiceState] = {}
+        self._hosts = {names.API_HOST: ServiceState(alive=True, always_open=True)}
         self._epoch = 0
         self._waiting_since: dict[str, float | None] = {}  # None until the next expire_audit_waits
         self.overdue: set[str] = set()
@@ -120,7 +126,7 @@ class ServiceStates:
         service.rows.append(row)
         self._columns.alive[row] = service.alive
         self._columns.enabled[row] = service.enabled
-        self._columns.opened[row] = service.opened == self._epoch
+        self._columns.opened[row] = service.is_open(self._epoch)
         self._columns.audit_pending[row] = host in self._waiting_since
 
     def set_alive(self, host: str, alive: bool, position: int) -> None:
@@ -143,7 +149,7 @@ class ServiceStates:
         service = self._find(host)
         if position >= service.opened_at:
             service.opened, service.opened_at = epoch, position
-            self._columns.opened[service.rows] = epoch == self._epoch
+            self._columns.opened[service.rows] = service.is_open(self._epoch)
             self._update_audit_wait(host, service)
 
     def set_deleted(self, host: str, position: int) -> None:
@@ -162,7 +168,7 @@ class ServiceStates:
         self._waiting_since.clear()
         self.overdue.clear()
         for host, service in self._hosts.items():
-            self._columns.opened[service.rows] = service.opened == epoch
+            self._columns.opened[service.rows] = service.is_open(epoch)
             self._update_audit_wait(host, service)
 
     def expire_audit_waits(self, clock: Callable[[], float]) -> None:
@@ -189,7 +195,7 @@ class ServiceStates:
 
     def _update_audit_wait(self, host: str, service: ServiceState) -> None:
         """Update whether the host's audit is pending."""
-        if not service.alive or service.opened == self._epoch:
+        if not service.alive or service.is_open(self._epoch):
             self._waiting_since.pop(host, None)
             self.overdue.discard(host)
         elif host not in self.overdue:

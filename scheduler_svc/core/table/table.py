@@ -185,18 +185,21 @@ class HostTable(HostRows):
             part.forest.provider_position(name), 0 if row is None else int(self._provider_positions[row])
         ):
             return
+        has_new_aggregates = self.aggregates.set_own(part.number, name, (provider or {}).get("aggregates", ()))
         child = provider if root != name else None
         if child is not None or name in part.forest.rows:
             self._set_child(part, name, child, root, position)
         if row is not None or (child is None and (provider is not None or name not in part.forest.rows)):
             self._set_host(part, name, provider if child is None else None, position)
+            if has_new_aggregates:
+                self._apply_aggregates(part.rows[name])
 
     def _set_child(
         self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, root: str, position: int
     ) -> None:
         exists = name in part.forest.rows
         part.forest.set_provider(name, provider, self._row(part, root) if provider else 0, position)
-        part.forest.set_aggregates(name, self.aggregates.of(name))
+        self._apply_child_aggregates(part, name)
         if not exists and name in part.rows:
             row = part.rows[name]
             used = {resource_class: int(columns.used[row]) for resource_class, columns in self.resources.items()}

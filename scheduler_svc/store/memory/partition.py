@@ -12,6 +12,7 @@ from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store import documents, namespaces, paging
 from scheduler_svc.store.decisions import record_bytes
+from scheduler_svc.store.providers.changes import is_api_owned
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verification import StoreDump
 
@@ -38,6 +39,8 @@ class MemoryPartition(PartitionState):
         self.groups, self.pins = {}, {}
         self.providers, self.capacity, self.used = {}, {}, {}
         self.changed, self.eligible, self.excess = {}, {}, {}
+        self.generations, self.children, self.provider_names = {}, {}, {}
+        self.generation_base = 0
         self.services, self.reports, self.beats, self.alive, self.opened = {}, {}, {}, {}, {}
         self.clock_offsets = {}
         self._awaited: set[str] = set()
@@ -93,6 +96,7 @@ class MemoryPartition(PartitionState):
             "pins": (self.pins,),
             "hosts": (
                 *(self.providers, self.capacity, self.used, self.changed, self.eligible, self.excess),
+                *(self.generations, self.children, self.provider_names),
                 *(self.services, self.reports, self.beats, self.alive, self.opened, self.clock_offsets),
                 dict.fromkeys(self._awaited),
             ),
@@ -132,6 +136,9 @@ class MemoryPartition(PartitionState):
     def await_hosts(self) -> None:
         self._awaited.update(host for host, epoch in self.opened.items() if epoch > 0)
         self._awaited.update(host for host in self.reports if self.alive.get(host))
+
+    def reset_generations(self) -> None:
+        self.generations.clear()
 
     def await_host(self, host: str) -> None:
         self._awaited.add(host)
@@ -196,6 +203,9 @@ class MemoryPartition(PartitionState):
                 groups=self.groups,
                 deadlines=self.deadlines,
                 unverified=self.unverified,
+                provider_names=self.provider_names,
+                children={(above, child) for above, children in self.children.items() for child in children},
+                api_providers={name: document for name, document in self.providers.items() if is_api_owned(document)},
                 by_host={(claim.host, claim.consumer) for claim in self.claims.values()},
                 opened=self.opened,
                 awaited=self._awaited,

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a change of a provider reads and writes, independent of the backend."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from rpcapi.resources import names
 from scheduler_svc.core.records import Amounts
 from scheduler_svc.store.providers.changes import is_api_owned
 
@@ -52,6 +53,13 @@ class ProviderPlan:
     linked: Mapping[str, str] = field(default_factory=dict)
     unlinked: Mapping[str, str] = field(default_factory=dict)
     stale_roots: Collection[str] = ()
+
+
+def holder_of(name: str, recorded: str | None, document: Callable[[str], Document | None]) -> str | None:
+    """Return the provider that has ``name``: ``recorded`` as the API's, or the one that an agent reports under it."""
+    if recorded is not None or names.is_api_provider(name):
+        return recorded
+    return None if document(name) is None else name
 
 
 def next_version(document: Document, clock_ms: int) -> Document:

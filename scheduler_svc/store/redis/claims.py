@@ -17,6 +17,7 @@ from scheduler_svc.store.verbs import fencing
 
 EXPIRE_BATCH = 500
 ANY_HOST = "*"  # a destination in the script abort
+WHOLE_HASH = 1 << 30  # elements that one HSCAN returns at most: all of them
 UNKNOWN_HOST = -1  # an answer of the script fence
 
 
@@ -159,10 +160,13 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         pipe.zrange(head + "by_host", 0, -1)
         pipe.smembers(head + "awaited")
         pipe.hgetall(head + "unverified")
+        pipe.hgetall(head + "provider_names")
+        pipe.zrange(head + "children", 0, -1)
+        pipe.hscan(head + "providers", match=f"{names.api_provider('')}*", count=WHOLE_HASH)
 
     reply = connection.read(fill)
-    (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, *sets, unverified = reply
-    by_host, awaited = sets
+    (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, *more = reply
+    by_host, awaited, unverified, provider_names, children, (_cursor, api_providers) = more
     lead = clock.lead(*time)
     return verification.StoreDump(
         epoch=int(epoch or 0),
@@ -175,6 +179,9 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         by_host={_pair(member) for member in by_host},
         opened={host: int(when) for host, when in opened.items()},
         awaited=awaited,
+        provider_names=provider_names,
+        children={_pair(member) for member in children},
+        api_providers={name: documents.decode(text, "provider") for name, text in api_providers.items()},
         unverified={consumer: int(number) for consumer, number in unverified.items()},
         excess={_pair(member): int(since) + lead for member, since in excess.items()},
     )

@@ -10,7 +10,8 @@ judged by them.
 """
 
 KEYS: dict[str, str] = {
-    "meta": "hash: schema, epoch, position, run_id, replid, time, clock (the server's, at that time), decision_bytes",
+    "meta": "hash: schema, epoch, position, run_id, replid, time, clock (the server's, at that time), decision_bytes, "
+    "generation_base (position at which the epoch began, 0 in the first one)",
     "claims": "hash consumer -> live claim, JSON; or 'unverified CONSUMER ATTEMPT HOST' -> unverified claim",
     "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}; "
     "or 'fence HOST TOKEN' -> JSON {number of claims it ended: fenced, or 'fencing EPOCH' until the last step}",
@@ -24,6 +25,9 @@ KEYS: dict[str, str] = {
     "used": "hash provider -> sums of live claims, JSON {class: sum}",
     "changed": "hash provider -> position of the last change of its sums or inventories",
     "eligible": "hash provider, or service host for all its nodes -> position of the last change of its eligibility",
+    "generations": "hash provider -> increments of its generation in this epoch",
+    "provider_names": "hash name of a provider that the Placement API made -> its id",
+    "children": "zset, all scores 0: provider|provider of the Placement API directly below it, in byte order",
     "opened": "hash service host -> epoch in which it was last audited; negative: epoch in which it was fenced since",
     "awaited": "set of service hosts that may run forgotten claims, until audit or fence; see _unnamed.lua",
     "reports": "hash service host -> its last applied report, JSON",

@@ -9,6 +9,8 @@ from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store import documents, interface, reports, validation, verification
+from scheduler_svc.store.providers import checks
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
     COLLECT_MS,
     DECISION_BYTES,
@@ -26,7 +28,7 @@ from scheduler_svc.store.records import (
     StatsOutcome,
     Verification,
 )
-from scheduler_svc.store.redis import audit, claims, clock, decisions, log, prepare, sizes
+from scheduler_svc.store.redis import audit, claims, clock, decisions, log, prepare, providers, sizes
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.keys import prefix
@@ -194,6 +196,7 @@ class RedisStore(interface.Store):
         return self._states.update_stats(host, report)
 
     def heartbeat(self, host: str, binary: str) -> None:
+        validation.check_service_host(host)
         name = reports.service_name(host, binary)
         validation.check_name(name)
         self._states.heartbeat(name, binary)
@@ -222,6 +225,18 @@ class RedisStore(interface.Store):
     def remove(self, host: str, *, lost: bool = False) -> None:
         validation.check_service_host(host)
         self._states.remove(host, lost=lost)
+
+    def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
+        checks.check_ids(ids, validation.MAX_PAGE)
+        return providers.read(self._connection, ids)
+
+    def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
+        checks.check_ids(ids, checks.MAX_GENERATIONS)
+        return providers.read_generations(self._connection, ids)
+
+    def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
+        checks.check(change)
+        return providers.change(self._connection, change)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         return log.snapshot(self._connection, namespaces)

@@ -10,8 +10,9 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from scheduler_svc.core.records import Snapshot
 from scheduler_svc.store import documents
+from scheduler_svc.store.providers.changes import API, is_api_owned
 from scheduler_svc.store.sql import states
-from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, PROVIDERS, SERVICES
+from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, PROVIDER_NAMES, PROVIDERS, SERVICES
 from scheduler_svc.store.verification import StoreDump
 
 
@@ -32,9 +33,15 @@ def snapshot(connection: Connection, partition: str, as_of: tuple[int, int], nam
 
 def dump(connection: Connection, partition: str, as_of: tuple[int, int], lead_ms: int) -> StoreDump:
     """Return the data that ``verify`` compares, ``as_of`` (epoch, position); see PartitionState.lead_ms."""
+    api = documents.encode({"owner": API})[1:-1]
+    query = select(PROVIDERS.c.name, PROVIDERS.c.document).where(
+        PROVIDERS.c.partition == partition, PROVIDERS.c.document.contains(api, autoescape=True)
+    )
+    decoded = {name: documents.decode(text, "provider") for name, text in connection.execute(query)}
     columns = (CONSUMERS.c.name, CONSUMERS.c.claim, CONSUMERS.c.deadline_ms, CONSUMERS.c.place, CONSUMERS.c.unverified)
     consumers = _read(connection, partition, *columns)
     providers = _read(connection, partition, *(PROVIDERS.c[key] for key in ("name", "capacity", "used", "excess")))
+    children = _read(connection, partition, PROVIDERS.c.name, PROVIDERS.c.children)
     services = _read(connection, partition, SERVICES.c.name, SERVICES.c.opened, SERVICES.c.awaited)
     places = (place.partition("|") for _name, _text, _at, place, _number in consumers if place is not None)
     return StoreDump(
@@ -45,6 +52,9 @@ def dump(connection: Connection, partition: str, as_of: tuple[int, int], lead_ms
         groups={name: json.loads(hosts) for name, hosts in _read(connection, partition, GROUPS.c.name, GROUPS.c.hosts)},
         deadlines={name: at for name, _text, at, _place, _number in consumers if at is not None},
         unverified={name: number for name, _text, _at, _place, number in consumers if number is not None},
+        provider_names=dict(map(tuple, _read(connection, partition, PROVIDER_NAMES.c.name, PROVIDER_NAMES.c.provider))),
+        children={(name, child) for name, text in children if text is not None for child in json.loads(text)},
+        api_providers={name: document for name, document in decoded.items() if is_api_owned(document)},
         by_host={(node, consumer) for node, _bar, consumer in places},
         opened={name: opened for name, opened, _awaited in services if opened is not None},
         awaited=[name for name, _opened, awaited in services if awaited],

@@ -18,6 +18,7 @@ from scheduler_svc.store.sql.tables import (
     GROUPS,
     PARTITIONS,
     PINS,
+    PROVIDER_NAMES,
     PROVIDERS,
     SERVICES,
     STATES,
@@ -25,7 +26,7 @@ from scheduler_svc.store.sql.tables import (
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verification import StoreDump
 
-COUNTERS = ("epoch", "position", "decision", "time_ms", "clock_ms")  # columns of a partition's row
+COUNTERS = ("epoch", "position", "decision", "time_ms", "clock_ms", "generation_base")  # columns of a partition's row
 CONSUMER_CODECS = {
     "claim": codecs.CLAIM,
     "deadline_ms": codecs.PLAIN,
@@ -41,6 +42,8 @@ PROVIDER_CODECS = {
     "changed": codecs.PLAIN,
     "eligible": codecs.PLAIN,
     "excess": codecs.JSON,
+    "generation": codecs.PLAIN,
+    "children": codecs.JSON,
 }
 SERVICE_CODECS = {
     "document": codecs.SERVICE,
@@ -70,8 +73,10 @@ class SqlPartition(PartitionState):
         self.by_group = by_group
         self.epoch, self.position, self._decision = (int(meta[key]) for key in ("epoch", "position", "decision"))
         self.time_ms, self.clock_ms = self._meta["time_ms"], self._meta["clock_ms"]
+        self.generation_base = int(self._meta["generation_base"] or 0)
         self._consumers = SqlRows(connection, CONSUMERS, self._name, CONSUMER_CODECS, _place)
         self._providers = SqlRows(connection, PROVIDERS, self._name, PROVIDER_CODECS)
+        self._provider_names = SqlRows(connection, PROVIDER_NAMES, self._name, {"provider": codecs.PLAIN})
         self._services = SqlRows(connection, SERVICES, self._name, SERVICE_CODECS)
         self._groups = SqlRows(connection, GROUPS, self._name, {"hosts": codecs.JSON})
         self._pins = SqlRows(connection, PINS, self._name, {"pinned": codecs.PIN}, _until)
@@ -91,6 +96,9 @@ class SqlPartition(PartitionState):
         self.changed = ColumnView(self._providers, PROVIDERS.c.changed)
         self.eligible = ColumnView(self._providers, PROVIDERS.c.eligible)
         self.excess = ColumnView(self._providers, PROVIDERS.c.excess)
+        self.generations = ColumnView(self._providers, PROVIDERS.c.generation)
+        self.children = ColumnView(self._providers, PROVIDERS.c.children)
+        self.provider_names = ColumnView(self._provider_names, PROVIDER_NAMES.c.provider)
         self.services = ColumnView(self._services, SERVICES.c.document)
         self.reports = ColumnView(self._services, SERVICES.c.report)
         self.beats = ColumnView(self._services, SERVICES.c.beat_ms)
@@ -106,9 +114,9 @@ class SqlPartition(PartitionState):
         if self._entries:
             log.write(self._connection, self._name, self._entries)
             log.trim(self._connection, self._name, int(self._meta["position"] or 0), self.position, self._log_length)
-        counters = dict(
-            zip(COUNTERS, (self.epoch, self.position, self._decision, self.time_ms, self.clock_ms), strict=True)
-        )
+        times = (self.time_ms, self.clock_ms)
+        numbers = (self.epoch, self.position, self._decision, *times, self.generation_base)
+        counters = dict(zip(COUNTERS, numbers, strict=True))
         if counters != self._meta:
             self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(counters))
         return bool(self._entries)
@@ -197,6 +205,12 @@ class SqlPartition(PartitionState):
         self._services.forget()
         self._awaits = None
 
+    def reset_generations(self) -> None:
+        self._providers.write()
+        own = PROVIDERS.c.partition == self._name
+        self._connection.execute(update(PROVIDERS).where(own).values(generation=None))
+        self._providers.forget()
+
     def await_host(self, host: str) -> None:
         self._services.put(host, "awaited", True)
         self._awaits = None
@@ -243,7 +257,7 @@ class SqlPartition(PartitionState):
         return copies.dump(self._connection, self._name, (self.epoch, self.position), self.lead_ms)
 
     def _all_rows(self) -> tuple[SqlRows, ...]:
-        return (self._consumers, self._providers, self._services, self._groups, self._pins)
+        return (self._consumers, self._providers, self._services, self._groups, self._pins, self._provider_names)
 
 
 def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:

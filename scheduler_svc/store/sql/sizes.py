@@ -4,7 +4,17 @@
 from sqlalchemy import ColumnElement, Connection, Table, func, select
 
 from rpcapi.bounds import CollectionSize
-from scheduler_svc.store.sql.tables import CONSUMERS, DECISIONS, GROUPS, LOG, PINS, PROVIDERS, SERVICES, STATES
+from scheduler_svc.store.sql.tables import (
+    CONSUMERS,
+    DECISIONS,
+    GROUPS,
+    LOG,
+    PINS,
+    PROVIDER_NAMES,
+    PROVIDERS,
+    SERVICES,
+    STATES,
+)
 
 ROW_BYTES = 100  # of a row's numbers, its header and its place in indexes, about
 
@@ -20,13 +30,14 @@ def sizes(connection: Connection, partition: str) -> dict[str, CollectionSize]:
 
     claims, groups = size(CONSUMERS, "claim", "place", condition=CONSUMERS.c.place.is_not(None)), size(GROUPS, "hosts")
     unverified = size(CONSUMERS, "name", condition=CONSUMERS.c.unverified.is_not(None))
-    providers = size(PROVIDERS, "name", "document", "capacity", "used", "excess")
+    providers = size(PROVIDERS, "name", "document", "capacity", "used", "excess", "children")
+    names = size(PROVIDER_NAMES, "name", "provider")
     services = size(SERVICES, "name", "document", "report")
     return {
         "claims": CollectionSize(claims.entries, claims.bytes + groups.bytes + unverified.bytes),
         "tombstones": size(CONSUMERS, "name", "ends", condition=CONSUMERS.c.ended_ms.is_not(None)),
         "pins": size(PINS, "name", "pinned"),
-        "hosts": CollectionSize(providers.entries, providers.bytes + services.bytes),
+        "hosts": CollectionSize(providers.entries, providers.bytes + names.bytes + services.bytes),
         "documents": size(STATES, "name", "document"),
         "log": size(LOG, "payload"),
         "decisions": size(DECISIONS, "request", "document"),

@@ -28,6 +28,7 @@ PARTITIONS = Table(
     Column("decision", BigInteger, nullable=False),  # number of the newest one
     Column("time_ms", BigInteger),  # the partition's own; null in a partition that an older gantt wrote
     Column("clock_ms", BigInteger),  # the server's, at that time
+    Column("generation_base", BigInteger, nullable=False, server_default="0"),  # position at which the epoch began
 )
 CONSUMERS = _table(
     "consumers",
@@ -48,7 +49,10 @@ PROVIDERS = _table(
     Column("changed", BigInteger),
     Column("eligible", BigInteger),
     Column("excess", Text),
+    Column("generation", BigInteger),  # increments in this epoch
+    Column("children", Text),  # [the Placement API's providers directly below it]
 )
+PROVIDER_NAMES = _table("provider_names", Column("provider", NAME))  # name of a provider of the Placement API -> id
 SERVICES = _table(
     "services",
     Column("document", Text),

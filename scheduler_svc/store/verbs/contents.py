@@ -45,6 +45,11 @@ class PartitionStorage(abc.ABC):
     changed: MutableMapping[str, int]  # -> position
     eligible: MutableMapping[str, int]  # -> position; a service host's applies to all its nodes
     excess: MutableMapping[str, dict[str, int]]  # -> class -> time since when it is flagged
+    generations: MutableMapping[str, int]  # -> its increments in this epoch, see PartitionState.generation_of
+    children: MutableMapping[str, list[str]]  # -> the Placement API's providers directly below it, sorted
+    generation_base: int  # the position at which this epoch began, 0 in the first one
+    # by the name of a provider that the Placement API made
+    provider_names: MutableMapping[str, str]  # -> its id
     # by service
     services: MutableMapping[str, dict[str, Any]]
     reports: MutableMapping[str, AppliedReport]
@@ -123,6 +128,10 @@ class PartitionStorage(abc.ABC):
     @abc.abstractmethod
     def await_hosts(self) -> None:
         """Await every host that was ever opened, or is alive: the store may have forgotten its opening."""
+
+    @abc.abstractmethod
+    def reset_generations(self) -> None:
+        """Remove the increments of all generations."""
 
     @abc.abstractmethod
     def await_host(self, host: str) -> None:

@@ -29,6 +29,7 @@ class PartitionState(PartitionStorage):
 
     def __init__(self) -> None:
         self.changed_providers: set[str] = set()  # providers whose sums this verb changed
+        self.claimed_providers: set[str] = set()  # those of the Placement API on which this verb added claims
 
     def advance(self, clock_ms: int, max_step_ms: int) -> int:
         """Advance the partition's time by the step of the server's clock, limited to 0 ... ``max_step_ms``; return it.
@@ -48,15 +49,16 @@ class PartitionState(PartitionStorage):
         return 0 if self.time_ms is None or self.clock_ms is None else self.clock_ms - self.time_ms
 
     def is_open(self, host: str) -> bool:
-        """Return whether the service host of ``host`` has been audited in this epoch."""
-        return self.opened.get(names.host_of(host)) == self.epoch
+        """Return whether the service host of ``host`` has been audited in this epoch; nobody audits the API's."""
+        service_host = names.host_of(host)
+        return service_host == names.API_HOST or self.opened.get(service_host) == self.epoch
 
     def may_have_lost_claims_of(self, host: str) -> bool:
         """Return whether the store may have forgotten claims of the service host of ``host``.
 
         The host has neither audited nor been fenced in this epoch.
         """
-        return abs(self.opened.get(names.host_of(host), 0)) != self.epoch
+        return not self.is_open(host) and abs(self.opened.get(names.host_of(host), 0)) != self.epoch
 
     def is_fenced(self, host: str) -> bool:
         """Return whether the service host of ``host`` was fenced after its last audit, as far as the store knows."""
@@ -77,6 +79,8 @@ class PartitionState(PartitionStorage):
         self.await_hosts()
         if self.position:
             self.position += POSITION_LEAP
+            self.generation_base = self.position
+            self.reset_generations()
         self.append("epoch", self.epoch)
 
     def begin_epoch_if_behind(self, epoch: int, position: int, now: int) -> tuple[int, int]:
@@ -85,6 +89,18 @@ class PartitionState(PartitionStorage):
             self.epoch, self.position = max(self.epoch, epoch), max(self.position, position)
             self.begin_epoch(now)
         return self.epoch, self.position
+
+    def generation_of(self, provider: str) -> int:
+        """Return a provider's generation, which never repeats while the provider exists.
+
+        Each increment is logged with what it is for, so that in any epoch a generation is at most the position; what
+        an epoch may have forgotten is less than the position at which the next one begins.
+        """
+        return self.generation_base + self.generations.get(provider, 0)
+
+    def increase_generation(self, provider: str) -> None:
+        """Increase a provider's generation; the caller logs at least one entry."""
+        self.generations[provider] = self.generations.get(provider, 0) + 1
 
     def make_stale(self, names: Iterable[str]) -> None:
         """Make earlier decisions on these providers, or on any node of these service hosts, stale."""
@@ -201,7 +217,10 @@ class PartitionState(PartitionStorage):
             self.changed[provider] = position
             self.update_excess(provider, now, flag=flag)
             self.drop_idle_sums(provider)
+        for provider in self.claimed_providers:
+            self.increase_generation(provider)
         self.changed_providers.clear()
+        self.claimed_providers.clear()
 
     def drop_idle_sums(self, provider: str) -> None:
         """Drop the sums of a provider that was removed and has no claims left."""
@@ -236,6 +255,8 @@ class PartitionState(PartitionStorage):
             for resource_class, amount in amounts.items():
                 used[resource_class] = used.get(resource_class, 0) + sign * amount
             self.changed_providers.add(provider)
+            if sign > 0 and names.is_api_provider(provider):
+                self.claimed_providers.add(provider)
         if claim.group is not None:
             hosts = defaultdict(int, self.groups.get(claim.group.id, {}))
             hosts[claim.host] += sign

@@ -100,7 +100,7 @@ def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> N
     partition.append("gone", list(removed))
     for name in removed:
         del partition.providers[name]
-        for mapping in (partition.capacity, partition.changed):
+        for mapping in (partition.capacity, partition.changed, partition.generations):
             mapping.pop(name, None)
         if names.SEPARATOR in name:  # a bare name is the service host's too, which may have other nodes
             partition.eligible.pop(name, None)

@@ -11,6 +11,8 @@ from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef,
 from scheduler_svc.store import interface, reports, validation, verification
 from scheduler_svc.store import namespaces as rules
 from scheduler_svc.store.decisions import outcome
+from scheduler_svc.store.providers import checks
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
     COLLECT_MS,
     AuditOutcome,
@@ -23,7 +25,7 @@ from scheduler_svc.store.records import (
     Verification,
 )
 from scheduler_svc.store.verbs import audit as auditing
-from scheduler_svc.store.verbs import collecting, ending, fencing, pinning, removal, states
+from scheduler_svc.store.verbs import collecting, ending, fencing, pinning, providing, removal, states
 from scheduler_svc.store.verbs import decisions as recorded
 from scheduler_svc.store.verbs import prepare as preparing
 from scheduler_svc.store.verbs.partition import PartitionState
@@ -225,6 +227,7 @@ class VerbStore(interface.Store):
         return self._transact(lambda partition, now: states.update_stats(partition, host, report, now))
 
     def heartbeat(self, host: str, binary: str) -> None:
+        validation.check_service_host(host)
         name = reports.service_name(host, binary)
         validation.check_name(name)
         self._transact(lambda partition, now: states.beat(partition, name, binary, now))
@@ -262,6 +265,18 @@ class VerbStore(interface.Store):
     def remove(self, host: str, *, lost: bool = False) -> None:
         validation.check_service_host(host)
         self._transact(lambda partition, now: removal.remove(partition, self.partition, host, now, lost=lost))
+
+    def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
+        checks.check_ids(ids, validation.MAX_PAGE)
+        return self._read(lambda partition: copy.deepcopy(providing.read(partition, ids)))
+
+    def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
+        checks.check_ids(ids, checks.MAX_GENERATIONS)
+        return self._read(lambda partition: providing.read_generations(partition, ids))
+
+    def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
+        checks.check(change)
+        return self._transact(lambda partition, now: copy.deepcopy(providing.change(partition, change, now)))
 
     def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
         return self._transact(lambda partition, now: partition.begin_epoch_if_behind(epoch, position, now))

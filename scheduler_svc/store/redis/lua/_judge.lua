@@ -80,7 +80,7 @@ local function fetch(batch)
     eligibles[name] = tonumber(eligible[i] or 0)
   end
   for i, opened in ipairs(read_fields(K.opened, hosts)) do
-    open_hosts[hosts[i]] = tonumber(opened or 0) == epoch
+    open_hosts[hosts[i]] = hosts[i] == '@api' or tonumber(opened or 0) == epoch
   end
 end
 

@@ -9,6 +9,7 @@ local function drop_node(id)
     redis.call('HDEL', K.eligible, id)
   end
   redis.call('HDEL', K.changed, id)
+  redis.call('HDEL', K.generations, id)
   update_excess(id, sums_of(id), true)
   drop_idle_sums(id, sums_of(id))
 end

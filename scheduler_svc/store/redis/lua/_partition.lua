@@ -4,7 +4,7 @@
 -- `now` is the partition's time, by which everything is judged; `clock_text` the server's clock, for human readers.
 --@ include _time
 --@ include _unverified
---@ keys meta claims ended ended_at deadlines by_host groups providers capacity used changed opened excess log
+--@ keys meta claims ended ended_at deadlines by_host groups providers capacity used changed opened excess generations log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
 local UNKNOWN_END = 'unknown' -- the end of a claim that never existed
 
@@ -23,7 +23,8 @@ local now_text, clock_text = int(now), int(clock)
 
 local quote = cjson.encode
 local sums, changed_providers, changed_set = {}, {}, {}
-local group_hosts, open_hosts = {}, {}
+local claimed_providers = {} -- those of the Placement API on which the script adds claims
+local group_hosts, open_hosts = {}, { ['@api'] = true } -- nobody audits the providers that the Placement API owns
 
 local function host_of(name)
   return string.match(name, '^[^/]*')
@@ -69,6 +70,9 @@ local function count(claim, sign)
     if not changed_set[provider] then
       changed_set[provider] = true
       changed_providers[#changed_providers + 1] = provider
+    end
+    if sign > 0 and string.sub(provider, 1, 5) == '@api/' then
+      claimed_providers[provider] = true
     end
   end
   if type(claim.group) == 'table' then
@@ -263,6 +267,9 @@ local function flush(flag)
   end
   for _, provider in ipairs(changed_providers) do
     drop_idle_sums(provider, sums[provider])
+  end
+  for provider in pairs(claimed_providers) do
+    redis.call('HINCRBY', K.generations, provider, 1)
   end
   return text
 end

@@ -6,7 +6,7 @@
 --@ args log_length
 --@ include _identity
 --@ include _unnamed
---@ keys meta opened awaited reports alive beats log
+--@ keys meta opened awaited reports alive beats generations log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
 local clock = redis.call('TIME')
 local clock_ms = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -15,7 +15,13 @@ if not begins then
   return { epoch, position, 0 }
 end
 
-position = position > 0 and position + POSITION_LEAP or 1
+if position > 0 then -- else the partition is new, and generations begin at 0
+  position = position + POSITION_LEAP
+  redis.call('HSET', K.meta, 'generation_base', position)
+  redis.call('DEL', K.generations)
+else
+  position = 1
+end
 local opened = redis.call('HGETALL', K.opened)
 for i = 1, #opened, 2 do
   if tonumber(opened[i + 1]) > 0 then -- else it was fenced

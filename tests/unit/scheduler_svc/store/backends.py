@@ -37,9 +37,9 @@ def memory_partition(*, partition: str = "p1", **options: Any) -> StorePartition
         clock.now += step_ms
 
     def forget_since(mark: MemoryPartition) -> int:
-        epoch = store.state.epoch
+        epoch, position = store.state.epoch, store.state.position
         store.state = copy.deepcopy(mark)
-        store.state.epoch = epoch  # the epoch survives: every worker knows its number
+        store.state.epoch, store.state.position = epoch, position  # both survive: every worker has observed them
         return store.begin_epoch()
 
     def pass_deadline_of(consumer: str) -> None:

@@ -34,7 +34,14 @@ FOLLOWING = [pytest.param(f"redis_{kind}", marks=pytest.mark.long) for kind in K
 ON_POSTGRESQL = {
     *("test_aggregates.py", "test_log.py", "test_namespaces.py"),
     *("test_audit.py", "test_collecting.py", "test_decisions.py", "test_ending.py", "test_fencing_steps.py"),
-    *("test_liveness.py", "test_pinning.py", "test_prepare.py", "test_prepare_groups.py", "test_prepare_large.py"),
+    *(
+        "test_liveness.py",
+        "test_pinning.py",
+        "test_providing.py",
+        "test_prepare.py",
+        "test_prepare_groups.py",
+        "test_prepare_large.py",
+    ),
     *("test_registration.py", "test_removal.py", "test_sizes.py", "test_states.py", "test_store.py"),
 }
 

@@ -8,12 +8,27 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
+from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.bounded import OPTIONS, BoundedStore
 from scheduler_svc.store.forwarding import ForwardingStore
+from scheduler_svc.store.providers.changes import (
+    AddInventory,
+    CreateProvider,
+    DeleteProvider,
+    ProviderState,
+    Refusal,
+    RemoveInventory,
+    SetAggregates,
+    SetInventories,
+    SetTraits,
+    UpdateProvider,
+)
 from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.store.backends import memory_partition
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, intent
+
+TWO = {"VCPU": Inventory(1), "PCPU": Inventory(1)}
 
 
 @pytest.fixture
@@ -29,6 +44,8 @@ def partition() -> StorePartition:
     partition.store.abort([ClaimRef("ended", 1)])
     partition.store.pin("request", "a", LONG_MS)
     partition.store.put_state("rack", "h1", 0, {"u": 1})
+    partition.store.change_provider(CreateProvider("@api/1", "p"))
+    partition.store.change_provider(SetInventories("@api/1", {"VCPU": Inventory(1)}))
     bounded = BoundedStore(partition.store, dict.fromkeys(OPTIONS, 1))
     bounded.sizes()
     partition.store = bounded
@@ -53,6 +70,11 @@ def register(partition: StorePartition) -> object:
         (lambda partition: partition.store.group_home("g", "a", LONG_MS), "pins"),
         (lambda partition: partition.store.leave_group("g", "1", LONG_MS), "pins"),
         (lambda partition: partition.store.put_state("rack", "h2", 0, {"u": 1}), "documents"),
+        (lambda partition: partition.store.change_provider(CreateProvider("@api/2", "q")), "hosts"),
+        (lambda partition: partition.store.change_provider(SetTraits("@api/1", ["CUSTOM_A"])), "hosts"),
+        (lambda partition: partition.store.change_provider(SetAggregates("h1", ["a"])), "hosts"),
+        (lambda partition: partition.store.change_provider(AddInventory("@api/1", "PCPU", Inventory(1))), "hosts"),
+        (lambda partition: partition.store.change_provider(SetInventories("@api/1", TWO)), "hosts"),
     ],
 )
 def test_new_work_is_refused(
@@ -119,3 +141,16 @@ def test_bound_applies_from_the_measurement_that_found_it(partition: StorePartit
     assert unmeasured.prepare(batch).accepted  # it adds nothing
     with pytest.raises(errors.StoreFull):
         unmeasured.prepare(partition.batch(intent("c4", "h1")))
+
+
+def test_changes_of_providers_that_add_nothing_are_served_at_the_bound(partition: StorePartition) -> None:
+    # what exists or does not is refused as in any state
+    assert isinstance(partition.store.change_provider(CreateProvider("@api/1", "p")), Refusal)
+    assert isinstance(partition.store.change_provider(SetTraits("@api/2", ["CUSTOM_A"])), Refusal)
+    for change in (
+        SetInventories("@api/1", {"PCPU": Inventory(2)}),
+        RemoveInventory("@api/1", "PCPU"),
+        UpdateProvider("@api/1", "q"),
+        DeleteProvider("@api/1"),
+    ):
+        assert isinstance(partition.store.change_provider(change), ProviderState)

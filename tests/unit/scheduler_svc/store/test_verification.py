@@ -55,6 +55,48 @@ def test_inconsistent_record_is_the_only_problem(changes: dict, problem: str) ->
     assert list(verify(replace(DUMP, **changes)).problems) == [problem]
 
 
+API_PROVIDERS = {
+    "@api/p": {"id": "@api/p", "name": "pool", "parent": None},
+    "@api/c": {"id": "@api/c", "name": "cell", "parent": "@api/p"},
+}
+API_DUMP = replace(
+    DUMP,
+    provider_names={"pool": "@api/p", "cell": "@api/c"},
+    children={("@api/p", "@api/c")},
+    api_providers=API_PROVIDERS,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"provider_names": {"pool": "@api/p"}}, "provider of the name of cell: recorded None, computed from the "),
+        ({"provider_names": {"pool": "@api/c", "cell": "@api/c"}}, "provider of the name of pool: recorded @api/c"),
+        ({"children": ()}, "child of ('@api/p', '@api/c'): recorded None, computed from the documents 1"),
+        ({"children": {("h1", "@api/p"), ("@api/p", "@api/c")}}, "child of ('h1', '@api/p'): recorded 1"),
+    ],
+)
+def test_inconsistent_index_of_the_apis_providers_is_the_only_problem(changes: dict, problem: str) -> None:
+    assert verify(API_DUMP).problems == []
+    (actual,) = verify(replace(API_DUMP, **changes)).problems
+    assert problem in actual
+
+
+def test_prepared_claim_on_a_provider_of_the_api_is_never_parked() -> None:
+    claim = replace(PREPARED, host="@api/p", allocations={"@api/p": {"VCPU": 3}})
+    dump = replace(
+        DUMP,
+        claims=[CONFIRMED, claim],
+        capacity={"h1": {"VCPU": 3}, "@api/p": {"VCPU": 3}},
+        used={"h1": {"VCPU": 3}, "@api/p": {"VCPU": 3}},
+        by_host=[("h1", "c1"), ("@api/p", "c2")],
+    )
+    assert verify(dump).problems == []
+    assert list(verify(replace(dump, deadlines={})).problems) == [
+        "deadline of c2: recorded None, computed from the claims 50"
+    ]
+
+
 def test_claim_without_deadline_entry_is_parked_on_a_host_that_must_audit() -> None:
     assert verify(replace(DUMP, deadlines={}, opened={"h1": 1})).problems == []
     assert verify(replace(DUMP, deadlines={}, opened={})).problems == []

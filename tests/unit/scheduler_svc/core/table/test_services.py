@@ -149,3 +149,14 @@ def test_new_and_cleared_rows_are_false_in_every_column():
     services.columns.clear(np.array([0]))
     assert services.columns.alive.tolist() == [False, True, False, False, False, False]
     assert not services.columns.enabled[3:].any()
+
+
+def test_service_host_of_the_placement_api_is_always_alive_and_open():
+    services = Services()
+    services.states.add_row(3, "@api")
+    for epoch in (EPOCH, EPOCH + 1):
+        services.states.set_epoch(epoch)
+        columns = services.columns
+        assert (columns.alive[3], columns.enabled[3], columns.opened[3], columns.audit_pending[3]) == (1, 1, 1, 0)
+    services.states.set_opened("a", EPOCH, 1)
+    assert services.states.audited_hosts() == ["a"]

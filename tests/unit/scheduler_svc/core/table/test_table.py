@@ -2,6 +2,7 @@
 """The host table: snapshots and log entries."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -150,3 +151,42 @@ def test_partitions_are_found_by_node_and_service_host():
 def test_entry_of_unknown_kind_raises():
     with pytest.raises(ValueError, match="unknown kind 'aggregate'"):
         hosts.table(NODES).apply(entry(101, "aggregate", {}))
+
+
+def api_provider(name, parent=None, root=None, **parts):
+    document = {"host": "@api", "owner": "api", "kind": "provider", "parent": parent, "root": root or name, **parts}
+    return provider(name, document)
+
+
+def test_aggregates_of_provider_documents_are_joined_with_those_of_the_namespace():
+    # given aggregates that documents of the Placement API's providers name, and one that names its members
+    nodes = {**NODES, "@api/p": api_provider("@api/p", aggregates=["one", "two"])}
+    nodes["@api/c"] = api_provider("@api/c", "b", "b", aggregates=["two"])
+    states = {"aggregate": {"three": {"hosts": ["@api/p", "b"]}}}
+    reads = {"aggregate": frozenset({"hosts"})}
+    table = HostTable.from_snapshot(replace(hosts.snapshot(nodes), states=states), reads=reads)
+    with table.reading() as view:
+        row = table.rows["@api/p"]
+        assert view.aggregates.of_row(row) == {"one", "two", "three"}
+        assert view.aggregates.members(["one"]).tolist() == [name == "@api/p" for name in table.names]
+        assert view.aggregates.of_row(table.rows["b"]) == {"three"}
+        assert (view.services.alive[row], view.services.opened[row]) == (True, True)
+    forest = table.partitions[0].forest
+    assert forest.aggregates.of(forest.rows["@api/c"]) == {"two"}
+    # when documents change, also to a provider's that is not its host's, and to none
+    table.apply(entry(101, "provider", {"@api/p": api_provider("@api/p", aggregates=["four"])}))
+    table.apply(entry(101, "provider", {"b": provider("b", {**node(), "aggregates": ["one"]})}))
+    table.apply(entry(102, "provider", {"@api/c": api_provider("@api/c", "b", "b")}))
+    table.apply(entry(99, "provider", {"@api/p": nodes["@api/p"]}))  # an older one
+    with table.reading() as view:
+        assert view.aggregates.of_row(row) == {"three", "four"}
+        assert view.aggregates.of_row(table.rows["b"]) == {"one", "three"}
+    assert forest.aggregates.of(forest.rows["@api/c"]) == set()
+    # and when the partition is loaded again, then only what the snapshot has remains
+    loaded = {**nodes, "b": node()}
+    table.load(replace(hosts.snapshot(loaded), states=states, position=200))
+    with table.reading() as view:
+        assert view.aggregates.of_row(table.rows["@api/p"]) == {"one", "two", "three"}
+        assert view.aggregates.of_row(table.rows["b"]) == {"three"}
+    table.apply(entry(201, "gone", ["@api/p"]))
+    assert table.aggregates.own_of("@api/p") == set()

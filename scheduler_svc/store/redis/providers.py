@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Providers in Redis: a change is planned on what was read, and written by a script unless that has changed since."""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.resources import names
+from scheduler_svc.core.records import Amounts
+from scheduler_svc.store import documents, reports
+from scheduler_svc.store.providers import planner
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, RefusalKind
+from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_of
+from scheduler_svc.store.redis.connect import RedisConnection
+from scheduler_svc.store.redis.keys import prefix
+
+RACES = 50  # attempts to write a change that concurrent changes disturb; of those that race, one succeeds each time
+EXPIRE_BATCH = 500  # claims past their deadline that are ended before a provider counts as in use
+
+
+class RedisReads:
+    """The providers that a plan reads, with what the script compares before it writes the plan."""
+
+    def __init__(self, connection: RedisConnection) -> None:
+        self._connection = connection
+        self._head = prefix(connection.partition)
+        self._texts: dict[str, str | None] = {}
+        self._documents: dict[str, Document | None] = {}
+        self._used: dict[str, Amounts] = {}
+        self._children: dict[str, list[str]] = {}
+        self._increments: dict[str, int] = {}
+        self._holders: dict[str, str | None] = {}
+        self._compared_children: set[str] = set()
+        self._compared_generations: set[str] = set()
+        self.free_names: set[str] = set()  # names that the plan takes because nobody had them
+        self.epoch = self.generation_base = self.clock_ms = 0
+
+    def fetch(self, ids: Collection[str], provider_names: Collection[str] = ()) -> None:
+        """Read these providers, and who has these names, as of one moment."""
+        ids, provider_names = list(dict.fromkeys(ids)), list(provider_names)
+        documents_of = [*ids, *(name for name in provider_names if not names.is_api_provider(name))]
+
+        def fill(pipe: Any) -> None:
+            pipe.time()
+            pipe.hmget(self._head + "meta", "epoch", "generation_base")
+            pipe.hmget(self._head + "providers", documents_of)
+            pipe.hmget(self._head + "used", ids)
+            pipe.hmget(self._head + "generations", ids)
+            if provider_names:
+                pipe.hmget(self._head + "provider_names", provider_names)
+            for provider in ids:
+                pipe.zrangebylex(self._head + "children", *_children_range(provider))
+
+        (seconds, micros), meta, texts, used, increments, *more = self._connection.read(fill)
+        holders = more.pop(0) if provider_names else ()
+        self.epoch, self.generation_base = (int(value or 0) for value in meta)
+        self.clock_ms = seconds * 1000 + micros // 1000
+        text_by_id = dict(zip(documents_of, texts, strict=True))
+        for provider, sums, number, members in zip(ids, used, increments, more, strict=True):
+            self._texts[provider] = text_by_id[provider]
+            self._used[provider] = json.loads(sums or "{}")
+            self._increments[provider] = int(number or 0)
+            self._children[provider] = [member.partition("|")[2] for member in members]
+        for name, provider in zip(provider_names, holders, strict=True):
+            self._holders[name] = holder_of(name, provider, text_by_id.get)
+
+    def document(self, provider: str) -> Document | None:
+        """Return a provider's document, or None."""
+        if provider not in self._texts:
+            self.fetch([provider])
+        if provider not in self._documents:
+            text = self._texts[provider]
+            self._documents[provider] = None if text is None else documents.decode(text, "provider")
+        return self._documents[provider]
+
+    def generation(self, provider: str) -> int:
+        """Return a provider's generation; the plan depends on it."""
+        self._compared_generations.add(provider)
+        return self.generation_base + self._increments[provider]
+
+    def used(self, provider: str) -> Amounts:
+        """Return the sums of live claims; the script judges those that it finds, not these."""
+        return self._used[provider]
+
+    def children(self, provider: str) -> Sequence[str]:
+        """Return the API's providers directly below; the plan depends on their number."""
+        if provider not in self._children:
+            self.fetch([provider])
+        self._compared_children.add(provider)
+        return self._children[provider]
+
+    def holder(self, name: str) -> str | None:
+        """Return the provider that has a name; where nobody has, the plan depends on it."""
+        holder = self._holders[name]
+        if holder is None:
+            self.free_names.add(name)
+        return holder
+
+    def compared(self) -> Iterator[tuple[str, str, str | int, str | int]]:
+        """Yield for each provider that was read its id, document, number of children and increments, '' if unused."""
+        for provider, text in self._texts.items():
+            children = len(self._children[provider]) if provider in self._compared_children else ""
+            increments = self._increments[provider] if provider in self._compared_generations else ""
+            yield provider, text or "", children, increments
+
+
+def read(connection: RedisConnection, ids: Sequence[str]) -> dict[str, ProviderState]:
+    """Return the state of each of these providers that exists."""
+    reads = RedisReads(connection)
+    if ids:
+        reads.fetch(ids)
+    return {
+        provider: planner.state_after(ProviderPlan(provider), reads, reads.generation(provider))
+        for provider in ids
+        if reads.document(provider) is not None
+    }
+
+
+def read_generations(connection: RedisConnection, ids: Sequence[str]) -> dict[str, int]:
+    """Return the generation of each of these providers."""
+    head = prefix(connection.partition)
+    if not ids:
+        return {}
+
+    def fill(pipe: Any) -> None:
+        pipe.hget(head + "meta", "generation_base")
+        pipe.hmget(head + "generations", ids)
+
+    base, increments = connection.read(fill)
+    return {provider: int(base or 0) + int(number or 0) for provider, number in zip(ids, increments, strict=True)}
+
+
+def change(connection: RedisConnection, request: ProviderChange) -> ProviderState | Refusal:
+    """Carry out a change that was checked."""
+    for _ in range(RACES):
+        reads = RedisReads(connection)
+        reads.fetch(*planner.related(request))
+        planned = planner.plan(request, reads, reads.clock_ms)
+        if isinstance(planned, Refusal):
+            if planned.kind is RefusalKind.IN_USE and connection.run("expire", limit=EXPIRE_BATCH):
+                continue  # what holds from it may have been past its deadline
+            return planned
+        generation = _write(connection, planned, reads)
+        if generation is not None:
+            return planner.state_after(planned, reads, generation)
+    raise errors.StoreUnavailable(why=f"too many concurrent changes of provider {request.provider!r}; retry")
+
+
+def _write(connection: RedisConnection, planned: ProviderPlan, reads: RedisReads) -> int | None:
+    """Write a plan and return the generation; None where it was planned on what has changed since."""
+    if not planned.documents:
+        return reads.generation(planned.provider)
+    links = [(parent, child, 0) for child, parent in planned.unlinked.items()]
+    links += [(parent, child, 1) for child, parent in planned.linked.items()]
+    sections: list[list[tuple[Any, ...]]] = [
+        list(reads.compared()),
+        [(name,) for name in reads.free_names],
+        list(_writes(planned)),
+        [(name, provider or "") for name, provider in planned.names.items()],
+        links,
+    ]
+    values = [value for section in sections for row in section for value in row]
+    done, epoch, position, increments = connection.run(
+        "change_provider",
+        [*values, *planned.stale_roots],
+        epoch=reads.epoch,
+        provider=planned.provider,
+        bump=int(planned.bump),
+        idle="*" if planned.idle is None else documents.encode(list(planned.idle)),
+        **dict(zip(("reads", "free_names", "writes", "names", "links"), map(len, sections), strict=True)),
+    )
+    connection.identity.observe(epoch, position)
+    return reads.generation_base + increments if done else None
+
+
+def _writes(planned: ProviderPlan) -> Iterator[tuple[str, str, str]]:
+    """Yield for each document its id, text and capacity, '' for a deleted one and for an unchanged capacity."""
+    for provider, document in planned.documents.items():
+        if document is None:
+            yield provider, "", ""
+            continue
+        has_capacity = planned.has_new_inventories and provider == planned.provider
+        capacity = documents.encode(reports.capacity_of(document)) if has_capacity else ""
+        yield provider, documents.encode(document), capacity
+
+
+def _children_range(provider: str) -> tuple[bytes, bytes]:
+    head = f"{provider}|".encode()
+    return b"[" + head, b"(" + head + b"\xff"

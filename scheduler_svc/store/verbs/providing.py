@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and changes of providers by the Placement API."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from scheduler_svc.core.records import Amounts
+from scheduler_svc.store import reports
+from scheduler_svc.store.providers import planner
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
+from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_of
+from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.states import drop_nodes
+
+EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
+
+
+class PartitionReads:
+    """The providers of a partition, while one verb has exclusive access."""
+
+    def __init__(self, partition: PartitionState) -> None:
+        self._partition = partition
+
+    def document(self, provider: str) -> Document | None:
+        """Return a provider's document, or None."""
+        return self._partition.providers.get(provider)
+
+    def generation(self, provider: str) -> int:
+        """Return a provider's generation."""
+        return self._partition.generation_of(provider)
+
+    def used(self, provider: str) -> Amounts:
+        """Return the sums of live claims at a provider."""
+        return self._partition.used.get(provider, {})
+
+    def children(self, provider: str) -> Sequence[str]:
+        """Return the ids of the API's providers directly below a provider."""
+        return self._partition.children.get(provider, [])
+
+    def holder(self, name: str) -> str | None:
+        """Return the id of the provider that has this name."""
+        return holder_of(name, self._partition.provider_names.get(name), self._partition.providers.get)
+
+
+def read(partition: PartitionState, ids: Sequence[str]) -> dict[str, ProviderState]:
+    """Return the state of each of these providers that exists."""
+    partition.prefetch(providers=ids)
+    reads = PartitionReads(partition)
+    return {
+        provider: planner.state_after(ProviderPlan(provider), reads, reads.generation(provider))
+        for provider in ids
+        if provider in partition.providers
+    }
+
+
+def read_generations(partition: PartitionState, ids: Sequence[str]) -> dict[str, int]:
+    """Return the generation of each of these providers."""
+    partition.prefetch(providers=ids)
+    return {provider: partition.generation_of(provider) for provider in ids}
+
+
+def change(partition: PartitionState, request: ProviderChange, now: int) -> ProviderState | Refusal:
+    """Carry out a change that was checked."""
+    partition.expire(now, EXPIRE_BATCH)
+    partition.flush(now)
+    reads = PartitionReads(partition)
+    partition.prefetch(providers=planner.related(request)[0])
+    planned = planner.plan(request, reads, now + partition.lead_ms)
+    if isinstance(planned, Refusal):
+        return planned
+    state = planner.state_after(planned, reads, 0)
+    _apply(partition, planned, now)
+    return replace(state, generation=partition.generation_of(planned.provider))
+
+
+def _apply(partition: PartitionState, planned: ProviderPlan, now: int) -> None:
+    provider = planned.provider
+    documents = {name: document for name, document in planned.documents.items() if document is not None}
+    if documents:
+        position = partition.append("provider", documents)
+        partition.providers.update({name: dict(document) for name, document in documents.items()})
+        if planned.has_new_inventories:
+            partition.capacity[provider] = reports.capacity_of(documents[provider])
+            partition.changed[provider] = position
+            partition.update_excess(provider, now, flag=True)
+    if planned.bump:
+        partition.increase_generation(provider)
+    drop_nodes(partition, sorted(planned.documents.keys() - documents.keys()), now)
+    _apply_names(partition, planned.names)
+    for child, parent in planned.unlinked.items():
+        _set_children(partition, parent, {*partition.children.get(parent, ())} - {child})
+    for child, parent in planned.linked.items():
+        _set_children(partition, parent, {*partition.children.get(parent, ()), child})
+    partition.make_stale(planned.stale_roots)
+
+
+def _apply_names(partition: PartitionState, changes: Mapping[str, str | None]) -> None:
+    for name, provider in changes.items():
+        if provider is None:
+            del partition.provider_names[name]
+        else:
+            partition.provider_names[name] = provider
+
+
+def _set_children(partition: PartitionState, parent: str, children: set[str]) -> None:
+    if children:
+        partition.children[parent] = sorted(children)
+    else:
+        del partition.children[parent]
