@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from oslo_log import log
 
+from conductor.ownership import check_project
 from conductor.saga.transitions import set_step
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
@@ -27,11 +28,12 @@ class InstanceDeletion:
         self._wake = wake
         self._max_instances = max_instances
 
-    def delete(self, uuids: Sequence[str]) -> None:
+    def delete(self, uuids: Sequence[str], project: str | None = None) -> None:
         """Mark instances in any state for deletion; deleted ones stay unchanged.
 
-        Raises InvalidRequest or a subclass, or UnknownInstance, before any change; Conflict or StoreUnavailable when
-        the caller must retry.
+        ``project`` is the only one whose instances may be deleted; None is all. Raises InvalidRequest or a subclass,
+        such as CallerRefused, or UnknownInstance, before any change; Conflict or StoreUnavailable when the caller must
+        retry.
         """
         check_uuids(uuids, self._max_instances)
         remaining = list(uuids)
@@ -40,6 +42,7 @@ class InstanceDeletion:
             for uuid in remaining:
                 if uuid not in records:
                     raise errors.UnknownInstance(uuid=uuid)
+            check_project(self._store, records.values(), project, "delete_instances")
             updates = [
                 mark_for_deletion(record) for record in records.values() if record.status != InstanceStatus.DELETED
             ]

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 
+from conductor.ownership import check_project
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
@@ -17,27 +18,44 @@ class InstanceReader:
         self._store = store
         self._max_instances = max_instances
 
-    def get(self, uuids: Sequence[str]) -> objects.InstancePage:
-        """Return the instances in the order of ``uuids``; raises UnknownInstance, InvalidRequest or a subclass."""
+    def get(self, uuids: Sequence[str], project: str | None = None) -> objects.InstancePage:
+        """Return the instances in the order of ``uuids``.
+
+        ``project`` is the only one whose instances may be read; None is all. Raises UnknownInstance, InvalidRequest or
+        a subclass, such as CallerRefused.
+        """
         check_uuids(uuids, self._max_instances)
         records = self._store.get(uuids)
         for uuid in uuids:
             if uuid not in records:
                 raise errors.UnknownInstance(uuid=uuid)
+        check_project(self._store, records.values(), project, "get_instances")
         return self._page([records[uuid] for uuid in uuids], None)
 
     def check_store(self) -> None:
         """Raise StoreUnavailable or NotReplicated where the store acknowledges no writes."""
         self._store.check_replicas()
 
-    def list(self, marker: str | None, limit: int, *, deleted: bool) -> objects.InstancePage:
-        """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest."""
+    def list(
+        self, marker: str | None, limit: int, *, deleted: bool, project: str | None = None
+    ) -> objects.InstancePage:
+        """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest.
+
+        ``project`` selects those of one project, among the next PAGE of all: such a page may be empty and not the last.
+        """
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise errors.InvalidRequest(why=f"limit must be a positive integer, got {str(limit)[:40]!r}")
         if marker is not None and not isinstance(marker, str):
             raise errors.InvalidRequest(why="marker must be the string that the previous page returned")
-        page = self._store.page(marker, min(limit, PAGE), deleted=bool(deleted))
-        return self._page(page.instances, page.marker)
+        limit = min(limit, PAGE)
+        page = self._store.page(marker, limit if project is None else PAGE, deleted=bool(deleted))
+        if project is None:
+            return self._page(page.instances, page.marker)
+        requests = self._store.requests(sorted({record.request for record in page.instances}))
+        own = {key for key, request in requests.items() if request.project == project}
+        records = [record for record in page.instances if record.request in own]
+        next_marker = page.marker if len(records) <= limit else str(records[limit - 1].sequence)
+        return self._page(records[:limit], next_marker)
 
     def list_hosts(self, partition: str) -> objects.RecordedHosts:
         """Return the service hosts that records of instances in a partition name, but for deleted ones."""

@@ -31,6 +31,8 @@ class RequestContext(oslo_context.RequestContext):
         self.sent_ms = sent_ms
         # The broker's user who sent a received context; None on a bus that authenticates none. Never sent on.
         self.sender: str | None = None
+        # The only project whose records that sender may read or change; None for all.
+        self.sender_project: str | None = None
 
     def update_store(self) -> None:
         """Make this the thread's current context, which sets the ids in log lines."""

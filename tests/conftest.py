@@ -14,12 +14,12 @@ from futurist import _thread as pool_threads
 from oslo_config import cfg
 
 from devstack.servers.errors import BinaryMissing
-from devstack.servers.ports import free_port
+from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
-from rpcapi.access.rabbit_users import SERVICE_USERS
+from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST
 from rpcapi.access.rabbit_users import agent as agent_of
 from tests.run_folders import claim_folder, release_folder, sweep
 
@@ -214,6 +214,23 @@ def rabbit_node() -> Iterator[RabbitNode]:
     except BinaryMissing as why:
         missing(why)
     yield node
+    node.stop()
+    release_folder(folder)
+
+
+@pytest.fixture(scope="session")
+def managed_rabbit() -> Iterator[tuple[RabbitNode, str]]:
+    """Another RabbitMQ node for the whole run, with the management API, and the API's address ``HOST:PORT/VHOST``.
+
+    Tests may enrol and revoke users there.
+    """
+    folder, port = claim_folder(), free_port()
+    node = RabbitNode(folder, management_port=port)
+    try:
+        node.start()
+    except BinaryMissing as why:
+        missing(why)
+    yield node, f"{LOOPBACK}:{port}/{VHOST}"
     node.stop()
     release_folder(folder)
 

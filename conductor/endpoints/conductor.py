@@ -84,17 +84,17 @@ class ConductorEndpoint:
 
     @expose
     def delete_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._deletion.delete(uuids)
+        self._deletion.delete(uuids, ctxt.sender_project)
 
     @expose
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
-        return self._instances.get(uuids)
+        return self._instances.get(uuids, ctxt.sender_project)
 
     @expose
     def list_instances(
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000, deleted: bool = False
     ) -> objects.InstancePage:
-        return self._instances.list(marker, limit, deleted=deleted)
+        return self._instances.list(marker, limit, deleted=deleted, project=ctxt.sender_project)
 
     @expose
     def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:

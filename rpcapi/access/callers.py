@@ -23,15 +23,23 @@ class Rule(NamedTuple):
 
     ``host`` is the path of the argument with a service host or a node of it, as ``report.host``: in an agent's call it
     must be the agent's own. ``not_by_agents`` are arguments that an agent's call must leave out.
+
+    ``project`` is what names the project in a call of a client that acts for one only: CONTEXT, the path of an
+    argument, or RECORDS, those that the method reads and must check itself. None: such a client may not call it.
+    The request context of each of its calls must name its project, or none, which means the same.
     """
 
     roles: frozenset[Role]
     host: str | None = None
     not_by_agents: tuple[str, ...] = ()
+    project: str | None = None
 
 
-def _by(*roles: Role, host: str | None = None, not_by_agents: tuple[str, ...] = ()) -> Rule:
-    return Rule(frozenset(roles), host, not_by_agents)
+CONTEXT, RECORDS = "context", "records"
+
+
+def _by(*roles: Role, **limits: Any) -> Rule:
+    return Rule(frozenset(roles), **limits)
 
 
 # By service (the first word of the topic) and method. A method that is missing here has no callers.
@@ -39,10 +47,11 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
     "scheduler": {
         "select_destinations": _by(CONDUCTOR),
         "select_batch": _by(CONDUCTOR),
-        "dry_run": _by(CLIENT, OPERATOR),
-        "explain": _by(CLIENT, OPERATOR),
+        "dry_run": _by(CLIENT, OPERATOR, project=CONTEXT),
+        "explain": _by(CLIENT, OPERATOR, project=RECORDS),
         "list_decisions": _by(OPERATOR),
         "list_filters": _by(OPERATOR),
+        # It counts the claims of all projects.
         "list_partitions": _by(CLIENT, OPERATOR),
         "update_resource_stats": _by(AGENT, host="name"),
         "exchange_stamps": _by(CONDUCTOR),
@@ -69,12 +78,12 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "fence_host": _by(OPERATOR),
     },
     "conductor": {
-        "build_instances": _by(CLIENT, OPERATOR),
-        "delete_instances": _by(CLIENT, OPERATOR),
-        "get_instances": _by(CLIENT, OPERATOR),
-        "list_instances": _by(CLIENT, OPERATOR),
+        "build_instances": _by(CLIENT, OPERATOR, project=CONTEXT),
+        "delete_instances": _by(CLIENT, OPERATOR, project=RECORDS),
+        "get_instances": _by(CLIENT, OPERATOR, project=RECORDS),
+        "list_instances": _by(CLIENT, OPERATOR, project=RECORDS),
         "report_builds": _by(AGENT, host="report.host"),
-        "get_quota": _by(CLIENT, OPERATOR),
+        "get_quota": _by(CLIENT, OPERATOR, project="project"),
         "list_guests": _by(OPERATOR),
         "check_store": _by(OPERATOR),
         "store_sizes": _by(OPERATOR),
@@ -122,6 +131,21 @@ class ServiceAccess:
             raise self._refusal(
                 method, f"user {sender.user!r}", f"{rule.host} is {str(name)[:80]!r}, which is not a host of this agent"
             )
+
+    def check_project(self, method: str, sender: Sender, project: str | None, values: Mapping[str, Any]) -> None:
+        """Raise CallerRefused unless the call of a client of one project is for it; ``project`` is the context's."""
+        if sender.project is None:
+            return
+        rule = self._rules.get(method)
+        if rule is None or rule.project is None:
+            raise self._refusal(method, f"user {sender.user!r}", "it concerns all projects")
+        projects = [project or sender.project]
+        if rule.project not in (CONTEXT, RECORDS):
+            projects.append(_argument(values, rule.project))
+        for name in projects:
+            if name != sender.project:
+                why = f"it acts for project {sender.project!r} only, not for {str(name)[:80]!r}"
+                raise self._refusal(method, f"user {sender.user!r}", why)
 
     def _refusal(self, method: str, caller: str, why: str) -> errors.CallerRefused:
         return errors.CallerRefused(caller=caller, service=self._service, method=method, why=why)

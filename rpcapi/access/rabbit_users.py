@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rpcapi.access.senders import agent_user
+from rpcapi.access.senders import agent_user, client_user
 
 VHOST = "gantt"
 RANDOM = "[0-9a-f]{32}"
@@ -95,6 +95,7 @@ def _fanouts(services: Iterable[str]) -> list[str]:
 
 
 AGENT_CALLS = ("scheduler", "claims", "conductor")
+CLIENT_CALLS = ("scheduler", "conductor")
 CONDUCTORS = r"conductor(\..+)?"
 SERVICE_USERS = (
     # The scheduler never calls agents; it asks the conductor to backport objects to an older version.
@@ -111,10 +112,15 @@ SERVICE_USERS = (
     # Commands, and programs that write aggregates and host state.
     RabbitUser("operator", calls=("scheduler", "claims", "conductor")),
     # A trusted front end, as nova-api is: it builds, lists, deletes, explains.
-    RabbitUser("client", calls=("scheduler", "conductor")),
+    RabbitUser("client", calls=CLIENT_CALLS),
 )
 
 
 def agent(host: str) -> RabbitUser:
     """Return the user of the agent of one service host."""
     return RabbitUser(agent_user(host), serves=("compute",), calls=AGENT_CALLS, answers=CONDUCTORS, host=host)
+
+
+def client(name: str, project: str | None = None) -> RabbitUser:
+    """Return the user of a client, which acts for one project if one is named; raises InvalidRequest."""
+    return RabbitUser(client_user(name, project), calls=CLIENT_CALLS)

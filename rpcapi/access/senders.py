@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -14,6 +15,10 @@ AGENT_PREFIX = "gantt-compute."  # then the service host
 # Services whose calls name a server: no queue is shared by their servers.
 DIRECTED_SERVICES = frozenset({"compute"})
 SHARED_AGENT = "compute"  # one user for the hosts of a list
+# In the name of a client's user: what follows the first one is the only project that the client acts for.
+PROJECT_SEPARATOR = "@"
+_CLIENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}")
 
 
 class Role(enum.StrEnum):
@@ -28,11 +33,16 @@ class Role(enum.StrEnum):
 
 
 class Sender(NamedTuple):
-    """A user of the broker; ``hosts`` are the service hosts that an agent speaks for, ``role`` None a foreign user."""
+    """A user of the broker.
+
+    ``role`` None is a foreign user. ``hosts`` are the service hosts that an agent speaks for; ``project`` is the only
+    project that a client acts for, None if its word for the project is believed.
+    """
 
     user: str
     role: Role | None
     hosts: frozenset[str] = frozenset()
+    project: str | None = None
 
     def is_agent_of(self, name: names.ResourceName) -> bool:
         """Return whether the sender speaks for the service host of a resource name; names are compared whole."""
@@ -47,11 +57,28 @@ def agent_user(host: str) -> str:
     return AGENT_PREFIX + host
 
 
+def client_user(name: str, project: str | None = None) -> str:
+    """Return the broker's user of a client, which acts for one project if one is named; raises InvalidRequest."""
+    if not _CLIENT_NAME.fullmatch(name):
+        raise errors.InvalidRequest(
+            why=f"the name of a client must have 1 to 64 letters, digits, '_', '.' or '-', got {name[:80]!r}"
+        )
+    if project is None:
+        return f"{Role.CLIENT}.{name}"
+    if not _PROJECT.fullmatch(project):
+        raise errors.InvalidRequest(
+            why="the project of a client must have 1 to 128 letters, digits, '_', '.', ':' or '-', "
+            f"got {project[:140]!r}"
+        )
+    return f"{Role.CLIENT}.{name}{PROJECT_SEPARATOR}{project}"
+
+
 class SenderDirectory:
     """Maps users of the broker to senders.
 
     ``gantt-compute.HOST`` is the agent of that host, ``compute`` the agent of ``shared_hosts``; the other roles are the
-    user's name up to its first dot: ``operator`` and ``operator.alice`` are operators.
+    user's name up to its first dot: ``operator`` and ``operator.alice`` are operators. ``client.NAME@PROJECT`` is a
+    client that acts for this project only.
     """
 
     def __init__(self, shared_hosts: Iterable[str] = ()) -> None:
@@ -65,7 +92,12 @@ class SenderDirectory:
             return Sender(user, Role.AGENT, self._shared_hosts)
         if user.startswith(AGENT_PREFIX):
             return Sender(user, Role.AGENT, frozenset({user.removeprefix(AGENT_PREFIX)}))
-        return Sender(user, _ROLES.get(user.partition(".")[0]))
+        role_name, _, name = user.partition(".")
+        role = _ROLES.get(role_name)
+        if role is Role.CLIENT and PROJECT_SEPARATOR in name:
+            project = name.partition(PROJECT_SEPARATOR)[2]
+            return Sender(user, role, project=project) if project else Sender(user, None)
+        return Sender(user, role)
 
     def responder_check(self, topic: str, server: str | None) -> Callable[[str | None], bool]:
         """Return a predicate of users: may this one answer a call to the topic, or to that server of it?"""

@@ -28,6 +28,8 @@ COMMANDS = {
     "host enroll": "rpcapi.cli.host_enroll:EnrollHost",
     "host revoke": "rpcapi.cli.host_enroll:RevokeHost",
     "host remove": "rpcapi.cli.host_remove:RemoveHost",
+    "client enroll": "rpcapi.cli.client_enroll:EnrollClient",
+    "client revoke": "rpcapi.cli.client_enroll:RevokeClient",
     "quota show": "rpcapi.cli.quota:ShowQuota",
     "partition list": "rpcapi.cli.partition:ListPartitions",
     "claim list": "rpcapi.cli.claim:ListClaims",
@@ -78,7 +80,6 @@ class GanttApp(Application):
         )
         parser.add_argument(
             "--project",
-            default=os.environ.get("GANTT_PROJECT", "default"),
             help="Project of the requests. Default: $GANTT_PROJECT, else 'default'.",
         )
         return parser
@@ -92,7 +93,8 @@ class GanttApp(Application):
             logging.getLogger().addHandler(to_file)
 
     def initialize_app(self, argv: list[str]) -> None:
-        self.session = self._connect(self.options.config_file, self.options.project)
+        project = self.options.project or os.environ.get("GANTT_PROJECT", "default")
+        self.session = self._connect(self.options.config_file, project)
 
     def clean_up(self, cmd: Any, result: int, err: BaseException | None) -> None:
         self.session.close()

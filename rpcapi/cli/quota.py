@@ -15,6 +15,6 @@ class ShowQuota(Lister):
     """Show what the project of --project uses and its limits, as configured in [quota]."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        quota = self.session.call(self.session.conductor.get_quota, self.app.options.project)
+        quota = self.session.call(self.session.conductor.get_quota, self.session.project)
         rows = zip(quota.resources, quota.used, [TextColumn(limit) for limit in quota.limits], strict=True)
         return COLUMNS, list(rows)

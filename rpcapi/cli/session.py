@@ -34,7 +34,7 @@ class Session:
 
     def __init__(self, config_files: Sequence[str] = (), project: str = "default") -> None:
         self._config_files = config_files
-        self._project = project
+        self.project = project
 
     @functools.cached_property
     def conf(self) -> "cfg.ConfigOpts":
@@ -69,7 +69,7 @@ class Session:
         """The context of this run: all its calls carry one request id."""
         from rpcapi import context  # noqa: PLC0415 - lazy, see above
 
-        return context.new(project_id=self._project, user_id=_user())
+        return context.new(project_id=self.project, user_id=_user())
 
     @functools.cached_property
     def transport(self) -> Any:

@@ -44,6 +44,7 @@ class AuthorizingDispatcher(StrictDispatcher):
             context = self.serializer.deserialize_context(ctxt)
             values = {name: self.serializer.deserialize_entity(context, value) for name, value in args.items()}
             self._access.check_host(method, sender, values)
+            self._access.check_project(method, sender, getattr(context, "project_id", None), values)
         except errors.GanttError as error:
             self._count(endpoint, method, error)
             if isinstance(error, errors.CallerRefused):
@@ -52,7 +53,15 @@ class AuthorizingDispatcher(StrictDispatcher):
             raise messaging.ExpectedException() from error
         if isinstance(context, RequestContext):
             context.sender = sender.user
-        return self.serializer.serialize_entity(context, getattr(endpoint, method)(context, **values))
+            if sender.project is not None:
+                context.project_id = context.sender_project = sender.project
+        try:
+            answer = getattr(endpoint, method)(context, **values)
+        except messaging.ExpectedException as expected:
+            if isinstance(expected.exc_info[1], errors.CallerRefused):
+                self._log_once(sender, expected.exc_info[1])
+            raise
+        return self.serializer.serialize_entity(context, answer)
 
     @staticmethod
     def _count(endpoint: Any, method: str, error: errors.GanttError) -> None:

@@ -33,6 +33,13 @@ class DecisionsEndpoint(MeteredEndpoint):
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
         """Return the record of a decision."""
         partition, document = self._partitions.find_decision(request_id)
+        if ctxt.sender_project is not None and document.get("project") != ctxt.sender_project:
+            raise errors.CallerRefused(
+                caller=f"a client of project {ctxt.sender_project!r}",
+                service="scheduler",
+                method="explain",
+                why=f"request {request_id} is of another project",
+            )
         return objects.Decision.of(request_id=request_id, partition=partition.name, document=document)
 
     @expose

@@ -109,8 +109,9 @@ def _with_allocations(candidate: Candidate, allocations: Mapping[str, Allocation
 
 
 def document_header(call: SelectionCall, log_position: LogPosition, driver: str) -> dict[str, Any]:
-    """Return the fields of every decision record: driver, log position and request."""
+    """Return the fields of every decision record: driver, log position, request, and its project if it has one."""
     return {
+        **({"project": call.request.project} if call.request.project else {}),
         "driver": driver,
         "epoch": log_position.epoch,
         "position": log_position.position,

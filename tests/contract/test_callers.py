@@ -7,7 +7,7 @@ import pytest
 
 from compute_agent.endpoints.compute import ComputeEndpoint
 from conductor.endpoints.conductor import ConductorEndpoint
-from rpcapi.access.callers import CALLERS
+from rpcapi.access.callers import CALLERS, CONTEXT, RECORDS
 from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
@@ -41,7 +41,8 @@ def test_each_exposed_method_has_callers(service):
 def test_checked_arguments_exist(service):
     methods = exposed_methods(service)
     for name, rule in CALLERS[service].items():
-        arguments = {path.partition(".")[0] for path in (rule.host, *rule.not_by_agents) if path}
+        arguments = {path.partition(".")[0] for path in (rule.host, *rule.not_by_agents, rule.project) if path}
+        arguments -= {CONTEXT, RECORDS}
         assert arguments <= set(inspect.signature(methods[name]).parameters), name
 
 
@@ -57,7 +58,8 @@ def test_agents_are_bound_to_their_host_wherever_they_change_something():
 
 def test_page_shows_the_table():
     rows = [
-        f"| `{service}.{name}` | {', '.join(sorted(rule.roles))} | {f'`{rule.host}`' if rule.host else ''} |"
+        f"| `{service}.{name}` | {', '.join(sorted(rule.roles))} | {f'`{rule.host}`' if rule.host else ''} "
+        f"| {rule.project or ''} |"
         for service, rules in CALLERS.items()
         for name, rule in rules.items()
     ]

@@ -3,7 +3,7 @@
 # Words that may follow the words of a command.
 _gantt_words() {
     case "$1" in
-        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim complete decision explain filter flavor help host image partition quota server service state weigher" ;;
+        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim client complete decision explain filter flavor help host image partition quota server service state weigher" ;;
         "aggregate") _gantt_reply="delete list set show unset" ;;
         "aggregate delete") _gantt_reply="-h --help" ;;
         "aggregate list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host" ;;
@@ -16,6 +16,9 @@ _gantt_words() {
         "claim list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --consumer --partition" ;;
         "claim show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "claim verify") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix --partition" ;;
+        "client") _gantt_reply="enroll revoke" ;;
+        "client enroll") _gantt_reply="-h --help --broker-file" ;;
+        "client revoke") _gantt_reply="-h --help --broker-file" ;;
         "complete") _gantt_reply="-h --help bash zsh" ;;
         "decision") _gantt_reply="export" ;;
         "decision export") _gantt_reply="-h --help --output --partition" ;;

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from conductor.deletion import InstanceDeletion
+from conductor.requests import BuildRequests
+from conductor.store.bounds import RecordBounds
 from conductor.store.records import SagaStep
-from rpcapi import errors, objects
+from rpcapi import context, errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimResult
@@ -260,3 +263,25 @@ def test_deleted_instances_are_listed_only_on_request(cluster: SimulatedCluster)
         instances.get(uuid_list(4))
     with pytest.raises(errors.InvalidRequest):
         instances.list(None, 0, deleted=False)
+
+
+def test_client_of_a_project_deletes_its_instances_only(cluster: SimulatedCluster) -> None:
+    uuids = uuid_list(2)
+    cluster.build(uuids)
+    deletion = InstanceDeletion(cluster.store, lambda: None, 10)
+    with pytest.raises(errors.CallerRefused, match="is of another project"):
+        deletion.delete(uuids, "other")
+    assert cluster.statuses(uuids) == ["SCHEDULING"] * 2
+    deletion.delete(uuids, CTXT.project_id)
+    assert cluster.statuses(uuids) == ["DELETING"] * 2
+
+
+def test_deletion_with_one_instance_of_another_project_changes_nothing(cluster: SimulatedCluster) -> None:
+    own, other = uuid_list(2)
+    cluster.build([own])
+    spec = objects.RequestSpec.of(resources={"VCPU": 1})
+    requests = BuildRequests(cluster.store, lambda: None, 10, RecordBounds(cluster.store, {}))
+    requests.build(context.new("other"), spec, [other])
+    with pytest.raises(errors.CallerRefused, match=other):
+        InstanceDeletion(cluster.store, lambda: None, 10).delete([own, other], CTXT.project_id)
+    assert cluster.statuses([own, other]) == ["SCHEDULING"] * 2

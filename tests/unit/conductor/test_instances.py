@@ -138,3 +138,53 @@ def test_hosts_of_a_partition_are_those_of_its_records_but_deleted_ones(
         wake=False,
     )
     assert [reader.list_hosts(partition).hosts for partition in ("p", "q", "r")] == [["a"], ["c"], []]
+
+
+OTHERS = uuid_list(7)[3:]
+
+
+@pytest.fixture
+def two_projects(store: MemoryConductorStore) -> MemoryConductorStore:
+    """The store, with four more instances of another project."""
+    spec = objects.RequestSpec.of(resources={"VCPU": 1})
+    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}))
+    requests.build(context.new("other", "user"), spec, OTHERS)
+    return store
+
+
+def test_instances_of_another_project_are_refused(reader: InstanceReader, two_projects: MemoryConductorStore) -> None:
+    assert [instance.uuid for instance in reader.get(UUIDS[:2], "project").instances] == UUIDS[:2]
+    for uuids in ([OTHERS[0]], [UUIDS[0], OTHERS[0]]):
+        with pytest.raises(errors.CallerRefused, match=f"instance {OTHERS[0]} is of another project"):
+            reader.get(uuids, "project")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+@pytest.mark.parametrize(("project", "uuids"), [("project", UUIDS), ("other", OTHERS), ("third", [])])
+def test_list_of_a_project_has_each_of_its_instances_once(
+    reader: InstanceReader, two_projects: MemoryConductorStore, project: str, uuids: list[str], limit: int
+) -> None:
+    listed, marker = [], None
+    while True:
+        page = reader.list(marker, limit, deleted=False, project=project)
+        assert len(page.instances) <= limit
+        listed += [instance.uuid for instance in page.instances]
+        marker = page.marker
+        if marker is None:
+            break
+    assert listed == uuids
+
+
+def test_list_of_a_project_goes_on_behind_a_page_without_its_instances(
+    reader: InstanceReader, two_projects: MemoryConductorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conductor.instances.PAGE", 2)
+    pages = [reader.list(None, 2, deleted=False, project="other")]
+    while pages[-1].marker is not None:
+        pages.append(reader.list(pages[-1].marker, 2, deleted=False, project="other"))
+    assert [[instance.uuid for instance in page.instances] for page in pages] == [
+        [],
+        OTHERS[:1],
+        OTHERS[1:3],
+        OTHERS[3:],
+    ]

@@ -54,14 +54,14 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
         ),
         ("get_quota", {"project": "p"}, ("quota", ("p",), {})),
         ("report_builds", {"report": REPORT}, ("record", (CTXT, REPORT), {})),
-        ("delete_instances", {"uuids": ["a"]}, ("delete", (["a"],), {})),
-        ("get_instances", {"uuids": ["a"]}, ("get", (["a"],), {})),
+        ("delete_instances", {"uuids": ["a"]}, ("delete", (["a"], None), {})),
+        ("get_instances", {"uuids": ["a"]}, ("get", (["a"], None), {})),
         ("list_hosts", {"partition": "p"}, ("list_hosts", ("p",), {})),
-        ("list_instances", {}, ("list", (None, 1000), {"deleted": False})),
+        ("list_instances", {}, ("list", (None, 1000), {"deleted": False, "project": None})),
         (
             "list_instances",
             {"marker": "7", "limit": 5, "deleted": True},
-            ("list", ("7", 5), {"deleted": True}),
+            ("list", ("7", 5), {"deleted": True, "project": None}),
         ),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
         ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check", ("p", "h", REFS), {})),
@@ -72,6 +72,20 @@ def test_method_is_passed_on(
 ) -> None:
     getattr(endpoint, method)(CTXT, **values)
     assert recorder.calls == [call]
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [("delete_instances", {"uuids": []}), ("get_instances", {"uuids": []}), ("list_instances", {})],
+)
+def test_project_of_the_sender_limits_what_records_are_reached(
+    endpoint: ConductorEndpoint, recorder: Recorder, method: str, values: dict[str, Any]
+) -> None:
+    ctxt = context.new("project")
+    ctxt.sender_project = "project"
+    getattr(endpoint, method)(ctxt, **values)
+    ((_name, arguments, options),) = recorder.calls
+    assert "project" in (*arguments, options.get("project"))
 
 
 def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:

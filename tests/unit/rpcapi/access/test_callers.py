@@ -58,6 +58,39 @@ def test_agent_does_not_call_for_others(access, method, values):
         access.check_host(method, AGENT, values)
 
 
+CLIENT = SenderDirectory().sender("client.horizon@p")
+
+
+@pytest.mark.parametrize("project", ["p", "", None])
+def test_client_of_a_project_calls_for_it(project):
+    CONDUCTOR.check_project("build_instances", CLIENT, project, {"uuids": []})
+    CONDUCTOR.check_project("get_quota", CLIENT, project, {"project": "p"})
+    SCHEDULER.check_project("explain", CLIENT, project, {"request_id": "r"})
+
+
+@pytest.mark.parametrize(
+    ("access", "method", "project", "values"),
+    [
+        (CONDUCTOR, "build_instances", "q", {}),
+        (CONDUCTOR, "delete_instances", "pp", {}),
+        (CONDUCTOR, "list_instances", "P", {}),
+        (CONDUCTOR, "get_quota", "p", {"project": "q"}),
+        (CONDUCTOR, "get_quota", "p", {}),
+        (CONDUCTOR, "get_quota", "q", {"project": "p"}),
+        (SCHEDULER, "dry_run", "q", {}),
+        (SCHEDULER, "list_partitions", "p", {}),
+        (SCHEDULER, "forgotten", "p", {}),
+    ],
+)
+def test_client_of_a_project_does_not_call_for_others(access, method, project, values):
+    with pytest.raises(errors.CallerRefused, match=r"client\.horizon@p"):
+        access.check_project(method, CLIENT, project, values)
+
+
+def test_client_without_a_project_is_believed():
+    CONDUCTOR.check_project("get_quota", SenderDirectory().sender("client.horizon"), "q", {"project": "r"})
+
+
 def test_no_table_for_other_services():
     assert access_of("echo") is None
     assert set(CALLERS) == {"scheduler", "claims", "conductor", "compute"}

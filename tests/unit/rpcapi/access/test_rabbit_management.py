@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RabbitMQ's management API, which tests/functional/test_host_enroll.py uses for real."""
+"""RabbitMQ's management API, which tests/functional/test_enrollment.py uses for real."""
 
 import pytest
 

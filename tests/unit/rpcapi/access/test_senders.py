@@ -3,7 +3,8 @@
 
 import pytest
 
-from rpcapi.access.senders import Role, SenderDirectory, agent_user
+from rpcapi import errors
+from rpcapi.access.senders import Role, SenderDirectory, agent_user, client_user
 
 DIRECTORY = SenderDirectory(["lab0", "lab1"])
 
@@ -23,10 +24,39 @@ DIRECTORY = SenderDirectory(["lab0", "lab1"])
         ("conductors", None),
         ("gantt-compute", None),
         ("guest", None),
+        ("client.horizon@", None),
+        ("client@p", None),
+        ("client@p.q", None),
     ],
 )
 def test_role_of_a_user(user, role):
     assert DIRECTORY.sender(user).role is role
+
+
+@pytest.mark.parametrize(
+    ("user", "project"),
+    [
+        (client_user("horizon"), None),
+        ("client", None),
+        (client_user("horizon", "p"), "p"),
+        (client_user("h.1", "p.q"), "p.q"),
+        ("client.@p", "p"),
+        ("client.a@b@c", "b@c"),
+        ("operator.alice@example.org", None),
+    ],
+)
+def test_project_of_a_client(user, project):
+    assert DIRECTORY.sender(user).role is not None
+    assert DIRECTORY.sender(user).project == project
+
+
+@pytest.mark.parametrize(
+    ("name", "project"),
+    [("", None), ("a@b", None), ("a b", None), (".a", "p"), ("a" * 65, "p"), ("a", ""), ("a", "#"), ("a", "p" * 129)],
+)
+def test_names_of_clients_are_checked(name, project):
+    with pytest.raises(errors.InvalidRequest, match="of a client must have 1 to"):
+        client_user(name, project)
 
 
 @pytest.mark.parametrize("user", [None, ""])

@@ -32,6 +32,12 @@ class Endpoint:
         self.senders.append(ctxt.sender)
         return host
 
+    @expose
+    def list_instances(self, ctxt: context.RequestContext) -> list:
+        if ctxt.sender == "client.b@p":
+            raise errors.CallerRefused(caller="b", service="conductor", method="list_instances", why="a record")
+        return [ctxt.project_id, ctxt.sender_project]
+
 
 @pytest.fixture
 def endpoint():
@@ -67,3 +73,29 @@ def test_refusals_are_typed_and_counted_and_logged_once_for_each_sender(dispatch
     assert endpoint.codes == [("release_claims", "caller_refused")] * 9
     assert len(caplog.records) == 3
     assert "gantt-compute.h10" in caplog.text
+
+
+def list_instances(endpoint, sender, project):
+    serializer = GanttSerializer()
+    directory, access = SenderDirectory(), access_of("conductor")
+    ctxt = serializer.serialize_context(context.new(project)) | {"sender": sender, "sender_project": "q"}
+    message = {"method": "list_instances", "args": {}, "version": "1.0"}
+    dispatcher = AuthorizingDispatcher([endpoint], serializer, access=access, directory=directory)
+    return dispatcher.dispatch(SimpleNamespace(message=message, ctxt=ctxt, client_timeout=None))
+
+
+def test_method_gets_the_project_of_its_sender_and_not_of_the_body(endpoint):
+    assert list_instances(endpoint, "client.a@p", "p") == ["p", "p"]
+    assert list_instances(endpoint, "client.a@p", "") == ["p", "p"]
+    assert list_instances(endpoint, "client.a", "p") == ["p", None]
+    with pytest.raises(messaging.ExpectedException) as raised:
+        list_instances(endpoint, "client.a@p", "q")
+    assert raised.value.exc_info[0] is errors.CallerRefused
+
+
+def test_refusal_of_a_method_is_counted_and_logged_too(endpoint, caplog):
+    caplog.set_level(logging.WARNING)
+    with pytest.raises(messaging.ExpectedException):
+        list_instances(endpoint, "client.b@p", "p")
+    assert endpoint.codes == [("list_instances", "caller_refused")]
+    assert "refused b: a record" in caplog.text

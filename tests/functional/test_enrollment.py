@@ -1,37 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Users of agents, enrolled and revoked through a real broker's management API."""
 
-from collections.abc import Iterator
-
 import amqp
 import pytest
 
-from devstack.servers.errors import BinaryMissing
-from devstack.servers.ports import LOOPBACK, free_port
+from devstack.servers.ports import LOOPBACK
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.rabbitmq_users import ADMIN
 from rpcapi import errors
 from rpcapi.access import rabbit_users
 from rpcapi.access.rabbit_management import BrokerAdministration
-from tests.conftest import missing
-from tests.run_folders import claim_folder, release_folder
 
 USER = rabbit_users.agent("h.1")
 DRAIN_SECONDS = 60
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[tuple[RabbitNode, str]]:
-    """A node with the management API, and the API's address."""
-    folder, port = claim_folder(), free_port()
-    rabbit = RabbitNode(folder, management_port=port)
-    try:
-        rabbit.start()
-    except BinaryMissing as why:
-        missing(why)
-    yield rabbit, f"{LOOPBACK}:{port}/{rabbit_users.VHOST}"
-    rabbit.stop()
-    release_folder(folder)
 
 
 def connect(rabbit: RabbitNode, password: str) -> amqp.Connection:
@@ -46,8 +27,8 @@ def connect(rabbit: RabbitNode, password: str) -> amqp.Connection:
     return connection
 
 
-def test_user_has_its_permissions_until_it_is_revoked(node: tuple[RabbitNode, str]) -> None:
-    rabbit, address = node
+def test_user_has_its_permissions_until_it_is_revoked(managed_rabbit: tuple[RabbitNode, str]) -> None:
+    rabbit, address = managed_rabbit
     administration = BrokerAdministration(f"http://{ADMIN}:{rabbit.passwords.of(ADMIN)}@{address}")
     administration.enroll(USER, "first")
     administration.enroll(USER, "second")
@@ -75,8 +56,8 @@ def test_user_has_its_permissions_until_it_is_revoked(node: tuple[RabbitNode, st
     assert not administration.revoke(USER.name)
 
 
-def test_only_the_administrator_may_enrol(node: tuple[RabbitNode, str]) -> None:
-    rabbit, address = node
+def test_only_the_administrator_may_enrol(managed_rabbit: tuple[RabbitNode, str]) -> None:
+    rabbit, address = managed_rabbit
     for name in ("operator", "compute"):
         administration = BrokerAdministration(f"http://{name}:{rabbit.passwords.of(name)}@{address}")
         with pytest.raises(errors.Unavailable, match="401"):

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Users that the command enrols and revokes at a real broker, before a real scheduler and a real conductor."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import amqp
+import pytest
+from oslo_config import cfg
+
+from conductor import conf as conductor_conf
+from conductor.service import ConductorService
+from conductor.store.memory import MemoryConductorStore
+from devstack.servers.ports import LOOPBACK
+from devstack.servers.rabbitmq import RabbitNode
+from devstack.servers.rabbitmq_users import ADMIN
+from rpcapi import conf as rpc_conf
+from rpcapi import context, errors, objects
+from rpcapi.access.rabbit_users import VHOST
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.context import RequestContext
+from rpcapi.messaging import bus
+from tests.unit.conductor.saga.simulated_cluster import uuid_list
+from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+
+SECONDS = 60.0
+HOST = "h1"
+OWN, OTHER = "p1", "p2"
+SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
+
+
+@dataclass
+class Deployment:
+    """A broker with a management API, a scheduler worker, a conductor, and the command."""
+
+    node: RabbitNode
+    folder: Path
+    worker: FakeTransportWorker
+
+    def gantt(self, *words: str) -> str:
+        """Run the command, and return its output."""
+        environment = {**os.environ, "GANTT_BROKER_FILE": str(self.folder / "broker")}
+        command = [sys.executable, "-m", "rpcapi.cli.main", "--config-file", str(self.folder / "gantt.conf"), *words]
+        result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    def url(self, user: str, password: str) -> str:
+        credentials = ":".join(quote(word, safe="") for word in (user, password))
+        return f"gantt-rabbit://{credentials}@{LOOPBACK}:{self.node.ports.amqp}/{VHOST}"
+
+    def connection(self, user: str, password: str) -> amqp.Connection:
+        """Return an open connection; raises AccessRefused."""
+        connection = amqp.Connection(
+            host=f"{LOOPBACK}:{self.node.ports.amqp}",
+            userid=user,
+            password=password,
+            virtual_host=VHOST,
+            read_timeout=SECONDS,
+        )
+        connection.connect()
+        return connection
+
+
+class Caller:
+    """The services' clients with one user's transport."""
+
+    def __init__(self, url: str) -> None:
+        conf = cfg.ConfigOpts()
+        rpc_conf.register_opts(conf)
+        conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+        conf.set_override("call_timeout", SECONDS, group="rpc")
+        self.transport = bus.get_transport(conf, url)
+        self.conductor = ConductorAPI(conf, self.transport)
+        self.scheduler = SchedulerAPI(conf, self.transport)
+        self.claims = ClaimsAPI(conf, self.transport, "default")
+
+
+@pytest.fixture
+def make_caller() -> Iterator[Callable[[str], Caller]]:
+    callers: list[Caller] = []
+
+    def make(url: str) -> Caller:
+        callers.append(Caller(url))
+        return callers[-1]
+
+    yield make
+    for caller in callers:
+        caller.transport.cleanup()
+
+
+@pytest.fixture(scope="module")
+def deployment(managed_rabbit: tuple[RabbitNode, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    node, address = managed_rabbit
+    folder = tmp_path_factory.mktemp("enrollment")
+    (folder / "broker").write_text(f"http://{ADMIN}:{node.passwords.of(ADMIN)}@{address}\n")
+    (folder / "gantt.conf").write_text(f"[DEFAULT]\ntransport_url = {node.url('operator')}\n")
+    worker = FakeTransportWorker()
+    worker.conf.set_override("transport_url", node.url("scheduler"))
+    conf = cfg.ConfigOpts()
+    rpc_conf.register_opts(conf)
+    conductor_conf.register_opts(conf)
+    bus.set_defaults(conf)
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    conf.set_override("transport_url", node.url("conductor"))
+    services = [worker.service, ConductorService(conf, MemoryConductorStore())]
+    for service in services:
+        service.start()
+    yield Deployment(node, folder, worker)
+    for service in services:
+        service.stop()
+    for service in services:
+        service.wait()
+
+
+def join(deployment: Deployment, make_caller: Callable[[str], Caller]) -> str:
+    """Enrol HOST, and report and audit with its agent's user; return its password."""
+    password = deployment.gantt("host", "enroll", HOST).strip()
+    agent = make_caller(deployment.url(f"gantt-compute.{HOST}", password))
+    deployment.worker.scheduler, deployment.worker.claims = agent.scheduler, agent.claims
+    deployment.worker.join(HOST, {f"{HOST}/1": node_report()})
+    return password
+
+
+def explain(caller: Caller, ctxt: RequestContext, request_id: str) -> objects.Decision:
+    """Return the decision as soon as it is recorded."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        try:
+            return caller.scheduler.explain(ctxt, request_id)
+        except errors.UnknownDecision:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+
+
+def test_client_of_a_project_acts_for_it_only(deployment: Deployment, make_caller: Callable[[str], Caller]) -> None:
+    join(deployment, make_caller)
+    user = f"client.horizon@{OWN}"
+    password = deployment.gantt("client", "enroll", "horizon", "--project", OWN).strip()
+    client = make_caller(deployment.url(user, password))
+    operator = make_caller(deployment.node.url("operator"))
+    (own, unnamed, other, refused) = uuid_list(4)
+    own_ctxt, other_ctxt = context.new(OWN), context.new(OTHER)
+    operator.conductor.build_instances(other_ctxt, SPEC, [other])
+
+    client.conductor.build_instances(own_ctxt, SPEC, [own])
+    client.conductor.build_instances(context.new(), SPEC, [unnamed])
+    page = client.conductor.list_instances(context.new())
+    assert {instance.uuid: instance.project_id for instance in page.instances} == {own: OWN, unnamed: OWN}
+    assert client.conductor.get_instances(own_ctxt, [own]).instances[0].uuid == own
+    assert client.conductor.get_quota(own_ctxt, OWN).used[0] == 2
+    assert client.scheduler.dry_run(own_ctxt, SPEC).document["project"] == OWN
+    assert explain(client, own_ctxt, own_ctxt.request_id).document["project"] == OWN
+    assert explain(operator, own_ctxt, other_ctxt.request_id).document["project"] == OTHER
+
+    attacks: list[Callable[[], Any]] = [
+        lambda: client.conductor.build_instances(other_ctxt, SPEC, [refused]),
+        lambda: client.conductor.list_instances(other_ctxt),
+        lambda: client.conductor.delete_instances(own_ctxt, [other]),
+        lambda: client.conductor.delete_instances(other_ctxt, [other]),
+        lambda: client.conductor.delete_instances(own_ctxt, [own, other]),
+        lambda: client.conductor.get_instances(own_ctxt, [other]),
+        lambda: client.conductor.get_quota(own_ctxt, OTHER),
+        lambda: client.scheduler.dry_run(other_ctxt, SPEC),
+        lambda: client.scheduler.explain(own_ctxt, other_ctxt.request_id),
+        lambda: client.scheduler.list_partitions(own_ctxt),
+    ]
+    for attack in attacks:
+        with pytest.raises(errors.CallerRefused):
+            attack()
+    instances = operator.conductor.list_instances(context.new()).instances
+    assert {instance.uuid for instance in instances} == {own, unnamed, other}
+    assert not {instance.status for instance in instances} & {"DELETING", "DELETED"}
+
+    client.conductor.delete_instances(own_ctxt, [own, unnamed])
+    deployment.gantt("client", "revoke", "horizon", "--project", OWN)
+    with pytest.raises(amqp.AccessRefused):
+        deployment.connection(user, password)
+
+
+def test_revoked_host_is_disconnected_and_fenced(deployment: Deployment, make_caller: Callable[[str], Caller]) -> None:
+    password = join(deployment, make_caller)
+    conductor, operator = (make_caller(deployment.node.url(user)) for user in ("conductor", "operator"))
+    (uuid,) = uuid_list(5)[4:]
+    selections = conductor.scheduler.select_destinations(context.new(OTHER), SPEC, [uuid], fresh=True)
+    assert [selections.names[number] for number in selections.chosen] == [f"{HOST}/1"]
+    refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[1])
+    deployment.worker.claims.confirm_claims(context.new(), HOST, refs)
+    connection = deployment.connection(f"gantt-compute.{HOST}", password)
+
+    deployment.gantt("host", "revoke", HOST, "--yes")
+
+    # Its connection ends although it sends nothing, and it cannot come back.
+    with pytest.raises((amqp.AMQPError, OSError)) as ended:
+        while True:
+            connection.drain_events(timeout=SECONDS)
+    assert not isinstance(ended.value, TimeoutError)
+    with pytest.raises(amqp.AccessRefused):
+        deployment.connection(f"gantt-compute.{HOST}", password)
+    # The host is fenced: its confirmed claim has ended, and nothing is placed on it.
+    assert operator.claims.list_claims(context.new(), host=HOST).claims == []
+    with pytest.raises(errors.NoValidHost):
+        conductor.scheduler.select_destinations(context.new(OTHER), SPEC, uuid_list(6)[5:], fresh=True)
+    deployment.gantt("host", "revoke", HOST, "--yes")
