@@ -5,6 +5,10 @@ An unverified claim is stored under a name of its own, so that it counts against
 its consumer. The blanks of the name keep it apart from consumers.
 """
 
+from rpcapi.resources import names
+from rpcapi.resources.claims import ClaimState
+from scheduler_svc.core.records import Allocations, Claim
+
 PREFIX = "unverified "
 
 
@@ -16,3 +20,11 @@ def unverified_name(consumer: str, attempt: int, host: str) -> str:
 def consumer_of(name: str) -> str:
     """Return the consumer of a stored claim, verified or not."""
     return name.split(" ")[1] if name.startswith(PREFIX) else name
+
+
+def counted_allocations(claim: Claim) -> Allocations:
+    """Return what a claim counts at providers: an unverified one only on its own host."""
+    if claim.state != ClaimState.UNVERIFIED:
+        return claim.allocations
+    host = names.host_of(claim.host)
+    return {provider: amounts for provider, amounts in claim.allocations.items() if names.host_of(provider) == host}

@@ -11,7 +11,7 @@ from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Amounts, Claim
 from scheduler_svc.store import reports
 from scheduler_svc.store.records import Verification
-from scheduler_svc.store.unverified import consumer_of
+from scheduler_svc.store.unverified import consumer_of, counted_allocations
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def verify(dump: StoreDump) -> Verification:
 def _sums(claims: Sequence[Claim]) -> Counter[tuple[str, str]]:
     sums: Counter[tuple[str, str]] = Counter()
     for claim in claims:
-        for provider, amounts in claim.allocations.items():
+        for provider, amounts in counted_allocations(claim).items():
             for resource_class, amount in amounts.items():
                 sums[provider, resource_class] += amount
     return sums

@@ -141,7 +141,8 @@ class ClaimAudits(Protocol):
         """Make unverified claims of service host ``host`` claims of their consumers: records name these attempts.
 
         Returns for each CONFIRMED (also when it was before), its end, UNKNOWN (it is not unverified on that host), or
-        CONFLICT: another attempt is live that is later, or that its host has reported in this epoch.
+        CONFLICT: another attempt is live that is later, or that its host has reported in this epoch; or it holds more
+        of other hosts' providers than those share and have left.
         """
 
     @abc.abstractmethod

@@ -7,9 +7,11 @@ from dataclasses import replace
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
+from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
 from scheduler_svc.store.registrations import DUPLICATE
+from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.unverified import consumer_of, unverified_name
 from scheduler_svc.store.verbs.ending import find_for_host
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
@@ -57,6 +59,8 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
     live = partition.claims.get(ref.consumer)
     if live is not None and (live.attempt > ref.attempt or _is_reported(partition, live)):
         return ClaimResult(*ref, Answer.CONFLICT, live.host)
+    if not _is_credible(partition, unverified, live):
+        return ClaimResult(*ref, Answer.CONFLICT, unverified.host)
     if live is not None:
         partition.end_claim(live, _forgotten_end(live), now)
     partition.end_claim(unverified, ClaimState.RELEASED, now)
@@ -76,15 +80,19 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
         return (Answer.ABORTED if end == UNKNOWN_END else answer_of(end)), False
     if live is not None and live.attempt > claim.attempt:
         return Answer.CONFLICT, False
-    if not partition.may_have_lost_claims_of(claim.host) or (live is not None and _is_reported(partition, live)):
-        # The store has forgotten nothing of this host, or the live claim's host has reported that one.
+    is_contradicted = live is not None and _is_reported(partition, live)
+    is_excessive = claim.confirmed and not _is_credible(partition, claim, live)
+    if not partition.may_have_lost_claims_of(claim.host) or is_contradicted or is_excessive:
+        # The store has forgotten nothing of this host, or the live claim's host has reported that one, or the claim
+        # holds what this host cannot speak for.
         return _doubt(partition, claim, now, otherwise=Answer.ABORTED)
     return _reassert(partition, live, claim, now)
 
 
 def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
     """Reconcile a reported attempt that is live on another host."""
-    if claim.confirmed and live.state == ClaimState.PREPARED and partition.may_have_lost_claims_of(claim.host):
+    may_be_lost = live.state == ClaimState.PREPARED and partition.may_have_lost_claims_of(claim.host)
+    if claim.confirmed and may_be_lost and _is_credible(partition, claim, live):
         # The store forgot the reported claim, and prepared the attempt again: nothing runs under that claim.
         partition.drop_claim(live)
         partition.add_claim(_reported_claim(claim, now + partition.lead_ms))
@@ -93,6 +101,28 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
         # The live attempt was served after the fence, which ended this copy too although the store had forgotten it.
         return Answer.FENCED, False
     return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
+
+
+def _is_credible(partition: PartitionState, claim: RunningClaim | Claim, live: Claim | None) -> bool:
+    """Return whether a host's word counts for all that a claim on it holds.
+
+    Providers of other hosts must share, and have the amounts left once ``live`` has ended. One that the store does not
+    know (yet) may be such a provider.
+    """
+    host = names.host_of(claim.host)
+    for provider, amounts in claim.allocations.items():
+        document = partition.providers.get(provider) if names.host_of(provider) != host else None
+        if document is None:
+            continue
+        capacities, used = partition.capacity.get(provider, {}), partition.used.get(provider, {})
+        replaced = live.allocations.get(provider, {}) if live is not None else {}
+        has_left = all(
+            used.get(name, 0) - replaced.get(name, 0) + amount <= capacity_in(capacities.get(name))
+            for name, amount in amounts.items()
+        )
+        if SHARING_TRAIT not in document["traits"] or not has_left:
+            return False
+    return True
 
 
 def _is_reported(partition: PartitionState, live: Claim) -> bool:

@@ -10,7 +10,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, LogEntry
 from scheduler_svc.store.reports import capacity_in
-from scheduler_svc.store.unverified import consumer_of
+from scheduler_svc.store.unverified import consumer_of, counted_allocations
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
@@ -250,7 +250,7 @@ class PartitionState(PartitionStorage):
             self.unverified.pop(consumer, None)
 
     def _count(self, claim: Claim, sign: int) -> None:
-        for provider, amounts in claim.allocations.items():
+        for provider, amounts in counted_allocations(claim).items():
             used = self.used.setdefault(provider, {})
             for resource_class, amount in amounts.items():
                 used[resource_class] = used.get(resource_class, 0) + sign * amount

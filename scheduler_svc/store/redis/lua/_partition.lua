@@ -61,15 +61,23 @@ local function group_of(id)
   return group_hosts[id]
 end
 
+local function count_at(provider, amounts, sign)
+  local used = sums_of(provider)
+  for class, amount in pairs(amounts) do
+    used[class] = (used[class] or 0) + sign * amount
+  end
+  if not changed_set[provider] then
+    changed_set[provider] = true
+    changed_providers[#changed_providers + 1] = provider
+  end
+end
+
+-- Adds a claim to the sums (sign 1), or subtracts it (-1). An unverified one counts on its own host only.
 local function count(claim, sign)
+  local only_host = claim.state == 'unverified' and host_of(claim.host)
   for provider, amounts in pairs(claim.allocations) do
-    local used = sums_of(provider)
-    for class, amount in pairs(amounts) do
-      used[class] = (used[class] or 0) + sign * amount
-    end
-    if not changed_set[provider] then
-      changed_set[provider] = true
-      changed_providers[#changed_providers + 1] = provider
+    if not only_host or host_of(provider) == only_host then
+      count_at(provider, amounts, sign)
     end
     if sign > 0 and string.sub(provider, 1, 5) == '@api/' then
       claimed_providers[provider] = true

@@ -8,6 +8,7 @@
 --@ keys reports
 --@ include _partition
 --@ include _unconfirmed
+--@ include _credible
 if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
 elseif tonumber(A.epoch) ~= epoch then
@@ -64,7 +65,7 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
       return reconcile_live(live, confirmed)
     elseif not confirmed then
       return 'conflict', 0
-    elseif live.state == 'prepared' and may_have_lost_claims then
+    elseif live.state == 'prepared' and may_have_lost_claims and is_credible(cjson.decode(claim_text), live) then
       drop_claim(live) -- the store forgot this claim, and prepared the attempt again: nothing runs under that claim
       return reassert(claim_text)
     elseif is_fenced then
@@ -77,8 +78,10 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
     return ended == UNKNOWN_END and 'aborted' or ended, 0
   elseif live and live.attempt > tonumber(attempt) then
     return 'conflict', 0
-  elseif not may_have_lost_claims or (live and is_reported(live)) then
-    -- the store has forgotten nothing of this host, or the live claim's host has reported that one
+  elseif not may_have_lost_claims or (live and is_reported(live))
+    or (confirmed and not is_credible(cjson.decode(claim_text), live)) then
+    -- the store has forgotten nothing of this host, or the live claim's host has reported that one, or the claim holds
+    -- what this host cannot speak for
     if confirmed then
       return add_unverified(consumer, attempt, host, claim_text)
     end

@@ -5,6 +5,7 @@
 --@ args log_length host
 --@ include _partition
 --@ include _find
+--@ include _credible
 local host, answers = A.host, {}
 
 local function vouch(consumer, attempt)
@@ -17,10 +18,13 @@ local function vouch(consumer, attempt)
   live = live and cjson.decode(live) or nil
   if live and (live.attempt > tonumber(attempt) or (live.state == 'confirmed' and is_newest(live))) then
     return live, 'conflict'
+  end
+  claim = cjson.decode(raw)
+  if not is_credible(claim, live) then
+    return claim, 'conflict'
   elseif live then
     end_claim(live, live.state == 'confirmed' and 'released' or 'aborted')
   end
-  claim = cjson.decode(raw)
   end_claim(claim)
   claim.consumer, claim.state = consumer, 'confirmed'
   add_claim(claim, cjson.encode(claim))

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims over several providers: of a tree, and a sharing provider of another service host."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, Verdict
+from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
 from scheduler_svc.store.records import RunningClaim
 from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, StorePartition, child_stats, node_stats
@@ -32,7 +33,8 @@ def report(partition: StorePartition, host: str, gpus: int = 1) -> None:
     partition.store.audit(host, partition.report(host, nodes).epoch, [], 60_000)
 
 
-def pool(partition: StorePartition, size: int, **more: Any) -> None:
+def pool(partition: StorePartition, size: int, traits: Sequence[str] = (SHARING_TRAIT,), **more: Any) -> None:
+    more["traits"] = traits
     outcome = partition.report("san", {POOL: {**node_stats({"DISK_GB": size}, **more), "kind": "volume"}})
     partition.store.audit("san", outcome.epoch, [], 60_000)
 
@@ -137,7 +139,7 @@ def test_near_candidate_with_a_changed_pool_is_passed(partition: StorePartition)
 
 def test_changed_traits_of_a_sharing_provider_are_stale(partition: StorePartition) -> None:
     early = batch(partition, spread_intent("c1", on("h1"), {"h2": {"VCPU": 1}}))
-    pool(partition, 25, traits=["MISC_SHARES_VIA_AGGREGATE"])
+    pool(partition, 25, traits=[SHARING_TRAIT, "CUSTOM_FAST"])
     assert verdicts(partition, early) == [Verdict.STALE, Verdict.FITS]
 
 
