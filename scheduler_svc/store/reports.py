@@ -2,13 +2,16 @@
 """Comparison of a service host's report with the stored documents: what the report changes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.store import lineage, validation
+from scheduler_svc.store.providers import reported
+from scheduler_svc.store.providers.changes import is_api_owned
+from scheduler_svc.store.providers.reported import NO_API_PROVIDERS, ApiProviders
 from scheduler_svc.store.records import SCHEMA, HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION, AppliedReport
 
@@ -16,6 +19,7 @@ COMPUTE = "gantt-compute"  # the binary of services that report nodes
 # Reasons why a host is not removed.
 AWAITED = "it may run claims that the store forgot: let it audit, or fence it first"
 AWAITED_AND_UP = "it is up, and may run claims that the store forgot: power it off, or let it audit"
+API_CHILDREN = "providers made by the Placement API are below its nodes: delete or move those first"
 SHARED = "claims on other hosts hold what it shares: delete or move those first"
 MAX_COUNTER = 10**20 - 1  # of reports
 _EMPTY: Mapping[str, Any] = {
@@ -53,13 +57,16 @@ class NodeChange:
 class ReportPlan:
     """What a report changes: new or changed providers, removed ones, and all nodes that the host has then.
 
-    ``stale_roots`` are the roots of trees whose eligibility changed: earlier decisions on them are stale.
+    ``stale_roots`` are the roots of trees whose eligibility changed: earlier decisions on them are stale. ``linked``
+    and ``unlinked`` are child -> parent, of nodes that become the Placement API's, and that were.
     """
 
     changes: Sequence[NodeChange]
     removed_nodes: Sequence[str]
     nodes: tuple[str, ...]
     stale_roots: Sequence[str]
+    linked: Mapping[str, str] = field(default_factory=dict)
+    unlinked: Mapping[str, str] = field(default_factory=dict)
 
 
 def check(host: str, report: HostReport) -> None:
@@ -98,12 +105,14 @@ def plan(
     last: AppliedReport | None,
     report: HostReport,
     stored: Mapping[str, Mapping[str, Any]],
+    api: ApiProviders = NO_API_PROVIDERS,
 ) -> ReportPlan:
-    """Compare the nodes of ``report`` with the ``stored`` documents of those nodes.
+    """Compare the nodes of ``report`` with the ``stored`` documents of those nodes, and with the Placement API's share.
 
     Raises UnknownHost where a delta names a node that the host never reported, and InvalidStats where parents are
-    unknown, form a cycle or would be changed by a delta.
+    unknown, form a cycle or would be changed by a delta, or where a provider of the API has the name of a node.
     """
+    reported.check_names(api)
     nodes, full = report.nodes, report.full
     last_nodes = last.nodes if last else ()
     if not full:
@@ -125,9 +134,20 @@ def plan(
             changes.append(change)
         if changed & _ELIGIBILITY:
             stale |= {root, stored.get(name, fixed)["root"]}
-    removed = [name for name in last_nodes if name not in nodes] if full else []
+    remaining = reported.remaining(roots, api) if api.below else {}
+    for name, document in remaining.items():
+        changes.append(NodeChange(document, name in api.dropped))
+        stale.add(document["root"])
+    removed = [name for name in last_nodes if name not in nodes and name not in remaining] if full else []
     stale.update(root for name in removed for root in lineage.possible_roots(name, nodes))
-    return ReportPlan(changes, removed, tuple(sorted(nodes)) if full else last_nodes, sorted(stale.difference(removed)))
+    return ReportPlan(
+        changes,
+        removed,
+        tuple(sorted(nodes)) if full else last_nodes,
+        sorted(stale.difference(removed)),
+        linked={name: remaining[name]["parent"] for name in api.dropped if _is_child(remaining.get(name))},
+        unlinked={name: stored[name]["parent"] for name in nodes if _is_child(stored.get(name))},
+    )
 
 
 def capacity_of(document: Mapping[str, Any]) -> dict[str, int | list[int]]:
@@ -148,6 +168,11 @@ def capacity_in(unit: int | Sequence[int] | None) -> int:
     return (unit if isinstance(unit, int) else unit[0]) if unit is not None else 0
 
 
+def _is_child(document: Mapping[str, Any] | None) -> bool:
+    """Return whether a provider is the Placement API's, and below another one."""
+    return document is not None and is_api_owned(document) and document["parent"] is not None
+
+
 def new_service(binary: str) -> dict[str, Any]:
     """Return the document of a service that reports for the first time."""
     return {"schema": SCHEMA, "version": 1, "binary": binary, "enabled": True, "disabled_reason": None}
@@ -165,8 +190,12 @@ def _compare(
     before = {**_EMPTY, "kind": lineage.KINDS[0], **(stored or {})}
     defaults = _EMPTY if full else before
     parts = {part: node.get(part, defaults[part]) for part in _EMPTY} | fixed
+    traits = node["traits"] if "traits" in node else parts["traits"] if full else reported.reported_traits(before)
     parts["traits"] = sorted(parts["traits"])
-    changed = {part for part, value in parts.items() if stored is None or value != before[part]}
+    parts |= reported.additions(before, traits)
+    changed = {part for part, value in parts.items() if stored is None or value != before.get(part)}
+    if is_api_owned(before):
+        changed.add("owner")
     if not changed:
         return None, changed
     document = {part: value for part, value in parts.items() if part not in _OPTIONAL or value != _EMPTY[part]}

@@ -50,3 +50,11 @@ def _without_removed_nodes(snapshot: Snapshot) -> Snapshot:
     sums = {name: snapshot.used[name] for name in snapshot.providers if any(snapshot.used.get(name, {}).values())}
     opened = {host: epoch for host, epoch in snapshot.opened.items() if epoch}
     return replace(snapshot, used=sums, opened=opened)
+
+
+def check_trees(snapshot: Snapshot) -> None:
+    """Assert that each provider's parent exists, and that it has the parent's root."""
+    for name, provider in snapshot.providers.items():
+        above = provider["parent"]
+        expected = name if above is None else snapshot.providers[above]["root"]
+        assert provider["root"] == expected, name

@@ -58,6 +58,7 @@ class MemoryPartition(PartitionState):
         providers: Collection[str] = (),
         services: Collection[str] = (),
         groups: Collection[str] = (),
+        provider_names: Collection[str] = (),
     ) -> None:
         pass
 

@@ -27,6 +27,7 @@ KEYS: dict[str, str] = {
     "eligible": "hash provider, or service host for all its nodes -> position of the last change of its eligibility",
     "generations": "hash provider -> increments of its generation in this epoch",
     "provider_names": "hash name of a provider that the Placement API made -> its id",
+    "api_changed": "hash service host -> position of the last change that the Placement API made in its trees",
     "children": "zset, all scores 0: provider|provider of the Placement API directly below it, in byte order",
     "opened": "hash service host -> epoch in which it was last audited; negative: epoch in which it was fenced since",
     "awaited": "set of service hosts that may run forgotten claims, until audit or fence; see _unnamed.lua",

@@ -2,7 +2,7 @@
 """Providers in Redis: a change is planned on what was read, and written by a script unless that has changed since."""
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
@@ -12,6 +12,7 @@ from scheduler_svc.store import documents, reports
 from scheduler_svc.store.providers import planner
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, RefusalKind
 from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_of
+from scheduler_svc.store.providers.reported import ApiProviders
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix
 
@@ -67,8 +68,7 @@ class RedisReads:
 
     def document(self, provider: str) -> Document | None:
         """Return a provider's document, or None."""
-        if provider not in self._texts:
-            self.fetch([provider])
+        self._fetch_with_siblings(provider)
         if provider not in self._documents:
             text = self._texts[provider]
             self._documents[provider] = None if text is None else documents.decode(text, "provider")
@@ -85,8 +85,7 @@ class RedisReads:
 
     def children(self, provider: str) -> Sequence[str]:
         """Return the API's providers directly below; the plan depends on their number."""
-        if provider not in self._children:
-            self.fetch([provider])
+        self._fetch_with_siblings(provider)
         self._compared_children.add(provider)
         return self._children[provider]
 
@@ -96,6 +95,12 @@ class RedisReads:
         if holder is None:
             self.free_names.add(name)
         return holder
+
+    def _fetch_with_siblings(self, provider: str) -> None:
+        """Read a provider that was not read, with all children of those that were: a tree is read level by level."""
+        if provider not in self._texts:
+            listed = {child for children in self._children.values() for child in children}
+            self.fetch([provider, *(listed - self._texts.keys())])
 
     def compared(self) -> Iterator[tuple[str, str, str | int, str | int]]:
         """Yield for each provider that was read its id, document, number of children and increments, '' if unused."""
@@ -151,14 +156,16 @@ def _write(connection: RedisConnection, planned: ProviderPlan, reads: RedisReads
     """Write a plan and return the generation; None where it was planned on what has changed since."""
     if not planned.documents:
         return reads.generation(planned.provider)
-    links = [(parent, child, 0) for child, parent in planned.unlinked.items()]
-    links += [(parent, child, 1) for child, parent in planned.linked.items()]
+    roots = {document["root"] for document in planned.documents.values() if document is not None}
+    hosts = {names.host_of(name) for name in (*planned.documents, *roots, *planned.stale_roots)} - {names.API_HOST}
+    links = link_arguments(planned.linked, planned.unlinked)
     sections: list[list[tuple[Any, ...]]] = [
         list(reads.compared()),
         [(name,) for name in reads.free_names],
         list(_writes(planned)),
         [(name, provider or "") for name, provider in planned.names.items()],
-        links,
+        [tuple(links[at : at + 3]) for at in range(0, len(links), 3)],
+        [(host,) for host in hosts],
     ]
     values = [value for section in sections for row in section for value in row]
     done, epoch, position, increments = connection.run(
@@ -168,10 +175,38 @@ def _write(connection: RedisConnection, planned: ProviderPlan, reads: RedisReads
         provider=planned.provider,
         bump=int(planned.bump),
         idle="*" if planned.idle is None else documents.encode(list(planned.idle)),
-        **dict(zip(("reads", "free_names", "writes", "names", "links"), map(len, sections), strict=True)),
+        **dict(zip(("reads", "free_names", "writes", "names", "links", "hosts"), map(len, sections), strict=True)),
     )
     connection.identity.observe(epoch, position)
     return reads.generation_base + increments if done else None
+
+
+def link_arguments(linked: Mapping[str, str], unlinked: Mapping[str, str]) -> list[str]:
+    """Return (parent, child, 1 if it is added else 0) of each entry of the children, as one list."""
+    values: list[str] = []
+    for entries, added in ((unlinked, "0"), (linked, "1")):
+        for child, parent in entries.items():
+            values += [parent, child, added]
+    return values
+
+
+def read_share(
+    connection: RedisConnection, nodes: Sequence[str], last_nodes: Sequence[str], conflicts: Sequence[str]
+) -> ApiProviders:
+    """Return the Placement API's share in the trees of a service host that reports ``nodes`` in place of others."""
+    reads = RedisReads(connection)
+    own = list(dict.fromkeys([*nodes, *last_nodes]))
+    reads.fetch(own)
+    above = list(own)
+    for name in above:
+        above += reads.children(name)
+    below = {name: reads.document(name) for name in above[len(own) :] if name not in nodes}
+    dropped = {name: reads.document(name) for name in last_nodes if name not in nodes}
+    return ApiProviders(conflicts, _existing(below), _existing(dropped))
+
+
+def _existing(documents_by_id: Mapping[str, Document | None]) -> dict[str, Document]:
+    return {name: document for name, document in documents_by_id.items() if document is not None}
 
 
 def _writes(planned: ProviderPlan) -> Iterator[tuple[str, str, str]]:

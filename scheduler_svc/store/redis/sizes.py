@@ -15,7 +15,7 @@ WORDS = {
     "pins": ("pins", "pins_at"),
     "hosts": (
         *("providers", "capacity", "used", "changed", "eligible", "excess"),
-        *("generations", "provider_names", "children"),
+        *("generations", "provider_names", "children", "api_changed"),
         *("services", "reports", "nodes", "beats", "alive", "opened", "awaited", "clock_offsets"),
     ),
     "log": ("log",),

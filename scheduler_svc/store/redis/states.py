@@ -7,8 +7,9 @@ from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.store import documents, namespaces, paging, registrations, reports, validation
+from scheduler_svc.store.providers.reported import ApiProviders
 from scheduler_svc.store.records import SCHEMA, HostReport, Liveness, StatsOutcome
-from scheduler_svc.store.redis import clock
+from scheduler_svc.store.redis import clock, providers
 from scheduler_svc.store.redis.connect import RedisConnection, place
 from scheduler_svc.store.redis.keys import prefix, state_key
 from scheduler_svc.store.registrations import AppliedReport
@@ -18,7 +19,8 @@ _MODES = {
     reports.ReportHandling.REGISTER: "register",
     reports.ReportHandling.NEED_FULL: "beat",
 }
-RACES = 5  # attempts to write a report or a service's document that concurrent updates disturb
+RACES = 50  # attempts to write a report or a service's document that concurrent updates disturb: clients of the
+# Placement API may change providers in the trees of one host many times in a row
 
 
 class RedisHostStates:
@@ -39,7 +41,7 @@ class RedisHostStates:
         raise errors.StoreUnavailable(why=f"too many concurrent reports of {host!r}; retry")
 
     def _try_report(self, host: str, report: HostReport) -> StatsOutcome | None:
-        raw, node_names, stored, current = self._last_report(host, list(report.nodes))
+        raw, node_names, stored, current, api_changed, conflicts = self._last_report(host, list(report.nodes))
         if report.proof is not None and report.proof > current:
             self._connection.begin_epoch_if_behind(*report.proof)
             return None
@@ -47,10 +49,14 @@ class RedisHostStates:
         handling = reports.report_handling(last, report)
         mode, plan = _MODES.get(handling, "look"), reports.ReportPlan((), (), (), ())
         if mode in ("apply", "register"):
-            plan = reports.plan(host, last, report, stored)
+            api = ApiProviders(conflicts)
+            if api_changed is not None and report.full:
+                api = providers.read_share(self._connection, list(report.nodes), last.nodes if last else (), conflicts)
+            plan = reports.plan(host, last, report, stored, api)
+        links = providers.link_arguments(plan.linked, plan.unlinked)
         done, epoch, position, audited, registered = self._connection.run(
             "report",
-            (*_change_arguments(plan.changes), *plan.stale_roots, *plan.removed_nodes),
+            (*_change_arguments(plan.changes), *links, *plan.stale_roots, *plan.removed_nodes),
             host=host,
             mode=mode,
             service=documents.encode(reports.new_service(reports.COMPUTE)),
@@ -61,7 +67,9 @@ class RedisHostStates:
             returning=int(registrations.is_return(last, report)),
             returned_ms="" if last is None or last.returned_ms is None else last.returned_ms,
             quiet_ms=registrations.DUPLICATE_QUIET_MS,
+            api_changed=api_changed or "",
             changes=len(plan.changes),
+            links=len(plan.linked) + len(plan.unlinked),
             stale=len(plan.stale_roots),
         )
         if not done:
@@ -80,20 +88,27 @@ class RedisHostStates:
 
     def _last_report(
         self, host: str, nodes: list[str]
-    ) -> tuple[str | None, str | None, dict[str, Any], tuple[int, int]]:
-        """Return the record of the last report, the host's nodes, the documents of ``nodes``, and (epoch, position)."""
+    ) -> tuple[str | None, str | None, dict[str, Any], tuple[int, int], str | None, list[str]]:
+        """Return the record of the last report, the host's nodes, the documents of ``nodes``, and (epoch, position).
+
+        Also the position of the Placement API's last change in the host's trees, and those of ``nodes`` whose name a
+        provider of the API has.
+        """
 
         def fill(pipe: Any) -> None:
             pipe.hget(self._head + "reports", host)
             pipe.hget(self._head + "nodes", host)
             pipe.hmget(self._head + "meta", "epoch", "position")
+            pipe.hget(self._head + "api_changed", host)
             if nodes:
                 pipe.hmget(self._head + "providers", nodes)
+                pipe.hmget(self._head + "provider_names", nodes)
 
-        raw, node_names, meta, *providers = self._connection.read(fill)
-        texts = zip(nodes, providers[0] if providers else (), strict=True)
-        stored = {name: documents.decode(text, "provider") for name, text in texts if text}
-        return raw, node_names, stored, place(meta)
+        raw, node_names, meta, api_changed, *fields = self._connection.read(fill)
+        texts, holders = fields or ((), ())
+        stored = {name: documents.decode(text, "provider") for name, text in zip(nodes, texts, strict=True) if text}
+        conflicts = [name for name, holder in zip(nodes, holders, strict=True) if holder is not None]
+        return raw, node_names, stored, place(meta), api_changed, conflicts
 
     def heartbeat(self, name: str, binary: str) -> None:
         """Record a heartbeat of a service without nodes."""
@@ -108,7 +123,7 @@ class RedisHostStates:
         """Remove a service host without claims; raises HostInUse, Conflict."""
         count = self._connection.run("remove", host=host, lost=int(lost))
         if count < 0:
-            why = {-1: reports.AWAITED, -2: reports.SHARED, -3: reports.AWAITED_AND_UP}[count]
+            why = {-1: reports.AWAITED, -2: reports.SHARED, -3: reports.AWAITED_AND_UP, -4: reports.API_CHILDREN}[count]
             raise errors.Conflict(what=f"Removing host {host!r}", why=why)
         if count:
             raise errors.HostInUse(host=host, claims=count, partition=self._connection.partition)

@@ -128,8 +128,10 @@ class SqlPartition(PartitionState):
         providers: Collection[str] = (),
         services: Collection[str] = (),
         groups: Collection[str] = (),
+        provider_names: Collection[str] = (),
     ) -> None:
-        for rows, row_names in zip(self._all_rows(), (consumers, providers, services, groups), strict=False):
+        fetched = (consumers, providers, services, groups, provider_names)
+        for rows, row_names in zip(self._all_rows(), fetched, strict=False):
             rows.fetch(row_names)
 
     def append_entry(self, entry: LogEntry) -> None:
@@ -257,7 +259,7 @@ class SqlPartition(PartitionState):
         return copies.dump(self._connection, self._name, (self.epoch, self.position), self.lead_ms)
 
     def _all_rows(self) -> tuple[SqlRows, ...]:
-        return (self._consumers, self._providers, self._services, self._groups, self._pins, self._provider_names)
+        return (self._consumers, self._providers, self._services, self._groups, self._provider_names, self._pins)
 
 
 def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:

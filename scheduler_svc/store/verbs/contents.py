@@ -68,6 +68,7 @@ class PartitionStorage(abc.ABC):
         providers: Collection[str] = (),
         services: Collection[str] = (),
         groups: Collection[str] = (),
+        provider_names: Collection[str] = (),
     ) -> None:
         """Fetch the rows that a verb is going to read, in as few queries as possible."""
 

@@ -2,7 +2,7 @@
 """The steps on a partition's data that the verbs are composed of."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -101,6 +101,17 @@ class PartitionState(PartitionStorage):
     def increase_generation(self, provider: str) -> None:
         """Increase a provider's generation; the caller logs at least one entry."""
         self.generations[provider] = self.generations.get(provider, 0) + 1
+
+    def link_children(self, linked: Mapping[str, str], unlinked: Mapping[str, str]) -> None:
+        """Add and remove entries, child -> parent, of the Placement API's providers below others."""
+        for child, parent in unlinked.items():
+            children = [name for name in self.children[parent] if name != child]
+            if children:
+                self.children[parent] = children
+            else:
+                del self.children[parent]
+        for child, parent in linked.items():
+            self.children[parent] = sorted([*self.children.get(parent, ()), child])
 
     def make_stale(self, names: Iterable[str]) -> None:
         """Make earlier decisions on these providers, or on any node of these service hosts, stale."""

@@ -87,10 +87,7 @@ def _apply(partition: PartitionState, planned: ProviderPlan, now: int) -> None:
         partition.increase_generation(provider)
     drop_nodes(partition, sorted(planned.documents.keys() - documents.keys()), now)
     _apply_names(partition, planned.names)
-    for child, parent in planned.unlinked.items():
-        _set_children(partition, parent, {*partition.children.get(parent, ())} - {child})
-    for child, parent in planned.linked.items():
-        _set_children(partition, parent, {*partition.children.get(parent, ()), child})
+    partition.link_children(planned.linked, planned.unlinked)
     partition.make_stale(planned.stale_roots)
 
 
@@ -100,10 +97,3 @@ def _apply_names(partition: PartitionState, changes: Mapping[str, str | None]) -
             del partition.provider_names[name]
         else:
             partition.provider_names[name] = provider
-
-
-def _set_children(partition: PartitionState, parent: str, children: set[str]) -> None:
-    if children:
-        partition.children[parent] = sorted(children)
-    else:
-        del partition.children[parent]

@@ -29,6 +29,8 @@ def remove(partition: PartitionState, name: str, host: str, now: int, *, lost: b
     partition.prefetch(providers=nodes)
     if any(amount > 0 for node in nodes for amount in partition.used.get(node, {}).values()):
         raise errors.Conflict(what=f"Removing host {host!r}", why=reports.SHARED)
+    if any(node in partition.children for node in nodes):
+        raise errors.Conflict(what=f"Removing host {host!r}", why=reports.API_CHILDREN)
     partition.reports.pop(host, None)
     drop_nodes(partition, nodes, now)
     if is_awaited:

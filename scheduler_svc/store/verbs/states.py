@@ -8,6 +8,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.store import aggregates, documents, namespaces, registrations, reports
+from scheduler_svc.store.providers.reported import ApiProviders
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport, StatsOutcome
 from scheduler_svc.store.verbs.partition import PartitionState
 
@@ -17,11 +18,15 @@ def update_stats(partition: PartitionState, host: str, report: HostReport, now: 
     if report.proof is not None:
         partition.begin_epoch_if_behind(*report.proof, now)
     last = partition.reports.get(host)
-    partition.prefetch(services=[host], providers={*report.nodes, *(last.nodes if last and report.full else ())})
+    partition.prefetch(
+        services=[host],
+        providers={*report.nodes, *(last.nodes if last and report.full else ())},
+        provider_names=report.nodes,
+    )
     handling = reports.report_handling(last, report)
     if handling in (reports.ReportHandling.APPLY, reports.ReportHandling.REGISTER):
         stored = {name: partition.providers[name] for name in report.nodes if name in partition.providers}
-        plan = reports.plan(host, last, report, stored)
+        plan = reports.plan(host, last, report, stored, _api_providers(partition, last, report))
         beat(partition, host, reports.COMPUTE, now)
         applied = replace(last, sequence=report.sequence, nodes=plan.nodes) if last else None
         if applied is None or handling is reports.ReportHandling.REGISTER:
@@ -41,6 +46,21 @@ def update_stats(partition: PartitionState, host: str, report: HostReport, now: 
         incarnation=0 if superseded else partition.reports[host].incarnation,
         superseded=superseded,
     )
+
+
+def _api_providers(
+    partition: PartitionState, last: registrations.AppliedReport | None, report: HostReport
+) -> ApiProviders:
+    """Return the Placement API's share in the trees of the host that sent ``report``."""
+    conflicts = [name for name in report.nodes if name in partition.provider_names]
+    if not report.full:
+        return ApiProviders(conflicts)
+    dropped = {name: partition.providers[name] for name in (last.nodes if last else ()) if name not in report.nodes}
+    above = [*report.nodes, *dropped]
+    for name in above:
+        above += partition.children.get(name, ())
+    below = {name: partition.providers[name] for name in above[len(report.nodes) + len(dropped) :]}
+    return ApiProviders(conflicts, {name: below[name] for name in below if name not in report.nodes}, dropped)
 
 
 def _register(
@@ -90,6 +110,7 @@ def _apply(partition: PartitionState, plan: reports.ReportPlan, now: int) -> Non
                 partition.changed[name] = position
                 partition.update_excess(name, now, flag=True)
     drop_nodes(partition, plan.removed_nodes, now)
+    partition.link_children(plan.linked, plan.unlinked)
     partition.make_stale(plan.stale_roots)
 
 

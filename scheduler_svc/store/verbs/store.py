@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A store with the verbs in Python: each validates its input, and runs with exclusive access to the partition."""
 
-import abc
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, Snapshot
-from scheduler_svc.store import interface, reports, validation, verification
 from scheduler_svc.store import namespaces as rules
+from scheduler_svc.store import reports, validation, verification
 from scheduler_svc.store.decisions import outcome
-from scheduler_svc.store.providers import checks
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
     COLLECT_MS,
     AuditOutcome,
@@ -25,9 +22,10 @@ from scheduler_svc.store.records import (
     Verification,
 )
 from scheduler_svc.store.verbs import audit as auditing
-from scheduler_svc.store.verbs import collecting, ending, fencing, pinning, providing, removal, states
+from scheduler_svc.store.verbs import collecting, ending, fencing, pinning, removal, states
 from scheduler_svc.store.verbs import decisions as recorded
 from scheduler_svc.store.verbs import prepare as preparing
+from scheduler_svc.store.verbs.api_store import ApiVerbStore
 from scheduler_svc.store.verbs.partition import PartitionState
 
 T = TypeVar("T")
@@ -35,7 +33,7 @@ T = TypeVar("T")
 ALL = 1 << 60
 
 
-class VerbStore(interface.Store):
+class VerbStore(ApiVerbStore):
     """The verbs for any backend.
 
     A backend runs a step as a transaction with exclusive access to the partition, at the partition's time
@@ -46,17 +44,6 @@ class VerbStore(interface.Store):
         self.partition = partition
         self._decision_bytes = decision_bytes
         self._declared = frozenset(namespaces)
-
-    @abc.abstractmethod
-    def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
-        """Return what ``step`` returns, given the partition and its own time in milliseconds, which advances first.
-
-        Raises StoreUnavailable.
-        """
-
-    @abc.abstractmethod
-    def _read(self, step: Callable[[PartitionState], T]) -> T:
-        """Return what ``step`` reads; raises StoreUnavailable."""
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         validation.check_batch(batch)
@@ -265,18 +252,6 @@ class VerbStore(interface.Store):
     def remove(self, host: str, *, lost: bool = False) -> None:
         validation.check_service_host(host)
         self._transact(lambda partition, now: removal.remove(partition, self.partition, host, now, lost=lost))
-
-    def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
-        checks.check_ids(ids, validation.MAX_PAGE)
-        return self._read(lambda partition: copy.deepcopy(providing.read(partition, ids)))
-
-    def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
-        checks.check_ids(ids, checks.MAX_GENERATIONS)
-        return self._read(lambda partition: providing.read_generations(partition, ids))
-
-    def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
-        checks.check(change)
-        return self._transact(lambda partition, now: copy.deepcopy(providing.change(partition, change, now)))
 
     def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
         return self._transact(lambda partition, now: partition.begin_epoch_if_behind(epoch, position, now))

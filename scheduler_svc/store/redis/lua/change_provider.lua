@@ -8,12 +8,14 @@
 --       new documents: id, document or '' if it is deleted, capacity as JSON or '' if unchanged;
 --       names: name, the id that takes it or '' if it is given up;
 --       children: parent, child, 1 if it is added, 0 if it is removed;
+--       service hosts of agents in whose trees this is;
 --       then the roots on which earlier decisions become stale
 -- Returns: done 0|1, epoch, position, increments of the generation
---@ args log_length epoch provider bump idle reads free_names writes names links
---@ keys eligible provider_names children
+--@ args log_length epoch provider bump idle reads free_names writes names links hosts
+--@ keys eligible provider_names api_changed
 --@ include _partition
 --@ include _nodes
+--@ include _children
 local at = REST
 
 -- Returns a function that returns the next row of `width` arguments, or nil after `count` of them.
@@ -28,15 +30,11 @@ local function rows(count, width)
   end
 end
 
-local function children_of(id)
-  return redis.call('ZLEXCOUNT', K.children, '[' .. id .. '|', '(' .. id .. '|\255')
-end
-
 local function is_as_read()
   local same = tonumber(A.epoch) == epoch
   for id, document, children, increments in rows(A.reads, 4) do
     same = same and (redis.call('HGET', K.providers, id) or '') == document
-      and (children == '' or children_of(id) == tonumber(children))
+      and (children == '' or count_children(id) == tonumber(children))
       and (increments == '' or (redis.call('HGET', K.generations, id) or '0') == increments)
   end
   for name in rows(A.free_names, 1) do
@@ -99,11 +97,10 @@ for name, id in rows(A.names, 2) do
   end
 end
 for parent, child, added in rows(A.links, 3) do
-  if added == '1' then
-    redis.call('ZADD', K.children, '0', parent .. '|' .. child)
-  else
-    redis.call('ZREM', K.children, parent .. '|' .. child)
-  end
+  set_child(parent, child, added)
+end
+for host in rows(A.hosts, 1) do
+  redis.call('HSET', K.api_changed, host, int(position))
 end
 for i = at, #ARGV do
   redis.call('HSET', K.eligible, ARGV[i], int(position)) -- not before the position of its last log entry

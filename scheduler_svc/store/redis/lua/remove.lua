@@ -2,11 +2,12 @@
 -- Removes a service host without claims.
 -- ARGV: log length, service host, 1 if it is lost else 0: then it is also fenced if it is awaited
 -- Returns: 0 if removed; else nothing was done: number of live claims on it; -1: it may run claims that the store
---          forgot; -2: claims on other hosts hold what it shares; -3: it may run such claims, and is up
+--          forgot; -4: providers of the Placement API are below its nodes; -2: claims on other hosts hold what it shares; -3: it may run such claims, and is up
 --@ args log_length host lost
---@ keys awaited reports nodes services beats alive clock_offsets
+--@ keys awaited reports nodes services beats alive clock_offsets api_changed
 --@ include _partition
 --@ include _nodes
+--@ include _children
 local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
 local host = A.host
 local is_awaited = redis.call('SISMEMBER', K.awaited, host) == 1
@@ -34,6 +35,9 @@ for _, node in ipairs(nodes) do
       return -2
     end
   end
+  if count_children(node) > 0 then
+    return -4
+  end
 end
 drop_nodes(nodes)
 redis.call('HDEL', K.reports, host)
@@ -50,6 +54,7 @@ end
 redis.call('HDEL', K.eligible, host)
 redis.call('HDEL', K.alive, host)
 redis.call('HDEL', K.clock_offsets, host)
+redis.call('HDEL', K.api_changed, host)
 redis.call('ZREM', K.beats, host)
 if redis.call('HDEL', K.services, host) == 1 then
   append('service', '{' .. quote(host) .. ':null}')

@@ -4,19 +4,37 @@
 --       JSON, the last report as read or '', this report, all nodes as JSON, 1 if heartbeats decide liveness else 0,
 --       1 if an agent returns that another one had superseded else 0, ms of the last such return or '',
 --       ms without one after which a duplicate identity ends,
---       number of changed nodes, number of nodes whose eligibility changed;
+--       position of the Placement API's last change in the host's trees as read or '', number of changed nodes,
+--       number of entries of children, number of nodes whose eligibility changed;
 --       for each changed node: id, document as JSON, capacity as JSON or '' if unchanged;
+--       for each entry of children: parent, child, 1 if it is added, 0 if it is removed;
 --       then the nodes whose eligibility changed, then the removed nodes
--- Returns: done 0|1 (0: another report came between), epoch, position, audited in this epoch 0|1,
+-- Returns: done 0|1 (0: another report, or a change by the Placement API, came between), epoch, position, audited in this epoch 0|1,
 --          the position of the registration or 0
---@ args log_length host mode service read_report report nodes beats_decide returning returned_ms quiet_ms changes stale
---@ keys reports nodes
+--@ args log_length host mode service read_report report nodes beats_decide returning returned_ms quiet_ms api_changed changes links stale
+--@ keys reports nodes api_changed provider_names
 --@ include _partition
 --@ include _beat
 --@ include _nodes
+--@ include _children
 local host, mode = A.host, A.mode
 local applies = mode == 'apply' or mode == 'register'
-if applies and (redis.call('HGET', K.reports, host) or '') ~= A.read_report then
+
+-- Returns whether a provider that the Placement API made has the name of a changed node.
+local function is_name_taken()
+  if redis.call('HLEN', K.provider_names) == 0 then
+    return false
+  end
+  for at = REST, REST + 3 * (tonumber(A.changes) - 1), 3 do
+    if redis.call('HEXISTS', K.provider_names, ARGV[at]) == 1 then
+      return true
+    end
+  end
+  return false
+end
+
+if applies and ((redis.call('HGET', K.reports, host) or '') ~= A.read_report
+    or (redis.call('HGET', K.api_changed, host) or '') ~= A.api_changed or is_name_taken()) then
   return { 0, epoch, position, 0, 0 }
 end
 if mode ~= 'look' then
@@ -71,11 +89,15 @@ local function apply(report)
     local at = REST + 3 * (i - 1)
     change_node(ARGV[at], ARGV[at + 1], ARGV[at + 2])
   end
-  for i = REST + 3 * changes + stale, #ARGV do
+  local links_end = REST + 3 * (changes + tonumber(A.links))
+  for at = REST + 3 * changes, links_end - 3, 3 do
+    set_child(ARGV[at], ARGV[at + 1], ARGV[at + 2])
+  end
+  for i = links_end + stale, #ARGV do
     removed[#removed + 1] = ARGV[i]
   end
   drop_nodes(removed)
-  for i = REST + 3 * changes, REST - 1 + 3 * changes + stale do
+  for i = links_end, links_end - 1 + stale do
     redis.call('HSET', K.eligible, ARGV[i], int(position)) -- not before the position of its last log entry
   end
   redis.call('HSET', K.reports, host, report)

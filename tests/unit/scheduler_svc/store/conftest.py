@@ -38,6 +38,7 @@ ON_POSTGRESQL = {
         "test_liveness.py",
         "test_pinning.py",
         "test_providing.py",
+        "test_reports_beside_api.py",
         "test_prepare.py",
         "test_prepare_groups.py",
         "test_prepare_large.py",

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verbs of the Placement API in Python, and the exclusive access to a partition that all verbs have."""
+
+import abc
+import copy
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from scheduler_svc.store import interface, validation
+from scheduler_svc.store.providers import checks
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
+from scheduler_svc.store.verbs import providing
+from scheduler_svc.store.verbs.partition import PartitionState
+
+T = TypeVar("T")
+
+
+class ApiVerbStore(interface.Store):
+    """The verbs of the Placement API for any backend."""
+
+    @abc.abstractmethod
+    def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
+        """Return what ``step`` returns, given the partition and its own time in milliseconds, which advances first.
+
+        Raises StoreUnavailable.
+        """
+
+    @abc.abstractmethod
+    def _read(self, step: Callable[[PartitionState], T]) -> T:
+        """Return what ``step`` reads; raises StoreUnavailable."""
+
+    def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
+        checks.check_ids(ids, validation.MAX_PAGE)
+        return self._read(lambda partition: copy.deepcopy(providing.read(partition, ids)))
+
+    def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
+        checks.check_ids(ids, checks.MAX_GENERATIONS)
+        return self._read(lambda partition: providing.read_generations(partition, ids))
+
+    def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
+        checks.check(change)
+        return self._transact(lambda partition, now: copy.deepcopy(providing.change(partition, change, now)))
