@@ -106,13 +106,13 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
 def _is_credible(partition: PartitionState, claim: RunningClaim | Claim, live: Claim | None) -> bool:
     """Return whether a host's word counts for all that a claim on it holds.
 
-    Providers of other hosts must share, and have the amounts left once ``live`` has ended. One that the store does not
-    know (yet) may be such a provider.
+    Providers outside the host's trees must share, and have the amounts left once ``live`` has ended. One that the store
+    does not know (yet) may be such a provider.
     """
     host = names.host_of(claim.host)
     for provider, amounts in claim.allocations.items():
         document = partition.providers.get(provider) if names.host_of(provider) != host else None
-        if document is None:
+        if document is None or names.host_of(document["root"]) == host:
             continue
         capacities, used = partition.capacity.get(provider, {}), partition.used.get(provider, {})
         replaced = live.allocations.get(provider, {}) if live is not None else {}

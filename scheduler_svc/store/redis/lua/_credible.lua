@@ -2,8 +2,8 @@
 -- Whether a host's word counts for all that a claim on it holds, as in scheduler_svc/store/verbs/audit.py.
 local SHARING_TRAIT = 'MISC_SHARES_VIA_AGGREGATE'
 
-local function is_sharing(provider_text)
-  for _, trait in ipairs(cjson.decode(provider_text).traits) do
+local function is_sharing(document)
+  for _, trait in ipairs(document.traits) do
     if trait == SHARING_TRAIT then
       return true
     end
@@ -24,12 +24,15 @@ local function has_left(provider, amounts, live)
   return true
 end
 
--- Providers of other hosts must share, and have the amounts left once `live` has ended. An unknown one may be such.
+-- Providers outside the host's trees must share, and have the amounts left once `live` has ended. An unknown one may
+-- be such a provider.
 local function is_credible(claim, live)
   local host = host_of(claim.host)
   for provider, amounts in pairs(claim.allocations) do
     local raw = host_of(provider) ~= host and redis.call('HGET', K.providers, provider)
-    if raw and not (is_sharing(raw) and has_left(provider, amounts, live)) then
+    local document = raw and cjson.decode(raw)
+    if document and host_of(document.root) ~= host
+      and not (is_sharing(document) and has_left(provider, amounts, live)) then
       return false
     end
   end

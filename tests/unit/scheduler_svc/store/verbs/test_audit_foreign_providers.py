@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from rpcapi.resources.claims import Answer
+from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.providers.changes import CreateProvider, SetInventories
 from scheduler_svc.store.records import RunningClaim
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, ROOMY, SMALL, StorePartition, node_stats
 
@@ -119,3 +121,15 @@ def test_claim_on_a_pool_that_has_not_reported_again_is_reasserted(partition: St
     report_pool(partition)
     assert partition.used(POOL) == {"DISK_GB": 60}
     partition.check()
+
+
+def test_host_speaks_for_providers_of_the_api_in_its_trees_only(hosts: StorePartition) -> None:
+    for name, parent in (("own", "h1"), ("other", "h10"), ("alone", None)):
+        hosts.store.change_provider(CreateProvider(f"@api/{name}", name, parent))
+        hosts.store.change_provider(SetInventories(f"@api/{name}", {"DISK_GB": Inventory(10)}, 0))
+    hosts.new_epoch()
+    names = ("own", "other", "alone")
+    claims = [claim({f"@api/{name}": {"DISK_GB": 1}}, ClaimRef(name, 1)) for name in names]
+    assert audit(hosts, *claims) == [Answer.CONFIRMED, Answer.UNVERIFIED, Answer.UNVERIFIED]
+    assert [hosts.used(f"@api/{name}") for name in names] == [{"DISK_GB": 1}, {}, {}]
+    hosts.check()
