@@ -12,15 +12,14 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rpcapi.access.senders import agent_user, client_user
+from rpcapi.access.senders import SERVICES_WITHOUT_FANOUT, agent_user, client_user
 
 VHOST = "gantt"
 RANDOM = "[0-9a-f]{32}"
 # No user may write to the default exchange: it reaches every queue by name, including agents' queues.
 REPLY_EXCHANGE = "gantt-replies"
 SERVICES = ("scheduler", "claims", "conductor", "compute")
-# The fanout of a partition, `claims.cell1_fanout`, is not among them: schedulers alone use it, and may declare it.
-FANOUTS = ("scheduler_fanout", "conductor_fanout", "compute_fanout")
+FANOUTS = tuple(f"{service}_fanout" for service in SERVICES if service not in SERVICES_WITHOUT_FANOUT)
 ANYBODY = ".+"
 NOTHING = "^$"
 
@@ -90,8 +89,8 @@ def exchanges_of(services: Iterable[str]) -> list[str]:
 
 
 def _fanouts(services: Iterable[str]) -> list[str]:
-    """Return patterns of the fanout exchanges; the claims service has a topic per partition: `claims.cell1`."""
-    return [r"claims\..+_fanout" if service == "claims" else f"{service}_fanout" for service in services]
+    """Return the fanout exchanges of the services that have one."""
+    return [name for service in services if (name := f"{service}_fanout") in FANOUTS]
 
 
 AGENT_CALLS = ("scheduler", "claims", "conductor")

@@ -14,6 +14,8 @@ from rpcapi.resources import names
 AGENT_PREFIX = "gantt-compute."  # then the service host
 # Services whose calls name a server: no queue is shared by their servers.
 DIRECTED_SERVICES = frozenset({"compute"})
+# Services to which nobody sends fanouts.
+SERVICES_WITHOUT_FANOUT = frozenset({"scheduler", "claims", "conductor"})
 SHARED_AGENT = "compute"  # one user for the hosts of a list
 # In the name of a client's user: what follows the first one is the only project that the client acts for.
 PROJECT_SEPARATOR = "@"

@@ -8,9 +8,8 @@ from kombu import exceptions as kombu_exceptions
 
 from rpcapi import context, errors
 from rpcapi.messaging import bus
+from rpcapi.messaging.drivers.rabbit_returns import ABSENT_SERVER
 from rpcapi.serializer import GanttSerializer
-
-ABSENT_SERVER = "nobody"
 
 
 def probe_bus(transport: Any, topic: str) -> None:

@@ -8,19 +8,19 @@ MessageDeliveryFailure or MessagingTimeout. Listening has no limit, so that a se
 """
 
 import functools
-import threading
 import time
 from typing import Any
 
 import amqp
 import kombu
 import oslo_messaging
-from oslo_messaging._drivers import amqpdriver, base, common, impl_rabbit, pool
+from oslo_messaging._drivers import amqpdriver, base, common, impl_rabbit
 
-from rpcapi.access.senders import DIRECTED_SERVICES, SenderDirectory
+from rpcapi.access.senders import DIRECTED_SERVICES, SERVICES_WITHOUT_FANOUT, SenderDirectory
 from rpcapi.messaging.drivers import deadline as patience
-from rpcapi.messaging.drivers import rabbit_senders
+from rpcapi.messaging.drivers import rabbit_returns, rabbit_senders
 from rpcapi.messaging.drivers.errors import QueueFull
+from rpcapi.messaging.drivers.rabbit_pool import BoundedPool
 from rpcapi.resources import host_patterns
 
 # Seconds that sending a cast or a reply is retried: long enough for a quick restart of the broker.
@@ -128,6 +128,12 @@ class BoundedConnection(impl_rabbit.Connection):
             user = self.connection.userid
             self._producer = rabbit_senders.UserProducer(self.channel, user, on_return=self.on_return)
 
+    def on_return(self, exception: Exception, exchange: str, routing_key: str, message: Any) -> None:
+        """Raise MessageUndeliverable for a message that requires a queue; report that another one was dropped."""
+        if getattr(self._producer, "is_mandatory", False):
+            super().on_return(exception, exchange, routing_key, message)
+        rabbit_returns.report_unroutable(exchange, routing_key)
+
     def _publish(
         self,
         exchange: Any,
@@ -166,41 +172,6 @@ class BoundedConnection(impl_rabbit.Connection):
         return oslo_messaging.MessageDeliveryFailure(
             f"RabbitMQ at {broker['hostname']}:{broker['port']} is not available: {cause}"
         )
-
-
-class BoundedPool(pool.ConnectionPool):
-    """The stock pool with a bounded wait for a free connection."""
-
-    def __init__(self, max_size: int, *args: Any) -> None:
-        super().__init__(*args)
-        self._slots = threading.BoundedSemaphore(max_size)
-
-    @classmethod
-    def with_sizes_of(cls, stock: pool.ConnectionPool, connection_cls: type[BoundedConnection]) -> "BoundedPool":
-        """Return a pool with the sizes of `stock` and connections of class `connection_cls`."""
-        sizes = stock._max_size, stock._min_size, stock._item_ttl
-        return cls(stock._max_size, stock.conf, *sizes, stock.url, connection_cls)
-
-    def get(self, retry: int | None = None) -> Any:
-        """Take a connection from the pool.
-
-        :raises oslo_messaging.MessageDeliveryFailure: when none becomes free, or can be opened, in time
-        """
-        if not self._slots.acquire(timeout=patience.remaining_seconds()):
-            raise oslo_messaging.MessageDeliveryFailure(
-                "All connections to RabbitMQ are in use and none became free in time: it is slow or unreachable, or "
-                "[oslo_messaging_rabbit] rpc_conn_pool_size is too low."
-            )
-        try:
-            return super().get(retry)
-        except BaseException:
-            self._slots.release()
-            raise
-
-    def put(self, item: Any) -> None:
-        """Return a connection to the pool."""
-        super().put(item)
-        self._slots.release()
 
 
 class BoundedReplyWaiter(rabbit_senders.AuthenticatedReplyWaiter):
@@ -272,7 +243,8 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
         shared_topics = () if target.topic in DIRECTED_SERVICES else (target.topic,)
         for topic in (*shared_topics, f"{target.topic}.{target.server}"):
             connection.declare_topic_consumer(exchange_name=exchange, topic=topic, callback=listener)
-        connection.declare_fanout_consumer(target.topic, listener)
+        if target.topic.partition(".")[0] not in SERVICES_WITHOUT_FANOUT:
+            connection.declare_fanout_consumer(target.topic, listener)
         return base.PollStyleListenerAdapter(listener, batch_size, batch_timeout)
 
     def _get_connection(self, purpose: str = common.PURPOSE_SEND, retry: int | None = None) -> Any:

@@ -24,6 +24,7 @@ from oslo_messaging._drivers import impl_rabbit
 
 from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.bounded_rabbit import SEND_SECONDS, BoundedConnection, BoundedRabbitDriver
+from rpcapi.messaging.drivers.rabbit_bindings import BindingCheck
 from rpcapi.messaging.drivers.rabbit_senders import DEFAULT_USER
 
 LOG = logging.getLogger(__name__)
@@ -36,8 +37,8 @@ class DeployedExchange(kombu.entity.Exchange):
 
     @classmethod
     def of(cls, stock: kombu.entity.Exchange) -> "DeployedExchange":
-        """Return the exchange that a stock one describes, bound to no channel."""
-        return cls(name=stock.name, type=stock.type, durable=stock.durable, auto_delete=stock.auto_delete)
+        """Return the exchange that a stock one describes, bound to no channel, as definitions have it."""
+        return cls(name=stock.name, type=stock.type, durable=True, auto_delete=False)
 
     def declare(self, nowait: bool = False, passive: bool | None = None, channel: Any = None) -> Any:
         """Check that the exchange exists; create it if it does not and this user may."""
@@ -64,6 +65,22 @@ class ConfinedConnection(BoundedConnection):
 
     channel: Any
     _declared_exchanges: set[str]
+    _consumers: dict[Any, Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._binding_check = BindingCheck()
+        super().__init__(*args, **kwargs)
+
+    def consume(self, timeout: float | None = None) -> None:
+        """Consume from all queues until something arrives; from time to time check their bindings instead."""
+        if not self._binding_check.is_due:
+            super().consume(timeout)
+            return
+        with self._connection_lock:
+            try:
+                self._binding_check.run(self.channel.connection, list(self._consumers))
+            except (amqp.AMQPError, OSError, AttributeError) as error:
+                LOG.info("The bindings were not checked: %s", error)  # consuming connects again
 
     def declare_consumer(self, consumer: impl_rabbit.Consumer) -> None:
         """Consume a queue, on an exchange of the deployment."""

@@ -31,10 +31,13 @@ class UserProducer(kombu.messaging.Producer):
     def __init__(self, channel: Any, user: str | None, **options: Any) -> None:
         super().__init__(channel, **options)  # type: ignore[no-untyped-call]
         self.user = user or DEFAULT_USER
+        self.is_mandatory = False  # whether the sender of the last message requires a queue for it
 
-    def publish(self, body: Any, *arguments: Any, **options: Any) -> Any:
-        """Publish with the property `user_id`."""
-        return super().publish(body, *arguments, user_id=self.user, **options)  # type: ignore[no-untyped-call]
+    def publish(self, body: Any, *arguments: Any, mandatory: bool = False, **options: Any) -> Any:
+        """Publish with the property `user_id`; RabbitMQ returns the message if it is dropped for lack of a queue."""
+        self.is_mandatory = mandatory
+        options |= {"user_id": self.user, "mandatory": True}
+        return super().publish(body, *arguments, **options)  # type: ignore[no-untyped-call]
 
 
 def user_of(message: Any) -> str | None:

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exchanges and bindings that are lost while a process consumes from its queues on RabbitMQ.
+
+With an exchange the broker deletes all its bindings, and notifies nobody. When the exchange exists again, messages to
+it are accepted and dropped, while the queues and their consumers look healthy.
+"""
+
+import logging
+import random
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import amqp
+
+LOG = logging.getLogger(__name__)
+
+CHECK_SECONDS = 60.0  # on average; at random, so that ten thousand processes do not check together
+
+
+class BindingCheck:
+    """Checks the exchanges of one connection's consumers at intervals, and binds their queues again."""
+
+    def __init__(self) -> None:
+        self._missing: set[str] = set()
+        self._next_check = time.monotonic() + _interval()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the interval has passed."""
+        return time.monotonic() >= self._next_check
+
+    def run(self, connection: amqp.Connection, consumers: Iterable[Any]) -> None:
+        """Bind each consumer's queue to its exchange, which is created if it is missing and this user may.
+
+        Binding again what is bound changes nothing. Raises AMQPError or OSError where the connection fails.
+        """
+        self._next_check = time.monotonic() + _interval()
+        for consumer in consumers:
+            self._bind(connection, consumer)
+
+    def _bind(self, connection: amqp.Connection, consumer: Any) -> None:
+        name = consumer.exchange.name
+        channel = connection.channel()  # an error closes it
+        try:
+            consumer.exchange.declare(channel=channel)
+            channel.queue_bind(consumer.queue_name, name, consumer.routing_key)
+        except (amqp.AccessRefused, amqp.NotFound) as error:
+            self._missing.add(name)
+            LOG.error("Queue %s is not bound to exchange %s: %s", consumer.queue_name, name, error)
+            return
+        channel.close()
+        if name in self._missing:
+            self._missing.discard(name)
+            LOG.warning("Exchange %s exists again: queue %s is bound to it", name, consumer.queue_name)
+
+
+def _interval() -> float:
+    return CHECK_SECONDS * random.uniform(0.5, 1.5)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pool of RabbitMQ connections that send."""
+
+import threading
+from typing import Any
+
+import oslo_messaging
+from oslo_messaging._drivers import pool
+
+from rpcapi.messaging.drivers import deadline as patience
+
+
+class BoundedPool(pool.ConnectionPool):
+    """The stock pool with a bounded wait for a free connection."""
+
+    def __init__(self, max_size: int, *args: Any) -> None:
+        super().__init__(*args)
+        self._slots = threading.BoundedSemaphore(max_size)
+
+    @classmethod
+    def with_sizes_of(cls, stock: pool.ConnectionPool, connection_cls: type[Any]) -> "BoundedPool":
+        """Return a pool with the sizes of `stock` and connections of class `connection_cls`."""
+        sizes = stock._max_size, stock._min_size, stock._item_ttl
+        return cls(stock._max_size, stock.conf, *sizes, stock.url, connection_cls)
+
+    def get(self, retry: int | None = None) -> Any:
+        """Take a connection from the pool.
+
+        :raises oslo_messaging.MessageDeliveryFailure: when none becomes free, or can be opened, in time
+        """
+        if not self._slots.acquire(timeout=patience.remaining_seconds()):
+            raise oslo_messaging.MessageDeliveryFailure(
+                "All connections to RabbitMQ are in use and none became free in time: it is slow or unreachable, or "
+                "[oslo_messaging_rabbit] rpc_conn_pool_size is too low."
+            )
+        try:
+            return super().get(retry)
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def put(self, item: Any) -> None:
+        """Return a connection to the pool."""
+        super().put(item)
+        self._slots.release()
