@@ -13,6 +13,7 @@ from scheduler_svc.store import namespaces, validation
 from scheduler_svc.store.forwarding import ForwardingStore
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.namespaces import Versioned
+from scheduler_svc.store.providers.changes import Refusal
 
 LOG = logging.getLogger(__name__)
 
@@ -89,6 +90,11 @@ class CompositeStore(ForwardingStore):
         else:
             validation.check_name(name)
             self._states.delete(namespace, name, version)
+
+    def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
+        if namespace in self._external:
+            raise validation.refuse(f"namespace {namespace!r} is on another server: it has no names to retire")
+        return super().retire(namespace, name, as_of)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         external = [namespace for namespace in namespaces if namespace in self._external]

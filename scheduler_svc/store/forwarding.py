@@ -100,6 +100,9 @@ class ForwardingStore(Store):
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
         return self._store.change_provider(change)
 
+    def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
+        return self._store.retire(namespace, name, as_of)
+
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         return self._store.get_state(namespace, name)
 

@@ -55,6 +55,14 @@ NETWORK: Schema = {
 }
 
 
+# A custom trait or resource class, by its name, that exists though no provider may have it.
+VOCABULARY: Schema = {
+    "type": "object",
+    "properties": {"changed_ms": {"type": "integer", "minimum": 0}},
+    "additionalProperties": False,
+}
+
+
 def build() -> list[Namespace]:
     """Return all built-in namespaces. Documents of ``compute`` and ``service`` are validated when reported."""
     return [
@@ -63,4 +71,6 @@ def build() -> list[Namespace]:
         Namespace("aggregate", "gantt", AGGREGATE),
         Namespace("volume", "gantt-volume", VOLUME),
         Namespace("network", "gantt-network", NETWORK),
+        Namespace("trait", "gantt-placement", VOCABULARY),
+        Namespace("resource_class", "gantt-placement", VOCABULARY),
     ]

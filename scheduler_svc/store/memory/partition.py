@@ -40,7 +40,7 @@ class MemoryPartition(PartitionState):
         self.providers, self.capacity, self.used = {}, {}, {}
         self.changed, self.eligible, self.excess = {}, {}, {}
         self.generations, self.children, self.provider_names = {}, {}, {}
-        self.generation_base = 0
+        self.generation_base = self.vocabulary = 0
         self.services, self.reports, self.beats, self.alive, self.opened = {}, {}, {}, {}, {}
         self.clock_offsets = {}
         self._awaited: set[str] = set()

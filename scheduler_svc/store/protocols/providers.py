@@ -27,8 +27,19 @@ class ProviderStore(Protocol):
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
         """Apply one change and return the provider's state after it, of a deleted one the last; or why it is refused.
 
-        The change is judged and made at one moment: what others change at the same time is seen whole or not at all.
+        The change is judged and made at one moment: what others change at the same time is as_of whole or not at all.
         Earlier decisions on the tree become stale where traits, aggregates or the tree itself change. Raises
         InvalidRequest for malformed ids, names, inventories, traits or aggregates, InvalidName, and StoreUnavailable
         under too many concurrent changes of the same provider.
+        """
+
+    @abc.abstractmethod
+    def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
+        """Delete the document of a custom trait or resource class that no provider had at position ``as_of``.
+
+        ``namespace`` is VOCABULARIES' "trait" or "resource_class", in which ``put_state`` makes the documents; a name
+        exists where there is one, or a provider that has it. The caller has looked at all providers, in a replica that
+        has applied the log to ``as_of``. Refused with BEHIND, ``actual`` a position, where traits or inventories of any
+        provider changed later: follow the log to there, and look again. Does nothing where there is no document.
+        Raises InvalidRequest for other namespaces, and UnknownNamespace where the store was opened without it.
         """

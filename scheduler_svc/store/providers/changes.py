@@ -18,6 +18,9 @@ API = "api"  # the owner in a document; a document without an owner is its agent
 KIND = "provider"  # the kind of every provider that the API owns: requests for hosts, pools or networks pass over it
 
 
+VOCABULARIES = ("trait", "resource_class")  # namespaces of custom names, which exist though no provider may have them
+
+
 class Unchanged(Enum):
     """The marker for a part that a change leaves as it is, where None has a meaning."""
 
@@ -161,6 +164,7 @@ class RefusalKind(StrEnum):
     INVENTORY = "inventory"  # the provider has no inventory of the class
     IN_USE = "in use"  # live claims hold what would be removed
     CHILDREN = "children"  # there are providers below it
+    BEHIND = "behind"  # a trait or class may have been taken into use since the caller looked
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +173,7 @@ class Refusal:
 
     ``provider`` is the one that the refusal is about: for PARENT the parent, for NAME the provider that has the name.
     ``resource_classes`` are those in use, or the one of an inventory. For GENERATION ``expected`` is what the client
-    sent and ``actual`` what the provider has.
+    sent and ``actual`` what the provider has; for BEHIND they are positions, and ``provider`` is the name.
     """
 
     kind: RefusalKind

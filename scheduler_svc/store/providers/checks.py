@@ -11,6 +11,7 @@ from rpcapi.resources import names
 from rpcapi.resources.inventory import MAX_AMOUNT, Inventory
 from scheduler_svc.store import validation
 from scheduler_svc.store.providers.changes import (
+    VOCABULARIES,
     AddInventory,
     CreateProvider,
     ProviderChange,
@@ -61,6 +62,14 @@ def check(change: ProviderChange) -> None:
             _check_inventory(resource_class, inventory)
         case RemoveInventory():
             validation.check_resource_class(change.resource_class)
+
+
+def check_retirement(namespace: str, name: str, as_of: int) -> None:
+    """Raise InvalidRequest or InvalidName unless this can be the name of a trait or resource class, and a position."""
+    if namespace not in VOCABULARIES:
+        raise validation.refuse(f"names can be retired in {' and '.join(VOCABULARIES)} only, not in {namespace!r}")
+    validation.check_name(name)
+    validation.check_number("position", as_of, 0, validation.MAX_NUMBER)
 
 
 def _check_place(name: Any, parent: Any) -> None:

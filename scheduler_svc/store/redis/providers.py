@@ -152,6 +152,12 @@ def change(connection: RedisConnection, request: ProviderChange) -> ProviderStat
     raise errors.StoreUnavailable(why=f"too many concurrent changes of provider {request.provider!r}; retry")
 
 
+def retire(connection: RedisConnection, namespace: str, name: str, as_of: int) -> Refusal | None:
+    """Delete the document of a trait or resource class that no provider had at position ``as_of``."""
+    vocabulary = connection.run("retire", namespace=namespace, name=name, as_of=as_of)
+    return Refusal(RefusalKind.BEHIND, name, (), as_of, vocabulary) if vocabulary else None
+
+
 def _write(connection: RedisConnection, planned: ProviderPlan, reads: RedisReads) -> int | None:
     """Write a plan and return the generation; None where it was planned on what has changed since."""
     if not planned.documents:

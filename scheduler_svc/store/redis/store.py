@@ -9,6 +9,7 @@ from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store import documents, interface, reports, validation, verification
+from scheduler_svc.store import namespaces as rules
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
@@ -237,6 +238,11 @@ class RedisStore(interface.Store):
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
         checks.check(change)
         return providers.change(self._connection, change)
+
+    def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
+        checks.check_retirement(namespace, name, as_of)
+        rules.check(namespace, self._declared)
+        return providers.retire(self._connection, namespace, name, as_of)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         return log.snapshot(self._connection, namespaces)

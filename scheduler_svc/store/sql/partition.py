@@ -26,7 +26,15 @@ from scheduler_svc.store.sql.tables import (
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verification import StoreDump
 
-COUNTERS = ("epoch", "position", "decision", "time_ms", "clock_ms", "generation_base")  # columns of a partition's row
+COUNTERS = (
+    "epoch",
+    "position",
+    "decision",
+    "time_ms",
+    "clock_ms",
+    "generation_base",
+    "vocabulary",
+)  # columns of a partition's row
 CONSUMER_CODECS = {
     "claim": codecs.CLAIM,
     "deadline_ms": codecs.PLAIN,
@@ -73,7 +81,7 @@ class SqlPartition(PartitionState):
         self.by_group = by_group
         self.epoch, self.position, self._decision = (int(meta[key]) for key in ("epoch", "position", "decision"))
         self.time_ms, self.clock_ms = self._meta["time_ms"], self._meta["clock_ms"]
-        self.generation_base = int(self._meta["generation_base"] or 0)
+        self.generation_base, self.vocabulary = (int(self._meta[key] or 0) for key in COUNTERS[-2:])
         self._consumers = SqlRows(connection, CONSUMERS, self._name, CONSUMER_CODECS, _place)
         self._providers = SqlRows(connection, PROVIDERS, self._name, PROVIDER_CODECS)
         self._provider_names = SqlRows(connection, PROVIDER_NAMES, self._name, {"provider": codecs.PLAIN})
@@ -115,7 +123,7 @@ class SqlPartition(PartitionState):
             log.write(self._connection, self._name, self._entries)
             log.trim(self._connection, self._name, int(self._meta["position"] or 0), self.position, self._log_length)
         times = (self.time_ms, self.clock_ms)
-        numbers = (self.epoch, self.position, self._decision, *times, self.generation_base)
+        numbers = (self.epoch, self.position, self._decision, *times, self.generation_base, self.vocabulary)
         counters = dict(zip(COUNTERS, numbers, strict=True))
         if counters != self._meta:
             self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(counters))

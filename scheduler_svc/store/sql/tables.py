@@ -29,6 +29,9 @@ PARTITIONS = Table(
     Column("time_ms", BigInteger),  # the partition's own; null in a partition that an older gantt wrote
     Column("clock_ms", BigInteger),  # the server's, at that time
     Column("generation_base", BigInteger, nullable=False, server_default="0"),  # position at which the epoch began
+    Column(
+        "vocabulary", BigInteger, nullable=False, server_default="0"
+    ),  # position of the last change of traits or classes
 )
 CONSUMERS = _table(
     "consumers",

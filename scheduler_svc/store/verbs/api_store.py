@@ -3,10 +3,10 @@
 
 import abc
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
-from scheduler_svc.store import interface, validation
+from scheduler_svc.store import interface, namespaces, validation
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.verbs import providing
@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 class ApiVerbStore(interface.Store):
     """The verbs of the Placement API for any backend."""
+
+    _declared: Collection[str]  # namespaces besides the built-in ones
 
     @abc.abstractmethod
     def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
@@ -40,3 +42,8 @@ class ApiVerbStore(interface.Store):
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
         checks.check(change)
         return self._transact(lambda partition, now: copy.deepcopy(providing.change(partition, change, now)))
+
+    def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
+        checks.check_retirement(namespace, name, as_of)
+        namespaces.check(namespace, self._declared)
+        return self._transact(lambda partition, _now: providing.retire(partition, namespace, name, as_of))

@@ -48,6 +48,7 @@ class PartitionStorage(abc.ABC):
     generations: MutableMapping[str, int]  # -> its increments in this epoch, see PartitionState.generation_of
     children: MutableMapping[str, list[str]]  # -> the Placement API's providers directly below it, sorted
     generation_base: int  # the position at which this epoch began, 0 in the first one
+    vocabulary: int  # the position of the last change of any provider's traits or inventories
     # by the name of a provider that the Placement API made
     provider_names: MutableMapping[str, str]  # -> its id
     # by service

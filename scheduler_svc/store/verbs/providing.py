@@ -7,10 +7,10 @@ from dataclasses import replace
 from scheduler_svc.core.records import Amounts
 from scheduler_svc.store import reports
 from scheduler_svc.store.providers import planner
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, RefusalKind
 from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_of
 from scheduler_svc.store.verbs.partition import PartitionState
-from scheduler_svc.store.verbs.states import drop_nodes
+from scheduler_svc.store.verbs.states import delete_state, drop_nodes
 
 EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
 
@@ -73,6 +73,16 @@ def change(partition: PartitionState, request: ProviderChange, now: int) -> Prov
     return replace(state, generation=partition.generation_of(planned.provider))
 
 
+def retire(partition: PartitionState, namespace: str, name: str, as_of: int) -> Refusal | None:
+    """Delete a trait's or resource class' document unless a provider may have taken it into use after ``as_of``."""
+    if partition.vocabulary > as_of:
+        return Refusal(RefusalKind.BEHIND, name, (), as_of, partition.vocabulary)
+    versioned = partition.document_of(namespace, name)
+    if versioned is not None:
+        delete_state(partition, namespace, name, versioned[0])
+    return None
+
+
 def _apply(partition: PartitionState, planned: ProviderPlan, now: int) -> None:
     provider = planned.provider
     documents = {name: document for name, document in planned.documents.items() if document is not None}
@@ -89,6 +99,8 @@ def _apply(partition: PartitionState, planned: ProviderPlan, now: int) -> None:
     _apply_names(partition, planned.names)
     partition.link_children(planned.linked, planned.unlinked)
     partition.make_stale(planned.stale_roots)
+    if planned.has_new_inventories or planned.stale_roots:
+        partition.vocabulary = partition.position
 
 
 def _apply_names(partition: PartitionState, changes: Mapping[str, str | None]) -> None:

@@ -112,6 +112,8 @@ def _apply(partition: PartitionState, plan: reports.ReportPlan, now: int) -> Non
     drop_nodes(partition, plan.removed_nodes, now)
     partition.link_children(plan.linked, plan.unlinked)
     partition.make_stale(plan.stale_roots)
+    if plan.stale_roots or any(change.inventory for change in plan.changes):
+        partition.vocabulary = partition.position
 
 
 def drop_nodes(partition: PartitionState, removed: Sequence[str], now: int) -> None:

@@ -86,9 +86,10 @@ local function write_documents()
     update_excess(A.provider, sums_of(A.provider), true)
   end
   drop_nodes(deleted)
+  return new_capacity ~= nil
 end
 
-write_documents()
+local has_new_inventories = write_documents()
 for name, id in rows(A.names, 2) do
   if id == '' then
     redis.call('HDEL', K.provider_names, name)
@@ -104,6 +105,9 @@ for host in rows(A.hosts, 1) do
 end
 for i = at, #ARGV do
   redis.call('HSET', K.eligible, ARGV[i], int(position)) -- not before the position of its last log entry
+end
+if has_new_inventories or at <= #ARGV then
+  redis.call('HSET', K.meta, 'vocabulary', int(position))
 end
 if A.bump == '1' then
   redis.call('HINCRBY', K.generations, A.provider, 1)

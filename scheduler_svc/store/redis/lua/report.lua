@@ -78,6 +78,7 @@ end
 
 local function apply(report)
   local changes, stale, body, removed = tonumber(A.changes), tonumber(A.stale), {}, {}
+  local has_new_inventories = false
   for i = 1, changes do
     local at = REST + 3 * (i - 1)
     body[i] = quote(ARGV[at]) .. ':' .. ARGV[at + 1]
@@ -88,6 +89,7 @@ local function apply(report)
   for i = 1, changes do
     local at = REST + 3 * (i - 1)
     change_node(ARGV[at], ARGV[at + 1], ARGV[at + 2])
+    has_new_inventories = has_new_inventories or ARGV[at + 2] ~= ''
   end
   local links_end = REST + 3 * (changes + tonumber(A.links))
   for at = REST + 3 * changes, links_end - 3, 3 do
@@ -99,6 +101,9 @@ local function apply(report)
   drop_nodes(removed)
   for i = links_end, links_end - 1 + stale do
     redis.call('HSET', K.eligible, ARGV[i], int(position)) -- not before the position of its last log entry
+  end
+  if stale > 0 or has_new_inventories then
+    redis.call('HSET', K.meta, 'vocabulary', int(position))
   end
   redis.call('HSET', K.reports, host, report)
   if changes > 0 or #removed > 0 then

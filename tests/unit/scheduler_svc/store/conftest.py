@@ -39,6 +39,7 @@ ON_POSTGRESQL = {
         "test_pinning.py",
         "test_providing.py",
         "test_reports_beside_api.py",
+        "test_retiring.py",
         "test_prepare.py",
         "test_prepare_groups.py",
         "test_prepare_large.py",

@@ -21,6 +21,10 @@ NAMESPACES = {namespace.name: namespace for namespace in built_in.build()}
         ("volume", {"service_host": "v1", "total_gb": 10, "free_gb": 1, "location": ["rack1"]}, False),
         ("network", {"physnets": ["a", "b"], "segments": []}, True),
         ("network", {"physnets": ["a", "a"]}, False),
+        ("trait", {}, True),
+        ("resource_class", {"changed_ms": 1_700_000_000_000}, True),
+        ("trait", {"changed_ms": "now"}, False),
+        ("resource_class", {"description": "x"}, False),
     ],
 )
 def test_the_built_in_schemas(namespace, document, fits):
@@ -40,6 +44,8 @@ def test_the_built_in_schemas(namespace, document, fits):
         ("aggregate", "gantt"),
         ("volume", "gantt-volume"),
         ("network", "gantt-network"),
+        ("trait", "gantt-placement"),
+        ("resource_class", "gantt-placement"),
     ],
 )
 def test_namespace_has_one_writer(name, writer):

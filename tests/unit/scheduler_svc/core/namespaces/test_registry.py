@@ -7,7 +7,7 @@ from rpcapi import errors
 from scheduler_svc.core.namespaces.namespace import Namespace
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 
-BUILT_IN = ("compute", "service", "aggregate", "volume", "network")
+BUILT_IN = ("compute", "service", "aggregate", "volume", "network", "trait", "resource_class")
 
 
 def test_unknown_namespace_error_lists_known_namespaces():
@@ -23,7 +23,7 @@ def test_declared_namespaces_follow_the_built_in_ones():
 
 
 def test_composed_namespaces_are_not_stored_as_written():
-    assert NamespaceRegistry([Namespace("rack", "rackd")]).stored_names == ("aggregate", "volume", "network", "rack")
+    assert NamespaceRegistry([Namespace("rack", "rackd")]).stored_names == (*BUILT_IN[2:], "rack")
 
 
 @pytest.mark.parametrize("names", [["volume"], ["rack", "rack"]])
