@@ -48,19 +48,22 @@ check() {
     return "$status"
 }
 
-# The checks need one core, and so does the installation; the tests wait a part of their time. So all run side by side.
+# The checks need one core, and so does each installation; the tests wait a part of their time. So all run side by side.
 check lint,imports &
 sources=$!
 
+servers=
 if [ "${1:-}" != --quick ]; then
     # Reports packages that cannot be installed; tests that need them are skipped or, in CI, fail.
     "$python" -m devstack.servers.install rabbitmq-server redis-server postgresql memcached zookeeper systemd-container \
-        debootstrap zsh \
-        || say "gantt: continuing without them; tests that need them are skipped, or fail in CI."
+        debootstrap zsh &
+    servers=$!
 fi
 
 # The types and the unit tests run on the installation of env py.
 "$tox/bin/tox" run --quiet -e py --notest
+[ -z "$servers" ] || wait "$servers" \
+    || say "gantt: continuing without them; tests that need them are skipped, or fail in CI."
 check types &
 types=$!
 

@@ -22,6 +22,7 @@ from devstack.servers.redis_binary import Flavour, redis_binary
 from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST
 from rpcapi.access.rabbit_users import agent as agent_of
 from tests.run_folders import claim_folder, release_folder, sweep
+from tests.run_order import spread
 
 AGENT_HOSTS = ("h1", "h10")  # with users of their own on the shared RabbitMQ node
 
@@ -59,6 +60,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if deselected:
         config.hook.pytest_deselected(items=deselected)
         items[:] = selected
+    if hasattr(config, "workerinput"):  # a process of a parallel run
+        items[:] = spread(items)
 
 
 def pytest_sessionstart() -> None:

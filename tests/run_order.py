@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of test files in a parallel run, in which tests that wait and tests that compute run side by side."""
+
+from collections.abc import Sequence
+
+import pytest
+
+WAITING = ("tests/chaos/", "tests/contract/", "tests/functional/")  # mostly for servers, for a fourth of a core
+LONGEST = "tests/functional/systemd/"  # minutes, most of them to make its machine
+
+# The share of the computing files at which the last waiting file begins: the run ends with short files on all cores.
+LAST_WAITING = 0.8
+
+
+def spread(items: Sequence[pytest.Item]) -> list[pytest.Item]:
+    """Return the items with the files that wait spread over those that compute, the longest file first.
+
+    The items of a file stay together and in their order. Every process of a run gets the same order.
+    """
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    waiting = [file for file in files if file.startswith(WAITING)]
+    waiting.sort(key=lambda file: not file.startswith(LONGEST))
+    computing = [file for file in files if not file.startswith(WAITING)]
+    places = {file: LAST_WAITING * number / len(waiting) for number, file in enumerate(waiting)}
+    places |= {file: number / len(computing) for number, file in enumerate(computing)}
+    return [item for file in sorted(places, key=places.__getitem__) for item in files[file]]
