@@ -84,20 +84,20 @@ class Callers:
 
 
 @contextlib.contextmanager
-def run_callers(url: str, clients: int) -> Iterator[Callers]:
-    """Start the clients, and stop them at the end."""
-    with WorkerProcesses(clients, functools.partial(_serve, url)) as workers:
-        yield Callers(workers, clients)
+def run_callers(urls: Sequence[str]) -> Iterator[Callers]:
+    """Start a client at each of ``urls``, and stop them at the end."""
+    with WorkerProcesses(len(urls), functools.partial(_serve, urls)) as workers:
+        yield Callers(workers, len(urls))
 
 
-def _serve(url: str, pipe: PipeEnd, index: int) -> None:
+def _serve(urls: Sequence[str], pipe: PipeEnd, index: int) -> None:
     """Run in a client process: make a block of calls per message."""
     from rpcapi.daemon import concurrency  # noqa: PLC0415 - must select the executor before other imports
 
     concurrency.configure_executor("threading")
     from devstack.lab.rpc.caller import Caller  # noqa: PLC0415 - see above
 
-    caller = Caller(url, index)
+    caller = Caller(urls[index], index)
     with contextlib.suppress(EOFError):
         while True:
             pipe.send(caller.call_for(*pipe.recv()))

@@ -13,7 +13,7 @@ from devstack.confs import PARTITION
 from devstack.lab import hosts
 from devstack.lab.benchmark import Benchmark, host_count, positive, up_to
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc import deployment, turns
+from devstack.lab.rpc import deployment, turns, users
 from devstack.lab.rpc.callers import CallBlock, Callers, CallStatistics, run_callers
 from devstack.lab.rpc.client_calls import ECHO
 from devstack.lab.rpc.turns import Blocks, Turn
@@ -34,6 +34,14 @@ seconds = up_to(600, "a number of seconds")
 def counts(text: str) -> list[int]:
     """Parse whole numbers separated by commas; for argparse."""
     return sorted({positive(part) for part in text.split(",")})
+
+
+def user_count(text: str) -> int:
+    """Parse a number of the broker's users; for argparse."""
+    number = positive(text)
+    if number > users.MAX_USERS:
+        raise argparse.ArgumentTypeError(f"{number} users are more than the maximum of {users.MAX_USERS}")
+    return number
 
 
 def executors(text: str) -> list[str]:
@@ -75,7 +83,8 @@ class RpcBenchmark(Benchmark):
     Runs a private bus and store, gantt-scheduler with its workers as deployed, and an echo daemon with as many workers;
     each client process sends its next call when the last one is answered. Echo calls and selections alternate.
     Several executors take turns: the daemons run with each of them repeatedly, and the rates of a pair of turns are
-    compared.
+    compared. With --users it times empty calls of agents instead, on a RabbitMQ node with that many users beside one
+    with a single user, and the import of their definitions.
     """
 
     pictures: ClassVar[bool] = True
@@ -115,9 +124,20 @@ class RpcBenchmark(Benchmark):
             metavar="S",
             help=f"Length of each of {BLOCKS} blocks (%(default)s).",
         )
+        parser.add_argument(
+            "--users",
+            type=user_count,
+            metavar="N",
+            help="Compare a RabbitMQ node with the users of N agents; of the other options --clients, --executors (the "
+            "first) and --seconds apply.",
+        )
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        if args.users is not None:
+            users_setting = users.UsersSetting(args.users, args.clients, args.executors[0], args.seconds, BLOCKS)
+            with self.bar(BLOCKS + 1, "calling", args) as bar:
+                return users.measure(users_setting, bar.update)
         nodes = hosts.make_nodes(args.hosts)
         rows: list[ResultRow] = []
         buses = deployment.buses(args.bus)
@@ -126,7 +146,7 @@ class RpcBenchmark(Benchmark):
                 size = ClusterSize(mode=deployment.MODES[bus])
                 with (
                     deployment.running(size, args.fsync, {"scheduler": deployment.LONG_TIMEOUTS}) as private_cluster,
-                    run_callers(private_cluster.bus_url, args.clients) as callers,
+                    run_callers([private_cluster.bus_url] * args.clients) as callers,
                     closing(RedisStore(private_cluster.store_url, PARTITION)) as store,
                 ):
                     store.check_identity()

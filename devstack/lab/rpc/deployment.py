@@ -60,16 +60,8 @@ class PrivateCluster:
 
     def start_echo(self, workers: int) -> None:
         """Start the echo daemon with ``workers`` workers, on the services' executor."""
-        layout = self.cluster.layout
-        groups: confs.Groups = {
-            "DEFAULT": {"transport_url": self.bus_url, "executor": self.cluster.size.executor},
-            "echo": {"workers": workers},
-        }
-        file = layout.etc / "echo.conf"
-        write_private(file, confs.text(groups))
-        inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
-        command = [sys.executable, "-m", "devstack.lab.rpc.echo", "--config-file", str(file)]
-        self._start_and_wait(self._echo, lambda: self._echo.spawn(command, inherited, layout.folder))
+        file = self.cluster.layout.etc / "echo.conf"
+        start_echo(self._echo, file, self.bus_url, self.cluster.size.executor, workers=workers)
 
     def set_workers(self, schedulers: int, executor: str) -> None:
         """Set the number of scheduler workers, and the executor of all daemons, for those started from now on."""
@@ -78,7 +70,7 @@ class PrivateCluster:
 
     def start_daemon(self, name: str) -> None:
         """Start one of gantt's daemons with its configuration file."""
-        self._start_and_wait(self.cluster.daemons[name], lambda: self.cluster.start_daemon(name))
+        _start_and_wait(self.cluster.daemons[name], lambda: self.cluster.start_daemon(name))
 
     def stop_daemons(self) -> None:
         """Stop all daemons in parallel: with SIGTERM, and with SIGKILL after a few seconds."""
@@ -94,12 +86,24 @@ class PrivateCluster:
             self.cluster.rabbit.kill()
             self.cluster.rabbit.stop()
 
-    @staticmethod
-    def _start_and_wait(daemon: ServerProcess, start: Callable[[], None]) -> None:
-        """Start a daemon and return when all its workers serve; raises ServerNotReady."""
-        daemon.log.unlink(missing_ok=True)  # so that an earlier daemon's messages are not read
-        start()
-        daemon.wait_ready(lambda: READY in daemon.log.read_text(errors="replace"), START_SECONDS)
+
+def start_echo(daemon: ServerProcess, file: Path, url: str, executor: str, *, workers: int) -> None:
+    """Write the configuration file of an echo daemon on the bus at ``url``, and start it; raises ServerNotReady."""
+    groups: confs.Groups = {
+        "DEFAULT": {"transport_url": url, "executor": executor},
+        "echo": {"workers": workers},
+    }
+    write_private(file, confs.text(groups))
+    inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
+    command = [sys.executable, "-m", "devstack.lab.rpc.echo", "--config-file", str(file)]
+    _start_and_wait(daemon, lambda: daemon.spawn(command, inherited, file.parent))
+
+
+def _start_and_wait(daemon: ServerProcess, start: Callable[[], None]) -> None:
+    """Start a daemon and return when all its workers serve; raises ServerNotReady."""
+    daemon.log.unlink(missing_ok=True)  # so that an earlier daemon's messages are not read
+    start()
+    daemon.wait_ready(lambda: READY in daemon.log.read_text(errors="replace"), START_SECONDS)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab rpc --users: a RabbitMQ node with the users of many agents beside one with a single one."""
+
+import contextlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from devstack.lab.interruption import defer_signals
+from devstack.lab.rows import ResultRow
+from devstack.lab.rpc import deployment
+from devstack.lab.rpc.callers import CallBlock, Callers, CallStatistics, run_callers
+from devstack.lab.rpc.client_calls import ECHO
+from devstack.lab.rpc.echo_service import TOPIC
+from devstack.lab.soak.sizes import resident_kb
+from devstack.lab.timing import interleave
+from devstack.servers.folder import Passwords, private_folder
+from devstack.servers.ports import LOOPBACK, free_port
+from devstack.servers.process import ServerProcess
+from devstack.servers.rabbitmq import CONFINED_DRIVER, RabbitNode
+from devstack.servers.rabbitmq_users import ADMIN, definitions
+from rpcapi.access import rabbit_users
+from rpcapi.access.rabbit_management import BrokerAdministration
+
+IMPORT_PART = 1000  # users of one request: the management API limits its size
+IMPORT_SECONDS = 120.0  # limit of a request
+PASSWORD = "lab"  # noqa: S105 - of all agents of a node that ends with the measurement
+MAX_USERS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class UsersSetting:
+    """Parameters of the measurement; ``seconds`` is the length of each of ``blocks`` blocks of calls."""
+
+    users: int
+    clients: int
+    executor: str
+    seconds: float
+    blocks: int
+
+
+class AgentPasswords(Passwords):
+    """The node's administrator has its own password, all agents the same one: files for each would take longer."""
+
+    def of(self, user: str) -> str:
+        return super().of(user) if user == ADMIN else PASSWORD
+
+
+class AgentsBroker:
+    """A RabbitMQ node with the users of ``users`` agents, and an echo daemon that they may call."""
+
+    def __init__(self, folder: Path, users: int) -> None:
+        private_folder(folder)
+        self._folder = folder
+        # They may call the echo service besides gantt's own.
+        self._agents = [
+            replace(agent, calls=(*agent.calls, TOPIC))
+            for agent in (rabbit_users.agent(f"host{number}") for number in range(users))
+        ]
+        self._management_port = free_port()
+        self._node = RabbitNode(folder / "rabbit", management_port=self._management_port)
+        self._echo = ServerProcess("gantt-lab's echo", folder / "echo.pid", folder / "echo.log")
+        self.import_s = 0.0
+        self.memory_mb = 0.0
+
+    def start(self, executor: str) -> None:
+        """Start the node, import the users, then start the daemon; raises ServerError or Unavailable."""
+        self._node.start()
+        url = f"http://{ADMIN}:{self._node.passwords.of(ADMIN)}@{LOOPBACK}:{self._management_port}/{rabbit_users.VHOST}"
+        administration, passwords = BrokerAdministration(url), AgentPasswords(self._node.folder)
+        parts = [self._agents[first : first + IMPORT_PART] for first in range(0, len(self._agents), IMPORT_PART)]
+        documents = [definitions(agents, passwords) for agents in parts]
+        began = time.monotonic()
+        for document in documents:
+            administration.import_definitions(document, IMPORT_SECONDS)
+        self.import_s = time.monotonic() - began
+        deployment.start_echo(self._echo, self._folder / "echo.conf", self._node.url(), executor, workers=1)
+
+    def urls(self, clients: int) -> list[str]:
+        """Return a transport URL for each client, of different agents as far as there are any."""
+        names = [self._agents[number % len(self._agents)].name for number in range(clients)]
+        address = f"{LOOPBACK}:{self._node.ports.amqp}/{rabbit_users.VHOST}"
+        return [f"{CONFINED_DRIVER}://{quote(name, safe='')}:{PASSWORD}@{address}" for name in names]
+
+    def measure_memory(self) -> None:
+        """Set ``memory_mb`` to the node's resident memory."""
+        assert self._node.pid is not None  # noqa: S101 - it was started
+        self.memory_mb = resident_kb(self._node.pid) / 1024
+
+    def close(self) -> None:
+        """End the processes; the node's data is not needed again."""
+        self._echo.stop(deployment.STOP_SECONDS)
+        self._node.kill()
+        self._node.stop()
+
+
+def measure(setting: UsersSetting, tick: Any) -> Sequence[ResultRow]:
+    """Import the users, and call alternately on a node with one user and on the node with all of them."""
+    blocks: dict[str, list[CallBlock]] = {"one": [], "all": []}
+    with _running(1, setting) as single, _running(setting.users, setting) as all_users, contextlib.ExitStack() as stack:
+        callers: dict[str, Callers] = {
+            name: stack.enter_context(run_callers(broker.urls(setting.clients)))
+            for name, broker in (("one", single), ("all", all_users))
+        }
+
+        def subject(name: str) -> Any:
+            return lambda number: blocks[name].append(callers[name].call_for(ECHO, setting.seconds))
+
+        interleave({name: subject(name) for name in callers}, blocks=setting.blocks, size=1, tick=tick)
+        single.measure_memory()
+        all_users.measure_memory()
+    return list(make_rows(setting.users, single, all_users, *(CallStatistics(blocks[name][1:]) for name in callers)))
+
+
+def make_rows(
+    users: int, single: AgentsBroker, all_users: AgentsBroker, one_calls: CallStatistics, all_calls: CallStatistics
+) -> Iterator[ResultRow]:
+    """Yield the rows: the figures with all users, and their ratio to those with one user."""
+    yield ResultRow(
+        f"import of {users} users",
+        all_users.import_s / single.import_s,
+        figures={"users": users, "import_s": all_users.import_s, "one_import_s": single.import_s},
+    )
+    yield ResultRow(
+        f"broker's memory, {users} users",
+        all_users.memory_mb / single.memory_mb,
+        figures={
+            "users": users,
+            "memory_mb": all_users.memory_mb,
+            "one_memory_mb": single.memory_mb,
+            "memory_per_user_kb": (all_users.memory_mb - single.memory_mb) * 1024 / users,
+        },
+    )
+    yield ResultRow(
+        f"calls per second, {users} users",
+        all_calls.per_second / one_calls.per_second,
+        bound="at least",
+        figures={
+            "users": users,
+            "calls_per_s": all_calls.per_second,
+            "p50_ms": all_calls.percentile_ms(50),
+            "p99_ms": all_calls.percentile_ms(99),
+            "one_calls_per_s": one_calls.per_second,
+            "one_p50_ms": one_calls.percentile_ms(50),
+            "one_p99_ms": one_calls.percentile_ms(99),
+        },
+    )
+
+
+@contextlib.contextmanager
+def _running(users: int, setting: UsersSetting) -> Iterator[AgentsBroker]:
+    """Start a node in a temporary folder, and remove all of it at the end."""
+    cleanup = contextlib.ExitStack()
+    try:
+        with defer_signals():
+            folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
+            cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
+            broker = AgentsBroker(folder / "node", users)
+            cleanup.callback(broker.close)
+        broker.start(setting.executor)
+        yield broker
+    finally:
+        with defer_signals():
+            cleanup.close()
