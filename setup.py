@@ -14,6 +14,19 @@ REDIS = ["redis[hiredis]>=6.0,<9"]
 SQLALCHEMY = ["SQLAlchemy>=2.0.30", "alembic>=1.13", "psycopg[binary]>=3.3"]
 MEMCACHED = ["pymemcache>=4.0"]
 SOLVER = ["highspy>=1.10"]
+PLACEMENT = [
+    *DAEMON,
+    *REDIS,
+    "numpy>=1.26",
+    "jsonschema>=4.20",
+    "cheroot>=11.0,<12",
+    "keystonemiddleware>=10.7",
+    "microversion-parse>=2.0",
+    "orjson>=3.9",
+    "oslo.policy>=4.4",
+    "oslo.utils>=7.0",
+    "WebOb>=1.8.7",
+]
 SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26", "jsonschema>=4.20"]
 CONDUCTOR = [*DAEMON, *REDIS]
 COMPUTE = [*DAEMON]
@@ -22,7 +35,9 @@ SHELL = ["cliff>=4.17", "prettytable>=3.10", "tqdm>=4.66"]
 STATUS = ["oslo.upgradecheck>=2.4"]
 TOOZ = ["tooz>=7.0", "kazoo>=2.9"]
 LAB = [*SCHEDULER, *EMBEDDED, *SHELL, *SOLVER, "matplotlib>=3.8"]
-ALL = sorted({*SCHEDULER, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS, *SQLALCHEMY, *MEMCACHED, *TOOZ, *SOLVER})
+ALL = sorted(
+    {*SCHEDULER, *PLACEMENT, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS, *SQLALCHEMY, *MEMCACHED, *TOOZ, *SOLVER}
+)
 TEST = [
     "pytest>=9.0",
     "setuptools>=70.1",
@@ -30,6 +45,7 @@ TEST = [
     "pytest-xdist>=3.6",
     "hypothesis>=6.100",
     "fixtures>=4.1",
+    "gabbi>=4.2",
     "testscenarios>=0.5",
 ]
 LINT = ["codespell>=2.3", "pylint>=3.2", "ruff>=0.6", "mypy>=1.11", "import-linter>=2.16", "reno>=4.1"]
@@ -95,6 +111,7 @@ setup(
     ],
     extras_require={
         "scheduler": SCHEDULER,
+        "placement": PLACEMENT,
         "conductor": CONDUCTOR,
         "compute": COMPUTE,
         "embedded": EMBEDDED,
@@ -115,6 +132,7 @@ setup(
             "gantt-status = rpcapi.cli.entry:status",
             "gantt-scheduler = scheduler_svc.cmd.entry:main",
             "gantt-conductor = conductor.cmd.entry:main",
+            "gantt-placement = scheduler_svc.cmd.entry:placement",
             "gantt-compute = compute_agent.cmd.entry:main",
             "gantt-lab = devstack.lab.entry:main",
         ],

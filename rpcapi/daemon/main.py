@@ -28,18 +28,23 @@ def run(
     workers: Callable[[cfg.ConfigOpts], int] = single_worker,
     check: Callable[[cfg.ConfigOpts], None] | None = None,
     argv: Sequence[str] | None = None,
+    uses_bus: bool = True,
 ) -> int:
     """Run the daemon ``prog`` until it is stopped; return the exit status.
 
     ``make_service`` names the factory as ``package.module:function``; ``workers`` and ``check`` are called with the
-    configuration, and ``check`` raises BadConfiguration for values that an option's type does not exclude. The status
-    is 0 after a clean drain, 78 after a bad configuration (one line on standard error), 70 when a worker failed.
+    configuration, and ``check`` raises BadConfiguration for values that an option's type does not exclude. A daemon
+    that does not use the bus has native threads. The status is 0 after a clean drain, 78 after a bad configuration (one
+    line on standard error), 70 when a worker failed.
     """
     notifier = Notifier.from_environment()
     try:
         conf = configuration.load(prog, register_opts, argv)
         configuration.check_present(conf)
-        transport.check(conf)
+        if uses_bus:
+            transport.check(conf)
+        else:
+            conf.set_override("executor", "threading")
         if check is not None:
             check(conf)
         logs.setup(conf, prog, version.installed_version())

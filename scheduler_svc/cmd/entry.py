@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console script ``gantt-scheduler``."""
+"""The console scripts ``gantt-scheduler`` and ``gantt-placement``."""
 
 from rpcapi import entry
 
@@ -8,4 +8,14 @@ def main() -> int:
     """Run ``gantt-scheduler``; return its exit code."""
     return entry.run(
         "gantt-scheduler", "scheduler", "scheduler_svc.cmd.scheduler:main", needs=["numpy", "redis", "jsonschema"]
+    )
+
+
+def placement() -> int:
+    """Run ``gantt-placement``; return its exit code."""
+    return entry.run(
+        "gantt-placement",
+        "placement",
+        "scheduler_svc.cmd.placement:main",
+        needs=["numpy", "redis", "jsonschema", "cheroot", "keystonemiddleware", "oslo_policy", "orjson", "webob"],
     )

@@ -89,6 +89,16 @@ class HostTable(HostRows):
         """The number of rows that are hosts now."""
         return int(np.count_nonzero(self.present))
 
+    def provider_ids(self, number: int = 0) -> list[str]:
+        """Return the ids of the providers of one partition: hosts, and those below them."""
+        part = self.partitions[number]
+        with self._lock:
+            below = part.forest
+            return [
+                *(name for name, row in part.rows.items() if self.present[row]),
+                *(name for name, row in below.rows.items() if below.present[row]),
+            ]
+
     def host_counts(self, number: int) -> HostCounts:
         """Count the hosts of one partition."""
         present = self.present & (self.partition == number)

@@ -27,7 +27,7 @@ class ProviderStore(Protocol):
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
         """Apply one change and return the provider's state after it, of a deleted one the last; or why it is refused.
 
-        The change is judged and made at one moment: what others change at the same time is as_of whole or not at all.
+        The change is judged and made at one moment: what others change at the same time is visible whole or not at all.
         Earlier decisions on the tree become stale where traits, aggregates or the tree itself change. Raises
         InvalidRequest for malformed ids, names, inventories, traits or aggregates, InvalidName, and StoreUnavailable
         under too many concurrent changes of the same provider.

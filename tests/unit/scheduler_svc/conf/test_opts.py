@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import namespaces, opts, partitions
+from scheduler_svc.conf import namespaces, opts, partitions, placement_service
 
 LISTED = [
     (group, option)
@@ -17,6 +17,7 @@ LISTED = [
 @pytest.mark.parametrize(("group", "option"), LISTED, ids=[f"{group}.{option.name}" for group, option in LISTED])
 def test_listed_options_are_registered_with_default_and_help(conf, group, option):
     scheduler_conf.register_opts(conf)
+    placement_service.register_opts(conf)
     assert conf[group][option.dest] == option.default
     assert option.help.endswith(".")
 

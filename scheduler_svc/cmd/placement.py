@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The console script gantt-placement."""
+
+import sys
+
+from oslo_config import cfg
+
+from rpcapi.daemon.main import run
+from scheduler_svc.conf import placement_service as placement_conf
+
+
+def workers(conf: cfg.ConfigOpts) -> int:
+    """Return the number of worker processes."""
+    return conf.placement.workers
+
+
+def main() -> int:
+    """Run the daemon; return its exit status."""
+    return run(
+        "gantt-placement",
+        "scheduler_svc.placement_service:make_service",
+        register_opts=[placement_conf.register_opts],
+        workers=workers,
+        check=placement_conf.check,
+        uses_bus=False,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

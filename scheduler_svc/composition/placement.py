@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the HTTP API that one process of gantt-placement serves."""
+
+from dataclasses import dataclass
+
+from keystonemiddleware import auth_token
+from oslo_config import cfg
+
+from scheduler_svc.composition.stores import open_partitions
+from scheduler_svc.conf import api
+from scheduler_svc.core.reads import NO_READS
+from scheduler_svc.endpoints.placement import root
+from scheduler_svc.endpoints.placement.aggregates import AggregateHandlers
+from scheduler_svc.endpoints.placement.application import PlacementApplication
+from scheduler_svc.endpoints.placement.authentication import Application, except_root, trust_tokens
+from scheduler_svc.endpoints.placement.inventories import InventoryHandlers
+from scheduler_svc.endpoints.placement.policies import Policies
+from scheduler_svc.endpoints.placement.provider_traits import ProviderTraitHandlers
+from scheduler_svc.endpoints.placement.providers import ProviderHandlers
+from scheduler_svc.endpoints.placement.resource_classes import ResourceClassHandlers
+from scheduler_svc.endpoints.placement.routes import Route
+from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement.traits import TraitHandlers
+from scheduler_svc.endpoints.placement.usages import UsageHandlers
+from scheduler_svc.placement.catalogue import Catalogue
+from scheduler_svc.placement.directory import ProviderDirectory
+from scheduler_svc.placement.freshness import Freshness
+from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
+from scheduler_svc.replication.partitions import OpenPartition
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementWorker:
+    """The parts of a worker, none of them started."""
+
+    partition_set: PartitionSet
+    policies: Policies
+    server: HttpServer
+
+
+def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
+    """Build a worker; nothing is read from the store yet. Raises BadConfiguration."""
+    policies = Policies(conf)
+    partition_set = open_partitions(conf, opener, NO_READS, None)
+    application = _authenticated(conf, PlacementApplication(routes(partition_set.partitions.own), policies))
+    options = conf.placement
+    server = HttpServer(
+        application, options.host, options.port, options.threads, shutdown_s=conf.graceful_shutdown_timeout
+    )
+    return PlacementWorker(partition_set, policies, server)
+
+
+def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Application:
+    """Return the application behind the configured authentication."""
+    if conf.api.auth_strategy == api.NO_AUTHENTICATION:
+        return trust_tokens(application)
+    # It passes on requests with an invalid token, without a user, so that the application answers them in its own form.
+    options = {"oslo_config_config": conf, "delay_auth_decision": True}
+    return except_root(auth_token.AuthProtocol(application, options), application)
+
+
+def routes(partition: OpenPartition) -> list[Route]:
+    """Return all routes, over the providers of one partition."""
+    freshness = Freshness(partition.store, partition.replica)
+    directory = ProviderDirectory(partition.store, partition.replica.unchecked_table, freshness)
+    catalogue = Catalogue(partition.store, directory, freshness)
+    return [
+        *root.routes(),
+        *ProviderHandlers(directory, catalogue).routes(),
+        *InventoryHandlers(directory, catalogue).routes(),
+        *UsageHandlers(directory).routes(),
+        *AggregateHandlers(directory).routes(),
+        *ProviderTraitHandlers(directory, catalogue).routes(),
+        *TraitHandlers(catalogue).routes(),
+        *ResourceClassHandlers(catalogue).routes(),
+    ]

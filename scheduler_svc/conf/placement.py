@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of group [placement]."""
+
+import ipaddress
+import os
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from scheduler_svc.conf import api
+
+GROUP = "placement"
+
+OPTS: list[cfg.Opt] = [
+    cfg.HostAddressOpt(
+        "host",
+        default="127.0.0.1",
+        help="Address on which gantt-placement serves Placement's HTTP API. A proxy in front of it ends TLS.",
+    ),
+    cfg.PortOpt("port", default=8778, help="Port on which gantt-placement serves Placement's HTTP API."),
+    cfg.IntOpt(
+        "workers",
+        default=os.cpu_count() or 1,
+        sample_default="<number of processors>",
+        min=1,
+        max=256,
+        help="Number of processes that serve the API. Each has its own replica of all providers, about 1 kB for each.",
+    ),
+    cfg.IntOpt(
+        "threads",
+        default=4,
+        min=1,
+        max=64,
+        help="Requests that one process serves at a time. They wait for the store most of the time.",
+    ),
+    cfg.BoolOpt(
+        "insecure_public",
+        default=False,
+        help="Whether [api] auth_strategy = noauth2, which believes every token, may be used on another address than "
+        "this machine's loopback ones: any client that reaches it can change all allocations.",
+    ),
+]
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register the options on ``conf``."""
+    conf.register_opts(OPTS, group=GROUP)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration where every token would be believed on a public address."""
+    options = conf[GROUP]
+    if (
+        conf.api.auth_strategy == api.NO_AUTHENTICATION
+        and not options.insecure_public
+        and not _is_loopback(options.host)
+    ):
+        raise errors.BadConfiguration(
+            why=f"[api] auth_strategy = {api.NO_AUTHENTICATION} believes every token, and [placement] host = "
+            f"{options.host} can be reached by others: use {api.KEYSTONE}, or set [placement] insecure_public = true"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

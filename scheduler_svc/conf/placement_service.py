@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of gantt-placement: its own, and those of the store."""
+
+from oslo_config import cfg
+
+from rpcapi.conf import rpc, service_group
+from scheduler_svc.conf import api, namespaces, partitions, placement, scheduler, store
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register all options that gantt-placement reads."""
+    for module in (rpc, service_group, scheduler, store, api, placement):
+        module.register_opts(conf)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration for errors that option types do not detect; imports nothing of the service."""
+    for module in (service_group, store, namespaces, partitions, placement):
+        module.check(conf)

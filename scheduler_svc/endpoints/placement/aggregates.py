@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregates of a resource provider."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
+from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.routes import Route
+from scheduler_svc.endpoints.placement.schemas import providers as schemas
+from scheduler_svc.placement.directory import ProviderDirectory
+from scheduler_svc.placement.problems import CONCURRENT_UPDATE, conflict
+from scheduler_svc.placement.providers import Provider
+from scheduler_svc.placement.refusals import refused_change
+from scheduler_svc.store.providers.changes import Refusal, SetAggregates
+
+SINCE = Microversion(1, 1)
+GENERATION_SINCE = Microversion(1, 19)
+STALE = "Resource provider's generation already changed. Please update the generation and try again."
+
+
+class AggregateHandlers:
+    """Shows and replaces the aggregates of a provider."""
+
+    def __init__(self, directory: ProviderDirectory) -> None:
+        self._directory = directory
+
+    def routes(self) -> list[Route]:
+        """Return the routes of aggregates."""
+        path, rule = "/resource_providers/{uuid}/aggregates", "resource_providers:aggregates:"
+        return [
+            Route("GET", path, self.show, rule + "list", SINCE, gives_json=True, type_first=True),
+            Route("PUT", path, self.replace, rule + "update", SINCE, takes_json=True, type_first=True),
+        ]
+
+    def show(self, request: Request, uuid: str) -> Response:
+        """Return the aggregates."""
+        provider = self._directory.get(uuid)
+        return _respond(provider, provider.aggregates, request)
+
+    def replace(self, request: Request, uuid: str) -> Response:
+        """Replace all aggregates."""
+        provider = self._directory.get(uuid)
+        generation = None
+        if request.version < GENERATION_SINCE:
+            aggregates = request.json(schemas.AGGREGATES)
+        else:
+            body = request.json(schemas.AGGREGATES_1_19)
+            aggregates, generation = body["aggregates"], body["resource_provider_generation"]
+            if generation != provider.generation:
+                raise conflict(STALE, CONCURRENT_UPDATE)
+        answer = self._directory.change(SetAggregates(provider.id, aggregates, generation))
+        if isinstance(answer, Refusal):
+            raise refused_change(answer, uuid, STALE)
+        return _respond(answer, aggregates, request)
+
+
+def _respond(provider: Provider, aggregates: Sequence[str], request: Request) -> Response:
+    document: dict[str, object] = {"aggregates": aggregates}
+    if request.version >= GENERATION_SINCE:
+        document["resource_provider_generation"] = provider.generation
+    return json_response(document, datetime.now(UTC))

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The WSGI application: from an HTTP request to the handler of its route, and back."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import webob.acceptparse
+from oslo_context import context
+from oslo_log import log
+
+from rpcapi import errors
+from scheduler_svc.endpoints.placement import error_responses, microversions
+from scheduler_svc.endpoints.placement.authentication import ROOT_PATHS, caller_of
+from scheduler_svc.endpoints.placement.messages import JSON, Request, Response, content_length, http_date
+from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.policies import Policies
+from scheduler_svc.endpoints.placement.routes import Route, Router
+from scheduler_svc.placement.problems import Problem, bad_request, not_found
+
+LOG = log.getLogger(__name__)
+
+RETRY_SECONDS = 1  # after which a client may repeat a request that the store did not serve
+CACHE_HEADERS_SINCE = Microversion(1, 15)
+
+StartResponse = Callable[..., Any]
+
+
+class PlacementApplication:
+    """Serves the routes; ``__call__`` is the WSGI callable, and never raises."""
+
+    def __init__(self, routes: Iterable[Route], policies: Policies) -> None:
+        self._router = Router(routes)
+        self._policies = policies
+
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        request_id = context.generate_request_id()
+        headers = {"x-openstack-request-id": request_id, "vary": microversions.HEADER}
+        version: Microversion | None = None
+        try:
+            try:
+                caller = caller_of(environ)
+                if caller.user is None and environ.get("PATH_INFO", "") not in ROOT_PATHS:
+                    raise Problem(401, "")
+                version = microversions.parse(environ.get("HTTP_OPENSTACK_API_VERSION"))
+                headers[microversions.HEADER] = f"{microversions.SERVICE} {version}"
+                response = self._serve(Request(environ, version, caller), headers)
+            except errors.Unavailable as error:
+                headers["retry-after"] = str(RETRY_SECONDS)
+                raise Problem(503, str(error)) from error
+            except Problem:
+                raise
+            except Exception as error:
+                LOG.exception("%s %s failed", environ.get("REQUEST_METHOD"), environ.get("PATH_INFO"))
+                raise Problem(
+                    500, f"The request failed unexpectedly; the log of the server has {request_id}."
+                ) from error
+        except Problem as problem:
+            return error_responses.respond(
+                problem, environ, start_response, request_id=request_id, version=version, headers=headers
+            )
+        return _send(response, version, environ, headers, start_response)
+
+    def _serve(self, request: Request, headers: dict[str, str]) -> Response:
+        environ = request.environ
+        if content_length(environ) and not environ.get("CONTENT_TYPE"):
+            raise bad_request("content-type header required when content-length > 0")
+        match = self._router.find(_decode_path(environ.get("PATH_INFO", "")))
+        if match is None:
+            raise not_found("")
+        routes = match.methods.get(environ["REQUEST_METHOD"])
+        if routes is None:
+            headers["allow"] = ", ".join(match.methods)
+            raise Problem(405, "The method specified is not allowed for this resource.")
+        route = _choose(routes, request)
+        if not route.type_first:
+            _check_types(route, request)
+        if route.rule is not None:
+            self._policies.check(route.rule, request.caller)
+        return route.handler(request, *match.variables)
+
+
+def _choose(routes: Sequence[Route], request: Request) -> Route:
+    """Return the route that serves the request's microversion; raises Problem if there is none."""
+    for route in routes:
+        if route.type_first:
+            _check_types(route, request)
+        if route.since <= request.version <= route.until:
+            return route
+    raise Problem(routes[0].outside, "")
+
+
+def _check_types(route: Route, request: Request) -> None:
+    """Raise Problem 415 or 406 unless the request sends and accepts JSON where the route does."""
+    if route.takes_json:
+        content_type = request.environ.get("CONTENT_TYPE", "").partition(";")[0].strip() or "None"
+        if content_type != JSON:
+            raise Problem(415, f"The media type {content_type:.100} is not supported, use {JSON}")
+    accept = request.environ.get("HTTP_ACCEPT")
+    if route.gives_json and accept and not _accepts_json(accept):
+        raise Problem(406, f"Only {JSON} is provided")
+
+
+def _accepts_json(accept: str) -> bool:
+    return accept == JSON or bool(webob.acceptparse.create_accept_header(accept).acceptable_offers([JSON]))
+
+
+def _decode_path(path: str) -> str:
+    """Return a path from its form in WSGI, where each character is a byte; raises Problem 404 unless it is UTF-8."""
+    try:
+        return path.encode("latin-1").decode()
+    except UnicodeError as error:
+        raise not_found("") from error
+
+
+def _send(
+    response: Response,
+    version: Microversion,
+    environ: dict[str, Any],
+    headers: dict[str, str],
+    start_response: StartResponse,
+) -> Iterable[bytes]:
+    if response.location is not None:
+        headers["location"] = _host_url(environ) + response.location
+    if response.modified is not None and version >= CACHE_HEADERS_SINCE:
+        headers |= {"last-modified": http_date(response.modified), "cache-control": "no-cache"}
+    if response.body is not None:
+        headers["content-type"] = JSON
+    body = response.body or b""
+    if response.status != NO_CONTENT:
+        headers["content-length"] = str(len(body))
+    start_response(_STATUS_LINES[response.status], list(headers.items()))
+    return [body] if body else []
+
+
+def _host_url(environ: dict[str, Any]) -> str:
+    host = environ.get("HTTP_HOST") or f"{environ['SERVER_NAME']}:{environ['SERVER_PORT']}"
+    return f"{environ['wsgi.url_scheme']}://{host}"
+
+
+NO_CONTENT = 204
+_STATUS_LINES = {200: "200 OK", 201: "201 Created", NO_CONTENT: "204 No Content"}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who sends a request: read from the headers that an authentication sets."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from scheduler_svc.endpoints.placement.messages import Caller, Environ
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+ADMINISTRATOR = "admin"
+ROOT_PATHS = ("", "/")
+
+
+def caller_of(environ: Environ) -> Caller:
+    """Return the caller named by the headers of Keystone's middleware, or of ``trust_tokens``."""
+    roles = tuple(role.strip() for role in environ.get("HTTP_X_ROLES", "").split(",") if role.strip())
+    return Caller(
+        environ.get("HTTP_X_USER_ID"), environ.get("HTTP_X_PROJECT_ID") or environ.get("HTTP_X_TENANT_ID"), roles
+    )
+
+
+def trust_tokens(application: Application) -> Application:
+    """Return the application behind ``auth_strategy = noauth2``, which believes every token: for development.
+
+    A token is ``user`` or ``user:project``. The user ``admin`` has the role of that name, others those of X-Roles.
+    """
+
+    def authenticate(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        user, _, project = environ.get("HTTP_X_AUTH_TOKEN", "").partition(":")
+        roles = environ.get("HTTP_X_ROLES", ADMINISTRATOR if user == ADMINISTRATOR else "")
+        claimed = {name: text for name, text in environ.items() if name not in _IDENTITY}
+        if user:
+            claimed |= {"HTTP_X_USER_ID": user, "HTTP_X_ROLES": roles}
+            if not environ.get("HTTP_OPENSTACK_SYSTEM_SCOPE"):
+                claimed["HTTP_X_PROJECT_ID"] = project or user
+        return application(claimed, start_response)
+
+    return authenticate
+
+
+def except_root(authenticated: Application, application: Application) -> Application:
+    """Return the application behind an authentication, which the root of the API does without."""
+
+    def route(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        is_root = environ.get("PATH_INFO", "") in ROOT_PATHS
+        return (application if is_root else authenticated)(environ, start_response)
+
+    return route
+
+
+_IDENTITY = frozenset(("HTTP_X_USER_ID", "HTTP_X_PROJECT_ID", "HTTP_X_TENANT_ID", "HTTP_X_ROLES"))

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inventories of a resource provider."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
+from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.routes import Route
+from scheduler_svc.endpoints.placement.schemas import inventories as schemas
+from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue
+from scheduler_svc.placement.directory import ProviderDirectory
+from scheduler_svc.placement.problems import (
+    CONCURRENT_UPDATE,
+    INVENTORY_IN_USE,
+    Problem,
+    bad_request,
+    conflict,
+    not_found,
+)
+from scheduler_svc.placement.providers import Provider
+from scheduler_svc.placement.refusals import refused_change
+from scheduler_svc.store.providers.changes import (
+    AddInventory,
+    InventoryChange,
+    Refusal,
+    RefusalKind,
+    RemoveInventory,
+    ReplaceInventory,
+    SetInventories,
+)
+
+DELETE_ALL_SINCE = Microversion(1, 5)
+FULLY_RESERVED_SINCE = Microversion(1, 26)
+STALE = "resource provider generation conflict: read it again and repeat the request"
+_FIELDS = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+
+
+class InventoryHandlers:
+    """Lists, shows, creates, updates and deletes inventories."""
+
+    def __init__(self, directory: ProviderDirectory, catalogue: Catalogue) -> None:
+        self._directory = directory
+        self._catalogue = catalogue
+
+    def routes(self) -> list[Route]:
+        """Return the routes of inventories."""
+        collection, rule = "/resource_providers/{uuid}/inventories", "resource_providers:inventories:"
+        item = collection + "/{resource_class}"
+        return [
+            Route("GET", collection, self.list_all, rule + "list", gives_json=True),
+            Route("POST", collection, self.create, rule + "create", takes_json=True),
+            Route("PUT", collection, self.replace, rule + "update", takes_json=True),
+            Route("DELETE", collection, self.delete_all, rule + "delete", since=DELETE_ALL_SINCE, outside=405),
+            Route("GET", item, self.show, rule + "show", gives_json=True),
+            Route("PUT", item, self.update, rule + "update", takes_json=True),
+            Route("DELETE", item, self.delete, rule + "delete"),
+        ]
+
+    def list_all(self, _request: Request, uuid: str) -> Response:
+        """Return all inventories of a provider."""
+        return _respond_all(self._directory.get(uuid))
+
+    def show(self, _request: Request, uuid: str, resource_class: str) -> Response:
+        """Return the inventory of one class."""
+        provider = self._directory.get(uuid)
+        if resource_class not in provider.inventories:
+            raise not_found(f"No inventory of class {resource_class} for {uuid}")
+        return _respond(provider, resource_class)
+
+    def create(self, request: Request, uuid: str) -> Response:
+        """Add the inventory of a class; a generation in the body is not compared, as in Placement."""
+        provider = self._directory.get(uuid)
+        body = request.json(schemas.CREATE)
+        resource_class = body["resource_class"]
+        failure = f"Unable to create inventory for resource provider {uuid}"
+        self._catalogue.check(RESOURCE_CLASSES, [resource_class], f"{failure}: ")
+        inventory = _inventory(body, resource_class, request, failure)
+        answer = self._change(uuid, AddInventory(provider.id, resource_class, inventory))
+        location = f"{request.prefix}/resource_providers/{uuid}/inventories/{resource_class}"
+        return _respond(answer, resource_class, 201, location)
+
+    def update(self, request: Request, uuid: str, resource_class: str) -> Response:
+        """Replace the inventory of a class."""
+        provider = self._directory.get(uuid)
+        body = request.json(schemas.UPDATE)
+        generation = body["resource_provider_generation"]
+        if generation != provider.generation:
+            raise conflict(STALE, CONCURRENT_UPDATE)
+        failure = f"Unable to update inventory for resource provider {uuid}"
+        inventory = _inventory(body, resource_class, request, failure)
+        answer = self._change(uuid, ReplaceInventory(provider.id, resource_class, inventory, generation))
+        return _respond(answer, resource_class)
+
+    def replace(self, request: Request, uuid: str) -> Response:
+        """Replace all inventories."""
+        provider = self._directory.get(uuid)
+        body = request.json(schemas.REPLACE)
+        generation = body["resource_provider_generation"]
+        if generation != provider.generation:
+            raise conflict(STALE, CONCURRENT_UPDATE)
+        self._catalogue.check(
+            RESOURCE_CLASSES, body["inventories"], f"Unknown resource class in inventory for {uuid}: "
+        )
+        failure = f"Unable to update inventory for resource provider {uuid}"
+        inventories = {name: _inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
+        return _respond_all(self._change(uuid, SetInventories(provider.id, inventories, generation)))
+
+    def delete(self, _request: Request, uuid: str, resource_class: str) -> Response:
+        """Delete the inventory of a class that is not in use."""
+        provider = self._directory.get(uuid)
+        self._change(uuid, RemoveInventory(provider.id, resource_class))
+        return Response(204)
+
+    def delete_all(self, _request: Request, uuid: str) -> Response:
+        """Delete all inventories, none of which is in use."""
+        self._change(uuid, SetInventories(self._directory.get(uuid).id, {}))
+        return Response(204)
+
+    def _change(self, uuid: str, change: InventoryChange) -> Provider:
+        answer = self._directory.change(change)
+        if isinstance(answer, Refusal):
+            raise _problem(answer, uuid, change)
+        return answer
+
+
+def _inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
+    """Return an inventory from a body; raises Problem 400 where nothing of it could be used.
+
+    Before microversion 1.26 it may also not be reserved as a whole.
+    """
+    inventory = Inventory(**{name: raw[name] for name in _FIELDS if name in raw})
+    free = inventory.total - inventory.reserved
+    if inventory.allocation_ratio < 0:
+        raise bad_request(f"{failure}: the allocation_ratio of {resource_class} must be at least 0.")
+    if request.version < FULLY_RESERVED_SINCE and inventory.capacity <= 0:
+        raise bad_request(f"{failure}: reserved of {resource_class} is greater than or equal to total.")
+    if free < 0:
+        raise bad_request(f"{failure}: reserved of {resource_class} is greater than total.")
+    return inventory
+
+
+def _problem(refusal: Refusal, uuid: str, change: InventoryChange) -> Problem:
+    classes = ", ".join(refusal.resource_classes)
+    match refusal.kind, change:
+        case RefusalKind.EXISTS, _:
+            return conflict(f"Update conflict: {uuid} has an inventory of {classes} already.", CONCURRENT_UPDATE)
+        case RefusalKind.INVENTORY, RemoveInventory():
+            return not_found(f"No inventory of class {classes} found for delete: {uuid} has none.")
+        case RefusalKind.INVENTORY, _:
+            return bad_request(f"No inventory record with resource class {classes} for resource provider {uuid}.")
+        case RefusalKind.IN_USE, RemoveInventory():
+            return conflict(f"Unable to delete inventory of class {classes}: it is in use.", CONCURRENT_UPDATE)
+        case RefusalKind.IN_USE, _:
+            return conflict(f"Inventory for '{classes}' on resource provider '{uuid}' in use.", INVENTORY_IN_USE)
+        case _:
+            return refused_change(refusal, uuid, STALE)
+
+
+def _fields(inventory: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: inventory[name] for name in _FIELDS}
+
+
+def _respond(provider: Provider, resource_class: str, status: int = 200, location: str | None = None) -> Response:
+    document = _fields(provider.inventories[resource_class])
+    if provider.generation:  # as in Placement, which leaves out generation 0
+        document["resource_provider_generation"] = provider.generation
+    return json_response(document, provider.modified, status, location)
+
+
+def _respond_all(provider: Provider) -> Response:
+    inventories = {name: _fields(inventory) for name, inventory in provider.inventories.items()}
+    return json_response(
+        {"resource_provider_generation": provider.generation, "inventories": inventories}, provider.modified
+    )

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Microversions of the Placement API, as the header ``openstack-api-version`` names them.
+
+https://docs.openstack.org/placement/latest/placement-api-microversion-history.html has what each of them changed.
+"""
+
+import functools
+from typing import NamedTuple
+
+import microversion_parse
+
+from scheduler_svc.placement.problems import Problem, bad_request
+
+SERVICE = "placement"
+HEADER = "openstack-api-version"
+
+
+class Microversion(NamedTuple):
+    """A microversion; compares as a tuple does."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+OLDEST = Microversion(1, 0)
+LATEST = Microversion(1, 39)
+
+
+@functools.lru_cache(maxsize=256)
+def parse(header: str | None) -> Microversion:
+    """Return the microversion that a header's text requests, the oldest without a header.
+
+    Raises Problem 400 for a malformed version and 406 for one that is not served.
+    """
+    text = microversion_parse.get_version({HEADER: header}, SERVICE) if header is not None else None
+    if text is None:
+        return OLDEST
+    if text == "latest":
+        return LATEST
+    try:
+        number = microversion_parse.parse_version_string(text)
+    except TypeError as error:
+        raise bad_request(f"invalid version string: {text:.100}") from error
+    version = Microversion(number.major, number.minor)
+    if not OLDEST <= version <= LATEST:
+        raise Problem(406, f"Unacceptable version header: {text:.100}")
+    return version

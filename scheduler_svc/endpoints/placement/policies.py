@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of oslo.policy that say who may call which operation; Placement's names and defaults."""
+
+import functools
+from collections.abc import Callable
+
+from oslo_config import cfg
+from oslo_policy import opts as policy_opts
+from oslo_policy import policy
+
+from rpcapi import errors
+from scheduler_svc.endpoints.placement.messages import Caller
+from scheduler_svc.placement.problems import Problem
+
+PREFIX = "placement:"
+DEFAULT_FILE = "policy.yaml"
+REMEMBERED = 4096  # answers
+
+_RULES = (
+    "resource_providers:list",
+    "resource_providers:create",
+    "resource_providers:show",
+    "resource_providers:update",
+    "resource_providers:delete",
+    "resource_providers:inventories:list",
+    "resource_providers:inventories:create",
+    "resource_providers:inventories:show",
+    "resource_providers:inventories:update",
+    "resource_providers:inventories:delete",
+    "resource_providers:traits:list",
+    "resource_providers:traits:update",
+    "resource_providers:traits:delete",
+    "resource_providers:aggregates:list",
+    "resource_providers:aggregates:update",
+    "resource_providers:usages",
+    "resource_classes:list",
+    "resource_classes:create",
+    "resource_classes:show",
+    "resource_classes:update",
+    "resource_classes:delete",
+    "traits:list",
+    "traits:show",
+    "traits:update",
+    "traits:delete",
+)
+
+_FORMER_RULE = policy.DeprecatedRule(
+    name="admin_api",
+    check_str="role:admin",
+    deprecated_reason="Rules distinguish administrators from services since Placement 6.",
+    deprecated_since="W",
+)
+
+
+def rules() -> list[policy.RuleDefault]:
+    """Return all rules with defaults; the former ones hold too unless ``[oslo_policy] enforce_new_defaults`` is set."""
+    return [
+        policy.RuleDefault("admin_api", "role:admin", scope_types=["project"]),
+        policy.RuleDefault(
+            "admin_or_service_api", "role:admin or role:service", scope_types=["project"], deprecated_rule=_FORMER_RULE
+        ),
+        *(policy.RuleDefault(PREFIX + name, "rule:admin_or_service_api", scope_types=["project"]) for name in _RULES),
+    ]
+
+
+class Policies:
+    """The rules in force: the defaults, and what the operator's policy file changes in them."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        """Raise BadConfiguration for a policy file that cannot be read."""
+        policy_opts.set_defaults(conf, DEFAULT_FILE)
+        self._conf = conf
+        self._allows = self._load()
+
+    def reload(self) -> None:
+        """Read the policy file again; raises BadConfiguration, and the former rules are then unchanged."""
+        self._allows = self._load()
+
+    def check(self, rule: str, caller: Caller) -> None:
+        """Raise Problem 403 unless the caller fulfils a rule."""
+        if not self._allows(rule, caller):
+            raise Problem(403, f"Policy does not allow {PREFIX}{rule} to be performed.")
+
+    def _load(self) -> Callable[[str, Caller], bool]:
+        """Return the function that decides by the rules as they are now; it remembers its latest answers."""
+        enforcer = policy.Enforcer(self._conf)
+        enforcer.suppress_default_change_warnings = True
+        enforcer.register_defaults(rules())
+        try:
+            enforcer.load_rules()
+        except (cfg.Error, policy.InvalidDefinitionError, OSError, ValueError) as error:
+            raise errors.BadConfiguration(why=f"[oslo_policy] policy_file: {error}") from error
+        enforcer.use_conf = False  # it would read a changed file at the next request
+
+        @functools.lru_cache(maxsize=REMEMBERED)
+        def allows(rule: str, caller: Caller) -> bool:
+            credentials = {"user_id": caller.user, "project_id": caller.project, "roles": list(caller.roles)}
+            try:
+                return bool(enforcer.authorize(PREFIX + rule, {}, credentials))
+            except policy.InvalidScope:
+                return False
+
+        return allows

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The root of the API: its versions, for discovery without a token."""
+
+from datetime import UTC, datetime
+
+from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
+from scheduler_svc.endpoints.placement.microversions import LATEST, OLDEST
+from scheduler_svc.endpoints.placement.routes import Route
+
+
+def show(_request: Request) -> Response:
+    """Return the only version of the API."""
+    version = {
+        "id": f"v{OLDEST}",
+        "min_version": str(OLDEST),
+        "max_version": str(LATEST),
+        "status": "CURRENT",
+        "links": [{"rel": "self", "href": ""}],
+    }
+    return json_response({"versions": [version]}, datetime.now(UTC))
+
+
+def routes() -> list[Route]:
+    """Return the routes of the root."""
+    return [Route("GET", "/", show, None)]

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schemas of traits and resource classes."""
+
+from scheduler_svc.endpoints.placement.schemas.validators import (
+    CUSTOM_PATTERN,
+    INTEGER,
+    MAX_NAME,
+    TEXT,
+    body,
+    fields,
+    query,
+)
+
+_TRAIT = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
+
+CUSTOM_TRAIT = body({**_TRAIT, "pattern": CUSTOM_PATTERN})
+TRAITS = body(
+    fields(
+        {"traits": {"type": "array", "items": _TRAIT}, "resource_provider_generation": INTEGER},
+        ["traits", "resource_provider_generation"],
+    )
+)
+LIST_TRAITS = query({"name": TEXT, "associated": TEXT})
+RESOURCE_CLASS = body(fields({"name": {"type": "string", "pattern": CUSTOM_PATTERN, "maxLength": MAX_NAME}}, ["name"]))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Validators of JSON Schemas, made once, and the parts that several schemas share."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jsonschema
+from jsonschema.protocols import Validator
+from oslo_utils import uuidutils
+
+Schema = Mapping[str, Any]
+
+MAX_INTEGER = 0x7FFFFFFF  # the largest amount in Placement's database
+MAX_RATIO = 3.40282e38  # the largest single precision number
+MAX_NAME = 255  # characters of the name of a trait or resource class
+
+NAME_PATTERN = "^[A-Z0-9_]+$"
+CUSTOM_PATTERN = "^CUSTOM_[A-Z0-9_]+$"
+
+INTEGER: Schema = {"type": "integer"}
+TEXT: Schema = {"type": "string"}
+UUID: Schema = {"type": "string", "format": "uuid"}
+
+_BODY_FORMATS = jsonschema.FormatChecker(())
+
+
+@_BODY_FORMATS.checks("uuid")
+def _is_uuid(value: object) -> bool:
+    """Return whether this is a UUID, with or without dashes; query strings take those with dashes only."""
+    return not isinstance(value, str) or bool(uuidutils.is_uuid_like(value))
+
+
+def fields(properties: Schema, required: Sequence[str] = ()) -> Schema:
+    """Return the schema of an object that has these properties and no others."""
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return schema | ({"required": list(required)} if required else {})
+
+
+def body(schema: Schema) -> Validator:
+    """Return the validator of a request's body."""
+    return jsonschema.Draft202012Validator(schema, format_checker=_BODY_FORMATS)
+
+
+def query(properties: Schema) -> Validator:
+    """Return the validator of a query string with these parameters."""
+    return jsonschema.Draft202012Validator(fields(properties), format_checker=jsonschema.FormatChecker(("uuid",)))

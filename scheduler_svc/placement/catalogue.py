@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of traits and of resource classes: the standard ones, and the custom ones of this deployment.
+
+A custom name exists where a client created it, and where a provider has it: agents report names without creating them.
+"""
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import os_resource_classes
+import os_traits
+
+from rpcapi import errors
+from scheduler_svc.placement.directory import ProviderDirectory
+from scheduler_svc.placement.freshness import Freshness
+from scheduler_svc.placement.problems import bad_request
+from scheduler_svc.store.protocols.host_state import HostStateStore
+from scheduler_svc.store.protocols.providers import ProviderStore
+
+CUSTOM = "CUSTOM_"
+MAX_LOOKS = 5  # at all providers, before a name is deleted
+
+
+class NameStore(HostStateStore, ProviderStore, Protocol):
+    """The part of a store that the catalogue uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameKind:
+    """Traits or resource classes: the namespace of the custom ones, the standard ones, their part of a provider."""
+
+    namespace: str
+    noun: str
+    standard: Collection[str]
+    part: str
+
+
+TRAITS = NameKind("trait", "trait(s):", tuple(os_traits.get_traits()), "traits")
+RESOURCE_CLASSES = NameKind("resource_class", "resource class", tuple(os_resource_classes.STANDARDS), "inventories")
+
+
+class Catalogue:
+    """Creates, finds and deletes names."""
+
+    def __init__(self, store: NameStore, directory: ProviderDirectory, freshness: Freshness) -> None:
+        self._store = store
+        self._directory = directory
+        self._freshness = freshness
+
+    def names(self, kind: NameKind) -> list[str]:
+        """Return all names: the standard ones in their order, then the custom ones, sorted."""
+        custom = {*self._created(kind), *self.names_in_use(kind)}
+        return [*kind.standard, *sorted(custom.difference(kind.standard))]
+
+    def names_in_use(self, kind: NameKind) -> set[str]:
+        """Return the names that providers have."""
+        return {name for provider in self._directory.read_all() for name in provider.document[kind.part]}
+
+    def find(self, kind: NameKind, name: str) -> datetime | None:
+        """Return when a name was created, of one that no client created the present time; None: it does not exist."""
+        if name in kind.standard:
+            return datetime.now(UTC)
+        created = self._document(kind, name)
+        if created is not None:
+            return datetime.fromtimestamp(created["changed_ms"] / 1000, UTC)
+        return datetime.now(UTC) if name.startswith(CUSTOM) and name in self.names_in_use(kind) else None
+
+    def create(self, kind: NameKind, name: str) -> bool:
+        """Create a well-formed custom name; return False if a client created it before."""
+        if self._document(kind, name) is not None:
+            return False
+        try:
+            self._store.put_state(kind.namespace, name, 0, {"changed_ms": int(time.time() * 1000)})
+        except errors.VersionConflict:
+            return False
+        return True
+
+    def delete(self, kind: NameKind, name: str) -> bool:
+        """Delete a custom name; return False if a provider has it.
+
+        Raises StoreUnavailable where providers change all the time, so that no look at them is recent enough.
+        """
+        for _ in range(MAX_LOOKS):
+            position = self._freshness.require()
+            if name in self.names_in_use(kind):
+                return False
+            if self._store.retire(kind.namespace, name, position) is None:
+                return True
+        raise errors.StoreUnavailable(why=f"providers changed during each of {MAX_LOOKS} searches for {name}; retry")
+
+    def check(self, kind: NameKind, names: Iterable[str], failure: str = "") -> None:
+        """Raise Problem 400, which begins with ``failure``, where one of these names does not exist."""
+        unknown = [name for name in names if self.find(kind, name) is None]
+        if unknown:
+            raise bad_request(f"{failure}No such {kind.noun} {', '.join(sorted(unknown))}.")
+
+    def _document(self, kind: NameKind, name: str) -> Mapping[str, Any] | None:
+        if not name.startswith(CUSTOM):
+            return None
+        try:
+            return self._store.get_state(kind.namespace, name)[1]
+        except (errors.UnknownHost, errors.InvalidName):
+            return None
+
+    def _created(self, kind: NameKind) -> Iterator[str]:
+        marker = None
+        while True:
+            page, marker = self._store.list_state(kind.namespace, marker)
+            yield from (name for name, _, _ in page)
+            if marker is None:
+                return

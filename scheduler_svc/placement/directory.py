@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds and changes resource providers by UUID."""
+
+from collections.abc import Sequence
+
+from oslo_utils import uuidutils
+
+from rpcapi.resources import names
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.placement.freshness import Freshness
+from scheduler_svc.placement.identities import AgentIdentities
+from scheduler_svc.placement.provider_filters import ProviderFilters
+from scheduler_svc.placement.providers import Provider
+from scheduler_svc.placement.refusals import no_provider
+from scheduler_svc.store.protocols.providers import ProviderStore
+from scheduler_svc.store.providers.changes import ProviderChange, Refusal
+from scheduler_svc.store.validation import MAX_PAGE
+
+UUID_LENGTH = 36  # with dashes
+
+
+class ProviderDirectory:
+    """The providers of one partition's store; ``table`` is the process's copy of them."""
+
+    def __init__(self, store: ProviderStore, table: HostTable, freshness: Freshness) -> None:
+        self._store = store
+        self._table = table
+        self._freshness = freshness
+        self._agents = AgentIdentities()
+
+    def find(self, uuid: str) -> Provider | None:
+        """Return the provider with this UUID, None if there is none."""
+        if not uuidutils.is_uuid_like(uuid) or len(uuid) != UUID_LENGTH:
+            return None
+        reported = self._agents.find(uuid)
+        if reported is None:
+            (created,) = self._read([names.api_provider(uuid)]) or (None,)
+            if created is not None:
+                return created
+            self._agents.learn(self._provider_ids())
+            reported = self._agents.find(uuid)
+        (provider,) = (self._read([reported]) if reported is not None else []) or (None,)
+        return provider
+
+    def get(self, uuid: str) -> Provider:
+        """Return the provider with this UUID; raises Problem 404."""
+        provider = self.find(uuid)
+        if provider is None:
+            raise no_provider(uuid)
+        return provider
+
+    def find_all(self, filters: ProviderFilters, uuid: str | None) -> list[Provider]:
+        """Return the providers, or the one with this UUID, that fulfil all conditions."""
+        if uuid is not None:
+            provider = self.find(uuid)
+            providers = [] if provider is None else [provider]
+        else:
+            providers = self.read_all()
+        return [provider for provider in providers if filters.match(provider)]
+
+    def read_all(self) -> list[Provider]:
+        """Return all providers, each as of the moment of its page."""
+        ids = self._provider_ids()
+        pages = (ids[start : start + MAX_PAGE] for start in range(0, len(ids), MAX_PAGE))
+        return [provider for page in pages for provider in self._read(page)]
+
+    def _provider_ids(self) -> list[str]:
+        self._freshness.require()
+        return self._table.provider_ids()
+
+    def change(self, change: ProviderChange) -> Provider | Refusal:
+        """Apply a change, and return the provider after it, or why it is refused."""
+        answer = self._store.change_provider(change)
+        return answer if isinstance(answer, Refusal) else Provider.of(answer)
+
+    def _read(self, ids: Sequence[str]) -> list[Provider]:
+        return [Provider.of(state) for state in self._store.read_providers(ids).values()]

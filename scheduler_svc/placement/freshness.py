@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waits until a process's replica has what the store acknowledged, to this process or any other."""
+
+from rpcapi import errors
+from scheduler_svc.replication.replica import Replica
+from scheduler_svc.store.protocols.log import LogStore
+
+TIMEOUT = 2.0  # seconds
+
+
+class Freshness:
+    """Compares the replica's position with the store's."""
+
+    def __init__(self, store: LogStore, replica: Replica) -> None:
+        self._store = store
+        self._replica = replica
+
+    def require(self) -> int:
+        """Return the replica's position once it has all that was acknowledged before.
+
+        Raises NotReady if that takes longer than TIMEOUT.
+        """
+        _, position = self._store.begin_epoch_if_behind(0, 0)  # no store is behind these
+        self.wait_for(position)
+        return position
+
+    def wait_for(self, position: int) -> None:
+        """Return once the replica has reached ``position``; raises NotReady if that takes longer than TIMEOUT."""
+        if not self._replica.reach(position, TIMEOUT):
+            raise errors.NotReady(
+                what="This process", why=f"its copy of the providers is behind the store for more than {TIMEOUT:g} s"
+            )

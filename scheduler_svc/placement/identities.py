@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The UUIDs by which Placement's clients name providers, and the ids by which the store does.
+
+A provider that clients created has its UUID in its id. That of an agent's provider is computed from its id, so nothing
+is stored: the same host has the same UUID in every process, and after it was removed and came back.
+"""
+
+import threading
+import uuid as uuids
+from collections.abc import Iterable
+
+from rpcapi.resources import names
+
+NAMESPACE = uuids.UUID("6f1c7a3e-94f4-4e0c-8d0c-3f1f5a3f2b6d")  # of version 5 UUIDs (RFC 9562) of agents' providers
+
+
+def uuid_of(provider: str) -> str:
+    """Return the UUID of the provider with this id."""
+    if names.is_api_provider(provider):
+        return provider.removeprefix(names.api_provider(""))
+    return str(uuids.uuid5(NAMESPACE, provider))
+
+
+class AgentIdentities:
+    """The ids of agents' providers by UUID. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str] = {}
+        self._names: set[str] = set()
+        self._lock = threading.Lock()
+
+    def learn(self, providers: Iterable[str]) -> None:
+        """Add the providers with these ids. None is forgotten: whether it exists is for the store to say."""
+        with self._lock:
+            new = [name for name in providers if name not in self._names and not names.is_api_provider(name)]
+            self._names.update(new)
+            self._ids.update((uuid_of(name), name) for name in new)
+
+    def find(self, uuid: str) -> str | None:
+        """Return the id of the agent's provider with this UUID, None if none with it was learned."""
+        return self._ids.get(uuid)

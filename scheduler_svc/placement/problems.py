@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refused requests of the Placement API."""
+
+UNDEFINED = "placement.undefined_code"
+CONCURRENT_UPDATE = "placement.concurrent_update"
+DUPLICATE_NAME = "placement.duplicate_name"
+INVENTORY_IN_USE = "placement.inventory.inuse"
+PROVIDER_IN_USE = "placement.resource_provider.inuse"
+PROVIDER_HAS_CHILDREN = "placement.resource_provider.cannot_delete_parent"
+
+
+class Problem(Exception):
+    """A request that is answered with an error, and changed nothing.
+
+    ``status`` is the HTTP status, ``detail`` what was wrong and ``code`` one of the codes of the Placement API
+    (https://docs.openstack.org/api-ref/placement/#error-codes), which clients compare.
+    """
+
+    def __init__(self, status: int, detail: str, code: str = UNDEFINED) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.code = code
+
+
+def bad_request(detail: str) -> Problem:
+    """Return the problem of a malformed request."""
+    return Problem(400, detail)
+
+
+def not_found(detail: str) -> Problem:
+    """Return the problem of a request for what does not exist."""
+    return Problem(404, detail)
+
+
+def conflict(detail: str, code: str = UNDEFINED) -> Problem:
+    """Return the problem of a request that what is stored contradicts."""
+    return Problem(409, detail, code)

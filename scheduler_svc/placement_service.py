@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts, reloads and stops one worker process of gantt-placement."""
+
+import functools
+import threading
+
+from oslo_config import cfg
+from oslo_log import log
+
+from rpcapi import errors
+from rpcapi.daemon.waiting import wait_for
+from scheduler_svc.composition.placement import PlacementWorker, build
+from scheduler_svc.composition.stores import open_configured
+from scheduler_svc.replication.partition_set import StoreOpener
+
+LOG = log.getLogger(__name__)
+
+
+class PlacementService:
+    """Serves Placement's HTTP API. Implements the service protocol of rpcapi.daemon."""
+
+    def __init__(self, conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener | None = None) -> None:
+        """``opener`` opens the store of a partition; by default as configured."""
+        self._conf = conf
+        self._index = worker_index
+        self._opener = opener or functools.partial(open_configured, conf)
+        self._stopping = threading.Event()
+        self._worker: PlacementWorker | None = None
+
+    def start(self) -> None:
+        """Load the providers and serve; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
+        worker = self._worker = build(self._conf, self._opener)
+        wait_for("The store", worker.partition_set.load, self._stopping, retry_on=(errors.Unavailable,))
+        worker.partition_set.follow()
+        worker.server.start()
+        LOG.info("Worker %d serves %s", self._index, worker.server.url)
+
+    def stop(self) -> None:
+        """Accept no more requests."""
+        self._stopping.set()
+        if self._worker is not None:
+            self._worker.server.stop()
+
+    def wait(self) -> None:
+        """Wait until accepted requests are answered and every thread has ended."""
+        if self._worker is None:
+            return
+        self._worker.server.wait()
+        self._worker.partition_set.stop()
+        self._worker.partition_set.close()
+
+    def reset(self) -> None:
+        """Apply the current policy file; raises BadConfiguration, and the former rules are then unchanged."""
+        if self._worker is not None:
+            self._worker.policies.reload()
+
+
+def make_service(conf: cfg.ConfigOpts, worker_index: int) -> PlacementService:
+    """Create the service of one worker process."""
+    return PlacementService(conf, worker_index)

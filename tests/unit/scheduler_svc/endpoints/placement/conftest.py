@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The API for one test."""
+
+import pytest
+
+from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+
+
+@pytest.fixture
+def api():
+    return PlacementApi()

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who sends a request."""
+
+import pytest
+
+from scheduler_svc.endpoints.placement.authentication import caller_of, except_root, trust_tokens
+
+
+def authenticated(**environ):
+    """Return the caller that the application sees behind noauth2."""
+    callers = []
+    trust_tokens(lambda environ, start_response: callers.append(caller_of(environ)) or [])(environ, None)
+    (caller,) = callers
+    return caller
+
+
+@pytest.mark.parametrize(
+    ("environ", "caller"),
+    [
+        ({"HTTP_X_AUTH_TOKEN": "admin"}, ("admin", "admin", ("admin",))),
+        ({"HTTP_X_AUTH_TOKEN": "admin:p"}, ("admin", "p", ("admin",))),
+        ({"HTTP_X_AUTH_TOKEN": "u:p", "HTTP_X_ROLES": "reader, member"}, ("u", "p", ("reader", "member"))),
+        ({"HTTP_X_AUTH_TOKEN": "admin", "HTTP_OPENSTACK_SYSTEM_SCOPE": "all"}, ("admin", None, ("admin",))),
+        ({"HTTP_X_USER_ID": "u", "HTTP_X_ROLES": "admin"}, (None, None, ())),
+    ],
+)
+def test_token_names_the_caller(environ, caller):
+    assert authenticated(**environ) == caller
+
+
+@pytest.mark.parametrize(("path", "is_authenticated"), [("", False), ("/", False), ("/traits", True), ("//", True)])
+def test_root_is_served_without_authentication(path, is_authenticated):
+    application = except_root(lambda environ, start_response: [b"authenticated"], lambda *_: [b"open"])
+    assert application({"PATH_INFO": path}, None) == [b"authenticated" if is_authenticated else b"open"]

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start, reload and stop of one worker of gantt-placement, and its authentication by Keystone."""
+
+import http.client
+import threading
+
+import pytest
+from keystonemiddleware.fixture import AuthTokenFixture
+from keystonemiddleware.opts import list_auth_token_opts
+
+from devstack.servers.ports import free_port
+from rpcapi import errors
+from rpcapi.daemon import options
+from rpcapi.daemon.waiting import ShutdownRequested
+from scheduler_svc.conf import placement_service as placement_conf
+from scheduler_svc.placement_service import PlacementService
+from scheduler_svc.store.memory import MemoryStore
+
+SECONDS = 30
+
+
+class UnreachableStore(MemoryStore):
+    """A store that does not answer."""
+
+    def __init__(self):
+        super().__init__("default")
+        self.was_called = threading.Event()
+
+    def check_identity(self):
+        self.was_called.set()
+        raise errors.StoreUnavailable(why="not started yet")
+
+
+@pytest.fixture
+def settings(conf, tmp_path):
+    placement_conf.register_opts(conf)
+    options.register_opts(conf)
+    conf.set_override("port", free_port(), group="placement")
+    conf.set_override("auth_strategy", "noauth2", group="api")
+    return conf
+
+
+@pytest.fixture
+def start(settings):
+    services = []
+
+    def start_service():
+        store = MemoryStore("default", namespaces=["trait", "resource_class"])
+        services.append(PlacementService(settings, 0, lambda partition: store))
+        services[-1].start()
+        return services[-1]
+
+    yield start_service
+    for service in services:
+        service.stop()
+        service.wait()
+
+
+def status_of(settings, path, token=None):
+    connection = http.client.HTTPConnection("127.0.0.1", settings.placement.port, timeout=SECONDS)
+    connection.request("GET", path, headers={} if token is None else {"x-auth-token": token})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_started_service_serves_until_it_is_stopped(settings, start):
+    service = start()
+    assert status_of(settings, "/resource_providers", "admin") == 200
+    service.stop()
+    service.wait()
+    with pytest.raises(ConnectionRefusedError):
+        status_of(settings, "/")
+
+
+def test_reload_reads_the_policy_file_again(settings, start, tmp_path):
+    service = start()
+    policy_file = tmp_path / "policy.yaml"
+    settings.set_override("policy_file", str(policy_file), group="oslo_policy")
+    policy_file.write_text('"placement:resource_providers:list": "@"\n')
+    assert status_of(settings, "/resource_providers", "user") == 403
+    service.reset()
+    assert status_of(settings, "/resource_providers", "user") == 200
+    policy_file.write_text("[")
+    with pytest.raises(errors.BadConfiguration):
+        service.reset()
+    assert status_of(settings, "/resource_providers", "user") == 200
+
+
+def test_keystone_validates_tokens(settings, start):
+    settings.set_override("auth_strategy", "keystone", group="api")
+    for group, opts in list_auth_token_opts():
+        settings.register_opts(opts, group=group)
+    settings.set_override("www_authenticate_uri", "http://keystone.example", group="keystone_authtoken")
+    keystone = AuthTokenFixture()
+    keystone.setUp()
+    try:
+        for role in ("admin", "member"):
+            keystone.add_token_data(f"token of {role}", role_list=[role], project_id="p", user_id="u")
+        start()
+        assert status_of(settings, "/") == 200
+        assert status_of(settings, "/resource_providers") == 401
+        assert status_of(settings, "/resource_providers", "admin") == 401
+        assert status_of(settings, "/resource_providers", "token of member") == 403
+        assert status_of(settings, "/resource_providers", "token of admin") == 200
+    finally:
+        keystone.cleanUp()
+
+
+def test_stop_ends_a_start_that_waits_for_the_store(settings):
+    store = UnreachableStore()
+    service = PlacementService(settings, 0, lambda partition: store)
+    outcomes = []
+
+    def run():
+        try:
+            service.start()
+        except ShutdownRequested as reason:
+            outcomes.append(reason)
+
+    starting = threading.Thread(target=run)
+    starting.start()
+    assert store.was_called.wait(SECONDS)
+    service.stop()
+    starting.join(SECONDS)
+    service.wait()
+    assert len(outcomes) == 1
