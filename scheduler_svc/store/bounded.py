@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A store that refuses new work while a collection takes as many bytes as it may."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
@@ -9,6 +9,7 @@ from rpcapi.bounds import Bound, CollectionSize, StoreBounds
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef
 from scheduler_svc.store import documents, namespaces
+from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.forwarding import ForwardingStore
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers.changes import (
@@ -103,6 +104,13 @@ class BoundedStore(ForwardingStore):
         if self._bounds.is_full(HOSTS) and self._may_grow(change):
             self._bounds.check(HOSTS)
         return super().change_provider(change)
+
+    def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
+        if self._bounds.is_full(CLAIMS):
+            consumers = [change.consumer for change in changes if change.allocations]
+            if len(self.read_allocations(consumers)) < len(consumers):
+                self._bounds.check(CLAIMS)
+        return super().allocate(changes)
 
     def _may_grow(self, change: ProviderChange) -> bool:
         """Return whether a provider would be new, or have more inventories, traits or aggregates than before."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
+from scheduler_svc.store.allocations import AllocationChange, ConsumerState
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
@@ -102,6 +103,12 @@ class ForwardingStore(Store):
 
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
         return self._store.retire(namespace, name, as_of)
+
+    def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
+        return self._store.read_allocations(consumers)
+
+    def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
+        return self._store.allocate(changes)
 
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         return self._store.get_state(namespace, name)

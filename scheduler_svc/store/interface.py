@@ -4,6 +4,7 @@
 import abc
 from typing import Protocol
 
+from scheduler_svc.store.protocols.allocations import AllocationStore
 from scheduler_svc.store.protocols.claims import ClaimAudits, ClaimQueries, ClaimVerbs
 from scheduler_svc.store.protocols.host_state import HostReportStore, LivenessStore
 from scheduler_svc.store.protocols.log import DecisionRecordStore, LogStore
@@ -17,6 +18,7 @@ class Store(
     ClaimAudits,
     HostReportStore,
     ProviderStore,
+    AllocationStore,
     LivenessStore,
     LogStore,
     DecisionRecordStore,

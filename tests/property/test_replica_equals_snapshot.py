@@ -11,6 +11,7 @@ from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.providers.changes import (
     CreateProvider,
     DeleteProvider,
@@ -45,6 +46,20 @@ api_changes = st.one_of(
     st.builds(SetTraits, api_providers | st.just("h1/n1"), st.sets(st.sampled_from(["HW_A", "HW_B", "CUSTOM_A"]))),
     st.builds(SetAggregates, api_providers | st.just("h1/n1"), st.sets(st.sampled_from(["x", "y"]))),
 )
+amounts = st.fixed_dictionaries({"VCPU": st.integers(1, 3)})
+allocation_changes = st.lists(
+    st.builds(
+        AllocationChange,
+        st.sampled_from(["c1", "c4", "c5"]),
+        st.dictionaries(api_providers | st.just("h1/n1"), amounts, max_size=2),
+        st.just("p"),
+        st.just("u"),
+        st.sampled_from([ANY, None, 1]),
+    ),
+    min_size=1,
+    max_size=2,
+    unique_by=lambda change: change.consumer,
+)
 changes = st.lists(
     st.one_of(
         st.tuples(st.just("report"), hosts, nodes),
@@ -55,6 +70,7 @@ changes = st.lists(
         st.tuples(st.just("silence"), st.just(0)),
         st.tuples(st.just("epoch"), st.just(0)),
         st.tuples(st.just("provide"), api_changes),
+        st.tuples(st.just("allocate"), allocation_changes),
         st.tuples(st.just("follow"), st.integers(1, 3)),
     ),
     max_size=25,
@@ -87,6 +103,8 @@ def change(partition: StorePartition, kind: str, subject: Any, *more: Any) -> No
                 store.put_state("service", subject, version, {"enabled": more[0]})
     elif kind == "silence":
         store.reap(dead_after_ms=0, tombstone_ms=600_000)
+    elif kind == "allocate":
+        store.allocate(subject)
     elif kind == "provide":
         store.change_provider(subject)
     else:

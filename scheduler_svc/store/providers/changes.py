@@ -164,6 +164,10 @@ class RefusalKind(StrEnum):
     INVENTORY = "inventory"  # the provider has no inventory of the class
     IN_USE = "in use"  # live claims hold what would be removed
     CHILDREN = "children"  # there are providers below it
+    CONSUMER = "consumer"  # the consumer changed since the client read it
+    CAPACITY = "capacity"  # the provider has not enough left
+    UNITS = "units"  # the amount violates min_unit, max_unit or step_size
+    CLOSED = "closed"  # the provider's agent must audit first
     BEHIND = "behind"  # a trait or class may have been taken into use since the caller looked
 
 
@@ -174,6 +178,7 @@ class Refusal:
     ``provider`` is the one that the refusal is about: for PARENT the parent, for NAME the provider that has the name.
     ``resource_classes`` are those in use, or the one of an inventory. For GENERATION ``expected`` is what the client
     sent and ``actual`` what the provider has; for BEHIND they are positions, and ``provider`` is the name.
+    ``consumer`` is the one whose allocations are refused; for CONSUMER they are its generations, None: it has none.
     """
 
     kind: RefusalKind
@@ -181,6 +186,7 @@ class Refusal:
     resource_classes: Sequence[str] = ()
     expected: int | None = None
     actual: int | None = None
+    consumer: str = ""
 
 
 def is_api_owned(document: Mapping[str, Any]) -> bool:

@@ -10,6 +10,8 @@ from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store import documents, interface, reports, validation, verification
 from scheduler_svc.store import namespaces as rules
+from scheduler_svc.store.allocations import AllocationChange, ConsumerState
+from scheduler_svc.store.allocations import check as check_allocations
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
@@ -29,7 +31,7 @@ from scheduler_svc.store.records import (
     StatsOutcome,
     Verification,
 )
-from scheduler_svc.store.redis import audit, claims, clock, decisions, log, prepare, providers, sizes
+from scheduler_svc.store.redis import allocations, audit, claims, clock, decisions, log, prepare, providers, sizes
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.keys import prefix
@@ -243,6 +245,14 @@ class RedisStore(interface.Store):
         checks.check_retirement(namespace, name, as_of)
         rules.check(namespace, self._declared)
         return providers.retire(self._connection, namespace, name, as_of)
+
+    def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
+        validation.check_consumers(consumers)
+        return allocations.read(self._connection, consumers)
+
+    def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
+        check_allocations(changes)
+        return allocations.allocate(self._connection, changes)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         return log.snapshot(self._connection, namespaces)

@@ -6,10 +6,11 @@ import copy
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
-from scheduler_svc.store import interface, namespaces, validation
+from scheduler_svc.store import allocations, interface, namespaces, validation
+from scheduler_svc.store.allocations import AllocationChange, ConsumerState
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
-from scheduler_svc.store.verbs import providing
+from scheduler_svc.store.verbs import allocating, providing
 from scheduler_svc.store.verbs.partition import PartitionState
 
 T = TypeVar("T")
@@ -47,3 +48,12 @@ class ApiVerbStore(interface.Store):
         checks.check_retirement(namespace, name, as_of)
         namespaces.check(namespace, self._declared)
         return self._transact(lambda partition, _now: providing.retire(partition, namespace, name, as_of))
+
+    def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
+        validation.check_consumers(consumers)
+        return self._transact(lambda partition, now: copy.deepcopy(allocating.read(partition, consumers, now)))
+
+    def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
+        allocations.check(changes)
+        copied = copy.deepcopy(changes)
+        return self._transact(lambda partition, now: allocating.allocate(partition, copied, now))

@@ -6,6 +6,7 @@ from dataclasses import replace
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
+from scheduler_svc.store.allocations import is_api_claim
 from scheduler_svc.store.unverified import unverified_name
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
@@ -83,6 +84,8 @@ def move(partition: PartitionState, ref: ClaimRef, to: ClaimRef, consumer_type: 
     if end is not None:
         return ClaimResult(*to, answer_of(end))
     claim, answer = find_for_host(partition, ref, None, now)
+    if claim is not None and is_api_claim(claim):
+        return ClaimResult(*ref, Answer.FOREIGN, claim.host)
     if claim is not None and claim.state == ClaimState.CONFIRMED and existing is None:
         _transfer(partition, claim, to, consumer_type, now)
         return ClaimResult(*to, Answer.CONFIRMED, claim.host)

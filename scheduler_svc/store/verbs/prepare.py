@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState, Verdict
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, Intent, IntentResult
+from scheduler_svc.store.allocations import is_api_claim
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.pinning import note_return
 from scheduler_svc.store.verbs.verdicts import PreparePlan, has_changed, judge, related_names, required_allocations
@@ -80,6 +81,8 @@ def _examine(
 ) -> IntentResult | None:
     """Return the answer to an attempt that the store knows or refuses; else None, and plan the end of the other one."""
     live = partition.live_claim(intent.consumer, now)
+    if live is not None and is_api_claim(live):
+        return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host)
     if live is not None and live.attempt == intent.attempt:
         if partition.is_expired(live, now):
             return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED, live.host)

@@ -78,9 +78,9 @@ local function count(claim, sign)
   for provider, amounts in pairs(claim.allocations) do
     if not only_host or host_of(provider) == only_host then
       count_at(provider, amounts, sign)
-    end
-    if sign > 0 and string.sub(provider, 1, 5) == '@api/' then
-      claimed_providers[provider] = true
+      if sign > 0 and string.sub(provider, 1, 5) == '@api/' then
+        claimed_providers[provider] = true
+      end
     end
   end
   if type(claim.group) == 'table' then

@@ -33,7 +33,9 @@ local function move()
     return { 1, ended, '' }
   end
   local claim, answer = find_claim(consumer, attempt, '')
-  if claim and claim.state == 'confirmed' and not existing then
+  if claim and claim.host == '@api' then
+    return { 0, 'foreign', claim.host }
+  elseif claim and claim.state == 'confirmed' and not existing then
     transfer(claim)
     return { 1, 'confirmed', claim.host }
   elseif not claim and not answer and may_run(consumer, recorded_claim(consumer), ends_of(consumer)) then

@@ -111,7 +111,10 @@ local function examine(i, intent)
   if raw_claims[i] and not live then
     ends = ends_of(intent.consumer) -- it ended just now
   end
-  if live and live.attempt == intent.attempt then
+  if live and live.host == '@api' then
+    intent.known, intent.answer, intent.host = true, 'conflict', live.host
+    return
+  elseif live and live.attempt == intent.attempt then
     intent.known, intent.host = true, live.host
     intent.answer = is_expired(live) and 'closed' or 'prepared'
     if intent.answer == 'prepared' then

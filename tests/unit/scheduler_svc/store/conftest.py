@@ -40,6 +40,7 @@ ON_POSTGRESQL = {
         "test_providing.py",
         "test_reports_beside_api.py",
         "test_retiring.py",
+        "test_allocating.py",
         "test_prepare.py",
         "test_prepare_groups.py",
         "test_prepare_large.py",

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocations as clients of the Placement API read and replace them.
+
+What a consumer holds by the API is one live claim, confirmed from the beginning, on the service host that stands for
+the API: no agent audits, confirms or releases it, and it leaves no tombstone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+from rpcapi.resources import names
+from scheduler_svc.core.records import Allocations, Claim
+from scheduler_svc.store import validation
+
+MAX_CONSUMERS = 1000  # of one call
+
+
+class AnyGeneration(Enum):
+    """The marker for a change that is made whatever the consumer's generation is (microversions before 1.28)."""
+
+    ANY = auto()
+
+
+ANY = AnyGeneration.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationChange:
+    """What one consumer is to hold, in place of all that it held.
+
+    ``allocations`` {} ends what it holds. ``generation`` is the consumer's as the client read it; None: it must hold
+    nothing. ``type`` None leaves the type of a consumer that holds something; "" is none. The generations of the
+    providers in ``allocations`` are increased; where these are empty, those of the providers that the consumer held
+    from, unless ``is_deletion`` (DELETE of the consumer's allocations).
+    """
+
+    consumer: str
+    allocations: Allocations
+    project: str
+    user: str
+    generation: int | AnyGeneration | None
+    type: str | None = None
+    is_deletion: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerState:
+    """What a consumer holds by its live claim, of either owner. ``generation`` is the one that clients send back."""
+
+    consumer: str
+    generation: int
+    project: str
+    user: str
+    type: str
+    allocations: Allocations
+    is_api_owned: bool
+    created_ms: int
+
+
+def is_api_claim(claim: Claim) -> bool:
+    """Return whether the Placement API owns a claim."""
+    return claim.host == names.API_HOST
+
+
+def generation_of(claim: Claim, generation_base: int) -> int:
+    """Return the consumer's generation: that of its claim, or if that is of an earlier epoch what this one begins at.
+
+    It is never larger than the partition's position, so that it does not repeat in a later epoch.
+    """
+    return max(claim.generation, generation_base)
+
+
+def state_of(claim: Claim, generation_base: int) -> ConsumerState:
+    """Return what a consumer holds by its live claim."""
+    return ConsumerState(
+        claim.consumer,
+        generation_of(claim, generation_base),
+        claim.project,
+        claim.user,
+        claim.type,
+        claim.allocations,
+        is_api_claim(claim),
+        claim.created_ms,
+    )
+
+
+def check(changes: Sequence[AllocationChange]) -> None:
+    """Raise InvalidRequest or InvalidName unless these are valid changes of 1 to MAX_CONSUMERS different consumers."""
+    if not 1 <= len(changes) <= MAX_CONSUMERS:
+        raise validation.refuse(f"a call must contain 1 to {MAX_CONSUMERS} consumers, got {len(changes)}")
+    validation.check_consumers([change.consumer for change in changes])
+    if len({change.consumer for change in changes}) < len(changes):
+        raise validation.refuse("a call must not contain the same consumer twice")
+    for change in changes:
+        if change.allocations:
+            validation.check_allocations(change.allocations)
+        for what in ("project", "user"):
+            validation.check_text(what, getattr(change, what))
+        _check_rest(change.generation, change.type)
+
+
+def _check_rest(generation: Any, consumer_type: Any) -> None:
+    if consumer_type is not None:
+        validation.check_text("consumer type", consumer_type)
+    if generation is not None and generation is not ANY:
+        validation.check_number("generation", generation, 0, validation.MAX_NUMBER)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocations as the Placement API reads and replaces them."""
+
+import abc
+from collections.abc import Sequence
+from typing import Protocol
+
+from scheduler_svc.store.allocations import AllocationChange, ConsumerState
+from scheduler_svc.store.providers.changes import Refusal
+
+
+class AllocationStore(Protocol):
+    """What consumers hold, by claims of either owner."""
+
+    @abc.abstractmethod
+    def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
+        """Return what each of ``consumers`` holds that holds anything; at most MAX_REFS."""
+
+    @abc.abstractmethod
+    def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
+        """Replace what these consumers hold, all of them or none; return why it is refused, or None.
+
+        What they held is freed first. A sum may be above the capacity only where it does not grow. Each amount obeys
+        min_unit, max_unit and step_size. Refused with
+
+        - CONSUMER: its generation is another one than was sent;
+        - OWNER: the consumer holds by a claim that an agent owns, or an agent reports an unverified one;
+        - PROVIDER, INVENTORY, UNITS, CAPACITY: of that provider and resource class;
+        - CLOSED: more would be held from an agent's provider that must be audited first.
+        """

@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Replaces what consumers hold by claims of the Placement API, all of them or none, as verbs/allocating.py does.
+-- ARGV: log length, then for each consumer: name, its generation as expected, 'none' if it must hold nothing or 'any',
+--       allocations as JSON or '' to end them, 1 to increase the generations of the providers that it gives up else 0,
+--       1 and its type or 0 and '' to leave it, the claim's further JSON members
+-- Returns: nothing if it is done; else why it is refused: kind, consumer, provider or '', resource class or '',
+--          the consumer's generation or '' if it holds nothing
+--@ args log_length
+--@ include _partition
+local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
+expire(EXPIRE_BATCH)
+
+local base = tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)
+local changes, deltas, capacities = {}, {}, {}
+
+local function plan(allocations, sign)
+  for provider, amounts in pairs(allocations) do
+    deltas[provider] = deltas[provider] or {}
+    for class, amount in pairs(amounts) do
+      deltas[provider][class] = (deltas[provider][class] or 0) + sign * amount
+    end
+  end
+end
+
+for i = REST, #ARGV, 7 do
+  local live = live_claim(redis.call('HGET', K.claims, ARGV[i]))
+  local change = {
+    consumer = ARGV[i], expected = ARGV[i + 1], text = ARGV[i + 2], bump = ARGV[i + 3] == '1',
+    type = ARGV[i + 4] == '1' and ARGV[i + 5] or live and live.type or '', members = ARGV[i + 6], live = live,
+    allocations = ARGV[i + 2] ~= '' and cjson.decode(ARGV[i + 2]) or {},
+    generation = live and math.max(live.generation, base) or nil,
+  }
+  changes[#changes + 1] = change
+  plan(change.allocations, 1)
+  if live then
+    plan(live.allocations, -1)
+  end
+end
+
+local function sorted_keys(map)
+  local keys = {}
+  for key in pairs(map) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  return keys
+end
+
+local function consumer_refusal(change)
+  if has_unverified(change.consumer) or change.live and change.live.host ~= '@api' then
+    return 'owner'
+  elseif change.expected ~= 'any' and change.expected ~= (change.generation and int(change.generation) or 'none') then
+    return 'consumer'
+  end
+end
+
+local function amount_refusal(provider, class, amount)
+  local unit = capacities[provider][class]
+  if not unit then
+    return 'inventory'
+  elseif type(unit) == 'table' and (amount < unit[2] or amount > unit[3] or amount % unit[4] ~= 0) then
+    return 'units'
+  elseif deltas[provider][class] <= 0 then
+    return nil
+  elseif not is_open(provider) then
+    return 'closed'
+  end
+  return (sums_of(provider)[class] or 0) + deltas[provider][class] > capacity_in(unit) and 'capacity' or nil
+end
+
+local function refusal()
+  for _, change in ipairs(changes) do
+    local kind = consumer_refusal(change)
+    if kind then
+      return { kind, change.consumer, '', '', change.generation and int(change.generation) or '' }
+    end
+  end
+  for _, change in ipairs(changes) do
+    for _, provider in ipairs(sorted_keys(change.allocations)) do
+      local raw = redis.call('HGET', K.capacity, provider)
+      if not raw then
+        return { 'provider', change.consumer, provider, '', '' }
+      end
+      capacities[provider] = capacities[provider] or cjson.decode(raw)
+    end
+  end
+  for _, change in ipairs(changes) do
+    for _, provider in ipairs(sorted_keys(change.allocations)) do
+      for _, class in ipairs(sorted_keys(change.allocations[provider])) do
+        local kind = amount_refusal(provider, class, change.allocations[provider][class])
+        if kind then
+          return { kind, change.consumer, provider, class, '' }
+        end
+      end
+    end
+  end
+end
+
+local function add(change)
+  local attempt = change.live and change.live.attempt or last_end(ends_of(change.consumer)) + 1
+  add_claim({ consumer = change.consumer, state = 'confirmed', host = '@api', allocations = change.allocations },
+    '{"schema":1,"consumer":' .. quote(change.consumer) .. ',"attempt":' .. int(attempt)
+    .. ',"generation":' .. int((change.generation or base) + 1) .. ',"state":"confirmed","host":"@api","allocations":'
+    .. change.text .. ',"alternates":"","created_ms":' .. clock_text .. ',"type":' .. quote(change.type)
+    .. change.members .. '}')
+end
+
+local refused = refusal()
+if refused then
+  flush(false)
+  return refused
+end
+for _, change in ipairs(changes) do
+  local named = change.text ~= '' and change.allocations or change.live and change.bump and change.live.allocations or {}
+  if change.live then
+    drop_claim(change.live)
+  end
+  if change.text ~= '' then
+    add(change)
+  end
+  for provider in pairs(named) do
+    claimed_providers[provider] = true
+  end
+end
+flush(false)
+return {}

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and changes of allocations by the Placement API; the script `allocate` does the same."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from rpcapi.resources import names
+from rpcapi.resources.claims import ClaimState
+from scheduler_svc.core.records import Claim
+from scheduler_svc.store import allocations
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState
+from scheduler_svc.store.providers.changes import Refusal, RefusalKind
+from scheduler_svc.store.verbs.partition import PartitionState
+
+EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
+
+
+def read(partition: PartitionState, consumers: Sequence[str], now: int) -> dict[str, ConsumerState]:
+    """Return what each of these consumers holds that holds anything."""
+    partition.prefetch(consumers=consumers)
+    live_claims = ((consumer, partition.live_claim(consumer, now)) for consumer in consumers)
+    return {
+        consumer: allocations.state_of(claim, partition.generation_base)
+        for consumer, claim in live_claims
+        if claim is not None
+    }
+
+
+def allocate(partition: PartitionState, changes: Sequence[AllocationChange], now: int) -> Refusal | None:
+    """Replace what consumers hold, as checked, or return why nothing is changed."""
+    partition.expire(now, EXPIRE_BATCH)
+    partition.flush(now)
+    partition.prefetch(
+        consumers=[change.consumer for change in changes],
+        providers={provider for change in changes for provider in change.allocations},
+    )
+    former = {change.consumer: partition.live_claim(change.consumer, now) for change in changes}
+    partition.flush(now)
+    for change in changes:
+        refusal = _consumer_refusal(partition, change, former[change.consumer])
+        if refusal is not None:
+            return refusal
+    deltas = _deltas(changes, former)
+    for refusal in _provider_refusals(partition, changes, deltas):
+        return refusal
+    for change in changes:
+        _replace(partition, change, former[change.consumer], now + partition.lead_ms)
+    partition.flush(now)
+    return None
+
+
+def _consumer_refusal(partition: PartitionState, change: AllocationChange, live: Claim | None) -> Refusal | None:
+    consumer = change.consumer
+    if consumer in partition.unverified or (live is not None and not allocations.is_api_claim(live)):
+        return Refusal(RefusalKind.OWNER, "", consumer=consumer)
+    actual = None if live is None else allocations.generation_of(live, partition.generation_base)
+    if change.generation is ANY or change.generation == actual:
+        return None
+    return Refusal(RefusalKind.CONSUMER, "", (), change.generation, actual, consumer)
+
+
+def _deltas(changes: Sequence[AllocationChange], former: Mapping[str, Claim | None]) -> Counter[tuple[str, str]]:
+    """Return by how much each sum grows."""
+    deltas: Counter[tuple[str, str]] = Counter()
+    for change in changes:
+        live = former[change.consumer]
+        for part, sign in ((change.allocations, 1), (live.allocations if live else {}, -1)):
+            for provider, amounts in part.items():
+                for resource_class, amount in amounts.items():
+                    deltas[provider, resource_class] += sign * amount
+    return deltas
+
+
+def _provider_refusals(
+    partition: PartitionState, changes: Sequence[AllocationChange], deltas: Mapping[tuple[str, str], int]
+) -> Iterator[Refusal]:
+    """Yield why amounts cannot be part: unknown providers first, all in order of consumer, provider and class."""
+    for change in changes:
+        for provider in sorted(change.allocations):
+            if provider not in partition.capacity:
+                yield Refusal(RefusalKind.PROVIDER, provider, consumer=change.consumer)
+    for change in changes:
+        for provider, amounts in sorted(change.allocations.items()):
+            for resource_class, amount in sorted(amounts.items()):
+                kind = _refusal_kind(partition, provider, resource_class, amount, deltas[provider, resource_class])
+                if kind is not None:
+                    yield Refusal(kind, provider, (resource_class,), consumer=change.consumer)
+
+
+def _refusal_kind(
+    partition: PartitionState, provider: str, resource_class: str, amount: int, delta: int
+) -> RefusalKind | None:
+    unit = partition.capacity[provider].get(resource_class)
+    if unit is None:
+        return RefusalKind.INVENTORY
+    capacity, least, most, step = (unit, 1, amount, 1) if isinstance(unit, int) else unit
+    if not least <= amount <= most or amount % step:
+        return RefusalKind.UNITS
+    if delta <= 0:
+        return None
+    if not partition.is_open(provider):
+        return RefusalKind.CLOSED
+    used = partition.used.get(provider, {}).get(resource_class, 0)
+    return RefusalKind.CAPACITY if used + delta > capacity else None
+
+
+def _replace(partition: PartitionState, change: AllocationChange, live: Claim | None, clock_ms: int) -> None:
+    base = partition.generation_base
+    if live is not None:
+        partition.drop_claim(live)
+    if change.allocations:
+        partition.add_claim(
+            Claim(
+                consumer=change.consumer,
+                attempt=max(partition.ended.get(change.consumer, {0: ""})) + 1 if live is None else live.attempt,
+                generation=(base if live is None else allocations.generation_of(live, base)) + 1,
+                type=change.type if change.type is not None else live.type if live is not None else "",
+                project=change.project,
+                user=change.user,
+                state=ClaimState.CONFIRMED,
+                host=names.API_HOST,
+                allocations=change.allocations,
+                request_id="",
+                created_ms=clock_ms,
+            )
+        )
+        partition.claimed_providers.update(change.allocations)
+    elif live is not None and not change.is_deletion:
+        partition.claimed_providers.update(live.allocations)
