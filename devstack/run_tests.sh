@@ -24,7 +24,7 @@ case "${1:-}" in
     *) usage_error "unknown argument $1; allowed are --quick and --full." ;;
 esac
 
-# Debian installs rabbitmq-server and similar programs in folders that are only on root's PATH.
+# Debian installs debootstrap and similar programs in folders that are only on root's PATH.
 export PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 cd "$here/.."
@@ -56,7 +56,7 @@ servers=
 if [ "${1:-}" != --quick ]; then
     # Reports packages that cannot be installed; tests that need them are skipped or, in CI, fail.
     "$python" -m devstack.servers.install rabbitmq-server redis-server postgresql memcached zookeeper systemd-container \
-        mmdebstrap zsh &
+        debootstrap zsh &
     servers=$!
 fi
 

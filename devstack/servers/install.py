@@ -49,7 +49,7 @@ PRESENCE_CHECKS: Mapping[str, Callable[[], bool]] = {
     "memcached": lambda: _runs(memcached_binary),
     "zookeeper": lambda: _runs(zookeeper_classes),
     "systemd-container": _on_path("systemd-nspawn"),
-    "mmdebstrap": _on_path("mmdebstrap"),
+    "debootstrap": _on_path("debootstrap"),
     "zsh": _on_path("zsh"),
 }
 SERVERS = ("rabbitmq-server", "redis-server")

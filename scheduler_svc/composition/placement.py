@@ -11,6 +11,7 @@ from scheduler_svc.conf import api
 from scheduler_svc.core.reads import NO_READS
 from scheduler_svc.endpoints.placement import root
 from scheduler_svc.endpoints.placement.aggregates import AggregateHandlers
+from scheduler_svc.endpoints.placement.allocations import AllocationHandlers
 from scheduler_svc.endpoints.placement.application import PlacementApplication
 from scheduler_svc.endpoints.placement.authentication import Application, except_root, trust_tokens
 from scheduler_svc.endpoints.placement.inventories import InventoryHandlers
@@ -23,6 +24,7 @@ from scheduler_svc.endpoints.placement.server import HttpServer
 from scheduler_svc.endpoints.placement.traits import TraitHandlers
 from scheduler_svc.endpoints.placement.usages import UsageHandlers
 from scheduler_svc.placement.catalogue import Catalogue
+from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
@@ -42,8 +44,10 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
     """Build a worker; nothing is read from the store yet. Raises BadConfiguration."""
     policies = Policies(conf)
     partition_set = open_partitions(conf, opener, NO_READS, None)
-    application = _authenticated(conf, PlacementApplication(routes(partition_set.partitions.own), policies))
     options = conf.placement
+    unknown_owner = (options.incomplete_consumer_project_id, options.incomplete_consumer_user_id)
+    api_routes = routes(partition_set.partitions.own, unknown_owner)
+    application = _authenticated(conf, PlacementApplication(api_routes, policies))
     server = HttpServer(
         application, options.host, options.port, options.threads, shutdown_s=conf.graceful_shutdown_timeout
     )
@@ -59,8 +63,8 @@ def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Applicatio
     return except_root(auth_token.AuthProtocol(application, options), application)
 
 
-def routes(partition: OpenPartition) -> list[Route]:
-    """Return all routes, over the providers of one partition."""
+def routes(partition: OpenPartition, unknown_owner: tuple[str, str]) -> list[Route]:
+    """Return all routes, over the providers of one partition; ``unknown_owner`` is as in AllocationHandlers."""
     freshness = Freshness(partition.store, partition.replica)
     directory = ProviderDirectory(partition.store, partition.replica.unchecked_table, freshness)
     catalogue = Catalogue(partition.store, directory, freshness)
@@ -68,6 +72,7 @@ def routes(partition: OpenPartition) -> list[Route]:
         *root.routes(),
         *ProviderHandlers(directory, catalogue).routes(),
         *InventoryHandlers(directory, catalogue).routes(),
+        *AllocationHandlers(Consumers(partition.store, directory, catalogue), directory, unknown_owner).routes(),
         *UsageHandlers(directory).routes(),
         *AggregateHandlers(directory).routes(),
         *ProviderTraitHandlers(directory, catalogue).routes(),

@@ -10,6 +10,7 @@ from rpcapi import errors
 from scheduler_svc.conf import api
 
 GROUP = "placement"
+UNKNOWN_OWNER = "00000000-0000-0000-0000-000000000000"
 
 OPTS: list[cfg.Opt] = [
     cfg.HostAddressOpt(
@@ -32,6 +33,16 @@ OPTS: list[cfg.Opt] = [
         min=1,
         max=64,
         help="Requests that one process serves at a time. They wait for the store most of the time.",
+    ),
+    cfg.StrOpt(
+        "incomplete_consumer_project_id",
+        default=UNKNOWN_OWNER,
+        help="Project of consumers whose allocations were made before microversion 1.8, in which they have none.",
+    ),
+    cfg.StrOpt(
+        "incomplete_consumer_user_id",
+        default=UNKNOWN_OWNER,
+        help="User of consumers whose allocations were made before microversion 1.8, in which they have none.",
     ),
     cfg.BoolOpt(
         "insecure_public",

@@ -68,6 +68,10 @@ class ProviderDirectory:
         self._freshness.require()
         return self._table.provider_ids()
 
+    def generations(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the generations of the providers with these ids."""
+        return self._store.read_generations(ids)
+
     def change(self, change: ProviderChange) -> Provider | Refusal:
         """Apply a change, and return the provider after it, or why it is refused."""
         answer = self._store.change_provider(change)

@@ -3,6 +3,7 @@
 
 import http.client
 import json
+from collections.abc import Iterable
 from typing import Any
 
 SECONDS = 30
@@ -32,6 +33,12 @@ class PlacementClient:
         """Delete what is at a path."""
         status, answer = self.call("DELETE", path)
         assert status == 204, (path, answer)
+
+    def end_allocations(self, consumers: Iterable[str]) -> None:
+        """End what these consumers hold, those that hold nothing excepted."""
+        for consumer in consumers:
+            status, answer = self.call("DELETE", f"/allocations/{consumer}")
+            assert status in (204, 404), (consumer, answer)
 
     def empty(self) -> None:
         """Delete all providers, from the leaves of each tree on, and all custom names."""

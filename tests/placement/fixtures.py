@@ -6,16 +6,21 @@ import uuid
 
 from gabbi import fixture
 
+from tests.placement import suite
 from tests.placement.client import PlacementClient
 
+CONSUMERS = (
+    "CONSUMER_UUID",
+    "INSTANCE_UUID",
+    "MIGRATION_UUID",
+    *(f"CONSUMER_ID_{number}" for number in range(10)),
+)
 UUIDS = (
+    *CONSUMERS,
     "RP_UUID",
     "ALT_RP_UUID",
     "PARENT_PROVIDER_UUID",
     "ALT_PARENT_PROVIDER_UUID",
-    "CONSUMER_UUID",
-    "INSTANCE_UUID",
-    "MIGRATION_UUID",
     "AGG_UUID",
     "PROJECT_ID",
     "PROJECT_ID_ALT",
@@ -30,9 +35,10 @@ class APIFixture(fixture.GabbiFixture):
 
     def start_fixture(self) -> None:
         """Called before the first test of a file."""
-        PlacementClient(int(os.environ[PORT])).empty()
+        client = PlacementClient(int(os.environ[PORT]))
+        client.end_allocations(suite.uuids().union(os.environ.get(name, "none") for name in CONSUMERS))
+        client.empty()
         os.environ.update({name: str(uuid.uuid4()) for name in UUIDS})
-        os.environ.update({f"CONSUMER_ID_{number}": str(uuid.uuid4()) for number in range(10)})
         os.environ["RP_NAME"] = "name of " + os.environ["RP_UUID"]
         os.environ["ALT_RP_NAME"] = "name of " + os.environ["ALT_RP_UUID"]
         os.environ["CUSTOM_RES_CLASS"] = "CUSTOM_IRON_NFV"

@@ -11,6 +11,13 @@ from tests.placement import fixtures, suite
 # The number of tests in each file, so that none is lost unnoticed.
 FILES = {
     "aggregate": 19,
+    "allocation-bad-class": 7,
+    "allocations-1-12": 10,
+    "allocations-1-8": 10,
+    "allocations-bug-1714072": 7,
+    "allocations-bug-1778591": 5,
+    "allocations-bug-1778743": 5,
+    "allocations-bug-1779717": 8,
     "basic-http": 24,
     "bug-1674694": 3,
     "confirm-auth": 4,
@@ -18,6 +25,7 @@ FILES = {
     "microversion": 8,
     "microversion-bug-1724065": 1,
     "non-cors": 2,
+    "resource-class-in-use": 10,
     "resource-classes": 30,
     "resource-classes-1-6": 1,
     "resource-classes-1-7": 6,

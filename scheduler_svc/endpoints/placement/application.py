@@ -45,7 +45,9 @@ class PlacementApplication:
                 version = microversions.parse(environ.get("HTTP_OPENSTACK_API_VERSION"))
                 headers[microversions.HEADER] = f"{microversions.SERVICE} {version}"
                 response = self._serve(Request(environ, version, caller), headers)
-            except errors.Unavailable as error:
+            except errors.InvalidRequest as error:
+                raise bad_request(str(error)) from error
+            except (errors.Unavailable, errors.StoreFull) as error:
                 headers["retry-after"] = str(RETRY_SECONDS)
                 raise Problem(503, str(error)) from error
             except Problem:

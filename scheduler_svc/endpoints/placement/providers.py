@@ -11,6 +11,7 @@ from scheduler_svc.endpoints.placement.messages import Request, Response, json_r
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import providers as schemas
+from scheduler_svc.endpoints.placement.schemas.validators import of_version
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, TRAITS, Catalogue
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.problems import (
@@ -66,7 +67,7 @@ class ProviderHandlers:
 
     def list_all(self, request: Request) -> Response:
         """Return the providers that fulfil all parameters of the query."""
-        request.check_query(next(schema for minor, schema in schemas.LIST if request.version.minor >= minor))
+        request.check_query(of_version(schemas.LIST, request.version))
         filters = self._filters(request)
         uuid = _last(request, "uuid")
         providers = [] if filters is None else self._directory.find_all(filters, uuid)

@@ -80,7 +80,7 @@ class ResourceClassHandlers:
         if name in RESOURCE_CLASSES.standard:
             raise bad_request(f"Error in delete resource class: Cannot delete standard resource class {name}")
         if not self._catalogue.delete(RESOURCE_CLASSES, name):
-            raise conflict(f"Error in delete resource class: {name} is in use by an inventory.")
+            raise conflict(f"Error in delete resource class: Class is in use in inventory: {name}")
         return Response(204)
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.functional.systemd import root
 from tests.functional.systemd.machine import Machine
 
-PROGRAMS = {"systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap", "nsenter": "util-linux"}
+PROGRAMS = {"systemd-nspawn": "systemd-container", "debootstrap": "debootstrap", "nsenter": "util-linux"}
 
 
 def require_privilege() -> None:

@@ -2,7 +2,7 @@
 """A Debian root folder with systemd, Redis and gantt's dependencies: built once, cached, booted read-only.
 
 Environment: GANTT_SYSTEMD_CACHE, the cache folder (default: gantt/systemd in the user's cache folder);
-GANTT_DEBIAN_MIRROR, where mmdebstrap fetches packages.
+GANTT_DEBIAN_MIRROR, where debootstrap fetches packages.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ def ready_root() -> Path:
         if not root.is_dir():
             for old in cache.glob("root-*"):
                 shutil.rmtree(old)
-            _make(root.with_name(f"half-{root.name}"))
+            _make(root.with_name(f"half-{root.name}"), cache)
             root.with_name(f"half-{root.name}").rename(root)
     return root
 
@@ -79,12 +79,14 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _make(root: Path) -> None:
+def _make(root: Path, cache: Path) -> None:
     shutil.rmtree(root, ignore_errors=True)
+    debs = cache / "debs"
+    debs.mkdir(exist_ok=True)
     try:
         _run(
-            *("mmdebstrap", "--mode=root", "--variant=minbase", f"--include={','.join(PACKAGES)}"),
-            *(RELEASE, root, MIRROR),
+            *("debootstrap", "--variant=minbase", f"--cache-dir={debs.absolute()}"),
+            *(f"--include={','.join(PACKAGES)}", RELEASE, root, MIRROR),
         )
         copy_sources(root / "usr/src/gantt")
         _run_inside(root, "python3", "-m", "venv", "/opt/gantt")
@@ -94,6 +96,7 @@ def _make(root: Path) -> None:
         shutil.rmtree(root, ignore_errors=True)
         raise
     shutil.rmtree(root / "usr/src/gantt")
+    shutil.rmtree(root / "var/cache/apt/archives", ignore_errors=True)
     # Do not start the unused console and Debian's default Redis at boot.
     for wants in ("getty.target.wants", "multi-user.target.wants/redis-server.service"):
         path = root / "etc/systemd/system" / wants

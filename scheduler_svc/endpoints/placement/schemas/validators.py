@@ -8,7 +8,10 @@ import jsonschema
 from jsonschema.protocols import Validator
 from oslo_utils import uuidutils
 
+from scheduler_svc.endpoints.placement.microversions import Microversion
+
 Schema = Mapping[str, Any]
+Versioned = Sequence[tuple[int, Validator]]  # by the minor microversion from which each holds, the latest first
 
 MAX_INTEGER = 0x7FFFFFFF  # the largest amount in Placement's database
 MAX_RATIO = 3.40282e38  # the largest single precision number
@@ -34,6 +37,11 @@ def fields(properties: Schema, required: Sequence[str] = ()) -> Schema:
     """Return the schema of an object that has these properties and no others."""
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     return schema | ({"required": list(required)} if required else {})
+
+
+def of_version(validators: Versioned, version: Microversion) -> Validator:
+    """Return the validator that holds for a microversion."""
+    return next(validator for minor, validator in validators if version.minor >= minor)
 
 
 def body(schema: Schema) -> Validator:

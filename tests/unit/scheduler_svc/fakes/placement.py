@@ -46,7 +46,9 @@ class PlacementApi:
         replica.load()
         conf = cfg.ConfigOpts()
         conf([])
-        self.application = PlacementApplication(routes(OpenPartition(self.store, replica)), Policies(conf))
+        self.application = PlacementApplication(
+            routes(OpenPartition(self.store, replica), ("unknown", "unknown")), Policies(conf)
+        )
 
     def call(
         self,

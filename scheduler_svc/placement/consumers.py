@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What consumers hold, with providers by UUID."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue
+from scheduler_svc.placement.directory import ProviderDirectory
+from scheduler_svc.placement.identities import uuid_of
+from scheduler_svc.placement.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
+from scheduler_svc.store.allocations import AllocationChange, AnyGeneration, ConsumerState
+from scheduler_svc.store.protocols.allocations import AllocationStore
+from scheduler_svc.store.providers.changes import Refusal, RefusalKind
+
+Amounts = Mapping[str, int]  # by resource class
+
+_REASONS = {
+    RefusalKind.INVENTORY: "it has no inventory of this class.",
+    RefusalKind.UNITS: "The requested amount violates min_unit, max_unit or step_size.",
+    RefusalKind.CAPACITY: "The requested amount would exceed the capacity.",
+    RefusalKind.CLOSED: "its agent has to report what runs there first; retry later.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerRequest:
+    """What a consumer is to hold, by UUID of the provider; see AllocationChange for the other fields."""
+
+    consumer: str
+    allocations: Mapping[str, Amounts]
+    project: str
+    user: str
+    generation: int | AnyGeneration | None
+    type: str | None = None
+    is_deletion: bool = False
+
+
+class Consumers:
+    """Reads and replaces what consumers hold."""
+
+    def __init__(self, store: AllocationStore, directory: ProviderDirectory, catalogue: Catalogue) -> None:
+        self._store = store
+        self._directory = directory
+        self._catalogue = catalogue
+
+    def find(self, consumer: str) -> ConsumerState | None:
+        """Return what a consumer holds, None if it holds nothing."""
+        return self._store.read_allocations([consumer]).get(consumer)
+
+    def replace(self, requests: Sequence[ConsumerRequest]) -> None:
+        """Replace what all these consumers hold, or nothing; raises Problem."""
+        changes = [self._change(request) for request in requests]
+        refusal = self._store.allocate(changes)
+        if refusal is not None:
+            raise _problem(refusal)
+
+    def _change(self, request: ConsumerRequest) -> AllocationChange:
+        providers = {}
+        for uuid, amounts in request.allocations.items():
+            provider = self._directory.find(uuid)
+            if provider is None:
+                raise bad_request(f"Allocation for resource provider '{uuid}' that does not exist.")
+            providers[provider.id] = amounts
+        failure = f"Unable to allocate inventory for consumer {request.consumer}: "
+        classes = {name for amounts in request.allocations.values() for name in amounts}
+        self._catalogue.check(RESOURCE_CLASSES, classes, failure)
+        return AllocationChange(
+            request.consumer,
+            providers,
+            request.project,
+            request.user,
+            request.generation,
+            request.type,
+            request.is_deletion,
+        )
+
+
+def _problem(refusal: Refusal) -> Problem:
+    match refusal.kind:
+        case RefusalKind.CONSUMER:
+            expected, sent = (
+                "null" if generation is None else generation for generation in (refusal.actual, refusal.expected)
+            )
+            # Nova searches for the first three words.
+            return conflict(f"consumer generation conflict - expected {expected} but got {sent}", CONCURRENT_UPDATE)
+        case RefusalKind.OWNER:
+            return conflict(
+                f"Consumer {refusal.consumer} holds what a compute agent reports; only the agent may change it."
+            )
+        case RefusalKind.PROVIDER:
+            return bad_request(f"Allocation for resource provider '{uuid_of(refusal.provider)}' that does not exist.")
+        case kind:
+            classes, provider = ", ".join(refusal.resource_classes), uuid_of(refusal.provider)
+            return conflict(
+                f"Unable to allocate inventory: Inventory for '{classes}' on resource provider '{provider}' invalid: "
+                f"{_REASONS[kind]}"
+            )

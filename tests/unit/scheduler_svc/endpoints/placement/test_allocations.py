@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocations of consumers."""
+
+import uuid
+
+import pytest
+
+from scheduler_svc.placement.identities import uuid_of
+from tests.unit.scheduler_svc.fakes import hosts
+
+CONSUMER, OTHER = str(uuid.uuid4()), str(uuid.uuid4())
+PATH = f"/allocations/{CONSUMER}"
+
+
+@pytest.fixture
+def provider(api):
+    created = api.create("a")
+    api.set_inventories(created, VCPU=8, DISK_GB=100)
+    return created
+
+
+def holding(provider, generation=None, **amounts):
+    """Return the body of PUT for a consumer that is to hold amounts from one provider."""
+    return {
+        "allocations": {provider: {"resources": amounts}} if amounts else {},
+        "project_id": "p",
+        "user_id": "u",
+        "consumer_generation": generation,
+        "consumer_type": "INSTANCE",
+    }
+
+
+def usages(api, provider):
+    return api.call("GET", f"/resource_providers/{provider}/usages").json["usages"]
+
+
+def test_consumer_holds_what_was_put(api, provider):
+    assert api.call("PUT", PATH, holding(provider, VCPU=2)).status == 204
+    assert api.call("GET", PATH).json == {
+        "allocations": {provider: {"generation": 2, "resources": {"VCPU": 2}}},
+        "project_id": "p",
+        "user_id": "u",
+        "consumer_generation": 1,
+        "consumer_type": "INSTANCE",
+    }
+    assert usages(api, provider) == {"VCPU": 2, "DISK_GB": 0}
+
+
+def test_put_replaces_and_delete_ends_what_is_held(api, provider):
+    api.call("PUT", PATH, holding(provider, VCPU=2))
+    assert api.call("PUT", PATH, holding(provider, 1, DISK_GB=50)).status == 204
+    assert usages(api, provider) == {"VCPU": 0, "DISK_GB": 50}
+    assert api.call("DELETE", PATH).status == 204
+    assert usages(api, provider) == {"VCPU": 0, "DISK_GB": 0}
+    assert api.call("GET", PATH).json == {"allocations": {}}
+    assert api.call("DELETE", PATH).status == 404
+
+
+def test_empty_put_ends_what_is_held_from_1_28(api, provider):
+    api.call("PUT", PATH, holding(provider, VCPU=2))
+    assert api.call("PUT", PATH, holding(provider, 1)).status == 204
+    assert usages(api, provider)["VCPU"] == 0
+    body = {"allocations": {}, "project_id": "p", "user_id": "u"}
+    assert api.call("PUT", PATH, body, version="1.27").status == 400
+
+
+@pytest.mark.parametrize("generation", [1, 0])
+def test_generation_of_a_consumer_that_holds_nothing_is_null(api, provider, generation):
+    answer = api.call("PUT", PATH, holding(provider, generation, VCPU=1))
+    assert (answer.status, answer.error["code"]) == (409, "placement.concurrent_update")
+    assert f"consumer generation conflict - expected null but got {generation}" in answer.error["detail"]
+
+
+def test_outdated_generation_of_a_consumer_is_refused(api, provider):
+    api.call("PUT", PATH, holding(provider, VCPU=1))
+    answer = api.call("PUT", PATH, holding(provider, VCPU=2))
+    assert "consumer generation conflict - expected 1 but got null" in answer.error["detail"]
+    assert usages(api, provider)["VCPU"] == 1
+
+
+@pytest.mark.parametrize(
+    ("amounts", "status", "text"),
+    [
+        ({"VCPU": 9}, 409, "would exceed the capacity"),
+        ({"MEMORY_MB": 1}, 409, "Inventory for 'MEMORY_MB'"),
+        ({"CUSTOM_NONE": 1}, 400, "No such resource class CUSTOM_NONE"),
+        ({"VCPU": 0}, 400, "less than the minimum of 1"),
+        ({"VCPU": 2**40}, 400, "1099511627776"),
+        ({"VCPU": 1.5}, 400, "JSON does not validate"),
+    ],
+)
+def test_amount_that_cannot_be_held_is_refused_and_changes_nothing(api, provider, amounts, status, text):
+    answer = api.call("PUT", PATH, holding(provider, **amounts))
+    assert answer.status == status
+    assert text in answer.error["detail"]
+    assert api.call("GET", PATH).json == {"allocations": {}}
+
+
+def test_units_of_the_inventory_are_obeyed(api):
+    created = api.create("a")
+    inventory = {"total": 100, "min_unit": 4, "max_unit": 12, "step_size": 4}
+    body = {"resource_provider_generation": 0, "inventories": {"DISK_GB": inventory}}
+    api.call("PUT", f"/resource_providers/{created}/inventories", body)
+    statuses = [api.call("PUT", PATH, holding(created, DISK_GB=amount)).status for amount in (2, 6, 16, 8)]
+    assert statuses == [409, 409, 409, 204]
+
+
+def test_unknown_provider_and_malformed_consumer_are_refused(api, provider):
+    unknown = str(uuid.uuid4())
+    answer = api.call("PUT", PATH, holding(unknown, VCPU=1))
+    assert answer.status == 400
+    assert f"Allocation for resource provider '{unknown}' that does not exist" in answer.error["detail"]
+    assert api.call("PUT", "/allocations/none", holding(provider, VCPU=1)).status == 400
+    assert api.call("DELETE", "/allocations/none").status == 404
+
+
+def test_list_of_allocations_until_1_11(api, provider):
+    body = {"allocations": [{"resource_provider": {"uuid": provider}, "resources": {"VCPU": 1}}]}
+    assert api.call("PUT", PATH, body, version="1.7").status == 204
+    shown = api.call("GET", PATH).json
+    assert (shown["project_id"], shown["user_id"], shown["consumer_type"]) == ("unknown", "unknown", "unknown")
+    assert api.call("PUT", PATH, body | {"project_id": "p", "user_id": "u"}, version="1.11").status == 204
+    assert api.call("GET", PATH, version="1.11").json.keys() == {"allocations"}
+    assert api.call("PUT", PATH, body, version="1.12").status == 400
+
+
+def test_several_consumers_are_changed_together_or_not_at_all(api, provider):
+    api.call("PUT", PATH, holding(provider, VCPU=6))
+    too_much = {CONSUMER: holding(provider, 1), OTHER: holding(provider, VCPU=9)}
+    assert api.call("POST", "/allocations", too_much).status == 409
+    assert usages(api, provider)["VCPU"] == 6
+    swap = {CONSUMER: holding(provider, 1), OTHER: holding(provider, VCPU=8)}
+    assert api.call("POST", "/allocations", swap).status == 204
+    assert usages(api, provider)["VCPU"] == 8
+    assert api.call("GET", PATH).json == {"allocations": {}}
+
+
+def test_mappings_are_checked_and_ignored(api, provider):
+    body = holding(provider, VCPU=1)
+    assert api.call("PUT", PATH, body | {"mappings": {"": [provider]}}, version="1.39").status == 204
+    assert api.call("PUT", PATH, body | {"mappings": {"_A": []}}).status == 400
+
+
+def test_provider_in_use_keeps_its_inventory_and_itself(api, provider):
+    api.call("PUT", PATH, holding(provider, VCPU=1))
+    path = f"/resource_providers/{provider}"
+    assert api.call("DELETE", path).error["code"] == "placement.resource_provider.inuse"
+    assert api.call("DELETE", f"{path}/inventories/VCPU").error["code"] == "placement.concurrent_update"
+    assert api.call("DELETE", f"{path}/inventories").error["code"] == "placement.inventory.inuse"
+    assert api.call("DELETE", f"{path}/inventories/DISK_GB").status == 204
+
+
+def test_host_of_an_agent_is_held_from_beside_claims_of_the_scheduler(api):
+    hosts.join(api.store, {"h1": hosts.node({"VCPU": 4})})
+    host = uuid_of("h1")
+    answer = api.call("PUT", PATH, holding(host, VCPU=3))
+    assert answer.status == 204, answer
+    assert api.call("PUT", f"/allocations/{OTHER}", holding(host, VCPU=2)).status == 409
+    assert usages(api, host) == {"VCPU": 3}
