@@ -122,13 +122,22 @@ def deployment(managed_rabbit: tuple[RabbitNode, str], tmp_path_factory: pytest.
         service.wait()
 
 
-def join(deployment: Deployment, make_caller: Callable[[str], Caller]) -> str:
-    """Enrol HOST, and report and audit with its agent's user; return its password."""
-    password = deployment.gantt("host", "enroll", HOST).strip()
-    agent = make_caller(deployment.url(f"gantt-compute.{HOST}", password))
+def join(deployment: Deployment, make_caller: Callable[[str], Caller], host: str = HOST) -> str:
+    """Enrol a host, and report and audit with its agent's user, which the worker's clients have then; return its
+    password.
+    """
+    password = deployment.gantt("host", "enroll", host).strip()
+    agent = make_caller(deployment.url(f"gantt-compute.{host}", password))
     deployment.worker.scheduler, deployment.worker.claims = agent.scheduler, agent.claims
-    deployment.worker.join(HOST, {f"{HOST}/1": node_report()})
+    deployment.worker.join(host, {f"{host}/1": node_report()})
     return password
+
+
+def select(conductor: Caller, uuid: str, host: str) -> None:
+    """Prepare a claim on a host."""
+    spec = objects.RequestSpec.of(resources={"VCPU": 1}, force_hosts=[host])
+    selections = conductor.scheduler.select_destinations(context.new(OTHER), spec, [uuid], fresh=True)
+    assert [selections.names[number] for number in selections.chosen] == [f"{host}/1"]
 
 
 def explain(caller: Caller, ctxt: RequestContext, request_id: str) -> objects.Decision:
@@ -190,9 +199,8 @@ def test_client_of_a_project_acts_for_it_only(deployment: Deployment, make_calle
 def test_revoked_host_is_disconnected_and_fenced(deployment: Deployment, make_caller: Callable[[str], Caller]) -> None:
     password = join(deployment, make_caller)
     conductor, operator = (make_caller(deployment.node.url(user)) for user in ("conductor", "operator"))
-    (uuid,) = uuid_list(5)[4:]
-    selections = conductor.scheduler.select_destinations(context.new(OTHER), SPEC, [uuid], fresh=True)
-    assert [selections.names[number] for number in selections.chosen] == [f"{HOST}/1"]
+    (uuid, refused) = uuid_list(6)[4:]
+    select(conductor, uuid, HOST)
     refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[1])
     deployment.worker.claims.confirm_claims(context.new(), HOST, refs)
     connection = deployment.connection(f"gantt-compute.{HOST}", password)
@@ -209,5 +217,50 @@ def test_revoked_host_is_disconnected_and_fenced(deployment: Deployment, make_ca
     # The host is fenced: its confirmed claim has ended, and nothing is placed on it.
     assert operator.claims.list_claims(context.new(), host=HOST).claims == []
     with pytest.raises(errors.NoValidHost):
-        conductor.scheduler.select_destinations(context.new(OTHER), SPEC, uuid_list(6)[5:], fresh=True)
+        select(conductor, refused, HOST)
     deployment.gantt("host", "revoke", HOST, "--yes")
+
+
+def test_captured_agent_takes_nothing_of_another_host(
+    deployment: Deployment, make_caller: Callable[[str], Caller]
+) -> None:
+    victim, captured = "h2", "h20"
+    conductor, operator = (make_caller(deployment.node.url(user)) for user in ("conductor", "operator"))
+    (uuid, invented, later) = uuid_list(9)[6:]
+    refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[1])
+    join(deployment, make_caller, victim)
+    select(conductor, uuid, victim)
+    deployment.worker.claims.confirm_claims(context.new(), victim, refs)
+    join(deployment, make_caller, captured)
+    agent, epoch = deployment.worker, deployment.worker.store.state.epoch
+
+    # It calls for the other host
+    attacks: list[Callable[[], Any]] = [
+        lambda: agent.claims.confirm_claims(context.new(), victim, refs),
+        lambda: agent.claims.release_claims(context.new(), victim, refs),
+        lambda: agent.audit(victim, epoch),
+        lambda: agent.report(victim, {f"{victim}/1": node_report()}),
+    ]
+    for attack in attacks:
+        with pytest.raises(errors.CallerRefused):
+            attack()
+    # It reports nodes of the other host as its own
+    with pytest.raises(errors.GanttError, match=f"{victim}/1"):
+        agent.report(captured, {f"{victim}/1": node_report()}, sequence=2)
+    # It audits a later attempt of the other host's instance, and a claim that holds from the other host's node
+    owner = {"type": "INSTANCE", "project": OTHER, "user": "", "request_id": "r"}
+    answer = agent.audit(
+        captured,
+        epoch,
+        consumers=[uuid, invented],
+        attempts=[2, 1],
+        states=["confirmed"] * 2,
+        names=[f"{captured}/1"] * 2,
+        allocations=[{f"{captured}/1": {"VCPU": 1}}, {f"{victim}/1": {"VCPU": 1_000_000}}],
+        owners=[owner] * 2,
+    )
+    assert answer.answers == ["unverified", "unverified"]
+    (victim_claim,) = operator.claims.list_claims(context.new(), host=victim).claims
+    assert (victim_claim["consumer"], victim_claim["attempt"], victim_claim["state"]) == (uuid, 1, "confirmed")
+    assert not operator.claims.verify(context.new()).excess
+    select(conductor, later, victim)
