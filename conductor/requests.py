@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from oslo_log import log
 
 from conductor.admission import AdmissionLimits
+from conductor.ownership import check_project
 from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord, make_request_key
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.objects.request_validation import check_spec
+from rpcapi.validation.hints import named_instances
 from rpcapi.validation.instances import check_names, check_uuids
 
 LOG = log.getLogger(__name__)
@@ -53,12 +55,16 @@ class BuildRequests:
     ) -> None:
         """Record the request; does nothing if it is already recorded. ``names`` is empty or has one per instance.
 
-        ``first_sent`` is the caller's Unix time in seconds when it first sent the request. Raises InvalidRequest or a
-        subclass, InstanceConflict, QuotaExceeded, StoreFull, or Unavailable or a subclass; then nothing is recorded.
+        ``first_sent`` is the caller's Unix time in seconds when it first sent the request. Hints of a client of one
+        project may name instances of this project only. Raises InvalidRequest or a subclass, such as CallerRefused,
+        InstanceConflict, QuotaExceeded, StoreFull, or Unavailable or a subclass; then nothing is recorded.
         """
         check_spec(spec)
         check_uuids(uuids, self._max_instances)
         check_names(names, len(uuids))
+        if ctxt.sender_project is not None and spec.hints:
+            hinted = self._store.get(sorted(named_instances(spec.hints)))
+            check_project(self._store, hinted.values(), ctxt.sender_project, "build_instances")
         names_by_uuid = dict(zip(uuids, names, strict=False))
         request = BuildRequestRecord(
             key=compute_request_key(ctxt, spec, uuids, names_by_uuid),

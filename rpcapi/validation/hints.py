@@ -13,6 +13,7 @@ MAX_HINTS = 50
 MAX_HINT_BYTES = 16 * 1024  # all hints as JSON
 MAX_INSTANCES = 100  # in same_host, and in different_host
 DEFAULT_CIDR = "/24"  # as Nova's
+INSTANCE_HINTS = ("same_host", "different_host")  # hints that name instances
 
 
 def check(hints: Any) -> None:
@@ -34,6 +35,11 @@ def single_value(value: Any) -> Any:
 def as_list(value: Any) -> list[Any]:
     """Return the values of a hint that accepts one value or a list."""
     return value if isinstance(value, list) else [value]
+
+
+def named_instances(hints: Mapping[str, Any]) -> set[str]:
+    """Return the instances that valid hints name."""
+    return {instance for hint in INSTANCE_HINTS for instance in as_list(hints.get(hint, []))}
 
 
 def _instances(key: str) -> Callable[[Mapping[str, Any]], None]:
@@ -79,8 +85,7 @@ def _query(hints: Mapping[str, Any]) -> None:
 
 
 CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
-    "same_host": _instances("same_host"),
-    "different_host": _instances("different_host"),
+    **{key: _instances(key) for key in INSTANCE_HINTS},
     "build_near_host_ip": _near,
     "cidr": _cidr,
     query.HINT: _query,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
+from rpcapi.validation.hints import named_instances
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
@@ -71,8 +72,11 @@ class DryRun:
     def decide(self, ctxt: RequestContext, request: SchedulingRequest, count: int) -> DryRunResult:
         """Decide for ``count`` instances.
 
-        Raises what a selection raises, but for errors about claims and NoValidHost; a prefilter may still raise that.
+        Raises CallerRefused where a client of one project names another project's instance in a hint: the answer would
+        show its host. Also raises what a selection raises, but for errors about claims and NoValidHost; a prefilter may
+        still raise that.
         """
+        self._check_hints(ctxt.sender_project, request)
         policy = self._current.policy
         policy.driver.check(request)
         consumers = [f"instance {number}" for number in range(1, count + 1)]
@@ -92,6 +96,20 @@ class DryRun:
             refusal = error
         partition, batch = batches[-1]
         return DryRunResult(partition, _document(batch, refusal))
+
+    def _check_hints(self, project: str | None, request: SchedulingRequest) -> None:
+        if project is None or not request.hints:
+            return
+        for consumer in sorted(named_instances(request.hints)):
+            for partition in self._partitions:
+                for claim in partition.store.claims(consumer=consumer)[0]:
+                    if claim.project != project:
+                        raise errors.CallerRefused(
+                            caller=f"a client of project {project!r}",
+                            service="scheduler",
+                            method="dry_run",
+                            why=f"a hint names instance {consumer} of another project",
+                        )
 
 
 def _document(batch: ClaimBatch, refusal: errors.NoValidHost | None) -> dict[str, Any]:

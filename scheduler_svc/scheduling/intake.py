@@ -8,7 +8,7 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
-from rpcapi.validation.hints import as_list, single_value
+from rpcapi.validation.hints import named_instances, single_value
 from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartitions
@@ -19,7 +19,6 @@ from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 
 LOG = log.getLogger(__name__)
 
-INSTANCE_HINTS = ("same_host", "different_host")  # hints that name instances
 SOURCE_PARTITION_HINT = "source_partition"  # the hint of a move: the partition of its instance
 
 
@@ -46,7 +45,7 @@ class RequestRewriter:
 
     def _find_instance_hosts(self, request: SchedulingRequest) -> Mapping[str, str]:
         """Return the host of each instance that a hint names; instances without a host are left out."""
-        instances = {uuid for hint in INSTANCE_HINTS for uuid in as_list(request.hints.get(hint, []))}
+        instances = named_instances(request.hints)
         if not instances:
             return {}
         instance_hosts: dict[str, str] = {}

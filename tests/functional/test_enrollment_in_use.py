@@ -171,8 +171,14 @@ def test_client_of_a_project_acts_for_it_only(deployment: Deployment, make_calle
     assert explain(client, own_ctxt, own_ctxt.request_id).document["project"] == OWN
     assert explain(operator, own_ctxt, other_ctxt.request_id).document["project"] == OTHER
 
+    near_other = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"same_host": [other]})
+    near_own = objects.RequestSpec.of(resources={"VCPU": 1}, hints={"different_host": own})
+    explain(operator, own_ctxt, other_ctxt.request_id)  # it has been placed
+    assert client.scheduler.dry_run(own_ctxt, near_own).document["project"] == OWN
     attacks: list[Callable[[], Any]] = [
         lambda: client.conductor.build_instances(other_ctxt, SPEC, [refused]),
+        lambda: client.conductor.build_instances(own_ctxt, near_other, [refused]),
+        lambda: client.scheduler.dry_run(own_ctxt, near_other),
         lambda: client.conductor.list_instances(other_ctxt),
         lambda: client.conductor.delete_instances(own_ctxt, [other]),
         lambda: client.conductor.delete_instances(other_ctxt, [other]),

@@ -5,6 +5,7 @@ import pytest
 
 from rpcapi import context, errors, objects
 from rpcapi.resources.claims import PARTITION_UNAVAILABLE
+from scheduler_svc.endpoints import decode
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST
 from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
 
@@ -150,3 +151,22 @@ def test_dry_run_reports_hosts_of_an_unavailable_partition(two, monkeypatch):
     document = dry(two).document
     assert document["outcome"] == "selected"
     assert document["samples"] == {PARTITION_UNAVAILABLE: ["w0"]}
+
+
+@pytest.mark.parametrize("hint", ["same_host", "different_host"])
+def test_hints_of_a_client_of_one_project_name_its_instances_only(worker, hint):
+    """Called without the bus: the dispatcher sets the project of a sender."""
+    (own,), _ = worker.select(ctxt=context.new("one"))
+    (other,), _ = worker.select(ctxt=context.new("two"))
+    dry_run = worker.service._worker.selection.dry_run
+
+    def decide(*instances, project="one"):
+        ctxt = context.new("one")
+        ctxt.sender_project = project
+        spec = objects.RequestSpec.of(resources=SMALL_REQUEST, hints={hint: list(instances)})
+        return dry_run.decide(ctxt, decode.request(ctxt, spec), 1).document
+
+    assert decide(own)["outcome"] == decide(own, other, project=None)["outcome"] == "selected"
+    for instances in ([other], [own, other]):
+        with pytest.raises(errors.CallerRefused, match=f"a hint names instance {other} of another project"):
+            decide(*instances)
