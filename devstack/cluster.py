@@ -10,7 +10,7 @@ from pathlib import Path
 from devstack import confs
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.layout import BUS_USERS, CLIENT, SIMULATED_DAEMONS, Layout
-from devstack.servers import redis_users
+from devstack.servers import redis_bus_users, redis_users
 from devstack.servers.errors import ServerError
 from devstack.servers.folder import Passwords, write_private
 from devstack.servers.ports import free_port
@@ -41,7 +41,7 @@ class Cluster:
         if size.mode is Mode.STANDARD:
             self.rabbit = RabbitNode(self.layout.rabbit, port=size.amqp_port or None)
         else:
-            self.bus = RedisServer(self.layout.bus, users=redis_users.BUS_USERS, name="the bus's redis-server")
+            self.bus = RedisServer(self.layout.bus, users=redis_bus_users.BUS_USERS, name="the bus's redis-server")
         self.store = self._make_store()
         self.daemons = {
             name: ServerProcess(f"gantt-{name}", self.layout.pid_file(name), self.layout.log_file(name))
@@ -149,11 +149,12 @@ class Cluster:
         )
 
     def _urls(self, name: str) -> confs.Urls:
+        user = BUS_USERS.get(name, name)
         if self.rabbit is not None:
-            bus = self.rabbit.url(BUS_USERS.get(name, name))
+            bus = self.rabbit.url(user)
         else:
             assert self.bus is not None  # noqa: S101 - __init__ creates one of the two
-            bus = self.bus.bus_url("bus")
+            bus = self.bus.bus_url(user)
         store = None
         if name in ("scheduler", "conductor"):
             store = self.store.tcp_url(name) if self.size.mode is Mode.STANDARD else self.store.url(name)

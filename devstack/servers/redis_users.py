@@ -21,17 +21,28 @@ MEASURING = ("+memory|usage",)
 FAILOVER = ("+cluster|slots", "+wait")
 DATA = ("+@string", "+@hash", "+@set", "+@sortedset", "+@stream", "+@list")
 STORE_COMMANDS = (*DATA, "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRIPTS, *IDENTITY, *FAILOVER, *MEASURING)
-BUS_COMMANDS = (*DATA, "+@pubsub", "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRIPTS, *IDENTITY)
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Commands that a user may run on some keys, besides those on all of its keys: key patterns and command rules."""
+
+    keys: tuple[str, ...]
+    commands: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"(-@all {' '.join([*self.commands, *(f'~{pattern}' for pattern in self.keys)])})"
 
 
 @dataclass(frozen=True)
 class RedisUser:
-    """An ACL user: key patterns, channel patterns and command rules, in Redis' own syntax."""
+    """An ACL user: key patterns, channel patterns, command rules and selectors, in Redis' own syntax."""
 
     name: str
     keys: tuple[str, ...]
     commands: tuple[str, ...]
     channels: tuple[str, ...] = ()
+    selectors: tuple[Selector, ...] = ()
 
     def line(self, password: str) -> str:
         """Return the user's line in an ACL file; it contains only a digest of the password."""
@@ -39,12 +50,12 @@ class RedisUser:
         keys = (f"~{pattern}" for pattern in self.keys)
         channels = (f"&{pattern}" for pattern in self.channels)
         rules = ["on", f"#{digest}", "resetkeys", *keys, "resetchannels", *channels, "-@all", *self.commands]
+        rules += map(str, self.selectors)
         return f"user {self.name} {' '.join(rules)}"
 
 
 SCHEDULER = RedisUser("scheduler", ("gantt:{p:*",), STORE_COMMANDS)
 CONDUCTOR = RedisUser("conductor", ("gantt:{conductor}:*",), STORE_COMMANDS)
-BUS = RedisUser("bus", ("*",), BUS_COMMANDS, ("*",))
 # Used by replicas to log in to their primary, in a cluster too.
 REPLICA = RedisUser("replica", (), ("+psync", "+replconf", "+ping"))
 # Used by sentinels to log in to the servers: they monitor, promote, and disconnect clients of a demoted primary.
@@ -68,7 +79,6 @@ ADMIN = RedisUser("admin", ("*",), ("+@all",), ("*",))
 DEFAULT_USER = "user default off resetpass ~* &* +@all"
 
 STORE_USERS = (SCHEDULER, CONDUCTOR)
-BUS_USERS = (BUS,)
 
 
 def acl_file(users: Iterable[RedisUser], passwords: Passwords) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from rpcapi import errors
-from rpcapi.resources import names
+from rpcapi.resources import host_patterns, names
 
 AGENT_PREFIX = "gantt-compute."  # then the service host
 # Services whose calls name a server: no queue is shared by their servers.
@@ -85,6 +85,11 @@ class SenderDirectory:
 
     def __init__(self, shared_hosts: Iterable[str] = ()) -> None:
         self._shared_hosts = frozenset(shared_hosts)
+
+    @classmethod
+    def of_patterns(cls, patterns: Iterable[str]) -> SenderDirectory:
+        """Return the directory for the value of `[rpc] shared_agent_hosts`."""
+        return cls(host for pattern in patterns for host in host_patterns.expand(pattern))
 
     def sender(self, user: str | None) -> Sender | None:
         """Return the sender of a message, or None if the broker has authenticated none."""

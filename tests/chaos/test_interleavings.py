@@ -52,7 +52,7 @@ def intents(consumer, attempt, selections, candidates, replaces=None) -> objects
 def test_agent_stopped_between_confirm_and_spawn(cluster, rigged):
     # Given an agent that stops after its confirm, before its spawn
     met = rigged("compute", SPAWN, when="before", signal_name="SIGSTOP")
-    uuids = exercise.boot(cluster.session, [workload.WorkloadRequest("tiny", TINY, 1)])
+    uuids = exercise.boot(cluster.admin, [workload.WorkloadRequest("tiny", TINY, 1)])
     truth.until("the agent stopped", met.exists)
     # When the conductor's build time-out passes
     (instance,) = truth.wait_for_final_status(cluster, uuids)
@@ -70,7 +70,7 @@ def test_agent_stopped_between_confirm_and_spawn(cluster, rigged):
 def test_expired_claim_is_refused_by_confirm(cluster, rigged):
     # Given an agent that stops before it confirms
     met = rigged("compute", CONFIRM, when="before", signal_name="SIGSTOP")
-    uuids = exercise.boot(cluster.session, [workload.WorkloadRequest("tiny", TINY, 1)])
+    uuids = exercise.boot(cluster.admin, [workload.WorkloadRequest("tiny", TINY, 1)])
     # The host is read first: an agent that is slow to start may stop after the claim has expired.
     first = truth.until(
         "it is claimed", lambda: next((key[1] for key in truth.claims(cluster) if key[0] in uuids), None)
@@ -87,7 +87,7 @@ def test_expired_claim_is_refused_by_confirm(cluster, rigged):
 
 def test_confirm_after_expiry_is_refused(cluster):
     # Given a prepared claim whose deadline has passed
-    session, consumer = cluster.session, str(uuid.uuid4())
+    session, consumer = cluster.admin, str(uuid.uuid4())
     selections = select(session, [consumer])
     host = selections.host(0).partition("/")[0]
     truth.until("it expired", lambda: (consumer, selections.host(0)) not in truth.claims(cluster))
@@ -101,7 +101,7 @@ def test_confirm_after_expiry_is_refused(cluster):
 
 def test_abort_after_confirm_ends_nothing(cluster):
     # Given a prepared claim that its host has confirmed
-    session, consumer = cluster.session, str(uuid.uuid4())
+    session, consumer = cluster.admin, str(uuid.uuid4())
     node = select(session, [consumer]).host(0)
     host, elsewhere = node.partition("/")[0], {"compute0": "compute1", "compute1": "compute0"}
     confirmed = session.call(session.claims.confirm_claims, host, refs((consumer, 1)))
@@ -129,12 +129,12 @@ def test_abort_after_confirm_ends_nothing(cluster):
 def test_concurrent_abort_and_confirm_have_a_single_winner(cluster):
     # Given many prepared claims, when two callers confirm and abort each concurrently
     consumers = [str(uuid.uuid4()) for _ in range(40)]
-    selections = select(cluster.session, consumers)
+    selections = select(cluster.admin, consumers)
     hosts = [selections.host(index) for index in range(len(consumers))]
     answers_by_verb: dict[str, dict[str, str]] = {"confirm": {}, "abort": {}}
 
     def call_all(verb: str) -> None:
-        session = exercise.Session([str(cluster.cluster.client_conf)])
+        session = exercise.Session([str(cluster.admin_conf)])
         for consumer, host in zip(consumers, hosts, strict=True):
             claim_refs = refs((consumer, 1))
             call = session.claims.confirm_claims if verb == "confirm" else session.claims.abort_claims
@@ -153,13 +153,13 @@ def test_concurrent_abort_and_confirm_have_a_single_winner(cluster):
         assert answers_by_verb["confirm"][consumer] == answers_by_verb["abort"][consumer]
         assert live.get(consumer) == ("confirmed" if answers_by_verb["abort"][consumer] == Answer.CONFIRMED else None)
     for consumer, host in zip(consumers, hosts, strict=True):
-        cluster.session.call(cluster.session.claims.release_claims, host.partition("/")[0], refs((consumer, 1)))
-    assert cluster.session.call(cluster.session.claims.verify).clean
+        cluster.admin.call(cluster.admin.claims.release_claims, host.partition("/")[0], refs((consumer, 1)))
+    assert cluster.admin.call(cluster.admin.claims.verify).clean
 
 
 def test_delayed_prepare_after_abort(cluster):
     # Given a claim that was aborted
-    session, consumer = cluster.session, str(uuid.uuid4())
+    session, consumer = cluster.admin, str(uuid.uuid4())
     selections = select(session, [consumer])
     assert session.call(session.claims.abort_claims, refs((consumer, 1))).answers == [Answer.ABORTED]
     # When the request that prepared it arrives again, late, as either call
@@ -173,7 +173,7 @@ def test_delayed_prepare_after_abort(cluster):
 
 def test_repeated_select_returns_the_same_answer(cluster):
     # Given a select that was answered
-    session, consumers = cluster.session, [str(uuid.uuid4()) for _ in range(3)]
+    session, consumers = cluster.admin, [str(uuid.uuid4()) for _ in range(3)]
     first = select(session, consumers)
     # When the call is repeated, on any worker
     again = [session.call(session.scheduler.select_destinations, spec(), consumers, 1) for _ in range(4)]
@@ -189,7 +189,7 @@ def test_repeated_select_returns_the_same_answer(cluster):
 
 def test_repeated_build_and_report_change_nothing(cluster):
     # Given a server that runs
-    session, consumer = cluster.session, str(uuid.uuid4())
+    session, consumer = cluster.admin, str(uuid.uuid4())
     session.new_request()
     session.call(session.conductor.build_instances, spec(), [consumer])
     (instance,) = truth.assert_consistent(cluster, [consumer])
@@ -209,7 +209,7 @@ def test_repeated_build_and_report_change_nothing(cluster):
 
 def test_uuid_of_another_request_is_refused(cluster):
     # Given a server, when another request names its uuid, then the request is rejected and not recorded
-    session, existing, fresh = cluster.session, str(uuid.uuid4()), str(uuid.uuid4())
+    session, existing, fresh = cluster.admin, str(uuid.uuid4()), str(uuid.uuid4())
     session.new_request()
     session.call(session.conductor.build_instances, spec(), [existing])
     truth.wait_for_final_status(cluster, [existing])

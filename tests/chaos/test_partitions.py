@@ -125,8 +125,8 @@ def spec(**more: object) -> objects.RequestSpec:
 
 
 def select(cluster: RunningCluster, uuids: list[str], *, fresh: bool = False, **more: object) -> objects.Selections:
-    cluster.session.new_request()
-    return cluster.session.call(cluster.session.scheduler.select_destinations, spec(**more), uuids, fresh=fresh)
+    cluster.admin.new_request()
+    return cluster.admin.call(cluster.admin.scheduler.select_destinations, spec(**more), uuids, fresh=fresh)
 
 
 def test_servers_land_in_both_partitions_and_both_are_sound(cluster: RunningCluster):
@@ -176,13 +176,13 @@ def report(cluster: RunningCluster, host: str, partition: str, sequence: int) ->
         nodes={host: {"inventories": inventories}},
         partition=partition,
     )
-    return cluster.session.call(cluster.session.scheduler.update_resource_stats, host, stats)
+    return cluster.admin.call(cluster.admin.scheduler.update_resource_stats, host, stats)
 
 
 def audit(cluster: RunningCluster, host: str, partition: str, epoch: int) -> None:
     empty = {key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")}
-    cluster.session.call(
-        cluster.session.claims_of(partition).audit_host, objects.AuditReport.of(host=host, epoch=epoch, **empty)
+    cluster.admin.call(
+        cluster.admin.claims_of(partition).audit_host, objects.AuditReport.of(host=host, epoch=epoch, **empty)
     )
 
 
@@ -199,7 +199,7 @@ def test_empty_host_moves_to_another_partition(cluster: RunningCluster):
         report(cluster, "mover", HERE, 2)
     assert home(cluster, "mover") == THERE
     refs = objects.ClaimRefs.of(consumers=[consumer], attempts=[1])
-    cluster.session.call(cluster.session.claims_of(THERE).abort_claims, refs)
+    cluster.admin.call(cluster.admin.claims_of(THERE).abort_claims, refs)
     report(cluster, "mover", HERE, 3)
     truth.until("the host has moved", lambda: home(cluster, "mover") == HERE)
     cluster.session.call(cluster.session.scheduler.remove_host, "mover")

@@ -3,6 +3,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import os
 import signal
 import sys
@@ -13,7 +14,9 @@ from devstack import exercise
 from devstack.cluster import Cluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.confs import Groups
+from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess
+from devstack.servers.redis_users import ADMIN
 from rpcapi.cli.session import Session
 from tests.run_folders import claim_folder, release_folder
 
@@ -24,10 +27,29 @@ SMALL = ClusterSize(computes=2, nodes_per_host=3, schedulers=2)
 
 @dataclasses.dataclass
 class RunningCluster:
-    """A running cluster and a client session."""
+    """A running cluster and an operator's session."""
 
     cluster: Cluster
     session: Session
+
+    @property
+    def admin_conf(self) -> Path:
+        """The configuration file of the bus's administrator, who may call what other services call."""
+        conf, bus = self.cluster.client_conf, self.cluster.bus
+        operator, admin = (
+            (bus.bus_url("operator"), bus.bus_url(ADMIN.name))
+            if bus is not None
+            else (self.cluster.rabbit.url("operator"), self.cluster.rabbit.url())  # type: ignore[union-attr]
+        )
+        path = conf.with_name("admin.conf")
+        if not path.exists():
+            write_private(path, conf.read_text().replace(operator, admin))
+        return path
+
+    @functools.cached_property
+    def admin(self) -> Session:
+        """A session of the bus's administrator."""
+        return Session([str(self.admin_conf)])
 
     @property
     def folder(self) -> Path:
@@ -50,13 +72,17 @@ def running_cluster(
     cluster = Cluster(folder, shape, overrides)
     cluster.environment |= environment or {}
     session = Session([str(cluster.client_conf)])
+    sessions = contextlib.ExitStack()
+    sessions.callback(session.close)
     try:
         cluster.start()
         if ready:
             exercise.wait_for_nodes(session, shape.nodes, READY_SECONDS, lambda count: None)
-        yield RunningCluster(cluster, session)
+        running = RunningCluster(cluster, session)
+        sessions.callback(lambda: running.__dict__.get("admin", session).close())
+        yield running
     finally:
-        session.close()
+        sessions.close()
         for daemon in cluster.daemons.values():
             kill(daemon)
         cluster.stop()

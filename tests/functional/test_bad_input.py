@@ -102,7 +102,7 @@ def test_spec(cluster, values, error, message):
     with pytest.raises(error, match=message):
         build(cluster, spec(**values))
     with pytest.raises(error, match=message):
-        cluster.session.call(cluster.session.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
+        cluster.admin.call(cluster.admin.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
 
 
 @pytest.mark.parametrize("count", [0, 100_000])
@@ -128,7 +128,7 @@ def test_uuids(cluster, uuids):
 )
 def test_impossible_request_raises_no_valid_host(cluster, values, message):
     with pytest.raises(errors.NoValidHost, match=message) as caught:
-        cluster.session.call(cluster.session.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
+        cluster.admin.call(cluster.admin.scheduler.select_destinations, spec(**values), [str(uuid.uuid4())])
     assert "No valid host" in str(caught.value)
 
 
@@ -138,7 +138,7 @@ def test_unknown_host(cluster, name):
     with pytest.raises(errors.UnknownHost, match=name):
         session.call(session.scheduler.get_host_state, "compute", name)
     with pytest.raises(errors.UnknownHost, match=name):
-        session.call(session.scheduler.select_destinations, spec(force_hosts=[name]), [str(uuid.uuid4())])
+        cluster.admin.call(cluster.admin.scheduler.select_destinations, spec(force_hosts=[name]), [str(uuid.uuid4())])
 
 
 def test_unknown_namespace_instance_and_decision(cluster):
@@ -173,7 +173,7 @@ def test_stats(cluster, nodes):
 def report(cluster: RunningCluster, nodes: dict[str, object], sequence: int, *, full: bool) -> objects.StatsAnswer:
     """Report as the host's agent, so that only the nodes can be invalid."""
     stats = objects.StatsReport.of(incarnation=1, sequence=sequence, base=sequence - 1, full=full, nodes=nodes)
-    return cluster.session.call(cluster.session.scheduler.update_resource_stats, HOST, stats)
+    return cluster.admin.call(cluster.admin.scheduler.update_resource_stats, HOST, stats)
 
 
 @pytest.fixture(scope="module")
@@ -181,20 +181,19 @@ def incarnation(cluster: RunningCluster) -> int:
     """The incarnation of a host without an agent, whose delta is checked as far as its nodes."""
     nodes = {"agentless": {"inventories": {}}}
     first = objects.StatsReport.of(incarnation=0, register=True, agent="a", sequence=1, full=True, nodes=nodes)
-    return cluster.session.call(cluster.session.scheduler.update_resource_stats, "agentless", first).incarnation
+    return cluster.admin.call(cluster.admin.scheduler.update_resource_stats, "agentless", first).incarnation
 
 
 def test_stats_of_an_unknown_node(cluster, incarnation):
     changes = {"agentless/ghost": {"traits": []}}
     delta = objects.StatsReport.of(incarnation=incarnation, sequence=2, base=1, nodes=changes)
     with pytest.raises(errors.UnknownHost, match="agentless/ghost"):
-        cluster.session.call(cluster.session.scheduler.update_resource_stats, "agentless", delta)
+        cluster.admin.call(cluster.admin.scheduler.update_resource_stats, "agentless", delta)
 
 
 def test_confirm_of_unknown_claim(cluster):
-    session = cluster.session
     unknown = objects.ClaimRefs.of(consumers=[str(uuid.uuid4())], attempts=[1])
-    answers = session.call(session.claims.confirm_claims, HOST, unknown)
+    answers = cluster.admin.call(cluster.admin.claims.confirm_claims, HOST, unknown)
     assert answers.answers == [Answer.UNKNOWN]
     with pytest.raises(errors.ClaimUnknown, match="No claim of"):
         answers.raise_unless(Answer.CONFIRMED)

@@ -97,7 +97,7 @@ def test_racing_requests_for_one_host(running):
     def select(ctxt):
         barrier.wait(30)
         try:
-            return session.scheduler.select_destinations(ctxt.with_timeout(30), half, [str(uuid.uuid4())])
+            return running.admin.scheduler.select_destinations(ctxt.with_timeout(30), half, [str(uuid.uuid4())])
         except Exception as error:  # the errors are checked below
             return error
 

@@ -90,9 +90,10 @@ def test_store_outage_during_builds(cluster):
     pending_uuids = exercise.boot(session, [FOUR])
     cluster.cluster.store.kill()
     # Then a select fails within its timeout with a typed error
-    session.new_request()
     with pytest.raises((errors.Unavailable, messaging.MessagingTimeout)):
-        session.scheduler.select_destinations(session.ctxt.with_timeout(10), TINY.spec(), [str(uuid.uuid4())])
+        cluster.admin.scheduler.select_destinations(
+            cluster.admin.ctxt.with_timeout(10), TINY.spec(), [str(uuid.uuid4())]
+        )
     # And after the restart, all acknowledged data is there and new servers boot
     cluster.cluster.store.start()
     nodes = cluster.cluster.size.nodes
@@ -140,7 +141,7 @@ def test_reload_and_drain_lose_no_message(cluster):
     enough = threading.Event()
 
     def caller() -> None:
-        session = exercise.Session([str(cluster.cluster.client_conf)])
+        session = exercise.Session([str(cluster.admin_conf)])
         while not enough.is_set():
             session.new_request()
             consumer = str(uuid.uuid4())

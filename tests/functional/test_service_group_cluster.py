@@ -33,8 +33,8 @@ def refusal(running):
     """Select a host; return the reasons of the refusal, empty when a host was selected."""
     spec = objects.RequestSpec.of(resources={"VCPU": 1})
     try:
-        running.session.new_request()
-        running.session.call(running.session.scheduler.select_destinations, spec, [str(uuid.uuid4())])
+        running.admin.new_request()
+        running.admin.call(running.admin.scheduler.select_destinations, spec, [str(uuid.uuid4())])
     except errors.NoValidHost as error:
         return error.kwargs["reasons"]
     return {}

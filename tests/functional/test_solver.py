@@ -136,7 +136,7 @@ def test_request_with_solver_driver_is_decided_by_the_solver():
             uuids=[[str(uuid.uuid4())], [str(uuid.uuid4())]],
             attempts=[1, 1],
         )
-        answers = session.call(session.scheduler.select_batch, request)
+        answers = cluster.admin.call(cluster.admin.scheduler.select_batch, request)
         assert answers.codes == [None, None]
         batch_record = session.call(session.scheduler.explain, "req-batch-2").document["batch"]
         assert (batch_record["calls"], batch_record["served"], batch_record["objective"]) == (2, 2, "pack")

@@ -17,6 +17,7 @@ from devstack.lab.interruption import defer_signals
 from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.redis import AppendFsync
+from devstack.servers.redis_users import ADMIN
 
 MODES = {"rabbit": Mode.STANDARD, "embedded": Mode.EMBEDDED}
 START_SECONDS = 60.0
@@ -45,7 +46,7 @@ class PrivateCluster:
         if self.cluster.rabbit is not None:
             return self.cluster.rabbit.url()
         assert self.cluster.bus is not None  # noqa: S101 - a cluster has one of the two
-        return self.cluster.bus.bus_url("bus")
+        return self.cluster.bus.bus_url(ADMIN.name)
 
     @property
     def store_url(self) -> str:

@@ -21,7 +21,6 @@ from rpcapi.messaging.drivers import deadline as patience
 from rpcapi.messaging.drivers import rabbit_returns, rabbit_senders
 from rpcapi.messaging.drivers.errors import QueueFull
 from rpcapi.messaging.drivers.rabbit_pool import BoundedPool
-from rpcapi.resources import host_patterns
 
 # Seconds that sending a cast or a reply is retried: long enough for a quick restart of the broker.
 SEND_SECONDS = 10.0
@@ -198,8 +197,7 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
     @functools.cached_property
     def senders(self) -> SenderDirectory:
         """The senders that this bus authenticates."""
-        patterns = self.conf.rpc.shared_agent_hosts
-        return SenderDirectory(host for pattern in patterns for host in host_patterns.expand(pattern))
+        return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
     def send(
         self,

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dead letters of the embedded bus: a bounded list of received messages that cannot be processed."""
+"""The dead letters of the embedded bus: for each user a bounded list of messages that it cannot process."""
 
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-KEY = "gantt_bus:dead_letters"
+from rpcapi.messaging.drivers import names
+
 MAX_LETTERS = 100
 MAX_TEXT = 1000  # characters of a message that are kept
 MAX_REASON = 200  # characters
@@ -24,15 +26,20 @@ class DeadLetter:
     received_at: int
 
 
-def write(client: Any, queue: str, body: bytes, reason: str) -> DeadLetter:
-    """Add a message to the list, which forgets its oldest letter when it is full."""
+def write(client: Any, user: str, queue: str, body: bytes, reason: str) -> DeadLetter:
+    """Add a message to the list of a user, which forgets its oldest letter when it is full."""
+    key = names.dead_letters(user)
     text = body[:MAX_TEXT].decode(errors="replace")
     letter = DeadLetter(queue, reason[:MAX_REASON], len(body), text, int(time.time()))
     with client.pipeline() as pipe:
-        pipe.lpush(KEY, json.dumps(asdict(letter))).ltrim(KEY, 0, MAX_LETTERS - 1).expire(KEY, SECONDS).execute()
+        pipe.lpush(key, json.dumps(asdict(letter))).ltrim(key, 0, MAX_LETTERS - 1).expire(key, SECONDS).execute()
     return letter
 
 
-def read(client: Any) -> list[DeadLetter]:
-    """Return all dead letters, newest first."""
-    return [DeadLetter(**json.loads(text)) for text in client.lrange(KEY, 0, -1)]
+def read(client: Any, users: Iterable[str]) -> list[DeadLetter]:
+    """Return the dead letters of these users, newest first."""
+    with client.pipeline(transaction=False) as pipe:
+        for user in users:
+            pipe.lrange(names.dead_letters(user), 0, -1)
+        letters = [DeadLetter(**json.loads(text)) for texts in pipe.execute() for text in texts]
+    return sorted(letters, key=lambda letter: letter.received_at, reverse=True)

@@ -11,7 +11,8 @@ from typing import Any
 from oslo_messaging import exceptions
 from oslo_messaging._drivers import base, common
 
-from rpcapi.messaging.drivers import wire
+from rpcapi.messaging.authorization import SENDER_KEY
+from rpcapi.messaging.drivers import names, wire
 from rpcapi.messaging.drivers.errors import BusError, MessageTooLarge
 from rpcapi.messaging.drivers.outbox import Outbox
 
@@ -20,9 +21,13 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Delivery:
-    """A request and its delivery tag for the acknowledgement; a fan-out request has none, as reading removes it."""
+    """A request, the user who sent it, and its delivery tag for the acknowledgement.
+
+    A fan-out request has no tag, as reading removes it.
+    """
 
     request: wire.WireRequest
+    sender: str
     tag: str | None = None
 
 
@@ -41,7 +46,9 @@ class BusIncoming(base.RpcIncomingMessage):
         self, delivery: Delivery, outbox: Outbox, limits: ReplyLimits, on_begin: Callable[[Delivery], None]
     ) -> None:
         request = delivery.request
-        super().__init__(request.ctxt, request.message, request.id)
+        # What the body says about its sender is not believed.
+        ctxt = {**request.ctxt, SENDER_KEY: delivery.sender} if isinstance(request.ctxt, dict) else request.ctxt
+        super().__init__(ctxt, request.message, request.id)
         self.client_timeout = request.monitor
         self._delivery = delivery
         self._outbox = outbox
@@ -65,7 +72,7 @@ class BusIncoming(base.RpcIncomingMessage):
 
     def reply(self, reply: Any = None, failure: Any = None) -> None:
         """Send the reply; one that is too large or not serialisable is replaced by a failure."""
-        reply_to = self._delivery.request.reply_to
+        reply_to = self._reply_inbox()
         if reply_to is None:
             return
         text = common.serialize_remote_exception(failure) if failure else None
@@ -80,12 +87,17 @@ class BusIncoming(base.RpcIncomingMessage):
 
         :raises oslo_messaging.MessageDeliveryFailure: when the bus is unreachable; the caller gets no heartbeat then
         """
-        reply_to = self._delivery.request.reply_to
+        reply_to = self._reply_inbox()
         if reply_to is not None:
             heartbeat_reply = wire.WireReply(self.msg_id, ending=False)
             self._outbox.send(
                 reply_to, heartbeat_reply, self._limits.ttl, time.monotonic() + (self.client_timeout or 0), direct=True
             )
+
+    def _reply_inbox(self) -> str | None:
+        """Return the inbox for replies: one of the user who sent the request, whatever its body says."""
+        reply_to = self._delivery.request.reply_to
+        return reply_to and names.inbox(self._outbox.user, names.process(self._delivery.sender, reply_to))
 
     def _send(self, reply_to: str, reply: wire.WireReply) -> None:
         try:

@@ -4,42 +4,17 @@
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from oslo_messaging import Target
 from oslo_messaging._drivers import base
 
-from rpcapi.messaging.drivers import names
 from rpcapi.messaging.drivers.duplicates import RecentIds
 from rpcapi.messaging.drivers.errors import ClaimedElsewhere, MessageExpired
 from rpcapi.messaging.drivers.incoming import BusIncoming, Delivery, ReplyLimits
+from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.outbox import Outbox
 
 LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class ListenTarget:
-    """The two queues and the fan-out of a server, and its label in logs."""
-
-    topic_queue: str
-    server_queue: str
-    fanout: str
-    label: str
-
-    @classmethod
-    def of(cls, target: Target, exchange: str) -> "ListenTarget":
-        return cls(
-            names.topic_queue(exchange, target.topic),
-            names.server_queue(exchange, target.topic, target.server),
-            names.fanout_members(exchange, target.topic),
-            f"{target.topic}.{target.server}",
-        )
-
-    def queues(self) -> tuple[str, str]:
-        """Return the keys of the lists that this server reads."""
-        return (self.topic_queue, self.server_queue)
 
 
 class BusListener(base.Listener):

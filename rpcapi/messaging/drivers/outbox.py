@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 from oslo_messaging import exceptions
 from redis import exceptions as redis_exceptions
 
+from rpcapi.access import bus_users
 from rpcapi.conf.bus_address import RedisAddress
-from rpcapi.messaging.drivers import dead_letters, names, transport, wire
+from rpcapi.messaging.drivers import dead_letters, names, redis_channel, transport, wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.errors import BusRefused
+from rpcapi.messaging.drivers.listen_target import ListenTarget
 
 LOG = logging.getLogger(__name__)
 
@@ -24,24 +26,34 @@ class Outbox:
     """All writes of a process to the bus: messages, acknowledgements, and memberships in fan-outs.
 
     All methods may be called from any thread. Methods that do not retry raise one of
-    `transport.CONNECTION_ERRORS`.
+    `redis_channel.CONNECTION_ERRORS`.
     """
 
     def __init__(
-        self, address: RedisAddress, limits: transport.TransportLimits, backoff: Backoff, max_message_bytes: int
+        self, address: RedisAddress, limits: redis_channel.TransportLimits, backoff: Backoff, max_message_bytes: int
     ):
+        self.user = bus_users.user_of(address.username)
         self._address = address
         self._limits = limits
         self._backoff = backoff
         self._max_message_bytes = max_message_bytes
         self._lock = threading.Lock()
         self._connection: Any = None
-        self._channel: transport.BusChannel | None = None
+        self._channel: redis_channel.BusChannel | None = None
 
     def send(
-        self, queue: str, body: wire.WireRequest | wire.WireReply, ttl: int, deadline: float, *, direct: bool = False
+        self,
+        queue: str,
+        body: wire.WireRequest | wire.WireReply,
+        ttl: int,
+        deadline: float,
+        *,
+        direct: bool = False,
+        process_key: str | None = None,
     ) -> None:
-        """Append to a queue, with retries until `deadline` (monotonic clock). Messages to an inbox are `direct`.
+        """Append to a queue, with retries until `deadline` (monotonic clock).
+
+        Messages to an inbox are `direct`; those to a server have the `process_key` of the server.
 
         When a connection breaks during a send, the outcome is unknown: the receipt of a request is checked
         before it is sent again. A reply may arrive twice; its reader uses the first.
@@ -51,7 +63,7 @@ class Outbox:
         """
         text = wire.encode(body, self._max_message_bytes)
         receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
-        outgoing = self._outgoing(queue, text, ttl, direct=direct, receipt=receipt)
+        outgoing = self._outgoing(queue, text, ttl, direct=direct, process_key=process_key, receipt=receipt)
         outcome_unknown = False
 
         def attempt() -> None:
@@ -76,7 +88,7 @@ class Outbox:
                 return action()
             except redis_exceptions.AuthenticationError as error:
                 raise BusRefused(f"The bus at {self._address} rejected the command: {error}.") from error
-            except transport.CONNECTION_ERRORS as error:
+            except redis_channel.CONNECTION_ERRORS as error:
                 pause = next(pauses)
                 if time.monotonic() + pause >= deadline:
                     raise exceptions.MessageDeliveryFailure(
@@ -87,7 +99,7 @@ class Outbox:
             except redis_exceptions.RedisError as error:
                 raise BusRefused(f"The bus at {self._address} rejected the command: {error}.") from error
 
-    def channel(self) -> transport.BusChannel:
+    def channel(self) -> redis_channel.BusChannel:
         """Return the channel to send on; connects and pings Redis when there is none yet."""
         with self._lock:
             if self._channel is None:
@@ -108,14 +120,14 @@ class Outbox:
             nonlocal outcome_unknown
             try:
                 return self.channel().acknowledge(delivery_tag) or outcome_unknown
-            except transport.CONNECTION_ERRORS:
+            except redis_channel.CONNECTION_ERRORS:
                 outcome_unknown = True
                 raise
 
         return self.retry(attempt, time.monotonic() + self._limits.visibility_timeout / 2)
 
-    def _outgoing(self, queue: str, text: str, ttl: int, **values: Any) -> transport.OutgoingMessage:
-        return transport.OutgoingMessage(queue, text, wire.CONTENT_TYPE, ttl, self._limits.queue_length, **values)
+    def _outgoing(self, queue: str, text: str, ttl: int, **values: Any) -> redis_channel.OutgoingMessage:
+        return redis_channel.OutgoingMessage(queue, text, wire.CONTENT_TYPE, ttl, self._limits.queue_length, **values)
 
     def requeue(self, delivery_tag: str) -> None:
         """Return a received message to the front of its queue."""
@@ -126,29 +138,36 @@ class Outbox:
         text = wire.encode(wire.WAKE, self._max_message_bytes)
         self.channel().publish(self._outgoing(inbox, text, ttl, direct=True))
 
-    def join(self, fanouts: Iterable[str], inbox: str, ttl: int) -> None:
-        """Register this inbox in these fan-outs for `ttl` seconds; remove members that did not renew for as long."""
+    def join(self, targets: Iterable[ListenTarget], process: str, ttl: int) -> None:
+        """Register this process for these servers and their fan-outs for `ttl` seconds.
+
+        Members of the fan-outs that did not renew for as long are removed.
+        """
         now = time.time()
+        targets = list(targets)
         with self.channel().conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
-            for fanout in fanouts:
-                pipe.zadd(fanout, {inbox: now}).zremrangebyscore(fanout, "-inf", now - ttl).expire(fanout, ttl)
+            for fanout in {target.fanout for target in targets}:
+                pipe.zadd(fanout, {process: now}).zremrangebyscore(fanout, "-inf", now - ttl).expire(fanout, ttl)
+            for target in targets:
+                pipe.set(target.process_key, process, ex=ttl)
             pipe.execute()
 
-    def leave(self, fanout: str, inbox: str) -> None:
-        """Remove an inbox from a fan-out."""
+    def leave(self, fanout: str, process: str) -> None:
+        """Remove a process from a fan-out."""
         with self.channel().conn_or_acquire() as client:
-            client.zrem(fanout, inbox)
+            client.zrem(fanout, process)
 
     def members(self, fanout: str, ttl: int) -> list[str]:
-        """Return the inboxes registered in a fan-out within the last `ttl` seconds."""
+        """Return the processes registered in a fan-out within the last `ttl` seconds."""
         with self.channel().conn_or_acquire() as client:
             members = client.zrangebyscore(fanout, time.time() - ttl, "+inf")
         return [member.decode() for member in members]
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
-        """Return the dead letters of the bus, newest first."""
+        """Return the dead letters that this user may read, newest first."""
+        users = bus_users.NAMES if self.user in bus_users.READERS_OF_DEAD_LETTERS else (self.user,)
         with self.channel().conn_or_acquire() as client:
-            return dead_letters.read(client)
+            return dead_letters.read(client, users)
 
     def close(self) -> None:
         """Close all connections; a later call opens new ones."""

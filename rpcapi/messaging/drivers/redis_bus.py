@@ -2,11 +2,13 @@
 """The `gantt+redis` driver of oslo.messaging: RPC over kombu's Redis transport.
 
 Topic and server requests wait in lists, and are recorded as received until a server begins them. Replies and
-fan-out requests go to one list per process, its inbox. Data of a dead process expires.
+fan-out requests go to the inboxes of the process. Each list has one sending user, named in its key, which Redis
+authenticates. Data of a dead process expires.
 Persistence is that of the Redis server: the bus's own server keeps nothing on disk, so that its restart loses
 queued messages, and callers time out.
 """
 
+import functools
 import logging
 import time
 from typing import Any
@@ -17,12 +19,14 @@ from oslo_messaging import Target, TransportURL
 from oslo_messaging._drivers import base
 from oslo_messaging.server import ServerListenError
 
+from rpcapi.access.senders import SenderDirectory
 from rpcapi.conf import bus_address
 from rpcapi.conf import rpc as rpc_conf
-from rpcapi.messaging.drivers import dead_letters, errors, names, opts, scripts, transport, wire
+from rpcapi.messaging.drivers import dead_letters, errors, names, opts, redis_channel, scripts, wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.incoming import ReplyLimits
-from rpcapi.messaging.drivers.listener import BusListener, ListenTarget
+from rpcapi.messaging.drivers.listen_target import ListenTarget
+from rpcapi.messaging.drivers.listener import BusListener
 from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.drivers.receiver import Receiver
 from rpcapi.messaging.drivers.replies import PendingReplies
@@ -56,10 +60,11 @@ class RedisBusDriver(base.BaseDriver):
         self._reply_limits = ReplyLimits(options.reply_ttl, options.send_timeout)
         redis_address = bus_address.parse(str(url))
         backoff = Backoff(options.reconnect_backoff, options.reconnect_backoff_max)
-        limits = transport.TransportLimits(
+        limits = redis_channel.TransportLimits(
             socket_timeout=options.socket_timeout,
             visibility_timeout=options.visibility_timeout,
             queue_ttl=options.request_ttl,
+            inbox_ttl=options.reply_ttl,
             connections=options.max_connections,
             queue_length=conf.rpc.max_queue_length,
         )
@@ -68,6 +73,11 @@ class RedisBusDriver(base.BaseDriver):
         self._receiver = Receiver(
             redis_address, limits, backoff, self._outbox, reply_ttl=options.reply_ttl, on_reply=self._replies.deliver
         )
+
+    @functools.cached_property
+    def senders(self) -> SenderDirectory:
+        """The senders that this bus authenticates."""
+        return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
 
     def require_features(self, requeue: bool = False) -> None:
         """Accept: every feature is supported."""
@@ -112,15 +122,16 @@ class RedisBusDriver(base.BaseDriver):
             ctxt=ctxt,
             message=message,
             expires_at=time.time() + min(wait_seconds, monitor or wait_seconds),
-            reply_to=self._receiver.inbox,
+            reply_to=self._receiver.reply_to,
             monitor=monitor,
         )
         deadline = time.monotonic() + wait_seconds
         description = f"{message.get('method')} on {target.topic}"
         self._receiver.start()
-        with self._replies.register(request.id) as reply_queue:
+        is_responder = self.senders.responder_check(target.topic, target.server)
+        with self._replies.register(request.id, is_responder) as reply_queue:
             try:
-                self._outbox.send(self._queue(target), request, self._request_ttl, deadline)
+                self._send(target, request, deadline)
             except oslo_messaging.MessageDeliveryFailure as error:
                 raise oslo_messaging.MessagingTimeout(f"{description}: not sent in time. {error}") from error
             return self._replies.wait(reply_queue, description, deadline, monitor)
@@ -130,14 +141,14 @@ class RedisBusDriver(base.BaseDriver):
         expires_at = time.time() + self._request_ttl
         if not target.fanout:
             request = wire.WireRequest(ctxt, message, expires_at)
-            self._outbox.send(self._queue(target), request, self._request_ttl, deadline)
+            self._send(target, request, deadline)
             return
         ttl = self._reply_limits.ttl
         fanout = names.fanout_members(self._exchange(target), target.topic)
         request = wire.WireRequest(ctxt, message, expires_at, fanout=fanout)
-        for inbox in self._outbox.retry(lambda: self._outbox.members(fanout, ttl), deadline):
+        for process in self._outbox.retry(lambda: self._outbox.members(fanout, ttl), deadline):
             try:
-                self._outbox.send(inbox, request, ttl, deadline, direct=True)
+                self._outbox.send(names.inbox(self._outbox.user, process), request, ttl, deadline, direct=True)
             except errors.QueueFull as error:
                 LOG.warning("A process has stopped reading and misses a fan-out of %s: %s", target.topic, error)
 
@@ -164,7 +175,8 @@ class RedisBusDriver(base.BaseDriver):
         return listener
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
-        """Return the messages that some process could not process, newest first; for errors see Outbox.retry."""
+        """Return messages that could not be processed, newest first: of all processes to an operator, of the own user's
+        to another. For errors see Outbox.retry."""
         return self._outbox.retry(self._outbox.dead_letters, time.monotonic())
 
     def send_notification(
@@ -190,8 +202,11 @@ class RedisBusDriver(base.BaseDriver):
     def _exchange(self, target: Target) -> str:
         return target.exchange or self._default_exchange or "gantt"
 
-    def _queue(self, target: Target) -> str:
-        exchange = self._exchange(target)
-        if target.server:
-            return names.server_queue(exchange, target.topic, target.server)
-        return names.topic_queue(exchange, target.topic)
+    def _send(self, target: Target, request: wire.WireRequest, deadline: float) -> None:
+        user, exchange, topic, server = self._outbox.user, self._exchange(target), target.topic, target.server
+        if server:
+            queue = names.server_queue(user, exchange, topic, server)
+            process_key = names.server_process(exchange, topic, server)
+            self._outbox.send(queue, request, self._request_ttl, deadline, process_key=process_key)
+        else:
+            self._outbox.send(names.topic_queue(user, exchange, topic), request, self._request_ttl, deadline)

@@ -5,7 +5,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,8 @@ from rpcapi.messaging.drivers import wire
 
 LOG = logging.getLogger(__name__)
 
+IsResponder = Callable[[str], bool]
+
 
 class PendingReplies:
     """The calls that wait for a reply. Any thread may wait; the receiver's thread delivers."""
@@ -23,28 +25,35 @@ class PendingReplies:
     def __init__(self, allowed_remote_exmods: list[str]) -> None:
         self._allowed_remote_exmods = allowed_remote_exmods
         self._lock = threading.Lock()
-        self._queues: dict[str, queue.Queue[wire.WireReply]] = {}
+        self._queues: dict[str, tuple[queue.Queue[wire.WireReply], IsResponder]] = {}
+        self._logged_users: set[str] = set()
 
     @contextmanager
-    def register(self, request_id: str) -> Iterator["queue.Queue[wire.WireReply]"]:
-        """Register a request and yield the queue of its replies; later replies are dropped."""
+    def register(self, request_id: str, is_responder: IsResponder) -> Iterator["queue.Queue[wire.WireReply]"]:
+        """Register a request and yield the queue of its replies; later replies are dropped.
+
+        Replies of users for which the predicate is false are dropped, too.
+        """
         reply_queue: queue.Queue[wire.WireReply] = queue.Queue()
         with self._lock:
-            self._queues[request_id] = reply_queue
+            self._queues[request_id] = reply_queue, is_responder
         try:
             yield reply_queue
         finally:
             with self._lock:
                 del self._queues[request_id]
 
-    def deliver(self, reply: wire.WireReply) -> None:
-        """Pass a reply to the call that waits for it."""
+    def deliver(self, reply: wire.WireReply, user: str) -> None:
+        """Pass a reply of this user to the call that waits for it."""
         with self._lock:
-            reply_queue = self._queues.get(reply.id)
-        if reply_queue is None:
+            reply_queue, is_responder = self._queues.get(reply.id, (None, None))
+        if reply_queue is None or is_responder is None:
             LOG.debug("Reply to %s dropped: no caller waits for it", reply.id)
-        else:
+        elif is_responder(user):
             reply_queue.put(reply)
+        elif user not in self._logged_users:  # there are as many as the bus has users
+            self._logged_users.add(user)
+            LOG.warning("Dropped a reply of user %r, which was not called; further ones are not logged", user)
 
     def wait(
         self, reply_queue: "queue.Queue[wire.WireReply]", description: str, deadline: float, monitor: float | None

@@ -1,18 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kombu's Redis transport with atomic receipt: a receiver that dies loses no message.
+"""kombu's Redis transport, which fetches the message of each bell."""
 
-kombu pops a message and then records it as received: a message popped for a connection that breaks in between is
-lost. This transport uses two lists per queue. kombu pops from the first, which holds only wake-up tokens ("bells"),
-and a script then moves the oldest body from the second list to the record of received messages. A lost bell is
-replaced. A message for a single reader (a `direct` one) is stored in the first list itself, instead of a bell.
-"""
-
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
-from time import monotonic, time
 from typing import Any
 
 import redis
@@ -20,203 +8,11 @@ from kombu import Connection
 from kombu.transport import redis as kombu_redis
 from kombu.utils.json import dumps, loads
 from oslo_messaging import exceptions
-from redis.commands.core import Script
 
 from rpcapi.conf.bus_address import RedisAddress
-from rpcapi.messaging.drivers import dead_letters, errors, scripts
-
-LOG = logging.getLogger(__name__)
-
-PREFIX = "gantt_bus"
-BODIES = ":bodies"
-BELL = 0
-TAG_LENGTH = 36
-RECEIPT_SECONDS = 20
-
-# Errors of redis-py while Redis is unreachable or still loading: worth a retry.
-CONNECTION_ERRORS = (
-    redis.exceptions.ConnectionError,
-    redis.exceptions.TimeoutError,
-    redis.exceptions.BusyLoadingError,
-    OSError,
-)
-
-
-@dataclass(frozen=True)
-class TransportLimits:
-    """Limits of a connection: seconds, except the numbers of `connections` and of messages in a queue."""
-
-    socket_timeout: float
-    visibility_timeout: int
-    queue_ttl: int
-    connections: int
-    queue_length: int
-
-
-@dataclass(frozen=True)
-class OutgoingMessage:
-    """A message to append to a queue; the queue expires `ttl` seconds after its last message.
-
-    A message for a single reader is `direct`. A queue of `max_length` messages accepts no more. With `receipt`, a key
-    of that name exists for RECEIPT_SECONDS once the message arrived.
-    """
-
-    queue: str
-    text: str
-    content_type: str
-    ttl: int
-    max_length: int
-    direct: bool = False
-    receipt: str | None = None
-
-
-class BusChannel(kombu_redis.Channel):
-    """A channel without priorities, bindings and base64, on which every list expires."""
-
-    received_key = f"{PREFIX}:received"
-    received_index_key = f"{PREFIX}:received_index"
-    queue_ttl = 3600
-    address: RedisAddress
-    connection_class: Any
-    _brpop_sent_at: Any = None
-    from_transport_options: Any = (*kombu_redis.Channel.from_transport_options, "address", "queue_ttl")
-
-    @contextmanager
-    def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:
-        # kombu creates a new client for every operation, which costs a third of a millisecond, several
-        # times a call. A redis-py client on a pool may be shared between threads, so one is enough.
-        yield client or self._shared_client
-
-    @cached_property
-    def _shared_client(self) -> redis.Redis:
-        client: redis.Redis = self._create_client()
-        return client
-
-    def publish(self, outgoing: OutgoingMessage) -> None:
-        """Append to a queue; raises QueueFull."""
-        message = self.prepare_message(outgoing.text, content_type=outgoing.content_type, content_encoding="utf-8")
-        self.basic_publish(message, exchange="", routing_key=outgoing.queue, outgoing=outgoing)
-
-    def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:
-        outgoing: OutgoingMessage = kwargs["outgoing"]
-        body = dumps(message)
-        queue_key = queue if outgoing.direct else queue + BODIES
-        entry = body if outgoing.direct else message["properties"]["delivery_tag"] + body
-        keys = [queue_key, *([] if outgoing.direct else [queue])]
-        args = [outgoing.max_length, outgoing.ttl, entry, outgoing.receipt or "", RECEIPT_SECONDS]
-        if not self._send(keys=keys, args=args):
-            raise errors.QueueFull(queue, outgoing.max_length)
-
-    def has_arrived(self, receipt: str) -> bool:
-        """Return whether a message with this receipt has arrived."""
-        with self.conn_or_acquire() as client:
-            return bool(client.exists(receipt))
-
-    def claim(self, queue: str) -> tuple[str, bytes] | None:
-        """Receive the oldest message of a queue: its delivery tag and its text; None when the queue is empty."""
-        keys = [queue + BODIES, self.received_key, self.received_index_key]
-        body = self._claim(keys=keys, args=[TAG_LENGTH, time(), queue])
-        return body and (body[:TAG_LENGTH].decode(errors="replace"), body[TAG_LENGTH:])
-
-    def bury(self, queue: str, body: bytes, error: Exception) -> None:
-        """Move a message that cannot be processed to the dead letters."""
-        reason = f"{type(error).__name__}: {error}"
-        with self.conn_or_acquire() as client:
-            letter = dead_letters.write(client, queue, body, reason)
-        LOG.warning("A message of %s is a dead letter: %s", queue, letter.reason)
-
-    def acknowledge(self, delivery_tag: str | bytes) -> bool:
-        """Acknowledge a message; return False when another server received it meanwhile."""
-        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
-            _, removed = (
-                pipe.zrem(self.received_index_key, delivery_tag).hdel(self.received_key, delivery_tag).execute()
-            )
-        return bool(removed)
-
-    def renew(self, delivery_tags: list[str]) -> None:
-        """Renew received messages for another visibility timeout."""
-        with self.conn_or_acquire() as client:
-            client.zadd(self.received_index_key, dict.fromkeys(delivery_tags, time()), xx=True)
-
-    def requeue(self, delivery_tag: str) -> None:
-        """Return a received message to the front of its queue."""
-        self._restore_received("", delivery_tag)
-
-    def restore_abandoned(self) -> None:
-        """Requeue messages that were not renewed for a visibility timeout, at most 100 at a time."""
-        self._restore_received(time() - self.visibility_timeout, "")
-
-    def _restore_received(self, until: float | str, tag: str) -> None:
-        keys = [self.received_key, self.received_index_key]
-        self._restore_script(keys=keys, args=[until, tag, 100, self.queue_ttl, BODIES])
-
-    def ring(self, queues: list[str]) -> None:
-        """Ensure that these queues have a bell for each body."""
-        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
-            for queue in queues:
-                self._ring(keys=[queue, queue + BODIES], args=[self.queue_ttl], client=pipe)
-            pipe.execute()
-
-    @cached_property
-    def _send(self) -> Script:
-        return self._shared_client.register_script(scripts.text("send"))
-
-    @cached_property
-    def _claim(self) -> Script:
-        return self._shared_client.register_script(scripts.text("claim"))
-
-    @cached_property
-    def _restore_script(self) -> Script:
-        return self._shared_client.register_script(scripts.text("restore"))
-
-    @cached_property
-    def _ring(self) -> Script:
-        return self._shared_client.register_script(scripts.text("ring"))
-
-    def _brpop_start(self, timeout: float | None = None) -> None:
-        # As in kombu, without its per-queue work for priorities and prefixes: there may be hundreds of queues.
-        queues = self._queue_cycle.consume(len(self._active_queues))
-        if queues:
-            self._in_poll = self.client.connection
-            self._brpop_sent_at = monotonic()
-            self.client.connection.send_command("BRPOP", *queues, timeout or self.brpop_timeout)
-
-    def _brpop_read(self, **options: Any) -> Any:
-        try:
-            return super()._brpop_read(**options)
-        except (ValueError, RecursionError) as error:  # from kombu, which decodes what it reads before it delivers it
-            self.bury("an inbox", str(getattr(error, "doc", "")).encode(errors="replace"), error)
-            return True
-
-    @property
-    def active_queues(self) -> list[str]:
-        """Return the queues that are read."""
-        return list(self._active_queues)
-
-    def is_reading(self) -> bool:
-        """Return whether a blocking read of the queues is in progress."""
-        return bool(self._in_poll)
-
-    def abandon(self) -> None:
-        """Close without waiting for a read that will not end."""
-        self._in_poll = False
-        self.close()
-
-    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
-        # kombu would carry the address through a URL; passing it as arguments avoids quoting errors.
-        self.connection_class = redis.UnixDomainSocketConnection if self.address.socket else redis.Connection
-        parameters = super()._connparams(asynchronous=asynchronous)
-        for name in ("host", "port", "path", "username", "password", "db"):
-            parameters.pop(name, None)
-        if self.address.socket:
-            for name in ("socket_connect_timeout", "socket_keepalive", "socket_keepalive_options"):
-                parameters.pop(name, None)
-        return {**parameters, **self.address.connection_arguments()}
-
-    def _get_pool(self, asynchronous: bool = False) -> redis.ConnectionPool:
-        # A burst of senders waits for a connection instead of failing.
-        parameters = self._connparams(asynchronous=asynchronous)
-        return redis.BlockingConnectionPool(timeout=parameters["socket_timeout"], **parameters)
+from rpcapi.messaging.drivers import errors, names
+from rpcapi.messaging.drivers.names import PREFIX
+from rpcapi.messaging.drivers.redis_channel import BELL, CONNECTION_ERRORS, BusChannel, TransportLimits
 
 
 class BusTransport(kombu_redis.Transport):
@@ -225,22 +21,48 @@ class BusTransport(kombu_redis.Transport):
     Channel = BusChannel
 
     def _deliver(self, message: Any, queue: str) -> None:
-        """Deliver a message, or that of a bell; one that cannot be processed would fail at each delivery."""
-        channel, tag, body = self.channels[0], None, None
+        """Deliver a message, or that of a bell; of an inbox with a backlog the next ones, too."""
+        channel = self.channels[0]
+        more = names.is_inbox(queue) and channel.has_backlog()
+        self._deliver_one(message, queue)
+        failure = None
+        for text in channel.take(queue) if more else ():
+            try:
+                self._deliver_one(loads(text), queue)
+            except (ValueError, RecursionError) as error:
+                channel.bury(queue, text, error)
+            except CONNECTION_ERRORS as error:  # of a bell; the others have left the inbox and would be lost
+                failure = error
+        if failure is not None:
+            raise failure
+
+    def _deliver_one(self, message: Any, queue: str) -> None:
         if message == BELL:
-            claim = channel.claim(queue)
-            if claim is None:
-                return
-            tag, body = claim
+            self.deliver_body(queue, queue)
+        elif not isinstance(message, str):
+            self._deliver_entry(message, queue, queue, None, None)
+        elif message in self.channels[0].server_queues:
+            self.deliver_body(message, queue)
+
+    def deliver_body(self, source: str, queue: str) -> bool:
+        """Deliver the oldest body of the queue `source` to the consumer of `queue`; return whether there was one."""
+        claim = self.channels[0].claim(source)
+        if claim is not None:
+            self._deliver_entry(None, source, queue, *claim)
+        return claim is not None
+
+    def _deliver_entry(self, message: Any, source: str, queue: str, tag: str | None, body: bytes | None) -> None:
+        """Deliver a message, or a body; one that cannot be processed would fail at each delivery."""
+        channel = self.channels[0]
         try:
             if body is not None:
                 message = loads(body)
-            _check_envelope(message, queue, tag)
+            _check_envelope(message, source, tag)
             super()._deliver(message, queue)
         except Exception as error:
             if _concerns_the_bus(error):
                 raise
-            channel.bury(queue, dumps(message).encode() if body is None else body, error)
+            channel.bury(source, dumps(message).encode() if body is None else body, error)
             if tag is not None:
                 channel.acknowledge(tag)
 
@@ -275,6 +97,7 @@ def connect(address: RedisAddress, limits: TransportLimits) -> tuple[Connection,
         transport_options={
             "address": address,
             "queue_ttl": limits.queue_ttl,
+            "inbox_ttl": limits.inbox_ttl,
             "body_encoding": None,
             "priority_steps": [0],
             # `claim` records what was received.

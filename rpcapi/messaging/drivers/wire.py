@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wire format of the embedded bus: requests and replies, one JSON object each, inside kombu's message."""
 
+import re
 import time
 import uuid
 from dataclasses import dataclass, field
@@ -14,12 +15,12 @@ from rpcapi.messaging.drivers.errors import MessageForeign, MessageTooLarge
 
 CONTENT_TYPE = "application/json"
 ACCEPT = prepare_accept_content(["json"])
-WIRE_VERSION = 1
+WIRE_VERSION = 2
 
 MAX_ID = 64  # characters of a message's id
 MAX_TIME = 10**15  # seconds; an integer may be too large for a float
 MAX_KEY = 400  # characters of a key in Redis
-INBOX = "gantt_bus:inbox:"
+_RANDOM = re.compile("[0-9a-f]{32}")
 
 
 def new_id() -> str:
@@ -32,7 +33,8 @@ class WireRequest:
     """One call or cast.
 
     `expires_at` is in seconds since the epoch; `monitor` is the seconds that the caller waits without a
-    heartbeat; `fanout` is the key of the fan-out, if the request was sent through one.
+    heartbeat; `reply_to` is the random part of the name of the caller's process; `fanout` is the key of the fan-out, if
+    the request was sent through one.
     """
 
     ctxt: dict[str, Any]
@@ -133,7 +135,7 @@ def _is_valid_request(request: WireRequest) -> bool:
         _is_text(request.id, MAX_ID)
         and isinstance(expires_at, int | float)
         and abs(expires_at) < MAX_TIME
-        and (reply_to is None or (_is_text(reply_to, MAX_KEY) and reply_to.startswith(INBOX)))
+        and (reply_to is None or (isinstance(reply_to, str) and _RANDOM.fullmatch(reply_to) is not None))
         and (fanout is None or _is_text(fanout, MAX_KEY))
     )
 

@@ -2,15 +2,22 @@
 """Reads and writes the queues of the bus in Redis."""
 
 from devstack.servers.redis import RedisServer
+from rpcapi.access import bus_users
 from rpcapi.messaging.drivers import names
-from rpcapi.messaging.drivers.transport import BELL, BODIES
+from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers.redis_channel import BELL
 from tests.contract.bus_peer import Peers
+
+
+def topic_queue(peers: Peers) -> str:
+    """Return the queue of the topic for the administrator, who is everybody on a server without users."""
+    return names.topic_queue(bus_users.ADMIN, peers.exchange, peers.topic)
 
 
 def waiting(server: RedisServer, peers: Peers) -> int:
     """Return the number of requests to the topic that no server has received."""
     with server.client() as client:
-        return int(client.llen(names.topic_queue(peers.exchange, peers.topic) + BODIES))
+        return int(client.llen(topic_queue(peers) + BODIES))
 
 
 def inbox_with(server: RedisServer, answer: str) -> str | None:

@@ -11,10 +11,13 @@ import pytest
 
 from devstack.servers.redis import RedisServer
 from rpcapi.messaging import bus
-from rpcapi.messaging.drivers import dead_letters, names, wire
-from rpcapi.messaging.drivers.transport import BODIES, TAG_LENGTH
+from rpcapi.messaging.drivers import names, wire
+from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers.redis_channel import TAG_LENGTH
 from tests.contract.bus_peer import Peers, eventually
-from tests.contract.embedded.queues import push
+from tests.contract.embedded.queues import push, topic_queue
+
+DEAD_LETTERS = names.dead_letters("admin")
 
 
 def body(**values: Any) -> str:
@@ -58,19 +61,19 @@ def test_poison_is_a_dead_letter_and_is_not_delivered_again(
     peers: Peers, redis_server: RedisServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     peers.serve()
-    queue = names.topic_queue(peers.exchange, peers.topic)
+    queue = topic_queue(peers)
     entries = poison(queue)
     with redis_server.client() as redis:
-        redis.delete(dead_letters.KEY)
+        redis.delete(DEAD_LETTERS)
         caplog.set_level(logging.WARNING)
         for entry in entries:
             push(redis_server, queue, entry)
-        eventually(lambda: redis.llen(dead_letters.KEY) == len(entries), "all are dead letters")
+        eventually(lambda: redis.llen(DEAD_LETTERS) == len(entries), "all are dead letters")
         assert peers.client().call({}, "echo", value=1) == 1
         assert not redis.llen(queue + BODIES)
-        assert not redis.hlen("gantt_bus:received"), "none is delivered again"
+        assert not redis.hlen(names.received("admin")), "none is delivered again"
         letters = bus.dead_letters(peers.transport()) or []
-        redis.delete(dead_letters.KEY)
+        redis.delete(DEAD_LETTERS)
     assert {letter.queue for letter in letters} == {queue}
     lines = [record for record in caplog.records if "dead letter" in record.getMessage()]
     assert len(lines) == len(entries)
@@ -80,7 +83,7 @@ def test_poison_is_a_dead_letter_and_is_not_delivered_again(
 def test_malformed_calls_do_not_make_a_listener_deaf(peers: Peers, redis_server: RedisServer) -> None:
     """They are begun, and so no longer count as received and not begun."""
     peers.serve()
-    queue = names.topic_queue(peers.exchange, peers.topic)
+    queue = topic_queue(peers)
     for number in range(100):
         tag = str(uuid.uuid4())
         message: Any = [[], None, 7, {"method": []}, {"method": "echo", "args": 1}][number % 5]
@@ -92,23 +95,25 @@ def test_junk_in_a_queue_of_bells_or_in_an_inbox_is_a_dead_letter(peers: Peers, 
     peers.serve()
     client = peers.client()
     assert client.call({}, "echo", value=1) == 1
-    queue = names.topic_queue(peers.exchange, peers.topic)
+    queue = topic_queue(peers)
     with redis_server.client() as redis:
-        redis.delete(dead_letters.KEY)
-        (inbox,) = {str(member) for member in redis.zrange(names.fanout_members(peers.exchange, peers.topic), 0, -1)}
+        redis.delete(DEAD_LETTERS)
+        (process,) = redis.zrange(names.fanout_members(peers.exchange, peers.topic), 0, -1)
+        inbox = names.inbox("admin", process)
         junk = [(queue, "not JSON"), (queue, "[1]"), (inbox, "[" * 9999), (inbox, "\udcff"), (inbox, "7")]
         for key, text in junk:
             redis.lpush(key, text.encode(errors="surrogateescape"))
-        eventually(lambda: redis.llen(dead_letters.KEY) == len(junk), "all are dead letters")
-        redis.delete(dead_letters.KEY)
+        eventually(lambda: redis.llen(DEAD_LETTERS) == len(junk), "all are dead letters")
+        redis.delete(DEAD_LETTERS)
     assert client.call({}, "echo", value=2) == 2
 
 
 def test_arguments_that_are_nested_too_deeply_are_answered(peers: Peers, redis_server: RedisServer) -> None:
     peers.serve()
-    queue = names.topic_queue(peers.exchange, peers.topic)
-    inbox, tag = names.inbox(uuid.uuid4().hex), str(uuid.uuid4())
-    request = wire.WireRequest({}, {"args": "VALUE"}, time.time() + 60, reply_to=inbox)
+    queue = topic_queue(peers)
+    reply_to, tag = uuid.uuid4().hex, str(uuid.uuid4())
+    inbox = names.inbox("admin", names.process("admin", reply_to))
+    request = wire.WireRequest({}, {"args": "VALUE"}, time.time() + 60, reply_to=reply_to)
     text = wire.encode(request, 10_000).replace('"VALUE"', "[" * 100_000 + "]" * 100_000)
     push(redis_server, queue, tag + envelope(queue, text, tag))
     with redis_server.client() as redis:

@@ -10,9 +10,10 @@ from oslo_messaging.rpc import client as rpc_client
 
 from devstack.servers.redis import RedisServer
 from rpcapi.messaging.drivers import errors, names, wire
-from rpcapi.messaging.drivers.transport import BODIES, TAG_LENGTH
+from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers.redis_channel import TAG_LENGTH
 from tests.contract.bus_peer import Peers, eventually
-from tests.contract.embedded.queues import push
+from tests.contract.embedded.queues import push, topic_queue
 
 
 def test_too_large_request_is_refused_at_the_sender(
@@ -40,7 +41,7 @@ def test_too_large_answer_raises_an_error_at_the_caller(
 
 def test_foreign_messages_are_dropped_and_the_server_continues(peers: Peers, redis_server: RedisServer) -> None:
     endpoint = peers.serve()
-    queue = names.topic_queue(peers.exchange, peers.topic)
+    queue = topic_queue(peers)
     tag = "t" * TAG_LENGTH
     envelope = {"properties": {"delivery_tag": tag, "delivery_info": {"exchange": "", "routing_key": queue}}}
     pickled = {**envelope, "body": "gASVAA==", "content-type": "application/x-python-serialize", "headers": {}}
@@ -53,11 +54,11 @@ def test_foreign_messages_are_dropped_and_the_server_continues(peers: Peers, red
     assert endpoint.notes == []
     with redis_server.client() as redis:
         eventually(lambda: not redis.llen(queue + BODIES), "all were read")
-        assert not redis.hexists("gantt_bus:received", tag), "a dropped message must not be redelivered"
+        assert not redis.hexists(names.received("admin"), tag), "a dropped message must not be redelivered"
 
 
 def test_duplicated_message_runs_once(peers: Peers, redis_server: RedisServer) -> None:
-    queue = names.topic_queue(peers.exchange, peers.topic)
+    queue = topic_queue(peers)
     client = peers.client()
     client.cast({}, "note", value="once")
     with redis_server.client() as redis:
@@ -72,7 +73,7 @@ def test_duplicated_message_runs_once(peers: Peers, redis_server: RedisServer) -
 
 def test_expired_cast_is_dropped(peers: Peers, redis_server: RedisServer) -> None:
     """The queue is kept for later messages, so the message has its own deadline."""
-    queue = names.topic_queue(peers.exchange, peers.topic)
+    queue = topic_queue(peers)
     client = peers.client()
     client.cast({}, "note", value="stale")
     with redis_server.client() as redis:
@@ -87,7 +88,7 @@ def test_expired_cast_is_dropped(peers: Peers, redis_server: RedisServer) -> Non
 
 
 def test_message_without_its_wake_up_entry_is_received(peers: Peers, redis_server: RedisServer) -> None:
-    queue = names.topic_queue(peers.exchange, peers.topic)
+    queue = topic_queue(peers)
     peers.client().cast({}, "note", value="message")
     with redis_server.client() as redis:
         assert redis.rpop(queue) is not None

@@ -12,7 +12,7 @@ from tests.contract.embedded.processes import Processes
 from tests.contract.embedded.queues import inbox_with, waiting
 from tests.contract.embedded.settings import QUICK
 
-RECEIVED_INDEX = "gantt_bus:received_index"
+RECEIVED_INDEX = names.received_index("admin")
 
 
 @pytest.mark.parametrize("executor", ["threading", "eventlet"])
@@ -30,6 +30,27 @@ def test_messages_not_begun_by_a_killed_server_go_to_another(
     processes.kill(doomed)
     eventually(lambda: len(heir.notes) == 5, "the other server ran what had not begun")
     assert sorted(heir.notes) == list(range(5))
+    assert not heir.entered.is_set(), "what had begun must not begin again: delivery is at most once"
+
+
+def test_messages_for_a_killed_server_go_to_the_next_process_of_its_name(
+    peers: Peers, processes: Processes, redis_server: RedisServer
+) -> None:
+    doomed = processes.server(peers, "h1", pool=1)
+    client = peers.client().prepare(server="h1")
+    client.cast({}, "hold")
+    assert processes.said(doomed) == "hold"
+    bodies = names.server_queue("admin", peers.exchange, peers.topic, "h1") + names.BODIES
+    with redis_server.client() as redis:
+        client.cast({}, "note", value="received")
+        eventually(lambda: not redis.exists(bodies), "the doomed process received it")
+        processes.kill(doomed)
+        # Its bell goes to the inbox of the dead process.
+        client.cast({}, "note", value="waiting")
+        assert redis.llen(bodies) == 1
+    heir = peers.serve("h1")
+    eventually(lambda: len(heir.notes) == 2, "the next process runs both")
+    assert sorted(heir.notes) == ["received", "waiting"]
     assert not heir.entered.is_set(), "what had begun must not begin again: delivery is at most once"
 
 
@@ -75,13 +96,14 @@ def test_fanout_reaches_live_servers_and_removes_dead_ones(
     processes.kill(processes.server(peers, "doomed"))
     fanout = names.fanout_members(peers.exchange, peers.topic)
     with redis_server.client() as redis:
-        (dead,) = redis.zrange(fanout, 0, -1)
+        (dead_process,) = redis.zrange(fanout, 0, -1)
+        dead = names.inbox("admin", dead_process)
         living = peers.serve("living")
         before = redis.llen(dead)
         peers.client().prepare(fanout=True).cast({}, "note", value=1)
         assert redis.llen(dead) == before + 1, "a copy waits for the dead"
         eventually(lambda: living.notes == [1], "the live server received it")
-        eventually(lambda: redis.zscore(fanout, dead) is None, "the dead left the fan-out")
+        eventually(lambda: redis.zscore(fanout, dead_process) is None, "the dead left the fan-out")
         assert redis.zcard(fanout) == 1
         eventually(lambda: not redis.exists(dead), "its copy expired")
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Permissions of the store's and the bus's users, on both Redis programs."""
+"""Permissions of the store's users, on both Redis programs."""
 
 import pytest
 import redis
 
-from devstack.servers.redis_users import BUS_USERS, STORE_USERS
+from devstack.servers.redis_users import STORE_USERS
 
 
 @pytest.fixture
 def server(make_redis, redis_flavour):
-    return make_redis(binary=redis_flavour, users=(*STORE_USERS, *BUS_USERS))
+    return make_redis(binary=redis_flavour, users=STORE_USERS)
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def server(make_redis, redis_flavour):
         ("conductor", "GET other"),
         *[
             (user, command)
-            for user in ("scheduler", "conductor", "bus")
+            for user in ("scheduler", "conductor")
             for command in (
                 "FLUSHALL",
                 "FLUSHDB",

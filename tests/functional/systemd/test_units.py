@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from devstack.servers.redis_users import BUS, CONDUCTOR, SCHEDULER, RedisUser
+from devstack.servers.redis_bus_users import BUS_USERS
+from devstack.servers.redis_users import CONDUCTOR, SCHEDULER, RedisUser
 from tests.functional.systemd.machine import Machine
 
 pytestmark = [pytest.mark.systemd, pytest.mark.timeout(900)]
@@ -18,14 +19,22 @@ pytestmark = [pytest.mark.systemd, pytest.mark.timeout(900)]
 PASSWORD = "only-for-this-boot"  # noqa: S105
 SCHEDULERS = "gantt-scheduler@1.service"
 UNITS = ("gantt-conductor.service", SCHEDULERS, "gantt-compute.service")
-BUS_URL = f"gantt+redis://{BUS.name}:{PASSWORD}@/0?socket=/run/redis-bus/redis.sock"
+BUS_URL = f"gantt+redis://{{user}}:{PASSWORD}@/0?socket=/run/redis-bus/redis.sock"
 STORE_URL = f"unix://{{user}}:{PASSWORD}@/run/redis-store/redis.sock?db=0"
 
+AGENTS = "[rpc]\nshared_agent_hosts = rack[1-2]\n"
+# Of each configuration file: the user of the bus, and further options.
 SETTINGS = {
-    "gantt": "",
-    "gantt-conductor": f"[conductor_store]\nurl = {STORE_URL.format(user=CONDUCTOR.name)}\n",
-    "gantt-scheduler": f"[scheduler]\nworkers = 2\n[store]\nurl = {STORE_URL.format(user=SCHEDULER.name)}\n",
-    "gantt-compute": "[compute]\nhosts = rack[1-2]\nnodes_per_host = 2\nreport_interval = 1\n",
+    "gantt": ("operator", ""),
+    "gantt-conductor": (
+        CONDUCTOR.name,
+        f"{AGENTS}[conductor_store]\nurl = {STORE_URL.format(user=CONDUCTOR.name)}\n",
+    ),
+    "gantt-scheduler": (
+        SCHEDULER.name,
+        f"{AGENTS}[scheduler]\nworkers = 2\n[store]\nurl = {STORE_URL.format(user=SCHEDULER.name)}\n",
+    ),
+    "gantt-compute": ("compute", "[compute]\nhosts = rack[1-2]\nnodes_per_host = 2\nreport_interval = 1\n"),
 }
 
 
@@ -49,8 +58,8 @@ def cluster(machine: Machine) -> Iterator[Machine]:
 
     They are started before bus and store: they must log that, wait, and then serve.
     """
-    for name, text in SETTINGS.items():
-        machine.write(f"/etc/gantt/{name}.conf", f"[DEFAULT]\ntransport_url = {BUS_URL}\n{text}")
+    for name, (user, text) in SETTINGS.items():
+        machine.write(f"/etc/gantt/{name}.conf", f"[DEFAULT]\ntransport_url = {BUS_URL.format(user=user)}\n{text}")
     machine.run("systemd-tmpfiles", "--create", "gantt.conf")
     machine.run("systemctl", "enable", "--quiet", *UNITS, "gantt.target")
     machine.run("systemctl", "start", "--no-block", "gantt.target")
@@ -59,7 +68,7 @@ def cluster(machine: Machine) -> Iterator[Machine]:
         "every unit logging that a server is away",
     )
     assert {machine.property(unit, "ActiveState") for unit in UNITS} == {"activating"}
-    start_redis(machine, "bus", "no", BUS)
+    start_redis(machine, "bus", "no", *BUS_USERS)
     start_redis(machine, "store", "yes", SCHEDULER, CONDUCTOR)
     machine.start("gantt.target", *UNITS)
     yield machine

@@ -1,20 +1,28 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Append a message to a queue, unless it is full, and ring its bell if it has one.
--- KEYS    1 messages of the queue (list)   2 bells of the queue (list), absent for a queue with a single reader
--- ARGV    1 maximum length   2 TTL of the queue, seconds   3 message   4 key of the receipt, or ''
---         5 TTL of the receipt, seconds
--- Returns 1, or 0 when the queue is full and nothing was changed
+-- Append a message to a list, unless it is full, and ring its bell if it has one: in a list of bells, or for a server
+-- in the inbox of its process, if there is one. The keys are arguments, not KEYS: EVALSHA requires the permission to
+-- read its KEYS, and a sender may only append. Redis checks the permissions of each command below.
+-- ARGV    1 list   2 maximum length   3 TTL of the list, seconds   4 message
+--         5 key of the receipt, or ''   6 TTL of the receipt, seconds
+--         7 list of bells, or the beginning of an inbox's key with 10, or ''   8 bell   9 TTL of the bells, seconds
+--         10 key with the process of the server, or ''
+-- Returns 1, or 0 when the list is full and nothing was changed
 
-if redis.call('LLEN', KEYS[1]) >= tonumber(ARGV[1]) then
+if redis.call('LLEN', ARGV[1]) >= tonumber(ARGV[2]) then
     return 0
 end
-redis.call('LPUSH', KEYS[1], ARGV[3])
-redis.call('EXPIRE', KEYS[1], ARGV[2])
-if KEYS[2] then
-    redis.call('LPUSH', KEYS[2], '0')
-    redis.call('EXPIRE', KEYS[2], ARGV[2])
+local bells = ARGV[7]
+if ARGV[10] ~= '' then
+    local process = redis.call('GET', ARGV[10])
+    bells = process and bells .. process or ''
 end
-if ARGV[4] ~= '' then
-    redis.call('SET', ARGV[4], '', 'EX', ARGV[5])
+redis.call('LPUSH', ARGV[1], ARGV[4])
+redis.call('EXPIRE', ARGV[1], ARGV[3])
+if bells ~= '' then
+    redis.call('LPUSH', bells, ARGV[8])
+    redis.call('EXPIRE', bells, ARGV[9])
+end
+if ARGV[5] ~= '' then
+    redis.call('SET', ARGV[5], '', 'EX', ARGV[6])
 end
 return 1

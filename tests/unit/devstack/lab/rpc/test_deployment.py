@@ -19,7 +19,7 @@ def test_store_is_as_durable_as_the_measurement_needs(tmp_path, fsync, appendonl
     cluster = PrivateCluster(tmp_path, ClusterSize(), fsync, {})
     assert cluster.cluster.store.appendonly == appendonly
     assert cluster.store_url.startswith("unix://scheduler:")
-    assert cluster.bus_url.startswith("gantt+redis://bus:")
+    assert cluster.bus_url.startswith("gantt+redis://admin:")
 
 
 def test_nothing_expires_during_a_measurement():

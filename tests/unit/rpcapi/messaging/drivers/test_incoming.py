@@ -17,6 +17,8 @@ from rpcapi.messaging.drivers.incoming import BusIncoming, Delivery, ReplyLimits
 class Outbox:
     """Records what is sent; raises ``errors`` one after the other."""
 
+    user = "conductor"
+
     def __init__(self, *errors: Exception) -> None:
         self.errors = list(errors)
         self.sent: list[tuple[str, Any, int, bool]] = []
@@ -36,19 +38,25 @@ class Outbox:
 
 
 def incoming(
-    outbox: Outbox, tag: str | None = "t", reply_to: str | None = "inbox", monitor: float | None = None
+    outbox: Outbox, tag: str | None = "t", reply_to: str | None = "0f" * 16, monitor: float | None = None
 ) -> Any:
-    request = wire.WireRequest({"c": 1}, {"method": "m"}, time.time() + 60, reply_to, monitor, id="id")
+    request = wire.WireRequest(
+        {"c": 1, "sender": "operator"}, {"method": "m"}, time.time() + 60, reply_to, monitor, id="id"
+    )
     begun: list[Delivery] = []
-    created: Any = BusIncoming(Delivery(request, tag), outbox, ReplyLimits(60, 10.0), begun.append)  # type: ignore[arg-type]
+    created: Any = BusIncoming(Delivery(request, "client", tag), outbox, ReplyLimits(60, 10.0), begun.append)  # type: ignore[arg-type]
     created.begun = begun
     return created
 
 
-def test_request_is_handed_over_unchanged() -> None:
+REPLY_TO = "0f" * 16
+INBOX = f"gantt_bus:inbox:conductor:client:{REPLY_TO}"
+
+
+def test_request_is_handed_over_with_its_sender_whatever_the_body_says() -> None:
     created = incoming(Outbox(), monitor=5.0)
     assert (created.ctxt, created.message, created.msg_id, created.client_timeout) == (
-        {"c": 1},
+        {"c": 1, "sender": "client"},
         {"method": "m"},
         "id",
         5.0,
@@ -61,7 +69,7 @@ def test_reply_goes_to_the_inbox_of_the_caller() -> None:
     outbox = Outbox()
     before = time.monotonic()
     incoming(outbox).reply({"a": 1})
-    assert outbox.sent == [("inbox", wire.WireReply("id", {"a": 1}), 60, True)]
+    assert outbox.sent == [(INBOX, wire.WireReply("id", {"a": 1}), 60, True)]
     assert before + 10 <= outbox.deadlines[0] <= time.monotonic() + 10
 
 
@@ -104,7 +112,7 @@ def test_heartbeat_does_not_end_the_call_and_may_take_the_monitored_time() -> No
     before = time.monotonic()
     incoming(outbox, monitor=5.0).heartbeat()
     ((queue, reply, _, direct),) = outbox.sent
-    assert (queue, reply.ending, direct) == ("inbox", False, True)
+    assert (queue, reply.ending, direct) == (INBOX, False, True)
     assert before + 5 <= outbox.deadlines[0] <= time.monotonic() + 5
 
 

@@ -11,7 +11,8 @@ from oslo_messaging import Target
 from rpcapi.messaging.drivers import wire
 from rpcapi.messaging.drivers.errors import ClaimedElsewhere, MessageExpired
 from rpcapi.messaging.drivers.incoming import Delivery, ReplyLimits
-from rpcapi.messaging.drivers.listener import BusListener, ListenTarget
+from rpcapi.messaging.drivers.listen_target import ListenTarget
+from rpcapi.messaging.drivers.listener import BusListener
 
 TARGET = ListenTarget.of(Target(topic="compute", server="h1"), "gantt")
 PREFETCH = 4
@@ -52,11 +53,20 @@ def bench() -> Any:
 
 def delivery(tag: str | None, *, request_id: str | None = None, seconds: float = 60.0) -> Delivery:
     request = wire.WireRequest({}, {"method": "m"}, time.time() + seconds, id=request_id or f"id-{tag}")
-    return Delivery(request, tag)
+    return Delivery(request, "conductor", tag)
 
 
 def test_target_has_the_queues_of_topic_and_server() -> None:
-    assert TARGET.queues() == ("gantt_bus:topic:gantt:compute", "gantt_bus:server:gantt:compute:h1")
+    assert TARGET.topic_queues == (), "every call to an agent names its host"
+    assert TARGET.server_queues == (
+        "gantt_bus:server:conductor:gantt:compute:h1",
+        "gantt_bus:server:admin:gantt:compute:h1",
+    )
+    conductor = ListenTarget.of(Target(topic="conductor", server="s"), "gantt")
+    assert {queue.split(":")[2] for queue in conductor.topic_queues} == {
+        *("scheduler", "compute", "operator", "client", "admin")
+    }
+    assert TARGET.process_key == "gantt_bus:process:gantt:compute:h1"
     assert (TARGET.fanout, TARGET.label) == ("gantt_bus:fanout:gantt:compute", "compute.h1")
 
 

@@ -13,13 +13,14 @@ from rpcapi.messaging.drivers import transport, wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.errors import BusRefused, MessageTooLarge
 from rpcapi.messaging.drivers.outbox import Outbox
+from rpcapi.messaging.drivers.redis_channel import OutgoingMessage, TransportLimits
 
 ADDRESS = RedisAddress("h", 1, None, 0, None, None)
-LIMITS = transport.TransportLimits(
-    socket_timeout=1.0, visibility_timeout=10, queue_ttl=60, connections=2, queue_length=100
+LIMITS = TransportLimits(
+    socket_timeout=1.0, visibility_timeout=10, queue_ttl=60, inbox_ttl=60, connections=2, queue_length=100
 )
 REQUEST = wire.WireRequest({}, {"method": "m"}, expires_at=1.0)
-QUEUE = "gantt_bus:topic:gantt:compute"
+QUEUE = "gantt_bus:topic:admin:gantt:compute"
 LOST = redis.ConnectionError("closed")
 
 
@@ -29,7 +30,7 @@ class Channel:
     def __init__(self, answers: list[Any], arrived: bool = False) -> None:
         self.answers = answers
         self.arrived = arrived
-        self.sent: list[transport.OutgoingMessage] = []
+        self.sent: list[OutgoingMessage] = []
         self.receipts: list[str] = []
         self.acknowledged: list[str] = []
 
@@ -39,7 +40,7 @@ class Channel:
             raise answer
         return answer
 
-    def publish(self, outgoing: transport.OutgoingMessage) -> None:
+    def publish(self, outgoing: OutgoingMessage) -> None:
         self.sent.append(outgoing)
         self._answer()
 
@@ -95,7 +96,7 @@ def test_request_of_unknown_outcome_is_repeated_only_if_it_has_not_arrived(
 
 def test_reply_is_repeated_without_a_receipt(open_outbox: Any) -> None:
     outbox, channel = open_outbox(redis.TimeoutError("late"), redis.BusyLoadingError("loading"))
-    outbox.send("gantt_bus:inbox:p", wire.WireReply("m", 1), 30, soon(), direct=True)
+    outbox.send("gantt_bus:inbox:admin:p", wire.WireReply("m", 1), 30, soon(), direct=True)
     assert [(sent.direct, sent.receipt) for sent in channel.sent] == [(True, None)] * 3
 
 
@@ -140,9 +141,9 @@ def test_acknowledgement_of_unknown_outcome_counts_as_done(
 
 def test_wake_is_a_direct_message_to_the_own_inbox(open_outbox: Any) -> None:
     outbox, channel = open_outbox()
-    outbox.wake("gantt_bus:inbox:p", 30)
+    outbox.wake("gantt_bus:inbox:admin:p", 30)
     (sent,) = channel.sent
-    assert (sent.queue, sent.direct, '"id": "wake"' in sent.text) == ("gantt_bus:inbox:p", True, True)
+    assert (sent.queue, sent.direct, '"id": "wake"' in sent.text) == ("gantt_bus:inbox:admin:p", True, True)
 
 
 def test_closed_outbox_connects_again_when_it_is_used(open_outbox: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The receiver's loop, run step by step on a scripted channel."""
 
+import json
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -10,21 +11,25 @@ import pytest
 import redis
 from oslo_messaging import Target
 
+from rpcapi.access import bus_users
 from rpcapi.conf.bus_address import RedisAddress
 from rpcapi.messaging.drivers import transport, wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.errors import BusRefused, MessageForeign
 from rpcapi.messaging.drivers.incoming import Delivery
-from rpcapi.messaging.drivers.listener import ListenTarget
+from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.receiver import Receiver
+from rpcapi.messaging.drivers.redis_channel import TransportLimits
 
 ADDRESS = RedisAddress("h", 1, None, 0, None, None)
-LIMITS = transport.TransportLimits(
-    socket_timeout=0.01, visibility_timeout=10, queue_ttl=60, connections=2, queue_length=100
+LIMITS = TransportLimits(
+    socket_timeout=0.01, visibility_timeout=10, queue_ttl=60, inbox_ttl=60, connections=2, queue_length=100
 )
 
 
 class Outbox:
+    user = "conductor"
+
     def __init__(self) -> None:
         self.joins: list[list[str]] = []
         self.leaves: list[str] = []
@@ -35,10 +40,10 @@ class Outbox:
     def retry(self, action: Any, deadline: float) -> Any:
         return action()
 
-    def join(self, fanouts: Any, inbox: str, ttl: int) -> None:
+    def join(self, targets: Any, process: str, ttl: int) -> None:
         if self.join_error is not None:
             raise self.join_error
-        self.joins.append(sorted(fanouts))
+        self.joins.append([target.label for target in targets])
 
     def leave(self, fanout: str, inbox: str) -> None:
         self.leaves.append(fanout)
@@ -61,6 +66,9 @@ class Channel:
         self.renewed: list[list[str]] = []
         self.rung: list[list[str]] = []
         self.restores = 0
+        self.server_queues: Any = ()
+        self.waiting: dict[str, list[Any]] = {}  # bodies in servers' queues
+        self.connection = SimpleNamespace(deliver_body=self._deliver_body)
 
     def is_reading(self) -> bool:
         return self.reading
@@ -79,6 +87,15 @@ class Channel:
 
     def ring(self, queues: list[str]) -> None:
         self.rung.append(queues)
+
+    def nonempty(self, queues: list[str]) -> list[str]:
+        return [queue for queue in queues if self.waiting.get(queue)]
+
+    def _deliver_body(self, source: str, queue: str) -> bool:
+        if bodies := self.waiting.get(source):
+            self.callbacks[queue](bodies.pop(0))
+            return True
+        return False
 
     def abandon(self) -> None:
         pass
@@ -106,7 +123,18 @@ class Bench:
         monkeypatch.setattr(transport, "connect", lambda address, limits: (connection, self.channel))
         monkeypatch.setattr(Receiver, "start", lambda receiver: None)
         outbox: Any = self.outbox
-        self.receiver = Receiver(ADDRESS, LIMITS, Backoff(0.0, 0.0), outbox, reply_ttl=60, on_reply=self.replies.append)
+        self.receiver = Receiver(
+            ADDRESS,
+            LIMITS,
+            Backoff(0.0, 0.0),
+            outbox,
+            reply_ttl=60,
+            on_reply=lambda reply, sender: self.replies.append((reply, sender)),
+        )
+
+    def inboxes(self) -> set[str]:
+        """Return the keys of the process's inboxes."""
+        return {f"gantt_bus:inbox:{user}:conductor:{self.receiver.reply_to}" for user in bus_users.NAMES}
 
     def _drain(self, timeout: float) -> None:
         if not self.events:
@@ -119,14 +147,17 @@ class Bench:
 
     def receive(self, queue: str, body: Any, tag: str = "t") -> None:
         """Let one message arrive in ``queue``, which the receiver must read."""
-        text = body if isinstance(body, str) else wire.encode(body, 10_000)
-        decode: Any = transport.loads
-        message = SimpleNamespace(
-            delivery_info={"routing_key": queue}, delivery_tag=tag, decode=lambda: decode(text), accept=None
-        )
         self.step()
-        self.events.append((queue, message))
+        self.events.append((queue, received(queue, body, tag)))
         self.step()
+
+
+def received(queue: str, body: Any, tag: str = "t") -> Any:
+    """Return a message as kombu's channel hands it over."""
+    text = body if isinstance(body, str) else wire.encode(body, 10_000)
+    return SimpleNamespace(
+        delivery_info={"routing_key": queue}, delivery_tag=tag, decode=lambda: json.loads(text), accept=None
+    )
 
 
 @pytest.fixture
@@ -134,56 +165,94 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench(monkeypatch)
 
 
+def inbox(bench: Bench, sender: str) -> str:
+    (key,) = (key for key in bench.inboxes() if f":inbox:{sender}:" in key)
+    return key
+
+
 def request(seconds: float = 60.0, fanout: str | None = None) -> wire.WireRequest:
     return wire.WireRequest({}, {"method": "m"}, time.time() + seconds, fanout=fanout, id="id")
 
 
 def test_inbox_and_queues_of_open_listeners_are_read(bench: Bench) -> None:
-    busy, idle = Listener("compute"), Listener("conductor")
+    busy, idle = Listener("scheduler"), Listener("conductor")
     for listener in (busy, idle):
         bench.receiver.add(listener)  # type: ignore[arg-type]
     bench.step()
-    assert set(bench.channel.callbacks) == {
-        bench.receiver.inbox,
-        *busy.listen_target.queues(),
-        *idle.listen_target.queues(),
-    }
+    both = {*bench.inboxes(), *busy.listen_target.topic_queues, *idle.listen_target.topic_queues}
+    assert set(bench.channel.callbacks) == both, "servers' queues have their bells in the inboxes"
+    assert set(bench.channel.server_queues) == {*busy.listen_target.server_queues, *idle.listen_target.server_queues}
     busy.open = False
     bench.receiver.refresh_subscriptions()
     bench.channel.reading = True
     bench.step()
-    assert len(bench.channel.callbacks) == 5, "the set changes only between two reads"
+    assert set(bench.channel.callbacks) == both, "the set changes only between two reads"
     bench.channel.reading = False
     bench.step()
-    assert set(bench.channel.callbacks) == {bench.receiver.inbox, *idle.listen_target.queues()}
+    assert set(bench.channel.callbacks) == {*bench.inboxes(), *idle.listen_target.topic_queues}
+    assert set(bench.channel.server_queues) == set(idle.listen_target.server_queues)
 
 
 def test_reply_is_delivered(bench: Bench) -> None:
-    bench.receive(bench.receiver.inbox, wire.WireReply("m", 7))
-    assert bench.replies == [wire.WireReply("m", 7)]
+    bench.receive(inbox(bench, "scheduler"), wire.WireReply("m", 7))
+    assert bench.replies == [(wire.WireReply("m", 7), "scheduler")]
 
 
 def test_request_is_offered_to_the_listener_of_its_queue(bench: Bench) -> None:
-    listener, other = Listener("compute"), Listener("conductor")
+    listener, other = Listener("scheduler"), Listener("conductor")
     for added in (listener, other):
         bench.receiver.add(added)  # type: ignore[arg-type]
-    bench.receive(listener.listen_target.server_queue, request())
+    bench.receive(listener.listen_target.topic_queues[0], request())
     ((delivery),) = listener.offers
     assert (delivery.request.id, delivery.tag, other.offers) == ("id", "t", [])
+    assert delivery.sender == listener.listen_target.topic_queues[0].split(":")[2]
+
+
+def test_what_waits_for_a_server_is_received_when_its_listener_opens(bench: Bench) -> None:
+    listener = Listener()
+    bench.receiver.add(listener)  # type: ignore[arg-type]
+    queue = listener.listen_target.server_queues[0]
+    bench.channel.waiting[queue] = [received(queue, request(), tag) for tag in ("t1", "t2")]
+    listener.open = False
+    bench.step()
+    assert listener.offers == []
+    listener.open = True
+    bench.receiver.refresh_subscriptions()
+    bench.step()
+    assert [(delivery.sender, delivery.tag) for delivery in listener.offers] == [
+        ("conductor", "t1"),
+        ("conductor", "t2"),
+    ]
+
+
+@pytest.mark.parametrize("body", [wire.WireReply("m", 7), "fanout"])
+def test_reply_or_fanout_in_a_queue_is_foreign(bench: Bench, body: Any) -> None:
+    """It would be received, never acknowledged, and redelivered for ever."""
+    listener = Listener("conductor")
+    bench.receiver.add(listener)  # type: ignore[arg-type]
+    body = request(fanout=listener.listen_target.fanout) if body == "fanout" else body
+    with pytest.raises(MessageForeign, match="a queue for other requests"):
+        bench.receive(listener.listen_target.topic_queues[0], body)
+    assert (listener.offers, bench.replies) == ([], [])
+
+
+def test_request_without_a_fanout_in_an_inbox_is_foreign(bench: Bench) -> None:
+    with pytest.raises(MessageForeign, match="an inbox is for"):
+        bench.receive(inbox(bench, "client"), request())
 
 
 def test_expired_request_is_acknowledged_and_dropped(bench: Bench) -> None:
-    listener = Listener()
+    listener = Listener("conductor")
     bench.receiver.add(listener)  # type: ignore[arg-type]
-    bench.receive(listener.listen_target.topic_queue, request(seconds=-1.0))
+    bench.receive(listener.listen_target.topic_queues[0], request(seconds=-1.0))
     assert (listener.offers, bench.outbox.acknowledged) == ([], ["t"])
 
 
 def test_foreign_message_is_refused(bench: Bench) -> None:
-    listener = Listener()
+    listener = Listener("conductor")
     bench.receiver.add(listener)  # type: ignore[arg-type]
     with pytest.raises(MessageForeign):
-        bench.receive(listener.listen_target.topic_queue, '{"hello": 1}')
+        bench.receive(listener.listen_target.topic_queues[0], '{"hello": 1}')
     assert (listener.offers, bench.replies) == ([], [])
 
 
@@ -191,25 +260,21 @@ def test_fanout_reaches_each_server_of_its_topic(bench: Bench) -> None:
     first, second, other = Listener("compute", "h1"), Listener("compute", "h2"), Listener("conductor")
     for listener in (first, second, other):
         bench.receiver.add(listener)  # type: ignore[arg-type]
-    bench.receive(bench.receiver.inbox, request(fanout=first.listen_target.fanout))
-    assert [[delivery.tag for delivery in listener.offers] for listener in (first, second, other)] == [
-        [None],
-        [None],
-        [],
-    ]
+    bench.receive(inbox(bench, "conductor"), request(fanout=first.listen_target.fanout))
+    offers = [[(delivery.tag, delivery.sender) for delivery in listener.offers] for listener in (first, second, other)]
+    assert offers == [[(None, "conductor")], [(None, "conductor")], []]
 
 
 def test_memberships_and_unacknowledged_messages_are_renewed(bench: Bench) -> None:
-    first, second = Listener("compute", "h1"), Listener("compute", "h2")
+    first, second = Listener("scheduler", "h1"), Listener("scheduler", "h2")
     first.tags, second.tags = ["t1"], ["t2", "t3"]
     for listener in (first, second):
         bench.receiver.add(listener)  # type: ignore[arg-type]
     bench.step()
-    assert bench.outbox.joins[-1] == [first.listen_target.fanout]
+    assert bench.outbox.joins[-1] == ["scheduler.h1", "scheduler.h2"]
     assert bench.channel.renewed == [["t1", "t2", "t3"]]
     assert bench.channel.restores == 1
-    queues = {*first.listen_target.queues(), *second.listen_target.queues()}
-    assert bench.channel.rung == [sorted(queues)]
+    assert bench.channel.rung == [sorted(first.listen_target.topic_queues)]
     bench.step()
     assert bench.channel.restores == 1, "not before a third of the visibility timeout has passed"
 
@@ -232,7 +297,8 @@ def test_listener_that_redis_refuses_is_not_added(bench: Bench) -> None:
         bench.receiver.add(listener)  # type: ignore[arg-type]
     bench.outbox.join_error = None
     bench.step()
-    assert set(bench.channel.callbacks) == {bench.receiver.inbox}
+    assert set(bench.channel.callbacks) == bench.inboxes()
+    assert not bench.channel.server_queues
 
 
 def test_listener_is_added_while_redis_is_unreachable(bench: Bench) -> None:
@@ -241,7 +307,7 @@ def test_listener_is_added_while_redis_is_unreachable(bench: Bench) -> None:
     bench.receiver.add(listener)  # type: ignore[arg-type]
     bench.outbox.join_error = None
     bench.step()
-    assert set(listener.listen_target.queues()) < set(bench.channel.callbacks)
+    assert set(listener.listen_target.server_queues) == set(bench.channel.server_queues)
 
 
 def test_fanout_is_left_with_its_last_server(bench: Bench) -> None:
@@ -264,4 +330,5 @@ def test_unreachable_bus_does_not_fail_the_removal(bench: Bench, monkeypatch: py
     monkeypatch.setattr(bench.outbox, "wake", away)
     bench.receiver.remove(listener)  # type: ignore[arg-type]
     bench.step()
-    assert set(bench.channel.callbacks) == {bench.receiver.inbox}
+    assert set(bench.channel.callbacks) == bench.inboxes()
+    assert not bench.channel.server_queues

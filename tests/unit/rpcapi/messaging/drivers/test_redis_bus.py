@@ -24,12 +24,14 @@ def test_embedded_bus_is_loaded_by_its_entry_point(conf: cfg.ConfigOpts) -> None
 class Outbox:
     """Records what is sent; ``error`` is raised by each send."""
 
+    user = "admin"
+
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
         self.sent: list[tuple[str, Any, int, bool]] = []
         self.deadlines: list[float] = []
 
-    def send(self, queue: str, body: Any, ttl: int, deadline: float, *, direct: bool = False) -> None:
+    def send(self, queue: str, body: Any, ttl: int, deadline: float, *, direct: bool = False, **values: Any) -> None:
         self.deadlines.append(deadline)
         if self.error is not None:
             raise self.error
@@ -39,7 +41,7 @@ class Outbox:
         return action()
 
     def members(self, fanout: str, ttl: int) -> list[str]:
-        return [f"{fanout}:a", f"{fanout}:b"]
+        return ["compute:a", "compute:b"]
 
     def close(self) -> None:
         pass
@@ -49,16 +51,16 @@ class Outbox:
 def driver(conf: cfg.ConfigOpts) -> Any:
     created: Any = bus.get_transport(conf, "gantt+redis:///0?socket=/nowhere/redis.sock")._driver
     created._outbox = Outbox()
-    created._receiver = SimpleNamespace(inbox="inbox", start=lambda: None)
+    created._receiver = SimpleNamespace(reply_to="inbox", start=lambda: None)
     return created
 
 
 @pytest.mark.parametrize(
     ("target", "queue"),
     [
-        (Target(topic="compute"), "gantt_bus:topic:gantt:compute"),
-        (Target(topic="compute", server="h1"), "gantt_bus:server:gantt:compute:h1"),
-        (Target(topic="compute", exchange="other"), "gantt_bus:topic:other:compute"),
+        (Target(topic="compute"), "gantt_bus:topic:admin:gantt:compute"),
+        (Target(topic="compute", server="h1"), "gantt_bus:server:admin:gantt:compute:h1"),
+        (Target(topic="compute", exchange="other"), "gantt_bus:topic:admin:other:compute"),
     ],
 )
 def test_cast_goes_to_the_queue_of_its_target(driver: Any, target: Target, queue: str) -> None:
@@ -72,8 +74,8 @@ def test_fanout_is_one_message_in_each_inbox(driver: Any) -> None:
     driver.send(Target(topic="compute", fanout=True), {}, {"method": "m"})
     fanout = "gantt_bus:fanout:gantt:compute"
     assert [(queue, request.fanout, direct) for queue, request, _, direct in driver._outbox.sent] == [
-        (f"{fanout}:a", fanout, True),
-        (f"{fanout}:b", fanout, True),
+        ("gantt_bus:inbox:admin:compute:a", fanout, True),
+        ("gantt_bus:inbox:admin:compute:b", fanout, True),
     ]
     assert len({request.id for _, request, _, _ in driver._outbox.sent}) == 1
 
@@ -87,9 +89,11 @@ def test_cast_is_retried_for_the_configured_time(driver: Any, retry: int | None,
 
 def test_call_returns_its_reply(driver: Any) -> None:
     class Answering(Outbox):
-        def send(self, queue: str, body: Any, ttl: int, deadline: float, *, direct: bool = False) -> None:
+        def send(
+            self, queue: str, body: Any, ttl: int, deadline: float, *, direct: bool = False, **values: Any
+        ) -> None:
             super().send(queue, body, ttl, deadline, direct=direct)
-            driver._replies.deliver(wire.WireReply(body.id, 42))
+            driver._replies.deliver(wire.WireReply(body.id, 42), "compute")
 
     driver._outbox = Answering()
     before = time.time()

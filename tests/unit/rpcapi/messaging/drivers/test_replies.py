@@ -28,10 +28,14 @@ def failure(error: Exception) -> str:
         return common.serialize_remote_exception(sys.exc_info())
 
 
+def is_conductor(user: str) -> bool:
+    return user == "conductor"
+
+
 def wait(replies: PendingReplies, *received: WireReply, seconds: float = 60.0, monitor: float | None = None) -> object:
-    with replies.register("m") as reply_queue:
+    with replies.register("m", is_conductor) as reply_queue:
         for reply in received:
-            replies.deliver(reply)
+            replies.deliver(reply, "conductor")
         return replies.wait(reply_queue, "boot on compute", time.monotonic() + seconds, monitor)
 
 
@@ -74,6 +78,17 @@ def test_missing_reply_times_out_with_its_reason(
 
 def test_late_reply_is_dropped(replies: PendingReplies) -> None:
     assert wait(replies, WireReply("m", 2)) == 2
-    replies.deliver(WireReply("m", 3))
-    with replies.register("m") as reply_queue:
+    replies.deliver(WireReply("m", 3), "conductor")
+    with replies.register("m", is_conductor) as reply_queue:
         assert reply_queue.empty()
+
+
+def test_reply_of_a_user_who_was_not_called_is_dropped_and_logged_once(
+    replies: PendingReplies, caplog: pytest.LogCaptureFixture
+) -> None:
+    with replies.register("m", is_conductor) as reply_queue:
+        for value in (1, 2):
+            replies.deliver(WireReply("m", value), "compute")
+        replies.deliver(WireReply("m", 3), "conductor")
+        assert reply_queue.get_nowait().result == 3
+    assert caplog.text.count("Dropped a reply of user 'compute'") == 1

@@ -8,12 +8,15 @@ import pytest
 
 from devstack.servers.redis import RedisServer
 from rpcapi.conf import bus_address
-from rpcapi.messaging.drivers import transport
+from rpcapi.messaging.drivers import dead_letters, names, transport
 from rpcapi.messaging.drivers.errors import QueueFull
-from rpcapi.messaging.drivers.transport import BELL, BODIES, BusChannel, OutgoingMessage, TransportLimits
+from rpcapi.messaging.drivers.names import BODIES
+from rpcapi.messaging.drivers.redis_channel import BELL, CONNECTION_ERRORS, BusChannel, OutgoingMessage, TransportLimits
 
-QUEUE = "gantt_bus:topic:unit:transport"
-LIMITS = TransportLimits(socket_timeout=5.0, visibility_timeout=10, queue_ttl=60, connections=2, queue_length=100)
+QUEUE = "gantt_bus:topic:admin:unit:transport"
+LIMITS = TransportLimits(
+    socket_timeout=5.0, visibility_timeout=10, queue_ttl=60, inbox_ttl=60, connections=2, queue_length=100
+)
 
 
 @pytest.fixture
@@ -112,5 +115,45 @@ def test_receipt_exists_once_the_message_has_arrived(channel: BusChannel) -> Non
 
 def test_unreachable_redis_raises_at_once() -> None:
     address = bus_address.parse("gantt+redis:///0?socket=/nowhere/redis.sock")
-    with pytest.raises(transport.CONNECTION_ERRORS):
+    with pytest.raises(CONNECTION_ERRORS):
         transport.connect(address, LIMITS)
+
+
+def test_bell_of_a_server_is_in_the_inbox_of_its_process(channel: BusChannel) -> None:
+    queue, process_key = "gantt_bus:server:admin:unit:transport:h1", "gantt_bus:process:unit:transport:h1"
+    message = OutgoingMessage(queue, "x", "application/json", 60, 100, process_key=process_key)
+    inbox = "gantt_bus:inbox:admin:compute:p"
+    with channel.conn_or_acquire() as client:
+        client.delete(inbox, process_key, queue + BODIES)
+        channel.publish(message)
+        assert not client.exists(inbox), "no process reads the queue"
+        client.set(process_key, "compute:p", ex=60)
+        channel.publish(message)
+        assert [json.loads(bell) for bell in client.lrange(inbox, 0, -1)] == [queue]
+        assert 0 < client.ttl(inbox) <= LIMITS.inbox_ttl
+        assert not client.exists(queue), "there is no list of bells"
+        assert channel.nonempty([QUEUE, queue]) == [queue]
+        client.delete(inbox, process_key, queue + BODIES)
+
+
+def test_backlog_of_an_inbox_is_read_at_once_and_junk_in_it_is_buried(
+    channel: BusChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inbox, key = "gantt_bus:inbox:admin:admin:backlog", names.dead_letters("admin")
+    received: list[str] = []
+    channel.basic_consume(
+        inbox, no_ack=True, callback=lambda message: received.append(message.body.decode()), consumer_tag="t"
+    )
+    monkeypatch.setattr(channel, "has_backlog", lambda: True)
+    with channel.conn_or_acquire() as client:
+        client.delete(inbox)
+        letters = client.llen(key)
+        for text in ("first", "second"):
+            channel.publish(OutgoingMessage(inbox, text, "application/json", 60, 100, direct=True))
+        client.lpush(inbox, "not JSON", json.dumps("gantt_bus:server:of:another:process"))
+        channel.publish(OutgoingMessage(inbox, "third", "application/json", 60, 100, direct=True))
+        channel.connection._deliver(json.loads(client.rpop(inbox)), inbox)
+        assert not client.exists(inbox)
+        assert client.llen(key) == min(letters + 1, dead_letters.MAX_LETTERS)
+        client.lpop(key)
+    assert received == ["first", "second", "third"]

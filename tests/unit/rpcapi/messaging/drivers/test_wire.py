@@ -62,6 +62,7 @@ def test_size_limit_counts_bytes_not_characters() -> None:
                 {"id": "a\nb"},
                 {"reply_to": 7},
                 {"reply_to": "gantt_bus:received"},
+                {"reply_to": "operator:" + "0" * 32},
                 {"fanout": []},
             )
         ),
@@ -86,7 +87,7 @@ def decode_text(text: str) -> wire.WireRequest | wire.WireReply:
 
 @pytest.mark.parametrize("value", ["[" * 100_000 + "]" * 100_000, "9" * 5000])
 def test_request_whose_arguments_cannot_be_decoded_keeps_what_its_answer_needs(value: str) -> None:
-    request = wire.WireRequest({}, {"args": "VALUE"}, 1.0, reply_to=f"{wire.INBOX}i")
+    request = wire.WireRequest({}, {"args": "VALUE"}, 1.0, reply_to="0f" * 16)
     answerable = decode_text(wire.encode(request, 10_000).replace('"VALUE"', value))
     assert isinstance(answerable, wire.WireRequest)
     assert (answerable.id, answerable.reply_to, answerable.expires_at) == (request.id, request.reply_to, 1.0)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Redis ACL users of the embedded bus: the users of RabbitMQ's services, with the same rights."""
+
+from collections.abc import Iterable
+
+from devstack.servers import redis_users
+from devstack.servers.redis_users import RedisUser, Selector
+from rpcapi.access import bus_users
+from rpcapi.access.rabbit_users import RabbitUser, exchanges_of
+from rpcapi.messaging.drivers import names
+
+# Neither removing nor reading: EXPIRE removes, but only what the same user sent.
+APPEND = ("+llen", "+lpush", "+expire")
+LISTS = ("+llen", "+lpush", "+rpush", "+rpop", "+brpop", "+expire")
+RECORDS = ("+hset", "+hget", "+hdel", "+zadd", "+zrem", "+zrangebyscore")
+MEMBERS = ("+zadd", "+zrem", "+zremrangebyscore", "+expire")
+SESSION = (*redis_users.SESSION, *redis_users.TRANSACTION, *redis_users.SCRIPTS)
+
+
+def bus_user(user: RabbitUser) -> RedisUser:
+    """Return the ACL user with a user's rights on the bus."""
+    return RedisUser(user.name, (), SESSION, selectors=(*_sending(user), *_reading(user), *_serving(user)))
+
+
+def _sending(user: RabbitUser) -> Iterable[Selector]:
+    """Return what a user needs for its calls and replies: appending to its own lists."""
+    exchanges = exchanges_of(user.calls)
+    queues = [f"{kind}:{user.name}:{exchange}:*" for kind in ("topic", "server") for exchange in exchanges]
+    # Servers read replies to their calls, bells and fan-out requests in the same lists.
+    readers = {user.name, *bus_users.servers_of(user.calls), *bus_users.receivers_of_replies(user.name)}
+    yield _selector(APPEND, *queues, *(f"inbox:{user.name}:{reader}:*" for reader in sorted(readers)))
+    yield _selector(("+set", "+exists"), f"receipt:{user.name}:*")
+    yield _selector(("+get",), *(f"process:{exchange}:*" for exchange in exchanges))
+    if user.fans_out:
+        yield _selector(("+zrangebyscore",), *(f"fanout:{exchange}:*" for exchange in exchanges_of(user.fans_out)))
+
+
+def _reading(user: RabbitUser) -> Iterable[Selector]:
+    """Return what a user needs to read its inboxes, and the queues of the services that it serves."""
+    inboxes = [f"inbox:{sender}:{user.name}:*" for sender in bus_users.NAMES]
+    queues = [
+        f"{kind}:{caller}:{exchange}:*"
+        for service, exchange in zip(user.serves, exchanges_of(user.serves), strict=True)
+        for kind in ("topic", "server")
+        for caller in bus_users.callers_of(service)
+    ]
+    received = [f"{kind}:{user.name}" for kind in ("received", "received_index")]
+    # The scripts of a reader declare these keys.
+    yield _selector((*LISTS, *RECORDS, "+evalsha"), *inboxes, *queues, *received)
+    letters = "*" if user.name in bus_users.READERS_OF_DEAD_LETTERS else user.name
+    yield _selector(("+lpush", "+ltrim", "+expire"), f"dead_letters:{user.name}")
+    yield _selector(("+lrange",), f"dead_letters:{letters}")
+
+
+def _serving(user: RabbitUser) -> Iterable[Selector]:
+    """Return what a user needs to register its servers."""
+    exchanges = exchanges_of(user.serves)
+    if exchanges:
+        yield _selector(("+set",), *(f"process:{exchange}:*" for exchange in exchanges))
+        yield _selector(MEMBERS, *(f"fanout:{exchange}:*" for exchange in exchanges))
+
+
+def _selector(commands: Iterable[str], *keys: str) -> Selector:
+    return Selector(tuple(f"{names.PREFIX}:{key}" for key in keys), tuple(commands))
+
+
+BUS_USERS = tuple(bus_user(user) for user in bus_users.USERS.values())

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Users of the embedded bus: RabbitMQ's users of the services, with the same rights; all agents share one.
+
+A list of the bus has one sending user, named in its key, and Redis lets only this user append to it.
+"""
+
+import re
+from collections.abc import Iterable
+
+from rpcapi import errors
+from rpcapi.access.rabbit_users import SERVICE_USERS, SERVICES
+from rpcapi.access.senders import Role
+
+ADMIN = Role.ADMIN.value
+USERS = {user.name: user for user in SERVICE_USERS}
+NAMES = (*USERS, ADMIN)
+# Whose dead letters a user may read, besides its own.
+READERS_OF_DEAD_LETTERS = ("operator", ADMIN)
+
+
+def user_of(login: str | None) -> str:
+    """Return the bus user of a login. One without a name is that of a server without users: the administrator.
+
+    Names with a suffix, as `client.NAME@PROJECT` on RabbitMQ, are refused: this bus does not separate them.
+
+    :raises rpcapi.errors.BadConfiguration: when the bus has no such user
+    """
+    if not login:
+        return ADMIN
+    if login not in NAMES:
+        why = f"the embedded bus has no user {login!r}: its users are {', '.join(NAMES)}"
+        raise errors.BadConfiguration(why=f"transport_url cannot be used: {why}")
+    return login
+
+
+def callers_of(topic: str) -> tuple[str, ...]:
+    """Return the users whose requests a server of the topic reads."""
+    service = topic.partition(".")[0]
+    if service not in SERVICES:
+        return NAMES
+    return _with_admin(user.name for user in SERVICE_USERS if service in user.calls)
+
+
+def servers_of(services: Iterable[str]) -> tuple[str, ...]:
+    """Return the users that serve one of the services."""
+    services = frozenset(services)
+    return _with_admin(user.name for user in SERVICE_USERS if services.intersection(user.serves))
+
+
+def receivers_of_replies(name: str) -> tuple[str, ...]:
+    """Return the users to whom a user replies."""
+    answers = USERS[name].answers
+    return _with_admin(user for user in USERS if answers and re.fullmatch(answers, user))
+
+
+def _with_admin(names: Iterable[str]) -> tuple[str, ...]:
+    return (*names, ADMIN)

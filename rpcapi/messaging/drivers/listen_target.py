@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an RPC server reads."""
+
+from dataclasses import dataclass
+
+from oslo_messaging import Target
+
+from rpcapi.access import bus_users
+from rpcapi.access.senders import DIRECTED_SERVICES
+from rpcapi.messaging.drivers import names
+
+
+@dataclass(frozen=True)
+class ListenTarget:
+    """The queues and the fan-out of a server, the key with its process, and its label in logs.
+
+    There is a queue for each user who may call it. Directed services have none for the topic.
+    """
+
+    topic_queues: tuple[str, ...]
+    server_queues: tuple[str, ...]
+    fanout: str
+    process_key: str
+    label: str
+
+    @classmethod
+    def of(cls, target: Target, exchange: str) -> "ListenTarget":
+        topic, server = target.topic, target.server
+        callers = bus_users.callers_of(topic)
+        sharing_callers = () if topic in DIRECTED_SERVICES else callers
+        return cls(
+            tuple(names.topic_queue(caller, exchange, topic) for caller in sharing_callers),
+            tuple(names.server_queue(caller, exchange, topic, server) for caller in callers),
+            names.fanout_members(exchange, topic),
+            names.server_process(exchange, topic, server),
+            f"{topic}.{server}",
+        )

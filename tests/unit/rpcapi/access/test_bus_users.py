@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Users of the embedded bus."""
+
+import pytest
+
+from rpcapi import errors
+from rpcapi.access import bus_users
+from rpcapi.access.callers import CALLERS
+from rpcapi.access.senders import Role, SenderDirectory
+
+
+@pytest.mark.parametrize(
+    ("login", "user"),
+    [(None, "admin"), ("", "admin"), ("operator", "operator"), ("compute", "compute")],
+)
+def test_login_without_a_name_is_the_administrator(login, user):
+    assert bus_users.user_of(login) == user
+
+
+@pytest.mark.parametrize("login", ["bus", "gantt-compute.h1", "operator.alice", "client.web@p1", "operator:x", "*"])
+def test_unknown_login_is_refused(login):
+    with pytest.raises(errors.BadConfiguration, match="its users are scheduler, conductor, compute, operator, client"):
+        bus_users.user_of(login)
+
+
+@pytest.mark.parametrize("service", CALLERS)
+def test_all_roles_of_the_table_of_callers_may_send_to_the_service(service):
+    directory = SenderDirectory()
+    roles = {directory.sender(user).role for user in bus_users.callers_of(f"{service}.x")}
+    assert roles == {Role.ADMIN}.union(*(rule.roles for rule in CALLERS[service].values()))
+
+
+def test_anybody_may_call_another_service():
+    assert bus_users.callers_of("echo") == bus_users.NAMES
+
+
+def test_agents_answer_conductors_only():
+    assert bus_users.receivers_of_replies("compute") == ("conductor", "admin")
+    assert bus_users.receivers_of_replies("client") == ("admin",)
+    assert set(bus_users.receivers_of_replies("scheduler")) == set(bus_users.NAMES)
