@@ -273,4 +273,4 @@ def test_command_error_is_one_line(cluster, arguments, message):
     (line,) = done.stderr.strip().splitlines()
     assert message in line
     assert done.stdout == ""
-    truth.until("still serving", lambda: gantt(cluster, "claim", "verify").returncode == 0)
+    truth.until("still serving", lambda: cluster.session.call(cluster.session.claims.verify).clean)
