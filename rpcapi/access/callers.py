@@ -69,7 +69,7 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "confirm_claims": _by(AGENT, host="host"),
         "abort_claims": _by(AGENT, CONDUCTOR, host="host", not_by_agents=("destinations",)),
         "release_claims": _by(AGENT, host="host"),
-        "find_claims": _by(CONDUCTOR),
+        "find_claims": _by(CONDUCTOR, OPERATOR),
         "vouch_for_claims": _by(CONDUCTOR),
         "list_claims": _by(CONDUCTOR, OPERATOR),
         "audit_host": _by(AGENT, host="report.host"),
