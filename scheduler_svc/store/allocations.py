@@ -13,6 +13,7 @@ from typing import Any
 from rpcapi.resources import names
 from scheduler_svc.core.records import Allocations, Claim
 from scheduler_svc.store import validation
+from scheduler_svc.store.unverified import consumer_of
 
 MAX_CONSUMERS = 1000  # of one call
 
@@ -75,7 +76,7 @@ def generation_of(claim: Claim, generation_base: int) -> int:
 def state_of(claim: Claim, generation_base: int) -> ConsumerState:
     """Return what a consumer holds by its live claim."""
     return ConsumerState(
-        claim.consumer,
+        consumer_of(claim.consumer),
         generation_of(claim, generation_base),
         claim.project,
         claim.user,
@@ -84,6 +85,11 @@ def state_of(claim: Claim, generation_base: int) -> ConsumerState:
         is_api_claim(claim),
         claim.created_ms,
     )
+
+
+def holder_keys(claim: Claim) -> list[str]:
+    """Return the entries of a claim in the index of holders: the index by host has that of its own host."""
+    return [f"{provider}|{claim.consumer}" for provider in claim.allocations if provider != claim.host]
 
 
 def check(changes: Sequence[AllocationChange]) -> None:

@@ -107,6 +107,11 @@ class ForwardingStore(Store):
     def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
         return self._store.read_allocations(consumers)
 
+    def list_holders(
+        self, provider: str, marker: str | None = None, limit: int = 1000
+    ) -> tuple[list[ConsumerState], str | None]:
+        return self._store.list_holders(provider, marker, limit)
+
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         return self._store.allocate(changes)
 

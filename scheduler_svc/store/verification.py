@@ -10,6 +10,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Amounts, Claim
 from scheduler_svc.store import reports
+from scheduler_svc.store.allocations import holder_keys, is_api_claim
 from scheduler_svc.store.records import Verification
 from scheduler_svc.store.unverified import consumer_of, counted_allocations
 
@@ -21,7 +22,7 @@ class StoreDump:
     ``capacity`` is {provider: {class: see reports.capacity_of}}, ``excess`` {(provider, class): since_ms}, ``by_host``
     the (host, consumer) pairs of the index, ``deadlines`` {consumer: ms}, ``unverified`` {consumer: number of them}.
     Of the Placement API's providers, ``provider_names`` is {name: id}, ``children`` the (parent, child) pairs of the
-    index and ``api_providers`` their documents by id.
+    index and ``api_providers`` their documents by id. ``holders`` are the entries provider|claim of the index.
     """
 
     epoch: int
@@ -39,6 +40,7 @@ class StoreDump:
     provider_names: Mapping[str, str] = field(default_factory=dict)
     children: Collection[tuple[str, str]] = ()
     api_providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    holders: Collection[str] = ()
 
 
 def verify(dump: StoreDump) -> Verification:
@@ -47,6 +49,7 @@ def verify(dump: StoreDump) -> Verification:
     problems = [
         *(*_sum_problems(dump, sums), *_index_problems(dump), *_excess_problems(dump, sums)),
         *_provider_problems(dump),
+        *_holder_problems(dump),
     ]
     excess = [
         {
@@ -123,6 +126,15 @@ def _provider_problems(dump: StoreDump) -> Iterator[str]:
     links = {(document["parent"], name): 1 for name, document in documents.items() if document["parent"] is not None}
     recorded = {pair: 1 for pair in dump.children if names.is_api_provider(pair[1])}
     yield from _differences("child", links, recorded, "documents")
+
+
+def _holder_problems(dump: StoreDump) -> Iterator[str]:
+    """Compare the index of holders; an older version indexed no claims of agents."""
+    expected = {key: 1 for claim in dump.claims for key in holder_keys(claim)}
+    required = {key for claim in dump.claims if is_api_claim(claim) for key in holder_keys(claim)}
+    recorded = dict.fromkeys(dump.holders, 1)
+    optional = expected.keys() - recorded.keys() - required
+    yield from _differences("holder", {key: 1 for key in expected if key not in optional}, recorded)
 
 
 def _differences(

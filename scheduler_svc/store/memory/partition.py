@@ -34,7 +34,7 @@ class MemoryPartition(PartitionState):
         self.epoch = self.position = 0
         self.time_ms = self.clock_ms = None
         self.claims, self.ended, self.settled, self.deadlines = {}, {}, {}, {}
-        self.unverified = {}
+        self.unverified, self.holders = {}, {}
         self.ended_at = _NewestLast()
         self.groups, self.pins = {}, {}
         self.providers, self.capacity, self.used = {}, {}, {}
@@ -59,6 +59,7 @@ class MemoryPartition(PartitionState):
         services: Collection[str] = (),
         groups: Collection[str] = (),
         provider_names: Collection[str] = (),
+        holders: Collection[str] = (),
     ) -> None:
         pass
 
@@ -86,13 +87,19 @@ class MemoryPartition(PartitionState):
         shown, following = paging.cut(matches, marker, limit)
         return [matches[key] for key in shown], following
 
+    def claims_at(self, provider: str, marker: str, limit: int) -> list[str]:
+        head = f"{provider}|"
+        indexed = (key.removeprefix(head) for key in self.holders if key.startswith(head))
+        hosted = (name for name, claim in self.claims.items() if claim.host == provider)
+        return sorted(name for name in {*indexed, *hosted} if name > marker)[:limit]
+
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
         return {"prepared": prepared, "confirmed": len(self.claims) - prepared}
 
     def sizes(self) -> Mapping[str, CollectionSize]:
         collections: Mapping[str, tuple[Mapping[Any, Any], ...]] = {
-            "claims": (self.claims, self.deadlines, self.groups, self.unverified),
+            "claims": (self.claims, self.deadlines, self.groups, self.unverified, self.holders),
             "tombstones": (self.ended, self.ended_at, self.settled),
             "pins": (self.pins,),
             "hosts": (
@@ -205,6 +212,7 @@ class MemoryPartition(PartitionState):
                 deadlines=self.deadlines,
                 unverified=self.unverified,
                 provider_names=self.provider_names,
+                holders=set(self.holders),
                 children={(above, child) for above, children in self.children.items() for child in children},
                 api_providers={name: document for name, document in self.providers.items() if is_api_owned(document)},
                 by_host={(claim.host, claim.consumer) for claim in self.claims.values()},

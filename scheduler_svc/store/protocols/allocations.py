@@ -17,6 +17,16 @@ class AllocationStore(Protocol):
         """Return what each of ``consumers`` holds that holds anything; at most MAX_REFS."""
 
     @abc.abstractmethod
+    def list_holders(
+        self, provider: str, marker: str | None = None, limit: int = 1000
+    ) -> tuple[list[ConsumerState], str | None]:
+        """Return a page of what consumers hold that hold anything from ``provider``, by consumer, and the next marker.
+
+        An unverified claim of a consumer is listed too, because it counts. In Redis, a claim of the scheduler on
+        several providers that was made before this index existed is listed under its host only.
+        """
+
+    @abc.abstractmethod
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         """Replace what these consumers hold, all of them or none; return why it is refused, or None.
 

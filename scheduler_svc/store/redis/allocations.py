@@ -30,6 +30,16 @@ def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, Con
     }
 
 
+def list_holders(
+    connection: RedisConnection, provider: str, marker: str | None, limit: int
+) -> tuple[list[ConsumerState], str | None]:
+    """Return a page of the claims that hold from a provider, by the name of the claim, and the next marker."""
+    base, following, *texts = connection.run("holders", provider=provider, marker=marker or "", limit=limit)
+    claims = [documents.decode_claim(text) for text in texts if text is not None]
+    states = [allocations.state_of(claim, int(base)) for claim in claims if provider in claim.allocations]
+    return states, following or None
+
+
 def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -> Refusal | None:
     """Replace what consumers hold, as checked, or return why nothing is changed."""
     answer = connection.run("allocate", [value for change in changes for value in _arguments(change)])

@@ -162,11 +162,12 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         pipe.hgetall(head + "unverified")
         pipe.hgetall(head + "provider_names")
         pipe.zrange(head + "children", 0, -1)
+        pipe.zrange(head + "holders", 0, -1)
         pipe.hscan(head + "providers", match=f"{names.api_provider('')}*", count=WHOLE_HASH)
 
     reply = connection.read(fill)
     (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, *more = reply
-    by_host, awaited, unverified, provider_names, children, (_cursor, api_providers) = more
+    by_host, awaited, unverified, provider_names, children, holders, (_cursor, api_providers) = more
     lead = clock.lead(*time)
     return verification.StoreDump(
         epoch=int(epoch or 0),
@@ -180,6 +181,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         opened={host: int(when) for host, when in opened.items()},
         awaited=awaited,
         provider_names=provider_names,
+        holders=holders,
         children={_pair(member) for member in children},
         api_providers={name: documents.decode(text, "provider") for name, text in api_providers.items()},
         unverified={consumer: int(number) for consumer, number in unverified.items()},

@@ -27,7 +27,9 @@ ANSWER_SECONDS = 10.0  # longer than any script; a snapshot of a large partition
 BLOCK_MS = 2_000  # the longest that one blocking read waits
 READER_SECONDS = BLOCK_MS / 1000 + 3  # after which a server that hangs counts as unavailable
 # Scripts that do not wait for replicas: what they write is sent again, or recomputed by the next run.
-NO_REPLICA_WAIT = frozenset({"alive", "beat", "claims", "decide", "expire", "hosts", "note_clock", "reap", "report"})
+NO_REPLICA_WAIT = frozenset(
+    {"alive", "beat", "claims", "decide", "expire", "holders", "hosts", "note_clock", "reap", "report"}
+)
 
 
 class RedisConnection:

@@ -20,6 +20,7 @@ KEYS: dict[str, str] = {
     "deadlines": "zset consumer -> time; prepared claims, except those parked until their host audits",
     "unverified": "hash consumer -> number of its unverified claims",
     "by_host": "zset, all scores 0: host|consumer of live claims, in byte order",
+    "holders": "zset, all scores 0: provider|claim of live claims, for all providers but their host, in byte order",
     "groups": "hash group -> live claims by host, JSON {host: n}",
     "providers": "hash provider -> document, JSON",
     "capacity": "hash provider -> JSON {class: capacity, or [capacity, min_unit, max_unit, step_size]}",

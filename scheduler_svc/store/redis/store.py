@@ -250,6 +250,14 @@ class RedisStore(interface.Store):
         validation.check_consumers(consumers)
         return allocations.read(self._connection, consumers)
 
+    def list_holders(
+        self, provider: str, marker: str | None = None, limit: int = 1000
+    ) -> tuple[list[ConsumerState], str | None]:
+        validation.check_name(provider)
+        validation.check_page(limit)
+        validation.check_marker(marker)
+        return allocations.list_holders(self._connection, provider, marker, limit)
+
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         check_allocations(changes)
         return allocations.allocate(self._connection, changes)

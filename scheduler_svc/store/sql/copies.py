@@ -12,7 +12,7 @@ from scheduler_svc.core.records import Snapshot
 from scheduler_svc.store import documents
 from scheduler_svc.store.providers.changes import API, is_api_owned
 from scheduler_svc.store.sql import states
-from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, PROVIDER_NAMES, PROVIDERS, SERVICES
+from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, HOLDERS, PROVIDER_NAMES, PROVIDERS, SERVICES
 from scheduler_svc.store.verification import StoreDump
 
 
@@ -52,6 +52,7 @@ def dump(connection: Connection, partition: str, as_of: tuple[int, int], lead_ms
         groups={name: json.loads(hosts) for name, hosts in _read(connection, partition, GROUPS.c.name, GROUPS.c.hosts)},
         deadlines={name: at for name, _text, at, _place, _number in consumers if at is not None},
         unverified={name: number for name, _text, _at, _place, number in consumers if number is not None},
+        holders=[name for name, _present in _read(connection, partition, HOLDERS.c.name, HOLDERS.c.present)],
         provider_names=dict(map(tuple, _read(connection, partition, PROVIDER_NAMES.c.name, PROVIDER_NAMES.c.provider))),
         children={(name, child) for name, text in children if text is not None for child in json.loads(text)},
         api_providers={name: document for name, document in decoded.items() if is_api_owned(document)},

@@ -16,6 +16,7 @@ from scheduler_svc.store.sql.rows import ColumnView, SqlRows
 from scheduler_svc.store.sql.tables import (
     CONSUMERS,
     GROUPS,
+    HOLDERS,
     PARTITIONS,
     PINS,
     PROVIDER_NAMES,
@@ -84,6 +85,7 @@ class SqlPartition(PartitionState):
         self.generation_base, self.vocabulary = (int(self._meta[key] or 0) for key in COUNTERS[-2:])
         self._consumers = SqlRows(connection, CONSUMERS, self._name, CONSUMER_CODECS, _place)
         self._providers = SqlRows(connection, PROVIDERS, self._name, PROVIDER_CODECS)
+        self._holders = SqlRows(connection, HOLDERS, self._name, {"present": codecs.PLAIN})
         self._provider_names = SqlRows(connection, PROVIDER_NAMES, self._name, {"provider": codecs.PLAIN})
         self._services = SqlRows(connection, SERVICES, self._name, SERVICE_CODECS)
         self._groups = SqlRows(connection, GROUPS, self._name, {"hosts": codecs.JSON})
@@ -97,6 +99,7 @@ class SqlPartition(PartitionState):
         self.settled = ColumnView(self._consumers, CONSUMERS.c.settled)
         self.deadlines = ColumnView(self._consumers, CONSUMERS.c.deadline_ms)
         self.unverified = ColumnView(self._consumers, CONSUMERS.c.unverified)
+        self.holders = ColumnView(self._holders, HOLDERS.c.present)
         self.groups = ColumnView(self._groups, GROUPS.c.hosts)
         self.providers = ColumnView(self._providers, PROVIDERS.c.document)
         self.capacity = ColumnView(self._providers, PROVIDERS.c.capacity)
@@ -137,8 +140,9 @@ class SqlPartition(PartitionState):
         services: Collection[str] = (),
         groups: Collection[str] = (),
         provider_names: Collection[str] = (),
+        holders: Collection[str] = (),
     ) -> None:
-        fetched = (consumers, providers, services, groups, provider_names)
+        fetched = (consumers, providers, services, groups, provider_names, holders)
         for rows, row_names in zip(self._all_rows(), fetched, strict=False):
             rows.fetch(row_names)
 
@@ -171,6 +175,13 @@ class SqlPartition(PartitionState):
         matches = self._consumers.find(and_(*conditions), place, limit=limit + 1)
         shown = [self.claims[name] for name in matches[:limit]]
         return shown, f"{shown[-1].host}|{shown[-1].consumer}" if len(matches) > limit else None
+
+    def claims_at(self, provider: str, marker: str, limit: int) -> list[str]:
+        head, after, end = f"{provider}|", f"{provider}|{marker}", f"{provider}}}"
+        indexed = self._holders.find(and_(HOLDERS.c.name > after, HOLDERS.c.name < end), HOLDERS.c.name, limit=limit)
+        place = CONSUMERS.c.place
+        hosted = self._consumers.find(and_(place > after, place < end), place, limit=limit)
+        return sorted({*(key.removeprefix(head) for key in indexed), *hosted})[:limit]
 
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
@@ -267,7 +278,8 @@ class SqlPartition(PartitionState):
         return copies.dump(self._connection, self._name, (self.epoch, self.position), self.lead_ms)
 
     def _all_rows(self) -> tuple[SqlRows, ...]:
-        return (self._consumers, self._providers, self._services, self._groups, self._provider_names, self._pins)
+        named = (self._consumers, self._providers, self._services, self._groups, self._provider_names, self._holders)
+        return (*named, self._pins)
 
 
 def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:

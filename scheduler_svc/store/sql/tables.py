@@ -66,6 +66,7 @@ SERVICES = _table(
     Column("awaited", Boolean),
     Column("clock_offset", Text),  # [ms by which its clock was ahead, time of the note]
 )
+HOLDERS = _table("holders", Column("present", Integer))  # named provider|claim, see allocations.holder_keys
 GROUPS = _table("server_groups", Column("hosts", Text))
 PINS = _table("pins", Column("pinned", Text), Column("until_ms", BigInteger))
 STATES = Table(

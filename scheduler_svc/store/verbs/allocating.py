@@ -26,6 +26,21 @@ def read(partition: PartitionState, consumers: Sequence[str], now: int) -> dict[
     }
 
 
+def list_holders(
+    partition: PartitionState, provider: str, marker: str | None, limit: int, now: int
+) -> tuple[list[ConsumerState], str | None]:
+    """Return a page of the claims that hold from a provider, by the name of the claim, and the next marker."""
+    partition.expire(now, EXPIRE_BATCH)
+    page = partition.claims_at(provider, marker or "", limit + 1)
+    shown = page[:limit]
+    partition.prefetch(consumers=shown)
+    claims = [partition.claims[name] for name in shown]
+    states = [
+        allocations.state_of(claim, partition.generation_base) for claim in claims if provider in claim.allocations
+    ]
+    return states, shown[-1] if len(page) > limit else None
+
+
 def allocate(partition: PartitionState, changes: Sequence[AllocationChange], now: int) -> Refusal | None:
     """Replace what consumers hold, as checked, or return why nothing is changed."""
     partition.expire(now, EXPIRE_BATCH)

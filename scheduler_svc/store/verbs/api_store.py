@@ -53,6 +53,16 @@ class ApiVerbStore(interface.Store):
         validation.check_consumers(consumers)
         return self._transact(lambda partition, now: copy.deepcopy(allocating.read(partition, consumers, now)))
 
+    def list_holders(
+        self, provider: str, marker: str | None = None, limit: int = 1000
+    ) -> tuple[list[ConsumerState], str | None]:
+        validation.check_name(provider)
+        validation.check_page(limit)
+        validation.check_marker(marker)
+        return self._transact(
+            lambda partition, now: copy.deepcopy(allocating.list_holders(partition, provider, marker, limit, now))
+        )
+
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         allocations.check(changes)
         copied = copy.deepcopy(changes)

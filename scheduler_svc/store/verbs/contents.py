@@ -36,6 +36,8 @@ class PartitionStorage(abc.ABC):
     settled: MutableMapping[str, int]  # -> epoch in which the store knew its newest attempt
     deadlines: MutableMapping[str, int]
     unverified: MutableMapping[str, int]  # -> number of its unverified claims, which have names of their own
+    # by provider|name of a claim on another host's or node's provider than its own
+    holders: MutableMapping[str, int]  # -> 1
     # by server group
     groups: MutableMapping[str, dict[str, int]]  # -> node -> live claims
     # by provider
@@ -70,6 +72,7 @@ class PartitionStorage(abc.ABC):
         services: Collection[str] = (),
         groups: Collection[str] = (),
         provider_names: Collection[str] = (),
+        holders: Collection[str] = (),
     ) -> None:
         """Fetch the rows that a verb is going to read, in as few queries as possible."""
 
@@ -94,6 +97,10 @@ class PartitionStorage(abc.ABC):
         self, host: str | None, consumer: str | None, marker: str | None, limit: int
     ) -> tuple[list[Claim], str | None]:
         """Return a page of live claims by "node|consumer", and the next marker; ``host`` is a host or a node."""
+
+    @abc.abstractmethod
+    def claims_at(self, provider: str, marker: str, limit: int) -> list[str]:
+        """Return names of claims after ``marker`` whose host is ``provider``, or that ``holders`` has for it."""
 
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:

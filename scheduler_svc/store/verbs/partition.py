@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, LogEntry
+from scheduler_svc.store.allocations import holder_keys
 from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.unverified import consumer_of, counted_allocations
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
@@ -123,6 +124,7 @@ class PartitionState(PartitionStorage):
         self.claims[claim.consumer] = claim
         if claim.state == ClaimState.PREPARED and claim.deadline_ms is not None:
             self.deadlines[claim.consumer] = claim.deadline_ms
+        self.holders.update(dict.fromkeys(holder_keys(claim), 1))
         self._count(claim, 1)
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), 1)
@@ -141,6 +143,8 @@ class PartitionState(PartitionStorage):
         """Remove a live claim from every sum and index, without a tombstone: its attempt has not ended."""
         del self.claims[claim.consumer]
         self.deadlines.pop(claim.consumer, None)
+        for key in holder_keys(claim):
+            self.holders.pop(key, None)
         self._count(claim, -1)
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), -1)

@@ -4,7 +4,7 @@
 -- `now` is the partition's time, by which everything is judged; `clock_text` the server's clock, for human readers.
 --@ include _time
 --@ include _unverified
---@ keys meta claims ended ended_at deadlines by_host groups providers capacity used changed opened excess generations log
+--@ keys meta claims ended ended_at deadlines by_host holders groups providers capacity used changed opened excess generations log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
 local UNKNOWN_END = 'unknown' -- the end of a claim that never existed
 
@@ -121,6 +121,11 @@ end
 local function add_claim(claim, text)
   redis.call('HSET', K.claims, claim.consumer, text)
   redis.call('ZADD', K.by_host, '0', claim.host .. '|' .. claim.consumer)
+  for provider in pairs(claim.allocations) do
+    if provider ~= claim.host then
+      redis.call('ZADD', K.holders, '0', provider .. '|' .. claim.consumer)
+    end
+  end
   if claim.state == 'prepared' then
     redis.call('ZADD', K.deadlines, int(claim.deadline_ms), claim.consumer)
   end
@@ -140,6 +145,11 @@ end
 local function drop_claim(claim)
   redis.call('HDEL', K.claims, claim.consumer)
   redis.call('ZREM', K.by_host, claim.host .. '|' .. claim.consumer)
+  for provider in pairs(claim.allocations) do
+    if provider ~= claim.host then
+      redis.call('ZREM', K.holders, provider .. '|' .. claim.consumer)
+    end
+  end
   redis.call('ZREM', K.deadlines, claim.consumer)
   count(claim, -1)
   if claim.state == 'unverified' then

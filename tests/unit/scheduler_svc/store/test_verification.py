@@ -108,3 +108,25 @@ def test_flagged_excess_is_listed_with_its_figures() -> None:
     assert result.problems == []
     assert result.excess == [{"provider": "h1", "class": "VCPU", "used": 6, "capacity": 5, "since_ms": 7}]
     assert result.awaited == ["h1", "h2"]
+
+
+SPREAD = replace(CONFIRMED, allocations={"h1": {"VCPU": 3}, "pool": {"DISK_GB": 1}})
+SPREAD_DUMP = replace(
+    DUMP,
+    claims=[SPREAD, PREPARED],
+    capacity={"h1": {"VCPU": 6}, "pool": {"DISK_GB": 1}},
+    used={"h1": {"VCPU": 6}, "pool": {"DISK_GB": 1}},
+    holders=["pool|c1"],
+)
+
+
+def test_holder_that_is_missing_or_has_no_claim_is_a_problem() -> None:
+    assert verify(SPREAD_DUMP).problems == []
+    assert verify(replace(SPREAD_DUMP, holders=[])).problems == []  # a claim that an older version made
+    assert verify(replace(SPREAD_DUMP, holders=["pool|c1", "pool|c2"])).problems == [
+        "holder of pool|c2: recorded 1, computed from the claims None"
+    ]
+    of_the_api = replace(SPREAD, host="@api", group=None)
+    dump = replace(SPREAD_DUMP, claims=[of_the_api, PREPARED], groups={}, by_host=[("@api", "c1"), ("h1", "c2")])
+    assert verify(replace(dump, holders=["pool|c1", "h1|c1"])).problems == []
+    assert verify(dump).problems == ["holder of h1|c1: recorded None, computed from the claims 1"]

@@ -284,3 +284,41 @@ def test_writers_of_both_owners_never_exceed_the_capacity(partition: StorePartit
     assert (len(outcomes), sum(outcomes)) == (64, 16)
     assert partition.used(POOL) == {"DISK_GB": 16}
     assert list(partition.check().excess) == []
+
+
+def test_holders_of_a_provider_are_listed_by_page(partition: StorePartition) -> None:
+    # given claims of both owners, on several providers, one of them unverified
+    accepted(partition, *(put(f"c{number}", {**disk(2), "h1": {"VCPU": 1}}) for number in (3, 1)))
+    partition.hold("c2", "h1", resources={"VCPU": 1})
+    batch = partition.batch(Intent("c4", 1, [Candidate("h1", disk(2))]), resources={})
+    assert partition.store.prepare(batch).accepted
+    epoch = partition.store.snapshot().epoch
+    partition.store.audit("h1", epoch, [running(ClaimRef("c9", 1), "h1", amounts={"VCPU": 1})], LONG_MS)
+
+    def holders(provider: str, limit: int) -> list[str]:
+        consumers: list[str] = []
+        marker = None
+        while True:
+            page, marker = partition.store.list_holders(provider, marker, limit)
+            assert len(page) <= limit and all(provider in state.allocations for state in page)
+            consumers += [state.consumer for state in page]
+            if marker is None:
+                return consumers
+
+    for limit in (1, 2, 1000):
+        assert holders(POOL, limit) == ["c1", "c3", "c4"]
+        assert holders("h1", limit) == ["c1", "c2", "c3", "c9"]  # c4 is on the host, and holds nothing from it
+        assert holders(OTHER, limit) == []
+    page = partition.store.list_holders(POOL)[0]
+    assert page == list(partition.store.read_allocations(["c1", "c3", "c4"]).values())
+    # when they end, nothing is left of them
+    accepted(partition, put("c1", {}), put("c3", disk(2)))
+    partition.store.abort([ClaimRef("c4", 1)])
+    assert (holders(POOL, 1), holders("h1", 1)) == (["c3"], ["c2", "c9"])
+    partition.check()
+
+
+def test_holder_past_its_deadline_is_not_listed(partition: StorePartition) -> None:
+    partition.prepare("c1", "h1", ttl_ms=SHORT_MS)
+    partition.pass_deadline_of("c1")
+    assert partition.store.list_holders("h1") == ([], None)
