@@ -73,13 +73,14 @@ class ConfinedConnection(BoundedConnection):
 
     def consume(self, timeout: float | None = None) -> None:
         """Consume from all queues until something arrives; from time to time check their bindings instead."""
-        if not self._binding_check.is_due:
+        connection = None if self.channel is None else self.channel.connection  # None: closed
+        if connection is None or not self._binding_check.is_due:
             super().consume(timeout)
             return
         with self._connection_lock:
             try:
-                self._binding_check.run(self.channel.connection, list(self._consumers))
-            except (amqp.AMQPError, OSError, AttributeError) as error:
+                self._binding_check.run(connection, list(self._consumers))
+            except (amqp.AMQPError, OSError) as error:
                 LOG.info("The bindings were not checked: %s", error)  # consuming connects again
 
     def declare_consumer(self, consumer: impl_rabbit.Consumer) -> None:
