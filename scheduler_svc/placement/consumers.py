@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What consumers hold, with providers by UUID."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue
@@ -46,6 +46,15 @@ class Consumers:
     def find(self, consumer: str) -> ConsumerState | None:
         """Return what a consumer holds, None if it holds nothing."""
         return self._store.read_allocations([consumer]).get(consumer)
+
+    def of_provider(self, provider: str) -> Iterator[ConsumerState]:
+        """Yield what consumers hold that hold anything from the provider with this id, in the order of consumers."""
+        marker = None
+        while True:
+            page, marker = self._store.list_holders(provider, marker)
+            yield from page
+            if marker is None:
+                return
 
     def replace(self, requests: Sequence[ConsumerRequest]) -> None:
         """Replace what all these consumers hold, or nothing; raises Problem."""

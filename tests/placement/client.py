@@ -3,7 +3,6 @@
 
 import http.client
 import json
-from collections.abc import Iterable
 from typing import Any
 
 SECONDS = 30
@@ -34,18 +33,17 @@ class PlacementClient:
         status, answer = self.call("DELETE", path)
         assert status == 204, (path, answer)
 
-    def end_allocations(self, consumers: Iterable[str]) -> None:
-        """End what these consumers hold, those that hold nothing excepted."""
-        for consumer in consumers:
-            status, answer = self.call("DELETE", f"/allocations/{consumer}")
-            assert status in (204, 404), (consumer, answer)
-
     def empty(self) -> None:
-        """Delete all providers, from the leaves of each tree on, and all custom names."""
+        """Delete all allocations, providers, from the leaves of each tree on, and custom names."""
         while providers := self.call("GET", "/resource_providers")[1]["resource_providers"]:
             parents = {provider["parent_provider_uuid"] for provider in providers}
             for provider in providers:
                 if provider["uuid"] not in parents:
+                    consumers = self.call("GET", f"/resource_providers/{provider['uuid']}/allocations")[1][
+                        "allocations"
+                    ]
+                    for consumer in consumers:
+                        self.delete(f"/allocations/{consumer}")
                     self.delete(f"/resource_providers/{provider['uuid']}")
         for name in self.call("GET", "/traits?name=startswith:CUSTOM_")[1]["traits"]:
             self.delete(f"/traits/{name}")

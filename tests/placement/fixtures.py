@@ -6,17 +6,13 @@ import uuid
 
 from gabbi import fixture
 
-from tests.placement import suite
 from tests.placement.client import PlacementClient
 
-CONSUMERS = (
+UUIDS = (
     "CONSUMER_UUID",
     "INSTANCE_UUID",
     "MIGRATION_UUID",
     *(f"CONSUMER_ID_{number}" for number in range(10)),
-)
-UUIDS = (
-    *CONSUMERS,
     "RP_UUID",
     "ALT_RP_UUID",
     "PARENT_PROVIDER_UUID",
@@ -35,9 +31,7 @@ class APIFixture(fixture.GabbiFixture):
 
     def start_fixture(self) -> None:
         """Called before the first test of a file."""
-        client = PlacementClient(int(os.environ[PORT]))
-        client.end_allocations(suite.uuids().union(os.environ.get(name, "none") for name in CONSUMERS))
-        client.empty()
+        PlacementClient(int(os.environ[PORT])).empty()
         os.environ.update({name: str(uuid.uuid4()) for name in UUIDS})
         os.environ["RP_NAME"] = "name of " + os.environ["RP_UUID"]
         os.environ["ALT_RP_NAME"] = "name of " + os.environ["ALT_RP_UUID"]

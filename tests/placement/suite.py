@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of Placement's suite, from its wheel on the package index; nothing of them is part of this project."""
 
-import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,6 @@ import gabbi.driver
 
 VERSION = "16.0.0"
 FOLDER = Path(__file__).resolve().parents[2] / ".tox" / f"placement-suite-{VERSION}"
-_UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 GABBITS = "placement/tests/functional/gabbits/"
 
 
@@ -40,11 +38,6 @@ def fetch() -> Path:
 def _parent() -> Path:
     FOLDER.parent.mkdir(exist_ok=True)
     return FOLDER.parent
-
-
-def uuids() -> set[str]:
-    """Return all UUIDs that the files name themselves: of consumers, which cannot be listed, among others."""
-    return {uuid for path in fetch().iterdir() for uuid in _UUID.findall(path.read_text(encoding="utf-8"))}
 
 
 def load(name: str, port: int, fixtures: ModuleType) -> unittest.TestSuite:

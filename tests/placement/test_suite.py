@@ -12,6 +12,7 @@ from tests.placement import fixtures, suite
 FILES = {
     "aggregate": 19,
     "allocation-bad-class": 7,
+    "allocations": 45,
     "allocations-1-12": 10,
     "allocations-1-8": 10,
     "allocations-bug-1714072": 7,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations of consumers."""
 
+import uuid as uuids
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -40,7 +41,9 @@ class AllocationHandlers:
     def routes(self) -> list[Route]:
         """Return the routes of allocations."""
         collection, item = "/allocations", "/allocations/{consumer}"
+        below, rule = "/resource_providers/{uuid}/allocations", "resource_providers:allocations:list"
         return [
+            Route("GET", below, self.show_provider, rule, gives_json=True),
             Route("POST", collection, self.replace_many, "allocations:manage", MANY_SINCE, takes_json=True),
             Route("GET", item, self.show, "allocations:list", gives_json=True),
             Route("PUT", item, self.replace, "allocations:update", takes_json=True),
@@ -54,10 +57,22 @@ class AllocationHandlers:
             return json_response({"allocations": {}}, datetime.now(UTC))
         return json_response(self._document(state, request), datetime.fromtimestamp(state.created_ms / 1000, UTC))
 
+    def show_provider(self, request: Request, uuid: str) -> Response:
+        """Return what each consumer holds from a provider."""
+        provider = self._directory.get(uuid)
+        allocations: dict[str, dict[str, Any]] = {}
+        for state in self._consumers.of_provider(provider.id):
+            allocations[state.consumer] = {"resources": dict(state.allocations[provider.id])}
+            if request.version >= GENERATION_SINCE:
+                allocations[state.consumer]["consumer_generation"] = state.generation
+        document = {"resource_provider_generation": provider.generation, "allocations": allocations}
+        return json_response(document, datetime.now(UTC))
+
     def replace(self, request: Request, consumer: str) -> Response:
         """Replace what a consumer holds; from 1.28 on also by nothing."""
         if not uuidutils.is_uuid_like(consumer):
             raise bad_request(f"Malformed consumer_uuid: {consumer:.100}")
+        consumer = str(uuids.UUID(consumer))
         body = request.json(of_version(schemas.REPLACE, request.version))
         if request.version.minor <= LIST_UNTIL:
             listed = body["allocations"]

@@ -33,6 +33,7 @@ _RULES = (
     "resource_providers:aggregates:list",
     "resource_providers:aggregates:update",
     "resource_providers:usages",
+    "resource_providers:allocations:list",
     "allocations:manage",
     "allocations:list",
     "allocations:update",

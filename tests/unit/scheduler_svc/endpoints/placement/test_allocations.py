@@ -46,6 +46,11 @@ def test_consumer_holds_what_was_put(api, provider):
     assert usages(api, provider) == {"VCPU": 2, "DISK_GB": 0}
 
 
+def test_consumer_may_be_named_without_dashes(api, provider):
+    assert api.call("PUT", f"/allocations/{CONSUMER.replace('-', '')}", holding(provider, VCPU=2)).status == 204
+    assert api.call("GET", PATH).json["consumer_generation"] == 1
+
+
 def test_put_replaces_and_delete_ends_what_is_held(api, provider):
     api.call("PUT", PATH, holding(provider, VCPU=2))
     assert api.call("PUT", PATH, holding(provider, 1, DISK_GB=50)).status == 204
@@ -112,6 +117,28 @@ def test_unknown_provider_and_malformed_consumer_are_refused(api, provider):
     assert f"Allocation for resource provider '{unknown}' that does not exist" in answer.error["detail"]
     assert api.call("PUT", "/allocations/none", holding(provider, VCPU=1)).status == 400
     assert api.call("DELETE", "/allocations/none").status == 404
+
+
+def test_provider_shows_who_holds_from_it(api, provider):
+    other = api.create("b")
+    api.set_inventories(other, VCPU=8)
+    api.call(
+        "PUT",
+        PATH,
+        holding(provider, VCPU=2)
+        | {"allocations": {provider: {"resources": {"VCPU": 2}}, other: {"resources": {"VCPU": 1}}}},
+    )
+    api.call("PUT", f"/allocations/{OTHER}", holding(provider, DISK_GB=5))
+    path = f"/resource_providers/{provider}/allocations"
+    assert api.call("GET", path).json == {
+        "resource_provider_generation": 3,
+        "allocations": {
+            CONSUMER: {"resources": {"VCPU": 2}, "consumer_generation": 1},
+            OTHER: {"resources": {"DISK_GB": 5}, "consumer_generation": 1},
+        },
+    }
+    assert api.call("GET", path, version="1.27").json["allocations"][OTHER] == {"resources": {"DISK_GB": 5}}
+    assert api.call("GET", f"/resource_providers/{uuid.uuid4()}/allocations").status == 404
 
 
 def test_list_of_allocations_until_1_11(api, provider):
