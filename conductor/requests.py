@@ -15,10 +15,11 @@ from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord, make_request_key
 from rpcapi import errors, objects
-from rpcapi.context import RequestContext
+from rpcapi.context import MAX_ID, RequestContext
 from rpcapi.objects.request_validation import check_spec
 from rpcapi.validation.hints import named_instances
 from rpcapi.validation.instances import check_names, check_uuids
+from rpcapi.validation.text import abbreviate
 
 LOG = log.getLogger(__name__)
 
@@ -85,7 +86,11 @@ class BuildRequests:
         self._wake()
 
     def quota(self, project: str) -> objects.ProjectQuota:
-        """Return what the project uses, and its limits; raises StoreUnavailable."""
+        """Return what the project uses, and its limits; raises InvalidRequest, StoreUnavailable."""
+        if len(project) > MAX_ID or not project.isprintable():
+            raise errors.InvalidRequest(
+                why=f"project must have at most {MAX_ID} printable characters, not {abbreviate(project)}"
+            )
         return objects.ProjectQuota.of_usage(self._store.usage(project), self.limits.of_project(project))
 
     def _check_bounds(self, key: str) -> None:
