@@ -18,6 +18,7 @@ from compute_agent.runtime.service_host import AgentIntervals, ServiceHost
 from compute_agent.runtime.supervisor import HostSupervisor, SharedContext
 from compute_agent.simulator.profile import HostProfile
 from rpcapi import errors
+from rpcapi.clients.backport import ConductorBackport
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
@@ -99,7 +100,7 @@ class ComputeService:
                 transport,
                 messaging.Target(topic=ComputeAPI.TOPIC, server=host.name),
                 [ComputeEndpoint(host, rpc.partition, rpc.max_instances)],
-                GanttSerializer(conductor.object_backport_versions),
+                GanttSerializer(ConductorBackport(conductor, self._conf.executor_thread_pool_size)),
             )
 
         return SharedContext(

@@ -21,8 +21,9 @@ Backport = Callable[[RequestContext, dict[str, Any], dict[str, str]], Any]
 class GanttSerializer(ovo_base.VersionedObjectSerializer):
     """oslo's object serializer with RequestContext, default values and typed errors.
 
-    ``backport`` requests an older version of a too new object from the conductor; without it such an object is refused
-    with IncompatibleObject.
+    ``backport`` requests an older version of a too new argument from the conductor; without it such an object is
+    refused with IncompatibleObject. So is one of another major version, which nobody can backport, and one among the
+    elements of a list or mapping: a message requires few backports, however long it is.
     """
 
     OBJ_BASE_CLASS = GanttObject
@@ -44,6 +45,11 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
         except RecursionError:
             raise errors.MalformedObject(name="argument", why="it is nested too deeply") from None
 
+    def _process_iterable(self, context: Any, action_fn: Callable[[Any, Any], Any], values: Any) -> Any:
+        if action_fn == self.deserialize_entity:
+            action_fn = _WITHOUT_BACKPORT.deserialize_entity
+        return super()._process_iterable(context, action_fn, values)
+
     def _process_object(self, context: Any, objprim: dict[str, Any]) -> Any:
         name = str(objprim.get("gantt_object.name"))
         try:
@@ -60,9 +66,16 @@ class GanttSerializer(ovo_base.VersionedObjectSerializer):
         self, context: Any, name: str, objprim: dict[str, Any], newer: ovo_exception.IncompatibleObjectVersion
     ) -> Any:
         """Backport the whole object to the known versions; ``newer`` names the too new object in it."""
-        if self._backport is None:
-            details = newer.kwargs
+        details = newer.kwargs
+        if self._backport is None or _major(details["objver"]) != _major(details["supported"]):
             raise errors.IncompatibleObject(
                 name=details["objname"], version=details["objver"], supported=details["supported"]
             ) from newer
         return self._backport(context, objprim, ovo_base.obj_tree_get_versions(name))
+
+
+def _major(version: str) -> str:
+    return version.partition(".")[0]
+
+
+_WITHOUT_BACKPORT = GanttSerializer()

@@ -7,6 +7,7 @@ from typing import Any
 
 from oslo_config import cfg
 
+from rpcapi.clients.backport import ConductorBackport
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
@@ -48,7 +49,7 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Sched
         selection,
         worker=f"{conf.scheduler.host}:{worker_index}",
         on_unverified=announcer.check_unverified,
-        serializer=GanttSerializer(conductor.object_backport_versions),
+        serializer=GanttSerializer(ConductorBackport(conductor, conf.executor_thread_pool_size)),
     )
     return SchedulerWorker(
         transport, partition_set, selection, servers, tasks.build(conf, partition_set, opener, worker_index)
