@@ -20,6 +20,7 @@ from rpcapi.access.senders import DIRECTED_SERVICES, SERVICES_WITHOUT_FANOUT, Se
 from rpcapi.messaging.drivers import deadline as patience
 from rpcapi.messaging.drivers import rabbit_returns, rabbit_senders
 from rpcapi.messaging.drivers.errors import QueueFull
+from rpcapi.messaging.drivers.rabbit_messages import PeerConsumer
 from rpcapi.messaging.drivers.rabbit_pool import BoundedPool
 
 # Seconds that sending a cast or a reply is retried: long enough for a quick restart of the broker.
@@ -45,11 +46,9 @@ class BoundedConnection(impl_rabbit.Connection):
 
     def declare_consumer(self, consumer: impl_rabbit.Consumer) -> Any:
         """Declare a queue that refuses messages when it is full; one of a fan-out drops the oldest instead."""
-        # Publishers of notifications, of other software too, declare their queues unbounded; streams have own bounds.
-        if not (isinstance(consumer.callback, amqpdriver.NotificationAMQPListener) or consumer.rabbit_stream_fanout):
-            consumer.queue_arguments["x-max-length"] = self._max_queue_length
-            if consumer.type != "fanout":
-                consumer.queue_arguments["x-overflow"] = "reject-publish"
+        # Publishers of notifications, of other software too, declare their queues unbounded.
+        if not isinstance(consumer.callback, amqpdriver.NotificationAMQPListener):
+            consumer = PeerConsumer.of(consumer, self._max_queue_length)
         return super().declare_consumer(consumer)
 
     def ensure_connection(self) -> None:

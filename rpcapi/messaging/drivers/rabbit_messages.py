@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading of messages from RabbitMQ's queues, whatever peers have sent.
+
+The stock driver logs a traceback for a message that it cannot decode, and answers nothing. Here such a message reaches
+the dispatcher, with the reason in place of its arguments: the dispatcher rejects it in one log line, and answers if the
+fields that a reply needs can be read.
+"""
+
+import logging
+from typing import Any
+
+from kombu.serialization import prepare_accept_content
+from oslo_messaging._drivers import common, impl_rabbit
+from oslo_serialization import jsonutils
+
+LOG = logging.getLogger(__name__)
+
+ACCEPT = prepare_accept_content(["json"])
+BODY_KEY = "oslo.message"
+# The fields that the sender's driver adds to a message, in this order, after the arguments.
+FIRST_ADDED_KEY = '"_msg_id"'
+REPLY_KEYS = ("_msg_id", "_reply_q", "_unique_id")
+MAX_REASON = 200  # characters
+
+
+class PeerMessage(impl_rabbit.RabbitMessage):
+    """A received message; one that cannot be decoded has a text in place of its arguments."""
+
+    def __init__(self, raw_message: Any) -> None:
+        dict.__init__(self, _decode(raw_message))
+        self._raw_message = raw_message
+
+
+class PeerConsumer(impl_rabbit.Consumer):
+    """A consumer of the stock driver that logs one line for a message which it cannot hand over."""
+
+    callback: Any
+
+    @classmethod
+    def of(cls, stock: impl_rabbit.Consumer, max_length: int) -> "PeerConsumer":
+        """Return a consumer like a stock one that is not declared yet; its queue holds ``max_length`` messages."""
+        consumer = cls.__new__(cls)
+        consumer.__dict__.update(stock.__dict__)
+        if not consumer.rabbit_stream_fanout:  # streams have own bounds
+            consumer.queue_arguments["x-max-length"] = max_length
+            if consumer.type != "fanout":
+                consumer.queue_arguments["x-overflow"] = "reject-publish"
+        return consumer
+
+    def _callback(self, message: Any) -> None:
+        headers = message.properties.get("application_headers") or {}
+        if self.rabbit_stream_fanout and (offset := headers.get("x-stream-offset")) is not None:
+            self.next_stream_offset = offset + 1
+        # No peer compresses. A small compressed body may be a huge one, which kombu would decompress at once.
+        headers.pop("compression", None)
+        received = self.queue.channel.message_to_python(message)
+        received.accept = ACCEPT
+        try:
+            self.callback(PeerMessage(received))
+        except Exception as error:  # a bug, too, must not stop the reader or deliver the message again
+            LOG.warning("Dropped a message on queue %s: %s", self.queue_name, _reason(error))
+            if not received.acknowledged:
+                received.ack()
+
+
+def _decode(raw_message: Any) -> dict[str, Any]:
+    try:
+        fields = common.deserialize_msg(raw_message.payload)
+        if isinstance(fields, dict):
+            return fields
+        reason = f"a message of type {type(fields).__name__}"
+    except Exception as error:  # kombu, oslo.messaging and json raise many kinds
+        reason = f"a message that cannot be decoded: {_reason(error)}"
+    return {**_reply_fields(raw_message), "method": "undecodable", "args": reason}
+
+
+def _reply_fields(raw_message: Any) -> dict[str, Any]:
+    """Return what can be read of the fields for the reply: they are after the arguments, which may be nested deeply."""
+    try:
+        text = raw_message.payload[BODY_KEY]
+        fields = jsonutils.loads("{" + text[text.rindex(FIRST_ADDED_KEY) :])
+        return {key: fields[key] for key in REPLY_KEYS}
+    except Exception:  # as in _decode; nothing is answered then
+        return {}
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:MAX_REASON]
