@@ -21,7 +21,7 @@ from scheduler_svc.store.providers.changes import (
     SetInventories,
 )
 from tests.property.replica import LogFollower
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, running
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, running
 
 POOL, OTHER = "@api/pool", "@api/other"
 
@@ -178,8 +178,8 @@ def test_claim_of_an_agent_is_not_replaced(partition: StorePartition) -> None:
 
 
 def test_expired_claim_holds_nothing(partition: StorePartition) -> None:
-    partition.prepare("c1", "h1", ttl_ms=SHORT_MS)
-    partition.prepare("c2", "h1", resources={"VCPU": 3}, ttl_ms=SHORT_MS)
+    partition.prepare("c1", "h1")
+    partition.prepare("c2", "h1", resources={"VCPU": 3})
     for consumer in ("c1", "c2"):
         partition.pass_deadline_of(consumer)
     assert partition.store.read_allocations(["c1"]) == {}
@@ -319,6 +319,6 @@ def test_holders_of_a_provider_are_listed_by_page(partition: StorePartition) -> 
 
 
 def test_holder_past_its_deadline_is_not_listed(partition: StorePartition) -> None:
-    partition.prepare("c1", "h1", ttl_ms=SHORT_MS)
+    partition.prepare("c1", "h1")
     partition.pass_deadline_of("c1")
     assert partition.store.list_holders("h1") == ([], None)

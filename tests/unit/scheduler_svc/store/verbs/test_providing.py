@@ -26,7 +26,7 @@ from scheduler_svc.store.providers.changes import (
     UpdateProvider,
 )
 from tests.property.replica import LogFollower
-from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, StorePartition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 POOL, CHILD, LEAF = "@api/pool", "@api/child", "@api/leaf"
 
@@ -166,7 +166,7 @@ def test_inventory_in_use_is_not_removed(partition: StorePartition) -> None:
 def test_claim_past_its_deadline_uses_nothing(partition: StorePartition) -> None:
     partition.add_host("h1")
     make_pool(partition)
-    assert hold(partition, "c1", 2, ttl_ms=SHORT_MS) is Answer.PREPARED
+    assert hold(partition, "c1", 2) is Answer.PREPARED
     partition.pass_deadline_of("c1")
     change(partition, SetInventories(POOL, {}))
     assert hold(partition, "c2", 2) is Answer.REFUSED
