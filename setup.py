@@ -47,6 +47,7 @@ TEST = [
     "fixtures>=4.1",
     "gabbi>=4.2",
     "testscenarios>=0.5",
+    "trustme>=1.2",
 ]
 LINT = ["codespell>=2.3", "pylint>=3.2", "ruff>=0.6", "mypy>=1.11", "import-linter>=2.16", "reno>=4.1"]
 

@@ -54,7 +54,8 @@ class RabbitNode:
 
     Its ports are picked at the first start (`port` fixes the AMQP one) and recorded in the folder. Its users (by
     default one per service, with only the permissions it needs, plus `admin`) are imported at boot. ``management_port``
-    is that of the management API, which the node serves only if it is given.
+    is that of the management API, which the node serves only if it is given. ``settings`` are additional lines of its
+    configuration, ``plugins`` those that they need.
     """
 
     def __init__(
@@ -64,12 +65,16 @@ class RabbitNode:
         port: int | None = None,
         users: Sequence[RabbitUser] = SERVICE_USERS,
         management_port: int | None = None,
+        settings: Sequence[str] = (),
+        plugins: Sequence[str] = (),
     ) -> None:
         self.folder = folder.absolute()
         self.users = tuple(users)
         self.passwords = Passwords(self.folder)
         self._configured_port = port
         self._management_port = management_port
+        self._settings = tuple(settings)
+        self._plugins = (*plugins, *([] if management_port is None else ["rabbitmq_management"]))
         self._broker = ServerProcess("RabbitMQ", self.folder / "rabbitmq.pid", self.folder / "rabbitmq.out")
         self._epmd = ServerProcess("epmd (Erlang's port mapper)", self.folder / "epmd.pid", self.folder / "epmd.out")
 
@@ -158,9 +163,8 @@ class RabbitNode:
         ]
         if self._management_port is not None:
             lines += [f"management.tcp.ip = {LOOPBACK}", f"management.tcp.port = {self._management_port}"]
-        write_private(self.folder / "rabbitmq.conf", "\n".join([*lines, ""]))
-        plugins = "" if self._management_port is None else "rabbitmq_management"
-        write_private(self.folder / "enabled_plugins", f"[{plugins}].\n")
+        write_private(self.folder / "rabbitmq.conf", "\n".join([*lines, *self._settings, ""]))
+        write_private(self.folder / "enabled_plugins", f"[{','.join(self._plugins)}].\n")
         cookie = self.folder / ".erlang.cookie"
         if not cookie.exists():
             # Erlang would derive one from the clock; anyone who guesses it controls the node.

@@ -24,14 +24,17 @@ WATCH_SECONDS = 60.0
 
 
 class Sentinel:
-    """One redis-sentinel; it stores its state in its configuration file."""
+    """One redis-sentinel; it stores its state in its configuration file, which begins with ``settings``."""
 
-    def __init__(self, folder: Path, binary: Path, primary: RedisServer, quorum: int) -> None:
+    def __init__(
+        self, folder: Path, binary: Path, primary: RedisServer, quorum: int, settings: Sequence[str] = ()
+    ) -> None:
         self.folder = folder
         self.port = free_port()
         self._binary = binary
         self._primary = primary
         self._quorum = quorum
+        self._settings = tuple(settings)
         self._process = ServerProcess(f"the sentinel in {folder}", folder / "sentinel.pid", folder / "sentinel.log")
 
     @property
@@ -87,6 +90,7 @@ class Sentinel:
             f"sentinel sentinel-pass {passwords.of(PEER.name)}",
         ]
         lines = [
+            *self._settings,
             f"port {self.port}",
             f"bind {LOOPBACK}",
             f'dir "{self.folder}"',

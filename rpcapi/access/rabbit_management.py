@@ -8,24 +8,41 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from rpcapi import errors
+from rpcapi import errors, tls
 from rpcapi.access.rabbit_users import VHOST, RabbitUser
 
 SECONDS = 10.0  # for each request but an import
-# Passwords go through no proxy of the environment.
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+# Options of the URL, named as those of oslo.messaging, and the files of TLS that they name.
+TLS_OPTIONS = {"ssl_ca_file": "ca_file", "ssl_cert_file": "cert_file", "ssl_key_file": "key_file"}
 
 
 class BrokerAdministration:
-    """The management API at ``https://NAME:PASSWORD@HOST:PORT/VHOST``; all calls may be repeated."""
+    """The management API at ``https://NAME:PASSWORD@HOST:PORT/VHOST?OPTIONS``; all calls may be repeated.
+
+    With ``https`` the broker's certificate is verified: ``ssl_ca_file`` names the authority if the system does not know
+    it, and ``ssl_cert_file`` and ``ssl_key_file`` a client certificate.
+    """
 
     def __init__(self, url: str) -> None:
-        """Raise ValueError for a URL without a scheme, an administrator or a host; the message has no password."""
+        """Raise ValueError for a malformed URL, and BadConfiguration for an unusable file; neither has the password."""
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not (parts.hostname and parts.username and parts.password):
             raise ValueError("the URL of RabbitMQ's management API must be like https://NAME:PASSWORD@HOST:15671/VHOST")
+        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        if not options.keys() <= TLS_OPTIONS.keys():
+            # The option is not shown: when a '?' in the password is not written as %3F, it is a part of the password.
+            raise ValueError(f"the URL has an unknown option after its '?'; known: {', '.join(TLS_OPTIONS)}")
+        files = {TLS_OPTIONS[name]: path for name, path in options.items()}
+        # Passwords go through no proxy of the environment.
+        handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
+        if parts.scheme == "https":
+            context = tls.client_context("the URL of RabbitMQ's management API", **files)
+            handlers.append(urllib.request.HTTPSHandler(context=context))
+        elif files:
+            raise ValueError("the URL names files of TLS, which only https:// uses")
+        self._opener = urllib.request.build_opener(*handlers)
         self._vhost = quote(unquote(parts.path.lstrip("/")) or VHOST, safe="")
         self._base = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/api"
         credentials = f"{unquote(parts.username)}:{unquote(parts.password)}"
@@ -61,14 +78,16 @@ class BrokerAdministration:
             headers={"Authorization": self._authorization, "Content-Type": "application/json"},
         )
         try:
-            _DIRECT.open(request, timeout=seconds).close()
+            self._opener.open(request, timeout=seconds).close()
         except urllib.error.HTTPError as error:
             with error:
                 if error.code == 404 and method == "DELETE":
                     return False
                 why = f"it answered {error.code} {error.reason}"
         except (OSError, http.client.HTTPException) as error:
-            why = str(getattr(error, "reason", error))
+            reason = getattr(error, "reason", None)
+            cause = reason if isinstance(reason, OSError) else error
+            why = tls.describe(cause, handshake=self._base.startswith("https"))
         else:
             return True
         raise errors.Unavailable(what=f"RabbitMQ's management API at {self._base}/{path}", why=why)

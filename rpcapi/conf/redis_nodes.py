@@ -2,6 +2,7 @@
 """Parser of Redis URLs with several servers (Sentinel or Redis Cluster), without redis-py."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -18,6 +19,17 @@ OPTIONS = {
     "socket_keepalive",
     "health_check_interval",
 }
+# Files of TLS, and what of the server's certificate is verified: by default all, its name too.
+TLS_OPTIONS = {
+    "ssl_ca_certs",
+    "ssl_ca_path",
+    "ssl_certfile",
+    "ssl_keyfile",
+    "ssl_password",
+    "ssl_cert_reqs",
+    "ssl_check_hostname",
+}
+_TLS_VALUES = {"ssl_cert_reqs": ("required", "optional", "none"), "ssl_check_hostname": ("true", "false")}
 SENTINEL_OPTIONS = {"sentinel_username", "sentinel_password"}
 _SENTINEL_PORT, _REDIS_PORT = 26379, 6379
 _SERVICE = re.compile(r"[A-Za-z0-9._-]+")  # allowed by Sentinel
@@ -48,6 +60,13 @@ def has_multiple_servers(url: str) -> bool:
     return url.partition("://")[0] in SCHEMES
 
 
+def check_tls_values(group: str, options: Mapping[str, str]) -> None:
+    """Raise BadConfiguration for an option of TLS with a value that it does not take."""
+    for name, values in _TLS_VALUES.items():
+        if options.get(name, values[0]) not in values:
+            raise errors.BadConfiguration(why=f"[{group}] url: {name} must be one of {', '.join(values)}")
+
+
 def parse(url: str, group: str) -> RedisNodes:
     """Parse a URL of one of SCHEMES; raises BadConfiguration for ``[group] url`` without showing the URL."""
     scheme = url.partition("://")[0]
@@ -56,12 +75,12 @@ def parse(url: str, group: str) -> RedisNodes:
     credentials, at, hosts = authority.rpartition("@")
     names = tuple(_address(group, kind, host) for host in hosts.split(","))
     options = dict(parse_qsl(query_text, keep_blank_values=True))
-    valid_options = OPTIONS | (SENTINEL_OPTIONS if kind == "sentinel" else set())
-    if any(name not in valid_options and not (tls and name.startswith("ssl_")) for name in options):
-        more = ", ssl_..." if tls else ""
+    valid_options = OPTIONS | (SENTINEL_OPTIONS if kind == "sentinel" else set()) | (TLS_OPTIONS if tls else set())
+    if not options.keys() <= valid_options:
         raise errors.BadConfiguration(
-            why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}{more}"
+            why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}"
         )
+    check_tls_values(group, options)
     base = "rediss" if tls else "redis"
     query = urlencode({name: value for name, value in options.items() if name not in SENTINEL_OPTIONS})
     login = f"{credentials}{at}"

@@ -10,6 +10,7 @@ SCHEMES = ("redis", "rediss", "unix")
 MEMORY = "memory"  # the in-process store, for trials
 _OPTIONS_ANY_SCHEME = {"db", "username", "password", "client_name", "socket_timeout", "health_check_interval"}
 _OPTIONS_TCP = _OPTIONS_ANY_SCHEME | {"socket_connect_timeout", "socket_keepalive"}
+_OPTIONS = {"unix": _OPTIONS_ANY_SCHEME, "redis": _OPTIONS_TCP, "rediss": _OPTIONS_TCP | redis_nodes.TLS_OPTIONS}
 
 
 def check(group: str, url: str) -> None:
@@ -36,17 +37,17 @@ def check(group: str, url: str) -> None:
         return
     if scheme == "unix" and not parts.path.strip("/"):
         raise errors.BadConfiguration(why=f"[{group}] url has no socket path: write unix:///path/redis.sock?db=0")
-    for name, value in parse_qsl(parts.query, keep_blank_values=True):
-        _check_option(group, scheme, name, value)
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    for name, value in options:
+        _check_option(group, _OPTIONS[scheme], name, value)
+    redis_nodes.check_tls_values(group, dict(options))
 
 
-def _check_option(group: str, scheme: str, name: str, value: str) -> None:
-    valid_options = _OPTIONS_ANY_SCHEME if scheme == "unix" else _OPTIONS_TCP
-    if name not in valid_options and not (scheme == "rediss" and name.startswith("ssl_")):
+def _check_option(group: str, valid_options: set[str], name: str, value: str) -> None:
+    if name not in valid_options:
         # The option is not shown: when a '?' in the password is not written as %3F, it is a part of the password.
-        more = ", ssl_..." if scheme == "rediss" else ""
         raise errors.BadConfiguration(
-            why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}{more}"
+            why=f"[{group}] url has an unknown option after its '?'; known: {', '.join(sorted(valid_options))}"
         )
     if name == "db" and not (value.isascii() and value.isdigit()):
         raise errors.BadConfiguration(why=f"[{group}] url: db must be a number")

@@ -7,6 +7,7 @@ import redis
 from redis.exceptions import AskError, ClusterDownError
 
 from rpcapi.conf import redis_nodes
+from rpcapi.redis_failover import tls
 from rpcapi.redis_failover.locator import PrimaryLocator, make_locator
 
 # The server is not the primary, or not any more. A MovedError is an AskError too.
@@ -42,7 +43,7 @@ class _PrimaryConnection(redis.Connection):
         super().send_packed_command(command, check_health)
 
 
-class _PrimaryTlsConnection(_PrimaryConnection, redis.SSLConnection):
+class _PrimaryTlsConnection(_PrimaryConnection, tls.TlsConnection):
     """A connection to the primary over TLS."""
 
 
@@ -56,11 +57,13 @@ def pool(
 ) -> redis.ConnectionPool:
     """Return a pool of connections to the primary of ``key`` in the Redis of ``url``. Nothing is sent yet.
 
-    Raises BadConfiguration, naming option ``url`` of ``group``, for an invalid URL.
+    Raises BadConfiguration, naming option ``url`` of ``group``, for an invalid URL, or a file of it that is unusable.
     """
     if not redis_nodes.has_multiple_servers(url):
-        return kind.from_url(url, **options)
+        tls.check_files(url, group)
+        return kind.from_url(url, **tls.connection_options(url), **options)
     nodes = redis_nodes.parse(url, group)
+    tls.check_files(nodes.primary_url, group)
     connection_class = _PrimaryTlsConnection if nodes.tls else _PrimaryConnection
     return kind.from_url(
         nodes.primary_url, connection_class=connection_class, locator=make_locator(nodes, key), **options

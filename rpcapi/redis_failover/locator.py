@@ -15,6 +15,7 @@ from redis.crc import key_slot
 from redis.retry import Retry
 
 from rpcapi.conf.redis_nodes import RedisNodes
+from rpcapi.redis_failover import tls
 
 LOG = logging.getLogger(__name__)
 
@@ -128,6 +129,7 @@ def make_locator(nodes: RedisNodes, key: str) -> PrimaryLocator:
 def _client(url: str) -> redis.Redis:
     return redis.Redis.from_url(
         url,
+        **tls.connection_options(url),
         decode_responses=True,
         protocol=2,
         socket_connect_timeout=LOOKUP_SECONDS,

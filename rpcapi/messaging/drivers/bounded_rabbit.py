@@ -16,9 +16,10 @@ import kombu
 import oslo_messaging
 from oslo_messaging._drivers import amqpdriver, base, common, impl_rabbit
 
+from rpcapi import tls
 from rpcapi.access.senders import DIRECTED_SERVICES, SERVICES_WITHOUT_FANOUT, SenderDirectory
 from rpcapi.messaging.drivers import deadline as patience
-from rpcapi.messaging.drivers import rabbit_returns, rabbit_senders
+from rpcapi.messaging.drivers import rabbit_returns, rabbit_senders, rabbit_tls
 from rpcapi.messaging.drivers.errors import QueueFull
 from rpcapi.messaging.drivers.rabbit_messages import PeerConsumer
 from rpcapi.messaging.drivers.rabbit_pool import BoundedPool
@@ -43,6 +44,13 @@ class BoundedConnection(impl_rabbit.Connection):
     def __init__(self, conf: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(conf, *args, **kwargs)
         self._max_queue_length = conf.rpc.max_queue_length
+
+    def _transform_transport_url(self, *arguments: Any, **defaults: Any) -> str:
+        url: str = super()._transform_transport_url(*arguments, **defaults)
+        return url.replace("amqp://", f"{rabbit_tls.SCHEME}://", 1)
+
+    def _fetch_ssl_params(self) -> dict[str, Any] | bool:
+        return rabbit_tls.parameters(super()._fetch_ssl_params())
 
     def declare_consumer(self, consumer: impl_rabbit.Consumer) -> Any:
         """Declare a queue that refuses messages when it is full; one of a fan-out drops the oldest instead."""
@@ -75,10 +83,12 @@ class BoundedConnection(impl_rabbit.Connection):
         try:
             super().ensure_connection()
         except (kombu.exceptions.OperationalError, OSError) as error:
+            failure = self._delivery_failure(error, connecting=True)
             # After a single attempt kombu does not switch to the next host by itself.
             self.connection.maybe_switch_next()
-            if time.monotonic() + RECONNECT_PAUSE >= deadline:
-                raise self._delivery_failure(error) from error
+            is_final = tls.is_refusal(error.__cause__ or error) and len(self.connection.alt) <= 1
+            if is_final or time.monotonic() + RECONNECT_PAUSE >= deadline:
+                raise failure from error
             return False
         except amqp.AMQPError as error:
             raise self._delivery_failure(error) from error
@@ -164,9 +174,10 @@ class BoundedConnection(impl_rabbit.Connection):
         with patience.limit_wait_if_unbounded(SEND_SECONDS):
             super().direct_send(msg_id, msg)
 
-    def _delivery_failure(self, error: Exception) -> oslo_messaging.MessageDeliveryFailure:
+    def _delivery_failure(self, error: Exception, *, connecting: bool = False) -> oslo_messaging.MessageDeliveryFailure:
         broker = self.connection.info()
-        cause = str(error) or type(error).__name__
+        # kombu's error repeats the text of its cause.
+        cause = tls.describe(error.__cause__ or error, handshake=connecting and self.ssl)
         return oslo_messaging.MessageDeliveryFailure(
             f"RabbitMQ at {broker['hostname']}:{broker['port']} is not available: {cause}"
         )
@@ -182,7 +193,10 @@ class BoundedReplyWaiter(rabbit_senders.AuthenticatedReplyWaiter):
 
 
 class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
-    """The driver that bus.get_transport uses for `rabbit://`; options as in the stock driver."""
+    """The driver that bus.get_transport uses for `rabbit://`; options as in the stock driver.
+
+    Raises BadConfiguration when the files of TLS cannot be used.
+    """
 
     connection_cls: type[BoundedConnection] = BoundedConnection
     _connection_pool: Any
@@ -190,6 +204,7 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
 
     def __init__(self, conf: Any, url: oslo_messaging.TransportURL, *args: Any, **kwargs: Any) -> None:
         super().__init__(conf, url, *args, **kwargs)
+        rabbit_tls.check(self.conf.oslo_messaging_rabbit)
         # Connections are opened on first use: no connection of the stock class exists yet.
         self._connection_pool = BoundedPool.with_sizes_of(self._connection_pool, self.connection_cls)
 

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TLS to brokers and stores: checks of certificate files, and descriptions of failed handshakes."""
+
+import ssl
+from pathlib import Path
+
+from rpcapi import errors
+
+# What an alert of the server means, by the end of OpenSSL's name for it, whose beginning differs between versions.
+_ALERTS = {
+    "CERTIFICATE_REQUIRED": "the server requires a client certificate",
+    "HANDSHAKE_FAILURE": "the server refused the handshake: it may require a client certificate",
+    "UNKNOWN_CA": "the server does not trust the authority of the client certificate",
+    "BAD_CERTIFICATE": "the server does not accept the client certificate",
+    "CERTIFICATE_UNKNOWN": "the server does not accept the client certificate",
+    "UNSUPPORTED_CERTIFICATE": "the server does not accept the client certificate for this use",
+    "CERTIFICATE_EXPIRED": "the client certificate has expired",
+    "CERTIFICATE_REVOKED": "the client certificate is revoked",
+    "PROTOCOL_VERSION": "the server does not support this version of TLS",
+}
+_NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG", "HTTP_REQUEST"})
+
+
+def client_context(
+    subject: str,
+    *,
+    ca_file: str | None = None,
+    ca_path: str | None = None,
+    cert_file: str | None = None,
+    key_file: str | None = None,
+    password: str | None = None,
+) -> ssl.SSLContext:
+    """Return a context that verifies servers and their names, by the system's authorities without ``ca_file``.
+
+    Files are in PEM; ``key_file`` is only needed when ``cert_file`` has no key, ``password`` when the key is encrypted.
+    Raises BadConfiguration, which names ``subject`` and the file, when one cannot be used.
+    """
+    if key_file and not cert_file:
+        raise errors.BadConfiguration(why=f"{subject} has a key file of a client certificate, but no certificate")
+    for path in filter(None, (ca_file, cert_file, key_file)):
+        _check_readable(subject, path)
+    context = ssl.create_default_context()
+    try:
+        if ca_file or ca_path:
+            context.load_verify_locations(ca_file or None, ca_path or None)
+    except OSError as error:
+        why = f"{subject}: {ca_file or ca_path} has no certificate of an authority: {_reason(error)}"
+        raise errors.BadConfiguration(why=why) from error
+    if cert_file:
+        # OpenSSL would ask the terminal for a missing password.
+        try:
+            context.load_cert_chain(cert_file, key_file or None, password or "")
+        except OSError as error:
+            files = f"{cert_file} and {key_file}" if key_file else cert_file
+            why = f"{subject}: {files} are no client certificate and its key: {_reason(error)}"
+            raise errors.BadConfiguration(why=why) from error
+    return context
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Return whether client and server did not accept each other: the next attempt would fail in the same way."""
+    return isinstance(error, ssl.SSLError) and _known_reason(error) is not None
+
+
+def describe(error: BaseException, *, handshake: bool = False) -> str:
+    """Return why a connection failed; with ``handshake``, one over TLS of which nothing has been read yet."""
+    text = str(error) or type(error).__name__
+    if isinstance(error, ssl.SSLError) and (reason := _known_reason(error)):
+        return f"TLS failed: {reason}"
+    # A server with TLS 1.3 refuses a client after the client's part of the handshake; its alert may be lost then.
+    if handshake and isinstance(error, ssl.SSLEOFError | ConnectionError):
+        return f"the server closed the connection: it may require a client certificate that it trusts ({text})"
+    return text
+
+
+def _known_reason(error: ssl.SSLError) -> str | None:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the certificate of the server is not accepted: {error.verify_message.rstrip('.')}"
+    reason = error.reason or ""
+    if reason in _NOT_TLS:
+        return "the server's port does not use TLS"
+    _, is_alert, alert = reason.partition("_ALERT_")
+    return _ALERTS.get(alert) if is_alert else None
+
+
+def _check_readable(subject: str, path: str) -> None:
+    try:
+        with Path(path).open("rb"):
+            pass
+    except OSError as error:
+        raise errors.BadConfiguration(why=f"{subject}: {path} cannot be read: {error.strerror}") from error
+
+
+def _reason(error: OSError) -> str:
+    reason = getattr(error, "reason", None)
+    return reason.replace("_", " ").lower() if reason else error.strerror or str(error)
