@@ -33,7 +33,7 @@ BELL = 0  # in a topic's list of bells; in an inbox a bell is the queue's name
 TAG_LENGTH = 36
 RECEIPT_SECONDS = 20
 BATCH = 100  # entries that are read at once from an inbox with a backlog
-BACKLOG_SECONDS = 0.001  # a read that returns sooner did not wait for its entry
+BACKLOG_SECONDS = 0.0002  # a read that returns sooner did not wait: its entry had arrived during the last delivery
 
 # Errors of redis-py while Redis is unreachable or still loading: worth a retry.
 CONNECTION_ERRORS = (
