@@ -2,6 +2,7 @@
 """Intake of build requests, and what is read back."""
 
 import time
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from conductor.requests import BuildRequests
 from conductor.store.bounds import RecordBounds
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
+from tests.unit.conductor.saga.simulated_cluster import uuid_list
 
 UUIDS = [f"00000000-0000-0000-0000-00000000000{number}" for number in range(2)]
 
@@ -97,6 +99,25 @@ def test_spec_that_is_too_large_is_refused(store):
     with pytest.raises(errors.InvalidSpec, match=r"it has \d+ bytes, \[conductor\] max_spec_bytes allows 4096"):
         requests.build(context.new("p"), large, UUIDS[1:])
     assert list(list_names(store)) == UUIDS[:1]
+
+
+def test_hints_of_a_client_of_one_project_name_its_instances_only(store: MemoryConductorStore) -> None:
+    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}))
+    own, other, new = uuid_list(3)
+    for project, uuid in (("one", own), ("two", other)):
+        requests.build(context.new(project), objects.RequestSpec.of(resources={"VCPU": 1}), [uuid])
+    ctxt = context.new("one")
+    ctxt.sender_project = "one"
+
+    def build(**hints: Any) -> None:
+        requests.build(ctxt, objects.RequestSpec.of(resources={"VCPU": 1}, hints=hints), [new])
+
+    for hints in ({"same_host": other}, {"different_host": [own, other]}):
+        with pytest.raises(errors.CallerRefused, match=other):
+            build(**hints)
+        assert store.get([new]) == {}
+    build(same_host=own, different_host=[uuid_list(4)[3]])
+    assert list(store.get([new])) == [new]
 
 
 @pytest.mark.parametrize("project", ["\ud800", "a\nb", "p" * 256])
