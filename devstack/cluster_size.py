@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The size of a cluster, and which servers it runs on."""
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from devstack.layout import DAEMONS
+from rpcapi.daemon.options import DEFAULT_EXECUTOR
+
+
+def default_executor() -> str:
+    """Return the executor in GANTT_EXECUTOR, or the daemons' default."""
+    return os.environ.get("GANTT_EXECUTOR") or DEFAULT_EXECUTOR
 
 
 class Mode(StrEnum):
@@ -28,7 +35,7 @@ class ClusterSize:
     schedulers: int = 2
     amqp_port: int = 0
     store_port: int = 0
-    executor: str = "eventlet"
+    executor: str = field(default_factory=default_executor)
     seed: int = 1
     report_interval: float = 10.0
     churn: float = 0.0

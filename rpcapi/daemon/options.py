@@ -3,10 +3,12 @@
 
 from oslo_config import cfg
 
+DEFAULT_EXECUTOR = "eventlet"
+
 DAEMON: list[cfg.Opt] = [
     cfg.StrOpt(
         "executor",
-        default="eventlet",
+        default=DEFAULT_EXECUTOR,
         choices=[
             ("eventlet", "green threads: thousands of waiting requests in one native thread"),
             ("threading", "native threads: a pool of them handles the requests"),

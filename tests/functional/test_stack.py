@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from devstack.cluster import Cluster
+from devstack.cluster_size import default_executor
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.install import missing_packages
 from devstack.servers.ports import LOOPBACK
@@ -43,6 +44,7 @@ class StackUser:
             "HOME": str(folder),
             "GANTT_RUN": str(self.run_folder),
             "GANTT_VENV": str(venv),
+            "GANTT_EXECUTOR": default_executor(),
         }
 
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from devstack.cluster_size import ClusterSize
+from devstack.cluster_size import ClusterSize, default_executor
 from devstack.confs import PARTITION
 from devstack.lab import hosts
 from devstack.lab.benchmark import Benchmark, host_count, positive, up_to
@@ -112,9 +112,9 @@ class RpcBenchmark(Benchmark):
         parser.add_argument(
             "--executors",
             type=executors,
-            default=[ClusterSize.executor],
+            default=[default_executor()],
             metavar="NAME,...",
-            help=f"Of the workers: eventlet, threading ({ClusterSize.executor}); several take {TURNS} turns each and "
+            help=f"Of the workers: eventlet, threading ({default_executor()}); several take {TURNS} turns each and "
             "are compared with the first.",
         )
         parser.add_argument(

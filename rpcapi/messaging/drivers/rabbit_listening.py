@@ -43,7 +43,17 @@ class LongPollListener(amqpdriver.RpcAMQPListener):
 
     message_cls = PromptIncomingMessage
 
+    _shutoff: Any
     _wait: float
+
+    def __call__(self, message: Any) -> None:
+        """Take over a message.
+
+        One that arrives while a stopped listener closes its connection would never run: it is not acknowledged, so that
+        the broker gives it to another server.
+        """
+        if not self._shutoff.is_set():
+            super().__call__(message)
 
     @property
     def _current_timeout(self) -> float:

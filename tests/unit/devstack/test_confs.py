@@ -3,6 +3,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from devstack import confs
 from devstack.cluster_size import ClusterSize
 from devstack.layout import Layout
@@ -27,3 +29,13 @@ def test_down_time_allows_missed_reports(tmp_path: Path) -> None:
         return scheduler["store"]["service_down_time"]  # type: ignore[return-value]
 
     assert (seconds(10.0), seconds(60.0)) == (60.0, 180.0)
+
+
+@pytest.mark.parametrize("executor", ["eventlet", "threading"])
+def test_daemons_run_on_the_executor_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executor: str
+) -> None:
+    monkeypatch.setenv("GANTT_EXECUTOR", executor)
+    for name in ("scheduler", "conductor", "compute"):
+        rendered = confs.render(name, ClusterSize(), Layout(tmp_path), confs.Urls("bus", "store"))
+        assert rendered["DEFAULT"]["executor"] == executor

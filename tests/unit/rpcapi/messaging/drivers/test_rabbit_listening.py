@@ -87,3 +87,28 @@ def test_answer_to_a_caller_that_is_gone_is_tried_once(
         message.reply(1)
     assert attempts == ["reply_gone"] * 2, "a queue that a restart of the broker removed may be back"
     assert [record.exc_info for record in caplog.records] == [None, None]
+
+
+class Message(dict):
+    """A double of a received message."""
+
+    def __init__(self, number):
+        super().__init__(_unique_id=str(number))
+        self.acknowledged = False
+
+    def acknowledge(self):
+        self.acknowledged = True
+
+
+def test_message_that_arrives_after_the_stop_stays_the_brokers():
+    # Given a listener that has taken over a message
+    listener = LongPollListener(driver=SimpleNamespace(prefetch_size=1), conn=Connection())
+    served, late = Message(1), Message(2)
+    listener(served)
+    # When it has stopped, after it returned that message
+    listener._shutdown.set()
+    assert len(listener.poll()) == 1
+    assert not listener.poll()
+    # Then a message that arrives while its connection closes is not acknowledged, and goes to another server
+    listener(late)
+    assert (served.acknowledged, late.acknowledged) == (True, False)

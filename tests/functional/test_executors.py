@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A short form of the functional suites on either executor; `tox -e executors` runs all of them on both."""
+
+import os
+import signal
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import oslo_messaging as messaging
+import pytest
+
+from devstack import exercise, workload
+from devstack.cluster_size import ClusterSize, Mode
+from devstack.layout import DAEMONS
+from tests.functional import clusters, truth
+from tests.functional.clusters import RunningCluster
+
+TINY = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 1)
+FIVE = workload.WorkloadRequest("tiny", {"VCPU": 1, "MEMORY_MB": 64}, 5)
+DRAIN_SECONDS = 45.0
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((mode, executor), id=f"{mode}-{executor}")
+        for mode in Mode
+        for executor in ("eventlet", "threading")
+    ],
+)
+def cluster(request: pytest.FixtureRequest) -> Iterator[RunningCluster]:
+    """A cluster on one executor."""
+    mode, executor = request.param
+    shape = ClusterSize(mode=mode, computes=2, nodes_per_host=3, schedulers=2, executor=executor)
+    overrides = {"conductor": {"conductor": {"lease": 5, "pump_interval": 0.2, "recast_interval": 2}}}
+    with clusters.running_cluster(shape, overrides) as running:
+        yield running
+
+
+@pytest.fixture
+def conductor_session(cluster: RunningCluster) -> Iterator[exercise.Session]:
+    """A session as the bus's user conductor, the only one that may select."""
+    with closing(exercise.Session([str(cluster.cluster.layout.conf("conductor"))])) as session:
+        session.new_request()
+        yield session
+
+
+def test_workers_run_on_the_configured_executor(cluster: RunningCluster) -> None:
+    """Native threads appear as tasks of the process, green ones do not."""
+    most = {
+        name: max(
+            len(list(Path(f"/proc/{pid}/task").iterdir())) for pid in clusters.workers(cluster.cluster.daemons[name])
+        )
+        for name in DAEMONS
+    }
+    expected = cluster.cluster.size.executor == "threading"
+    assert {name: count > 5 for name, count in most.items()} == dict.fromkeys(DAEMONS, expected), most
+
+
+def test_boot_and_delete(cluster: RunningCluster) -> None:
+    session = cluster.session
+    uuids = exercise.boot(session, [FIVE, TINY])
+    instances = truth.assert_consistent(cluster, uuids)
+    assert {instance.status for instance in instances} == {"ACTIVE"}
+    session.call(session.conductor.delete_instances, uuids)
+    truth.until(
+        "no claim and no guest is left",
+        lambda: not {name for name, _ in [*truth.claims(cluster), *truth.guests(cluster)]} & set(uuids),
+    )
+
+
+def test_call_past_its_deadline_claims_nothing(cluster: RunningCluster, conductor_session: exercise.Session) -> None:
+    """The bus or the worker drops it; a claim would stay until its own deadline, a minute later."""
+    # Given suspended workers, and a call that waits for them until its deadline
+    late_uuid = str(uuid.uuid4())
+    pids = clusters.workers(cluster.cluster.daemons["scheduler"])
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        ctxt = conductor_session.ctxt.with_timeout(1)
+        with pytest.raises(messaging.MessagingTimeout):
+            conductor_session.scheduler.select_destinations(ctxt, TINY.spec(), [late_uuid])
+    finally:
+        # When they go on
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+    # Then the calls after it are served, and it has claimed nothing
+    truth.assert_consistent(cluster, exercise.boot(cluster.session, [FIVE]))
+    assert late_uuid not in {consumer for consumer, _ in truth.claims(cluster)}
+
+
+def test_killed_worker_is_replaced_and_loses_no_boot(cluster: RunningCluster) -> None:
+    daemons = cluster.cluster.daemons
+    for name in DAEMONS:
+        before = clusters.workers(daemons[name])
+        uuids = exercise.boot(cluster.session, [FIVE])
+        os.kill(before[0], signal.SIGKILL)
+        instances = truth.assert_consistent(cluster, uuids)
+        assert {instance.status for instance in instances} == {"ACTIVE"}, [instance.reason for instance in instances]
+        truth.until(
+            f"{name} has a new worker",
+            lambda name=name, before=before: (
+                before[0] not in (after := clusters.workers(daemons[name])) and len(after) == len(before)
+            ),
+        )
+
+
+def test_draining_worker_loses_no_call(cluster: RunningCluster, conductor_session: exercise.Session) -> None:
+    # Given calls in flight to two workers
+    answers: list[object] = []
+    ctxt = conductor_session.ctxt.with_timeout(60)
+
+    def select() -> None:
+        answers.append(conductor_session.scheduler.select_destinations(ctxt, TINY.spec(), [str(uuid.uuid4())]))
+
+    callers = [threading.Thread(target=select) for _ in range(8)]
+    for caller in callers:
+        caller.start()
+    # When one of them drains, then all calls are answered
+    os.kill(clusters.workers(cluster.cluster.daemons["scheduler"])[0], signal.SIGTERM)
+    for caller in callers:
+        caller.join(90)
+    assert len(answers) == len(callers)
+
+
+def test_daemons_drain_and_lose_no_boot(cluster: RunningCluster) -> None:
+    # Given boots that have begun
+    uuids = exercise.boot(cluster.session, [FIVE, TINY])
+    daemons = cluster.cluster.daemons
+    for name in DAEMONS:
+        log = cluster.cluster.layout.log_file(name)
+        # When a daemon is stopped, then its workers drain in time, without an error
+        daemons[name].signal(signal.SIGTERM)
+        assert daemons[name].wait_exit(DRAIN_SECONDS), f"{name} did not end"
+        text = log.read_text()
+        assert "did not drain" not in text
+        assert "Traceback" not in text, text[text.index("Traceback") - 500 :]
+        cluster.cluster.start_daemon(name)
+    # And after its restart the boots end
+    truth.assert_consistent(cluster, uuids)
