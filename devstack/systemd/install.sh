@@ -4,7 +4,8 @@
 #   install.sh [ROOT]
 # Requires the programs in /opt/gantt/bin (python3 -m venv /opt/gantt &&
 # /opt/gantt/bin/pip install '.[scheduler,conductor,compute,shell,status]')
-# and starts nothing; write /etc/gantt/gantt-*.conf, run it again to set their modes, then for instance
+# and starts nothing; write /etc/gantt/gantt-*.conf and the passwords into /etc/gantt/gantt-*.secrets.conf, run it again
+# to set their modes, then for instance
 #   systemctl enable --now gantt-conductor gantt-scheduler@1 gantt-compute gantt.target
 set -eu
 

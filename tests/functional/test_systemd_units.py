@@ -105,10 +105,24 @@ def test_unit_settings_match_the_daemon(name: str) -> None:
 
 def test_services_have_separate_users_and_files() -> None:
     users = [read(name)["Service"]["User"] for name in SERVICES]
-    files = [read(name)["Service"]["ExecStart"].split()[-1] for name in SERVICES]
-    modes = (UNITS / "gantt.tmpfiles").read_text()
+    modes = [line.split()[1:] for line in (UNITS / "gantt.tmpfiles").read_text().splitlines()]
 
     assert len(set(users)) == len(users)
     assert "root" not in users
-    for user, file in zip(users, files, strict=True):
-        assert [file, "0640", "root", user] in [line.split()[1:] for line in modes.splitlines()]
+    for user, name in zip(users, SERVICES, strict=True):
+        service = read(name)["Service"]
+        program, *arguments = service["ExecStart"].split()
+        options = f"/etc/gantt/{Path(program).name}.conf"
+        secrets = f"/etc/gantt/{Path(program).name}.secrets.conf"
+        assert arguments == ["--config-file", options, "--config-file", "%d/secrets.conf"]
+        assert service["LoadCredential"] == f"secrets.conf:{secrets}"
+        assert [options, "0640", "root", user] in modes
+        assert [secrets, "0600", "root", "root"] in modes
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_memory_is_limited_and_the_master_outlives_a_worker_above_it(name: str) -> None:
+    service = read(name)["Service"]
+
+    assert service["MemoryMax"].endswith("G")
+    assert service["OOMPolicy"] == "continue"

@@ -23,18 +23,18 @@ BUS_URL = f"gantt+redis://{{user}}:{PASSWORD}@/0?socket=/run/redis-bus/redis.soc
 STORE_URL = f"unix://{{user}}:{PASSWORD}@/run/redis-store/redis.sock?db=0"
 
 AGENTS = "[rpc]\nshared_agent_hosts = rack[1-2]\n"
-# Of each configuration file: the user of the bus, and further options.
+# Options of each service without passwords; the operator's command reads gantt.conf.
 SETTINGS = {
-    "gantt": ("operator", ""),
-    "gantt-conductor": (
-        CONDUCTOR.name,
-        f"{AGENTS}[conductor_store]\nurl = {STORE_URL.format(user=CONDUCTOR.name)}\n",
-    ),
-    "gantt-scheduler": (
-        SCHEDULER.name,
-        f"{AGENTS}[scheduler]\nworkers = 2\n[store]\nurl = {STORE_URL.format(user=SCHEDULER.name)}\n",
-    ),
-    "gantt-compute": ("compute", "[compute]\nhosts = rack[1-2]\nnodes_per_host = 2\nreport_interval = 1\n"),
+    "gantt": f"[DEFAULT]\ntransport_url = {BUS_URL.format(user='operator')}\n",
+    "gantt-conductor": AGENTS,
+    "gantt-scheduler": f"{AGENTS}[scheduler]\nworkers = 2\n",
+    "gantt-compute": "[compute]\nhosts = rack[1-2]\nnodes_per_host = 2\nreport_interval = 1\n",
+}
+# Of each service: the user of the bus, and further options with passwords.
+SECRETS = {
+    "gantt-conductor": (CONDUCTOR.name, f"[conductor_store]\nurl = {STORE_URL.format(user=CONDUCTOR.name)}\n"),
+    "gantt-scheduler": (SCHEDULER.name, f"[store]\nurl = {STORE_URL.format(user=SCHEDULER.name)}\n"),
+    "gantt-compute": ("compute", ""),
 }
 
 
@@ -58,8 +58,11 @@ def cluster(machine: Machine) -> Iterator[Machine]:
 
     They are started before bus and store: they must log that, wait, and then serve.
     """
-    for name, (user, text) in SETTINGS.items():
-        machine.write(f"/etc/gantt/{name}.conf", f"[DEFAULT]\ntransport_url = {BUS_URL.format(user=user)}\n{text}")
+    for name, text in SETTINGS.items():
+        machine.write(f"/etc/gantt/{name}.conf", text)
+    for name, (user, text) in SECRETS.items():
+        url = BUS_URL.format(user=user)
+        machine.write(f"/etc/gantt/{name}.secrets.conf", f"[DEFAULT]\ntransport_url = {url}\n{text}")
     machine.run("systemd-tmpfiles", "--create", "gantt.conf")
     machine.run("systemctl", "enable", "--quiet", *UNITS, "gantt.target")
     machine.run("systemctl", "start", "--no-block", "gantt.target")
@@ -114,10 +117,27 @@ def test_a_killed_scheduler_worker_comes_back_and_serves(cluster: Machine) -> No
     cluster.run("/opt/gantt/bin/gantt", "claim", "verify")
 
 
-def test_agent_cannot_read_store_passwords(cluster: Machine) -> None:
-    for file in ("gantt-scheduler.conf", "gantt-conductor.conf"):
-        read = cluster.run("runuser", "-u", "gantt-compute", "--", "cat", f"/etc/gantt/{file}", check=False)
-        assert read.returncode != 0, file
+def test_no_service_can_read_a_file_of_passwords(cluster: Machine) -> None:
+    # The daemons have the URLs from nowhere else, and serve.
+    for user in SECRETS:
+        for name in SECRETS:
+            read = cluster.run("runuser", "-u", user, "--", "cat", f"/etc/gantt/{name}.secrets.conf", check=False)
+            assert "Permission denied" in read.stderr, (user, name)
+
+
+def test_service_can_read_its_own_copy_only(cluster: Machine) -> None:
+    for user in SECRETS:
+        for unit in UNITS:
+            copy = f"/run/credentials/{unit}/secrets.conf"
+            cluster.run("test", "-f", copy)
+            read = cluster.run("runuser", "-u", user, "--", "cat", copy, check=False)
+            is_own = unit.startswith(user)
+            assert (PASSWORD in read.stdout, read.returncode == 0) == (is_own, is_own), (user, unit)
+
+
+def test_memory_limits_are_in_force(cluster: Machine) -> None:
+    for unit in UNITS:
+        assert int(cluster.property(unit, "MemoryMax")) >= 1 << 30, unit
 
 
 def test_stopping_the_target_drains_every_daemon(cluster: Machine) -> None:
