@@ -5,13 +5,15 @@ What a consumer holds by the API is one live claim, confirmed from the beginning
 the API: no agent audits, confirms or releases it, and it leaves no tombstone.
 """
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
 from rpcapi.resources import names
-from scheduler_svc.core.records import Allocations, Claim
+from rpcapi.resources.claims import ClaimState
+from scheduler_svc.core.records import Allocations, Amounts, Claim
 from scheduler_svc.store import validation
 from scheduler_svc.store.unverified import consumer_of
 
@@ -87,6 +89,27 @@ def state_of(claim: Claim, generation_base: int) -> ConsumerState:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the consumers of one type hold: their number, and the sums by resource class."""
+
+    consumers: int
+    amounts: Amounts
+
+
+def usages(claims: Iterable[Claim], project: str, user: str | None, consumer_type: str | None) -> dict[str, Usage]:
+    """Return the usage of each consumer type among the claims of a project; unverified ones are nobody's."""
+    consumers: Counter[str] = Counter()
+    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for claim in claims:
+        is_counted = claim.project == project and user in (None, claim.user) and consumer_type in (None, claim.type)
+        if is_counted and claim.state != ClaimState.UNVERIFIED:
+            consumers[claim.type] += 1
+            for amounts in claim.allocations.values():
+                sums[claim.type].update(amounts)
+    return {name: Usage(count, dict(sums[name])) for name, count in consumers.items()}
+
+
 def holder_keys(claim: Claim) -> list[str]:
     """Return the entries of a claim in the index of holders: the index by host has that of its own host."""
     return [f"{provider}|{claim.consumer}" for provider in claim.allocations if provider != claim.host]
@@ -105,6 +128,13 @@ def check(changes: Sequence[AllocationChange]) -> None:
         for what in ("project", "user"):
             validation.check_text(what, getattr(change, what))
         _check_rest(change.generation, change.type)
+
+
+def check_usages(project: Any, user: Any, consumer_type: Any) -> None:
+    """Raise InvalidRequest unless these can be a project, a user or None, and a consumer type or None."""
+    for what, value in (("project", project), ("user", user), ("consumer type", consumer_type)):
+        if value is not None or what == "project":
+            validation.check_text(what, value)
 
 
 def _check_rest(generation: Any, consumer_type: Any) -> None:

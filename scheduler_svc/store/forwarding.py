@@ -6,7 +6,7 @@ from typing import Any
 
 from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
-from scheduler_svc.store.allocations import AllocationChange, ConsumerState
+from scheduler_svc.store.allocations import AllocationChange, ConsumerState, Usage
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
@@ -111,6 +111,9 @@ class ForwardingStore(Store):
         self, provider: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[ConsumerState], str | None]:
         return self._store.list_holders(provider, marker, limit)
+
+    def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
+        return self._store.usages(project, user, consumer_type)
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         return self._store.allocate(changes)

@@ -93,6 +93,9 @@ class MemoryPartition(PartitionState):
         hosted = (name for name, claim in self.claims.items() if claim.host == provider)
         return sorted(name for name in {*indexed, *hosted} if name > marker)[:limit]
 
+    def claims_of(self, project: str) -> list[Claim]:
+        return [claim for claim in self.claims.values() if claim.project == project]
+
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
         return {"prepared": prepared, "confirmed": len(self.claims) - prepared}

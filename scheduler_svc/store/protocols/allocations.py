@@ -5,7 +5,7 @@ import abc
 from collections.abc import Sequence
 from typing import Protocol
 
-from scheduler_svc.store.allocations import AllocationChange, ConsumerState
+from scheduler_svc.store.allocations import AllocationChange, ConsumerState, Usage
 from scheduler_svc.store.providers.changes import Refusal
 
 
@@ -24,6 +24,14 @@ class AllocationStore(Protocol):
 
         An unverified claim of a consumer is listed too, because it counts. In Redis, a claim of the scheduler on
         several providers that was made before this index existed is listed under its host only.
+        """
+
+    @abc.abstractmethod
+    def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
+        """Return what the consumers of ``project`` hold, by consumer type; of one user or one type if these are set.
+
+        Reads all claims. In Redis it does so a thousand at a time, so that claims are served meanwhile: a consumer
+        whose allocations change during the call counts before or after the change, each by itself.
         """
 
     @abc.abstractmethod

@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations in Redis."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scheduler_svc.store import allocations, documents
-from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState, Usage
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
+from scheduler_svc.store.redis import claims
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]*")
+SCAN_PAGE = 1000  # claims that one command reads
 
 
 def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, ConsumerState]:
@@ -35,13 +40,35 @@ def list_holders(
 ) -> tuple[list[ConsumerState], str | None]:
     """Return a page of the claims that hold from a provider, by the name of the claim, and the next marker."""
     base, following, *texts = connection.run("holders", provider=provider, marker=marker or "", limit=limit)
-    claims = [documents.decode_claim(text) for text in texts if text is not None]
-    states = [allocations.state_of(claim, int(base)) for claim in claims if provider in claim.allocations]
+    holding = [documents.decode_claim(text) for text in texts if text is not None]
+    states = [allocations.state_of(claim, int(base)) for claim in holding if provider in claim.allocations]
     return states, following or None
 
 
+def usages(connection: RedisConnection, project: str, user: str | None, consumer_type: str | None) -> dict[str, Usage]:
+    """Return what the consumers of a project hold, by consumer type."""
+    allocations.check_usages(project, user, consumer_type)
+    claims.expire_all(connection)
+    cursor, texts = _page(connection, 0)
+    while cursor:
+        cursor, page = _page(connection, cursor)
+        texts |= page
+    # Scripts and Python may escape a text in different ways, but not a plain one.
+    member = documents.encode({"project": project})[1:-1] if _PLAIN.fullmatch(project) else ""
+    matches = (documents.decode_claim(text) for text in texts.values() if member in text)
+    return allocations.usages(matches, project, user, consumer_type)
+
+
+def _page(connection: RedisConnection, cursor: int) -> tuple[int, dict[str, str]]:
+    """Return the next cursor, 0 after the last page, and about SCAN_PAGE live claims as JSON by name."""
+    key = prefix(connection.partition) + "claims"
+    following, texts = connection.read(lambda pipe: pipe.hscan(key, cursor, count=SCAN_PAGE))[0]
+    return int(following), texts
+
+
 def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -> Refusal | None:
-    """Replace what consumers hold, as checked, or return why nothing is changed."""
+    """Replace what consumers hold, or return why nothing is changed."""
+    allocations.check(changes)
     answer = connection.run("allocate", [value for change in changes for value in _arguments(change)])
     if not answer:
         return None

@@ -82,7 +82,7 @@ def page(
 ) -> tuple[list[Claim], str | None]:
     """Return live claims after ``marker``, and the next marker."""
     if consumer is not None:
-        _expire(connection)
+        expire_all(connection)
         raw = connection.read(lambda pipe: pipe.hget(prefix(connection.partition) + "claims", consumer))[0]
         claims = [documents.decode_claim(raw)] if raw else []
         return [claim for claim in claims if host is None or names.matches(claim.host, host)], None
@@ -106,7 +106,7 @@ def fence(connection: RedisConnection, host: str, token: str, force: bool) -> in
     return fencing.complete(step)
 
 
-def _expire(connection: RedisConnection) -> None:
+def expire_all(connection: RedisConnection) -> None:
     """End all claims past their deadline, one batch at a time."""
     while connection.run("expire", limit=EXPIRE_BATCH) == EXPIRE_BATCH:
         pass
@@ -128,7 +128,7 @@ def _after(low: bytes, marker: str | None) -> bytes:
 
 def group_hosts(connection: RedisConnection, group_id: str) -> dict[str, int]:
     """Return how many live claims of a group each host holds."""
-    _expire(connection)
+    expire_all(connection)
     raw = connection.read(lambda pipe: pipe.hget(prefix(connection.partition) + "groups", group_id))[0]
     return json.loads(raw) if raw else {}
 
@@ -149,7 +149,7 @@ def counts(connection: RedisConnection) -> dict[str, int]:
 
 def dump(connection: RedisConnection) -> verification.StoreDump:
     """End claims past their deadline, then read everything that verify compares in one transaction."""
-    _expire(connection)
+    expire_all(connection)
     head = prefix(connection.partition)
 
     def fill(pipe: Any) -> None:

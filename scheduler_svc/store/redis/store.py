@@ -10,8 +10,7 @@ from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store import documents, interface, reports, validation, verification
 from scheduler_svc.store import namespaces as rules
-from scheduler_svc.store.allocations import AllocationChange, ConsumerState
-from scheduler_svc.store.allocations import check as check_allocations
+from scheduler_svc.store.allocations import AllocationChange, ConsumerState, Usage
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
@@ -258,8 +257,10 @@ class RedisStore(interface.Store):
         validation.check_marker(marker)
         return allocations.list_holders(self._connection, provider, marker, limit)
 
+    def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
+        return allocations.usages(self._connection, project, user, consumer_type)
+
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
-        check_allocations(changes)
         return allocations.allocate(self._connection, changes)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 from rpcapi.bounds import CollectionSize
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
-from scheduler_svc.store import namespaces
+from scheduler_svc.store import documents, namespaces
 from scheduler_svc.store.sql import codecs, copies, decisions, log, sizes, states
 from scheduler_svc.store.sql.rows import ColumnView, SqlRows
 from scheduler_svc.store.sql.tables import (
@@ -182,6 +182,11 @@ class SqlPartition(PartitionState):
         place = CONSUMERS.c.place
         hosted = self._consumers.find(and_(place > after, place < end), place, limit=limit)
         return sorted({*(key.removeprefix(head) for key in indexed), *hosted})[:limit]
+
+    def claims_of(self, project: str) -> list[Claim]:
+        member = documents.encode({"project": project})[1:-1]
+        matches = self._consumers.find(CONSUMERS.c.claim.contains(member, autoescape=True), CONSUMERS.c.name)
+        return [self.claims[name] for name in matches]
 
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)

@@ -7,13 +7,15 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from scheduler_svc.store import allocations, interface, namespaces, validation
-from scheduler_svc.store.allocations import AllocationChange, ConsumerState
+from scheduler_svc.store.allocations import AllocationChange, ConsumerState, Usage
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.verbs import allocating, providing
 from scheduler_svc.store.verbs.partition import PartitionState
 
 T = TypeVar("T")
+
+ALL = 1 << 60  # claims past their deadline, when all of them must be ended first
 
 
 class ApiVerbStore(interface.Store):
@@ -62,6 +64,15 @@ class ApiVerbStore(interface.Store):
         return self._transact(
             lambda partition, now: copy.deepcopy(allocating.list_holders(partition, provider, marker, limit, now))
         )
+
+    def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
+        allocations.check_usages(project, user, consumer_type)
+
+        def step(partition: PartitionState, now: int) -> dict[str, Usage]:
+            partition.expire(now, ALL)
+            return allocations.usages(partition.claims_of(project), project, user, consumer_type)
+
+        return self._transact(step)
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         allocations.check(changes)

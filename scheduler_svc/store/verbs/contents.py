@@ -103,6 +103,10 @@ class PartitionStorage(abc.ABC):
         """Return names of claims after ``marker`` whose host is ``provider``, or that ``holders`` has for it."""
 
     @abc.abstractmethod
+    def claims_of(self, project: str) -> list[Claim]:
+        """Return all live claims of a project."""
+
+    @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
         """Return the number of claims with a deadline (prepared) and without one (confirmed)."""
 

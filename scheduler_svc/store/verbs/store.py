@@ -25,12 +25,10 @@ from scheduler_svc.store.verbs import audit as auditing
 from scheduler_svc.store.verbs import collecting, ending, fencing, pinning, removal, states
 from scheduler_svc.store.verbs import decisions as recorded
 from scheduler_svc.store.verbs import prepare as preparing
-from scheduler_svc.store.verbs.api_store import ApiVerbStore
+from scheduler_svc.store.verbs.api_store import ALL, ApiVerbStore
 from scheduler_svc.store.verbs.partition import PartitionState
 
 T = TypeVar("T")
-
-ALL = 1 << 60
 
 
 class VerbStore(ApiVerbStore):

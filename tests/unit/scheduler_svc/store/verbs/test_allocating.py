@@ -3,6 +3,7 @@
 
 import itertools
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
-from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange
+from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, Usage
 from scheduler_svc.store.providers.changes import (
     CreateProvider,
     DeleteProvider,
@@ -322,3 +323,43 @@ def test_holder_past_its_deadline_is_not_listed(partition: StorePartition) -> No
     partition.prepare("c1", "h1")
     partition.pass_deadline_of("c1")
     assert partition.store.list_holders("h1") == ([], None)
+
+
+def test_usages_are_the_sums_of_a_projects_claims_by_type(partition: StorePartition) -> None:
+    # given claims of both owners, of two projects, users and types, one of them with text that looks like a member
+    def change(consumer: str, project: str, user: str, consumer_type: str, allocations: Any) -> AllocationChange:
+        return AllocationChange(consumer, allocations, project, user, None, consumer_type)
+
+    accepted(
+        partition,
+        change("c1", "p", "u", "INSTANCE", {**disk(2), "h1": {"VCPU": 1}}),
+        change("c2", "p", "other", "INSTANCE", {"h1": {"VCPU": 1}}),
+        change("c3", "p", "u", "", disk(2)),
+        change("c4", "other", '"project":"p"', "INSTANCE", disk(4)),
+    )
+    partition.hold("c5", "h1", resources={"VCPU": 1})
+    usages = partition.store.usages
+    assert usages("p") == {"INSTANCE": Usage(3, {"DISK_GB": 2, "VCPU": 3}), "": Usage(1, {"DISK_GB": 2})}
+    assert usages("p", "u") == {"INSTANCE": Usage(2, {"DISK_GB": 2, "VCPU": 2}), "": Usage(1, {"DISK_GB": 2})}
+    assert usages("p", "u", "") == {"": Usage(1, {"DISK_GB": 2})}
+    assert usages("p", consumer_type="INSTANCE") == {"INSTANCE": Usage(3, {"DISK_GB": 2, "VCPU": 3})}
+    assert usages("other", '"project":"p"') == {"INSTANCE": Usage(1, {"DISK_GB": 4})}
+    assert usages("nobody") == {} == usages("p", "nobody")
+    # and neither claims past their deadline nor unverified ones count
+    partition.prepare("c6", "h1", resources={"VCPU": 1})
+    partition.pass_deadline_of("c6")
+    epoch = partition.store.snapshot().epoch
+    partition.store.audit("h1", epoch, [running(ClaimRef("c7", 1), "h1", amounts={"VCPU": 1})], LONG_MS)
+    assert usages("p", consumer_type="INSTANCE")["INSTANCE"].consumers == 3
+    for arguments in (("p\0",), ("p", 7), (None,)):
+        with pytest.raises(errors.InvalidRequest):
+            usages(*arguments)
+
+
+def test_usages_of_a_project_whose_name_is_escaped(partition: StorePartition) -> None:
+    project = 'a/b "\u00fc'
+    accepted(partition, AllocationChange("c1", disk(2), project, "u", None))
+    batch = replace(partition.batch(Intent("c2", 1, [Candidate("h1")]), resources={"VCPU": 1}), project=project)
+    partition.store.prepare(batch)
+    partition.store.confirm("h1", [ClaimRef("c2", 1)])
+    assert partition.store.usages(project) == {"": Usage(1, {"DISK_GB": 2}), "INSTANCE": Usage(1, {"VCPU": 1})}
