@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from conductor.admission import DELETED, UNLIMITED_ADMISSION, Admission
 from conductor.store.interface import PAGE, UNLIMITED, ConductorStore
+from conductor.store.memory_queue import MemoryQueue
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
@@ -51,13 +52,8 @@ class MemoryConductorStore(ConductorStore):
         self._requests: dict[str, BuildRequestRecord] = {}
         self._instances: dict[str, InstanceRecord] = {}
         self._amounts: dict[str, Mapping[str, int]] = {}
-        self._due: dict[str, int] = {}
-        self._new: set[str] = set()
-        self._leases: dict[str, str] = {}
-        self._woken: set[str] = set()
+        self._queue = MemoryQueue()
         self._purge: dict[str, int] = {}
-        self._turns: dict[str, int] = {}
-        self._served = 0
         self._stamps: dict[str, str] = {}
         self._sequence = 0
         self._epoch = clock()
@@ -91,8 +87,7 @@ class MemoryConductorStore(ConductorStore):
                     created_ms=now,
                     updated_ms=now,
                 )
-            self._due[request.key] = now
-            self._new.add(request.key)
+            self._queue.new[request.key] = now
             return True
 
     def _admit(self, admission: Admission, request: BuildRequestRecord, count: int, now: int) -> None:
@@ -104,7 +99,7 @@ class MemoryConductorStore(ConductorStore):
                 for record in self._instances.values()
                 if record.status == InstanceStatus.SCHEDULING
             )
-            oldest_ms = max(0, now - min((self._due[key] for key in self._new), default=now))
+            oldest_ms = max(0, now - min(self._queue.new.values(), default=now))
             admission.check_backlog(waiting, project_of(request.key), count, oldest_ms)
 
     def take(
@@ -112,48 +107,40 @@ class MemoryConductorStore(ConductorStore):
     ) -> list[RequestLease]:
         with self._lock:
             now = self._clock()
-            due = [key for _, key in sorted((at, key) for key, at in self._due.items() if at <= now)]
-            if not due:
-                self._turns.clear()
-            leases: list[RequestLease] = []
             token = make_lease_token(owner)
-            while due and len(leases) < limit:
-                key = min(due, key=lambda key: (self._turn(project_of(key)), key in self._new))
-                project = project_of(key)
-                if key in self._new and not self._may_begin(project, max_building):
-                    due = [other for other in due if other not in self._new or project_of(other) != project]
-                    continue
-                steps = len(self._pending(key))
-                max_instances -= steps
-                if max_instances < 0:
+            leases: list[RequestLease] = []
+            for entry in self._queue.entries(now, lambda project: self._may_begin(project, max_building)):
+                steps = len(self._pending(entry.request, with_new=entry.is_new))
+                if len(leases) == limit or steps > max_instances:
                     break
-                leases.append(RequestLease(key, token, key in self._leases, steps))
-                self._leases[key] = token
-                self._due[key] = now + self._timeouts.lease_ms
-                self._woken.discard(key)
-                self._new.discard(key)
-                self._served = self._turn(project)
-                self._turns[project] = self._served + 1
-                due.remove(key)
+                self._queue.serve(entry.project)
+                if entry.is_new:
+                    del self._queue.new[entry.request]
+                if entry.is_new and entry.request in self._queue.leases:
+                    self._queue.woken.add(entry.request)
+                    continue
+                max_instances -= steps
+                leases.append(RequestLease(entry.request, token, entry.request in self._queue.leases, steps))
+                self._queue.lease(entry.request, token, now + self._timeouts.lease_ms)
             return leases
 
     def _may_begin(self, project: str, max_building: int) -> bool:
         """Return whether the project may begin with a new request."""
-        records = [record for record in self._instances.values() if record.request not in self._new]
-        active = [project_of(record.request) for record in records if record.status in IN_PROGRESS]
-        if len(active) < max_building:
-            return True
-        projects = {project_of(record.request) for record in records if record.status == InstanceStatus.BUILDING}
-        return active.count(project) < max_building / len(projects | {project})
+        records = [record for record in self._instances.values() if record.status in IN_PROGRESS]
+        begun = [project_of(record.request) for record in records if not self._is_new(record)]
+        sharers = {project_of(record.request) for record in records}
+        return len(begun) < max_building or begun.count(project) < max_building / len(sharers)
 
-    def _pending(self, request: str) -> list[InstanceRecord]:
-        """Return the request's instances with a step to take."""
-        records = self._instances.values()
-        return [record for record in records if record.request == request and record.step != SagaStep.DONE]
+    def _is_new(self, record: InstanceRecord) -> bool:
+        return record.request in self._queue.new and record.step == SagaStep.SELECT
 
-    def _turn(self, project: str) -> int:
-        """Return the number of the project's next turn; one that comes back begins at the turn that is served now."""
-        return max(self._turns.get(project, 0), self._served)
+    def _pending(self, request: str, *, with_new: bool = False) -> list[InstanceRecord]:
+        """Return the request's instances with a step to take, new ones only if ``with_new``."""
+        return [
+            record
+            for record in self._instances.values()
+            if record.request == request and record.step != SagaStep.DONE and (with_new or not self._is_new(record))
+        ]
 
     def load(self, lease: RequestLease) -> DueWork:
         with self._lock:
@@ -170,24 +157,20 @@ class MemoryConductorStore(ConductorStore):
     def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
         with self._lock:
             self._renew(lease)
-            project = project_of(lease.request)
-            self._turns[project] = self._turn(project) + max(0, len(instances) - 1)
+            self._queue.charge(project_of(lease.request), len(instances))
             return self._write(instances)
 
     def write_without_lease(self, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
         with self._lock:
             result = self._write(instances)
             for key in {record.request for record in instances if record.uuid not in result.stale} if wake else ():
-                if key in self._leases:
-                    self._woken.add(key)
-                else:
-                    self._due[key] = min(self._due.get(key, result.now_ms), result.now_ms)
+                self._queue.wake(key, result.now_ms)
             return result
 
     def _renew(self, lease: RequestLease) -> None:
-        if self._leases.get(lease.request) != lease.token or lease.request not in self._requests:
+        if self._queue.leases.get(lease.request) != lease.token:
             raise LeaseLost(lease.request)
-        self._due[lease.request] = self._clock() + self._timeouts.lease_ms
+        self._queue.due[lease.request] = self._clock() + self._timeouts.lease_ms
 
     def _write(self, instances: Sequence[InstanceRecord]) -> WriteResult:
         now = self._clock()
@@ -197,7 +180,6 @@ class MemoryConductorStore(ConductorStore):
             if old is None or old.version != record.version:
                 stale.add(record.uuid)
                 continue
-            self._new.discard(old.request)
             if record.status == InstanceStatus.DELETED and old.status != InstanceStatus.DELETED:
                 self._purge[record.uuid] = now + self._timeouts.retention_ms
             self._instances[record.uuid] = replace(
@@ -208,20 +190,17 @@ class MemoryConductorStore(ConductorStore):
                 created_ms=old.created_ms,
                 updated_ms=now,
             )
+            if old.request in self._queue.new and not any(
+                other.request == old.request and self._is_new(other) for other in self._instances.values()
+            ):
+                del self._queue.new[old.request]
         return WriteResult(now, frozenset(stale))
 
     def release(self, lease: RequestLease, next_ms: int | None) -> bool:
         with self._lock:
-            if self._leases.get(lease.request) != lease.token:
+            if self._queue.leases.get(lease.request) != lease.token:
                 return False
-            del self._leases[lease.request]
-            if lease.request in self._woken:
-                self._woken.discard(lease.request)
-                self._due[lease.request] = self._clock()
-            elif next_ms is None:
-                self._due.pop(lease.request, None)
-            else:
-                self._due[lease.request] = next_ms
+            self._queue.release(lease.request, next_ms, self._clock())
             return True
 
     def get(self, uuids: Sequence[str]) -> dict[str, InstanceRecord]:
@@ -267,7 +246,7 @@ class MemoryConductorStore(ConductorStore):
             return split_deleted(
                 estimate(self._instances),
                 estimate(self._requests).bytes,
-                estimate(self._due, self._leases, dict.fromkeys(self._woken)),
+                estimate({**self._queue.new, **self._queue.due}, self._queue.leases, dict.fromkeys(self._queue.woken)),
                 estimate(self._purge),
             )
 
@@ -280,8 +259,7 @@ class MemoryConductorStore(ConductorStore):
                 if not any(record.request == key for record in self._instances.values()):
                     del self._requests[key]
                     del self._amounts[key]
-                    self._due.pop(key, None)
-                    self._new.discard(key)
+                    self._queue.remove(key)
             return len(expired)
 
     def stamps(self) -> Mapping[str, str]:
@@ -302,7 +280,7 @@ class MemoryConductorStore(ConductorStore):
     def next_due(self) -> int | None:
         """Return when the first request is due, so that a test can advance its clock to it."""
         with self._lock:
-            return min(self._due.values(), default=None)
+            return self._queue.next_due()
 
     def epoch(self) -> int:
         return 1

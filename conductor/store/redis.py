@@ -40,7 +40,8 @@ WORDS = {
     "instances": ("instances", "everything"),
     "others": ("requests", "listed", "left", "amounts", "usage"),
     "queue": (
-        *("due", "queues", "wakes", "new_wakes", "turns", "pending", "leases", "woken", "waiting", "building", "new"),
+        *("queues", "due", "new", "wakes", "new_wakes", "turns", "pending", "leases", "woken"),
+        *("waiting", "begun", "shares"),
     ),
     "purge": ("purge",),
 }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Read one page of a request's instances that have a next step, and renew the lease.
+-- Read one page of a request's instances that have a next step, without new ones, and renew the lease.
 -- ARGV: request key, lease token, lease in ms, uuid after which to read ('' = from the first), limit,
 --       ms for which callers may repeat a request
 -- Returns: {} if the lease is lost, else {now, earliest wake time after now ('' = none), uuid after which the next
@@ -19,17 +19,19 @@ local members = redis.call('ZRANGEBYLEX', K.pending, from, '(' .. request .. '}'
 -- An epoch is not below the server's clock at its begin; whichever of the two times is behind decides.
 local may_repeat = math.min(now, server_clock) < tonumber(meta[1]) + tonumber(A.repeat_horizon_ms)
 local answer = {whole(now), '', '', redis.call('HGET', K.requests, request), meta[1], may_repeat and 1 or 0}
+local has_new = new_instances(request) > 0
 local first
 local uuid = ''
 for _, member in ipairs(members) do
   uuid = string.sub(member, #request + 2)
   local value = redis.call('HGET', K.instances, uuid)
-  local wake = unpack_header(value).wake
-  if wake <= now then
+  local head = unpack_header(value)
+  if has_new and head.step == NEW_STEP then -- it begins when the request is taken for it
+  elseif head.wake <= now then
     answer[#answer + 1] = uuid
     answer[#answer + 1] = value
-  elseif not first or wake < first then
-    first = wake
+  elseif not first or head.wake < first then
+    first = head.wake
   end
 end
 if first then

@@ -4,7 +4,7 @@
 -- Returns: number of removed instances
 --@ args limit
 --@ include _usage
---@ keys requests instances everything left counts purge
+--@ keys requests instances everything left counts purge leases woken
 
 local uuids = redis.call('ZRANGEBYSCORE', K.purge, '-inf', whole(now), 'LIMIT', 0, A.limit)
 for _, uuid in ipairs(uuids) do
@@ -18,6 +18,8 @@ for _, uuid in ipairs(uuids) do
     redis.call('HDEL', K.left, head.request)
     redis.call('HDEL', K.requests, head.request)
     redis.call('HDEL', K.amounts, head.request)
+    redis.call('HDEL', K.leases, head.request)
+    redis.call('SREM', K.woken, head.request)
     set_due(head.request)
   end
 end

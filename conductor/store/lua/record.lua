@@ -61,10 +61,7 @@ for i = REST, #ARGV do
   redis.call('ZADD', K.pending, 0, request .. '|' .. uuid)
 end
 redis.call('HSET', K.left, request, count)
-redis.call('HSET', K.new, request, count)
-redis.call('HINCRBY', K.new, project, count)
-redis.call('HINCRBY', K.new, ALL_PROJECTS, count)
-set_due(request, now)
+set_new(request, count, now)
 redis.call('HINCRBY', K.counts, status, count)
 redis.call('HINCRBY', K.waiting, project, count)
 redis.call('HSET', K.amounts, request, A.amounts)

@@ -2,93 +2,158 @@
 -- Lease due requests: their due time moves to the end of the lease, so the requests of a dead holder become due again.
 -- Projects take turns: next is the request that is longest due of the project with the lowest turn number. A turn costs
 -- one, and one for each further record that is then written together with the first. A project that comes back begins
--- at the turn that is served now. New requests wait while as many instances as allowed are scheduled or built, unless
--- their project has less than its equal share of them.
+-- at the turn that is served now. At the same turn, requests that have begun come first: they make room.
+-- New requests wait while as many instances as allowed are scheduled or built, unless their project has less than its
+-- equal share of them: the projects with such instances, or new ones, share equally.
 -- ARGV: token of the new leases, which no other call has used, lease in ms, limit of requests, limit of their instances
 --       with a step to take, limit of all instances that are scheduled or built
 -- Returns: {request key, 1 if the previous holder never released it, number of its instances with a step to take, ...}
 --@ args token lease_ms limit max_instances max_building
 --@ include _due
---@ keys turns leases woken pending counts waiting building
+--@ include _heap
+--@ keys turns leases woken pending
 
-local PARTS = 1000 -- of the queue that one call considers, and with new requests: those whose work is due longest
+local PARTS = 1000 -- that one call considers, of those with requests that have begun, and of those with new ones
 
--- Conductors of earlier releases have recorded requests without projects.
-if redis.call('ZCARD', K.queues) ~= redis.call('ZCARD', K.due) then
-  redis.call('DEL', K.queues, K.wakes, K.new_wakes)
+-- Conductors of earlier releases have recorded requests without projects, or made new ones due beside the others.
+if redis.call('ZCARD', K.queues) ~= redis.call('ZCARD', K.due) + redis.call('HLEN', K.new) then
+  redis.call('DEL', K.queues, K.wakes, K.new_wakes, K.shares)
   local rows = redis.call('ZRANGE', K.due, 0, -1, 'WITHSCORES')
   for i = 1, #rows, 2 do
     set_due(rows[i], tonumber(rows[i + 1]))
   end
+  for _, request in ipairs(redis.call('HKEYS', K.new)) do
+    local count, at = new_instances(request)
+    set_new(request, count, at)
+  end
 end
 
 local served = tonumber(meta[4]) or 0
-local queues = {} -- at the same turn those with new requests are last: what has begun makes room
-local projects, turns, ended = {}, {}, {} -- by queue, by project, by queue
-for _, wakes in ipairs({K.wakes, K.new_wakes}) do
-  for _, queue in ipairs(redis.call('ZRANGEBYSCORE', wakes, '-inf', whole(now), 'LIMIT', 0, PARTS)) do
-    local project = wakes == K.wakes and queue or string.sub(queue, 1, -1 - #NEW)
-    queues[#queues + 1] = queue
-    projects[queue] = project
-    turns[project] = math.max(tonumber(redis.call('ZSCORE', K.turns, project)) or 0, served)
+local turns = {} -- by project
+local max_building, max_instances = tonumber(A.max_building), tonumber(A.max_instances)
+local all_begun = begun_instances(ALL_PROJECTS)
+local sharers = redis.call('HLEN', K.begun) - math.min(1, all_begun) + redis.call('ZCOUNT', K.shares, 0, 0)
+local share = max_building / math.max(1, sharers)
+
+-- Returns a heap of the projects' parts, whose names end like this.
+local function order_parts(wakes, projects, suffix)
+  if #projects == 0 then
+    return {}
   end
+  local names, parts = {}, {}
+  for i, project in ipairs(projects) do
+    names[i] = project .. suffix
+  end
+  local times = redis.call('ZMSCORE', wakes, unpack(names))
+  local numbers = redis.call('ZMSCORE', K.turns, unpack(projects))
+  for i, project in ipairs(projects) do
+    turns[project] = turns[project] or math.max(tonumber(numbers[i] or 0), served)
+    parts[i] = { turn = turns[project], at = tonumber(times[i]), name = names[i], project = project }
+  end
+  return heapify(parts)
 end
 
-local function next_queue()
-  local best
-  for _, queue in ipairs(queues) do
-    if not ended[queue] and (not best or turns[projects[queue]] < turns[projects[best]]) then
-      best = queue
+-- Returns a heap of the parts with new requests that may begin.
+local function order_new_parts()
+  local projects
+  if all_begun >= max_building then
+    local below = string.format('(%.17g', share)
+    projects = redis.call('ZRANGEBYSCORE', K.shares, '-inf', below, 'LIMIT', 0, PARTS)
+  else
+    projects = redis.call('ZRANGE', K.new_wakes, 0, PARTS - 1)
+    for i, part in ipairs(projects) do
+      projects[i] = string.sub(part, 1, -1 - #NEW)
     end
   end
-  return best
+  return order_parts(K.new_wakes, projects, NEW)
 end
 
-local function number(hash, field)
-  return tonumber(redis.call('HGET', hash, field)) or 0
+local begun_parts =
+  order_parts(K.wakes, redis.call('ZRANGEBYSCORE', K.wakes, '-inf', whole(now), 'LIMIT', 0, PARTS), '')
+local new_parts = order_new_parts()
+if not begun_parts[1] and redis.call('ZCARD', K.new_wakes) == 0 then
+  redis.call('DEL', K.turns)
 end
 
--- Returns whether the project may begin with a new request. What is new is SCHEDULING, but nobody schedules it yet.
-local function may_begin(project)
-  local limit = tonumber(A.max_building)
-  local all = number(K.counts, 'SCHEDULING') + number(K.counts, 'BUILDING') - number(K.new, ALL_PROJECTS)
-  if all < limit then
-    return true
+-- Returns the heap's first part; the project of one may have been served from the other heap.
+local function first_part(heap)
+  while heap[1] and heap[1].turn < turns[heap[1].project] do
+    heap[1].turn = turns[heap[1].project]
+    sift_down(heap, 1)
   end
-  local own = number(K.waiting, project) + number(K.building, project) - number(K.new, project)
-  return own < limit / (redis.call('HLEN', K.building) + 1 - redis.call('HEXISTS', K.building, project))
+  return heap[1]
+end
+
+-- Returns the heap with the part to be served next, nil where there is none.
+local function next_heap()
+  local begun, new = first_part(begun_parts), first_part(new_parts)
+  if begun and (not new or begun.turn <= new.turn) then
+    return begun_parts
+  end
+  return new and new_parts
+end
+
+-- Keeps the heap's first part if it has another request to serve, and removes it otherwise.
+local function advance_part(heap)
+  local part = heap[1]
+  local _, at = first_due(part.name)
+  local is_held = heap == new_parts and all_begun >= max_building and begun_instances(part.project) >= share
+  if at and at <= now and not is_held then
+    part.turn, part.at = turns[part.project], at
+    sift_down(heap, 1)
+  else
+    remove_first(heap)
+  end
+end
+
+local function begin(request)
+  local count, at = new_instances(request)
+  local had_room = all_begun < max_building
+  all_begun = all_begun + count
+  count_begun(project_of(request), count)
+  set_new(request, 0, at)
+  return had_room and all_begun >= max_building
 end
 
 local answer = {}
 local instances = 0
 while #answer < 3 * tonumber(A.limit) do
-  local queue = next_queue()
-  if not queue then
+  local heap = next_heap()
+  if not heap then
     break
   end
-  local project = projects[queue]
-  local request, at = first_due(queue)
-  if not at or at > now or queue ~= project and not may_begin(project) then
-    ended[queue] = true
+  local part = heap[1]
+  local request = first_due(part.name)
+  local steps = redis.call('ZLEXCOUNT', K.pending, '[' .. request .. '|', '(' .. request .. '}')
+  if heap == begun_parts then
+    steps = steps - new_instances(request)
+  end
+  if instances + steps > max_instances then
+    break
+  end
+  served = part.turn
+  turns[part.project] = served + 1
+  redis.call('ZADD', K.turns, whole(served + 1), part.project)
+  local is_full = heap == new_parts and begin(request)
+  local is_leased = redis.call('HEXISTS', K.leases, request)
+  if heap == new_parts and is_leased == 1 then
+    redis.call('SADD', K.woken, request) -- its holder deletes instances of it; the others are due after that
   else
-    local steps = redis.call('ZLEXCOUNT', K.pending, '[' .. request .. '|', '(' .. request .. '}')
-    if instances + steps > tonumber(A.max_instances) then
-      break
-    end
     instances = instances + steps
     answer[#answer + 1] = request
-    answer[#answer + 1] = redis.call('HEXISTS', K.leases, request)
+    answer[#answer + 1] = is_leased
     answer[#answer + 1] = steps
     redis.call('HSET', K.leases, request, A.token)
-    begin(request)
     set_due(request, now + tonumber(A.lease_ms))
     redis.call('SREM', K.woken, request)
-    served = turns[project]
-    turns[project] = served + 1
-    redis.call('ZADD', K.turns, whole(turns[project]), project)
+  end
+  if is_full then
+    new_parts = order_new_parts()
+  else
+    advance_part(heap)
   end
 end
 redis.call('HSET', K.meta, 'turn', whole(served))
--- A project without a number begins at `served`: lower ones need not be stored, and without waiting work none.
-redis.call('ZREMRANGEBYSCORE', K.turns, '-inf', #queues == 0 and '+inf' or whole(served))
+-- A project without a number begins at `served`: lower ones need not be stored.
+redis.call('ZREMRANGEBYSCORE', K.turns, '-inf', whole(served))
 return answer

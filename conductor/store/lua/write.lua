@@ -6,7 +6,7 @@
 --          ...}
 --@ args request token lease_ms retention_ms wake new_version
 --@ include _usage
---@ keys instances listed pending leases woken counts purge turns waiting building
+--@ keys instances listed pending leases woken counts purge turns waiting
 
 local leased_request = A.request
 if leased_request ~= '' and not holds(K.leases, leased_request, A.token) then
@@ -15,15 +15,27 @@ end
 -- Each write takes a number, so that a store that has lost one is behind.
 local answer = {whole(now), redis.call('HINCRBY', K.meta, 'sequence', 1)}
 local touched = {}
-local changes = {} -- of the numbers of live and deleted instances, by request
+local changes = {} -- of the numbers of live, deleted, new and begun instances, by request
 
-local function note_usage(old, status, step)
+local function begun_count(status, is_new)
+  return (status == 'SCHEDULING' or status == 'BUILDING') and not is_new and 1 or 0
+end
+
+local function note_change(old, status, step)
+  local change = changes[old.request]
+  if not change then
+    local count, at = new_instances(old.request)
+    change = { live = 0, deleted = 0, new = 0, begun = 0, was_new = count, at = at }
+    changes[old.request] = change
+  end
   local live, deleted = counted(old.status, old.step)
   local new_live, new_deleted = counted(status, step)
-  local change = changes[old.request] or { live = 0, deleted = 0 }
   change.live = change.live + new_live - live
   change.deleted = change.deleted + new_deleted - deleted
-  changes[old.request] = change
+  local was_new = change.was_new > 0 and old.step == NEW_STEP
+  local is_new = change.was_new > 0 and step == NEW_STEP
+  change.new = change.new + (is_new and 1 or 0) - (was_new and 1 or 0)
+  change.begun = change.begun + begun_count(status, is_new) - begun_count(old.status, was_new)
 end
 
 -- As take.lua describes.
@@ -42,11 +54,11 @@ local function update_pending(uuid, old, step)
   end
 end
 
-local function count_by_project(counts, old, status, counted_status)
-  local change = (status == counted_status and 1 or 0) - (old.status == counted_status and 1 or 0)
+local function update_waiting(old, status)
+  local change = (status == 'SCHEDULING' and 1 or 0) - (old.status == 'SCHEDULING' and 1 or 0)
   local project = project_of(old.request)
-  if change ~= 0 and redis.call('HINCRBY', counts, project, change) <= 0 then
-    redis.call('HDEL', counts, project)
+  if change ~= 0 and redis.call('HINCRBY', K.waiting, project, change) <= 0 then
+    redis.call('HDEL', K.waiting, project)
   end
 end
 
@@ -56,8 +68,7 @@ local function update_status(uuid, old, status)
   end
   redis.call('HINCRBY', K.counts, old.status, -1)
   redis.call('HINCRBY', K.counts, status, 1)
-  count_by_project(K.waiting, old, status, 'SCHEDULING')
-  count_by_project(K.building, old, status, 'BUILDING')
+  update_waiting(old, status)
   if status == 'DELETED' then
     redis.call('ZREM', K.listed, uuid)
     redis.call('ZADD', K.purge, whole(now + tonumber(A.retention_ms)), uuid)
@@ -73,7 +84,7 @@ for i = REST, #ARGV, 6 do
   else
     update_pending(uuid, old, step)
     update_status(uuid, old, status)
-    note_usage(old, status, step)
+    note_change(old, status, step)
     touched[old.request] = true
     old.status, old.step, old.wake, old.version = status, step, tonumber(ARGV[i + 4]), A.new_version
     old.updated = whole(now)
@@ -83,7 +94,10 @@ end
 
 for request, change in pairs(changes) do
   count_instances(request, change.live, change.deleted)
-  begin(request) -- a deletion does not wait for its turn
+  count_begun(project_of(request), change.begun)
+  if change.new ~= 0 then
+    set_new(request, change.was_new + change.new, change.at)
+  end
 end
 if leased_request ~= '' then
   set_due(leased_request, now + tonumber(A.lease_ms))

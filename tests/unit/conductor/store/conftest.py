@@ -13,6 +13,7 @@ import redis
 from conductor.store import keys
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
+from conductor.store.memory_queue import MemoryQueue
 from conductor.store.records import BuildRequestRecord, RequestLease, StoreTimeouts
 from conductor.store.redis import RedisConductorStore
 from devstack.servers.redis import RedisServer
@@ -48,11 +49,11 @@ def take_lease(bench: StoreWithClock) -> RequestLease:
     return lease
 
 
-def redis_bench(server: RedisServer, url: str) -> Iterator[StoreWithClock]:
+def redis_bench(server: RedisServer, url: str, lease_ms: int = LEASE_MS) -> Iterator[StoreWithClock]:
     """Yield a store at ``url`` on ``server``, with empty keys."""
     with server.client() as client:
         client.delete(*keys.ALL)
-        store = RedisConductorStore(url, StoreTimeouts(lease_ms=LEASE_MS, retention_ms=RETENTION_MS))
+        store = RedisConductorStore(url, StoreTimeouts(lease_ms=lease_ms, retention_ms=RETENTION_MS))
 
         def now() -> int:
             seconds, micros = client.time()
@@ -83,30 +84,36 @@ def redis_bench(server: RedisServer, url: str) -> Iterator[StoreWithClock]:
 FOLLOWING = [pytest.param(f"redis_{kind}", marks=pytest.mark.long) for kind in KINDS]
 
 
+@pytest.fixture
+def lease_ms() -> int:
+    """Length of leases; tests that do not wait for the end of one replace it by a long time."""
+    return LEASE_MS
+
+
 @pytest.fixture(params=["memory", "redis", *FOLLOWING])
-def bench(request: pytest.FixtureRequest) -> Iterator[StoreWithClock]:
+def bench(request: pytest.FixtureRequest, lease_ms: int) -> Iterator[StoreWithClock]:
     if request.param == "redis":
         server = request.getfixturevalue("redis_server")
-        yield from redis_bench(server, server.url())
+        yield from redis_bench(server, server.url(), lease_ms)
         return
     if request.param != "memory":
         setup = request.getfixturevalue(request.param)
-        yield from redis_bench(setup.primary(keys.PREFIX), setup.url(None))
+        yield from redis_bench(setup.primary(keys.PREFIX), setup.url(None), lease_ms)
         return
-    yield memory_bench()
+    yield memory_bench(lease_ms)
 
 
-def memory_bench() -> StoreWithClock:
+def memory_bench(lease_ms: int = LEASE_MS) -> StoreWithClock:
     """Return a store in memory with a manual clock."""
     clock = [1_700_000_000_000]
 
     def turn(ms: int) -> None:
         clock[0] += ms
 
-    terms = StoreTimeouts(lease_ms=LEASE_MS, retention_ms=RETENTION_MS)
+    terms = StoreTimeouts(lease_ms=lease_ms, retention_ms=RETENTION_MS)
     store = MemoryConductorStore(terms, lambda: clock[0])
 
-    data = [name for name, value in vars(store).items() if isinstance(value, dict | set | int)]
+    data = [name for name, value in vars(store).items() if isinstance(value, dict | set | int | MemoryQueue)]
 
     def mark() -> dict[str, Any]:
         return {name: copy.deepcopy(getattr(store, name)) for name in data}

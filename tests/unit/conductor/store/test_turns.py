@@ -2,32 +2,15 @@
 """Turns of projects in the queue of due work, in every back end of the conductor's store."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
 from conductor.store import keys
-from conductor.store.records import InstanceStatus, RequestLease, SagaStep, make_request_key
+from conductor.store.records import make_request_key
 from conductor.store.redis import RedisConductorStore
 from devstack.servers.redis import RedisServer
-from tests.unit.conductor.store.conftest import LEASE_MS, StoreWithClock, memory_bench, redis_bench, request
-
-
-def record(bench: StoreWithClock, project: str, name: str, size: int = 1) -> str:
-    """Record a request of ``size`` instances, later than all before; return its key."""
-    key = make_request_key(project, name)
-    bench.store.record(request(key, project=project), [f"{name}-{number}" for number in range(size)])
-    bench.pass_time(2)
-    return key
-
-
-def serve(bench: StoreWithClock) -> RequestLease | None:
-    """Take one request, and write each of its instances once."""
-    for lease in bench.store.take("me", 1):
-        bench.store.write(lease, bench.store.load(lease).instances)
-        bench.store.release(lease, None)
-        return lease
-    return None
+from tests.unit.conductor.store.conftest import LEASE_MS, StoreWithClock, memory_bench, redis_bench
+from tests.unit.conductor.store.project_requests import record, serve, take
 
 
 def test_single_request_of_a_project_does_not_wait_for_the_backlog_of_another(bench: StoreWithClock) -> None:
@@ -98,8 +81,24 @@ def test_due_requests_of_an_earlier_release_are_queued(redis_server: RedisServer
     for bench in redis_bench(redis_server, redis_server.url()):
         names = [record(bench, "p", f"r{number}") for number in range(3)]
         with redis_server.client() as client:
-            client.delete(*(keys.key(word) for word in ("queues", "wakes", "new_wakes", "turns", "new")))
-        assert [lease.request for lease in bench.store.take("me", 10)] == names
+            client.delete(*(keys.key(word) for word in ("queues", "wakes", "new_wakes", "turns", "new", "shares")))
+            client.zadd(keys.key("due"), {name: bench.now() for name in names})
+        assert sorted(lease.request for lease in bench.store.take("me", 10)) == sorted(names)
+
+
+def test_queue_is_rebuilt_from_due_and_new_requests(redis_server: RedisServer) -> None:
+    for bench in redis_bench(redis_server, redis_server.url()):
+        begun, earlier, new = [record(bench, "p", name) for name in ("a", "b", "c")]
+        (lease,) = bench.store.take("me", 1)
+        bench.store.release(lease, bench.now())
+        with redis_server.client() as client:
+            client.hset(keys.key("new"), mapping={earlier: "1", "all": "2", earlier[:16]: "2"})
+            client.zadd(keys.key("due"), {earlier: bench.now()})
+        assert take(bench, 1) == [begun, earlier]
+        bench.pass_time(LEASE_MS)
+        leases = {lease.request: lease for lease in bench.store.take("me", 10, max_building=3)}
+        assert sorted(leases) == sorted([begun, earlier, new])
+        assert [record.uuid for record in bench.store.load(leases[earlier]).instances] == ["b-0"]
 
 
 def test_memory_and_redis_serve_in_the_same_order(redis_server: RedisServer) -> None:
@@ -114,104 +113,3 @@ def test_memory_and_redis_serve_in_the_same_order(redis_server: RedisServer) -> 
         assert isinstance(bench.store, RedisConductorStore) == (len(orders) == 2)
     assert orders[0] == orders[1]
     assert len(orders[0]) == 40
-
-
-def take(bench: StoreWithClock, max_building: int) -> list[str]:
-    return [lease.request for lease in bench.store.take("me", 10, max_building=max_building)]
-
-
-def build(bench: StoreWithClock, lease: RequestLease) -> None:
-    """Send the builds of a taken request; it is due again a second later."""
-    waiting = [
-        replace(record, status=InstanceStatus.BUILDING, step=SagaStep.WAIT)
-        for record in bench.store.load(lease).instances
-    ]
-    bench.store.write(lease, waiting)
-    bench.store.release(lease, bench.now() + 1000)
-
-
-def report(bench: StoreWithClock, uuids: list[str], status: InstanceStatus) -> None:
-    """Write the end of builds, as a host reports it."""
-    records = bench.store.get(uuids).values()
-    bench.store.write_without_lease(
-        [replace(record, status=status, step=SagaStep.DONE) for record in records], wake=True
-    )
-
-
-def test_new_request_waits_while_enough_is_scheduled_or_built(bench: StoreWithClock) -> None:
-    first, second, third = [record(bench, "p", name, 2) for name in ("a", "b", "c")]
-    (lease,) = bench.store.take("me", 1, max_building=2)
-    assert lease.request == first
-    assert take(bench, 2) == [], "the first is being scheduled"
-    build(bench, lease)
-    assert take(bench, 2) == [], "the first is being built"
-    report(bench, ["a-0"], InstanceStatus.ACTIVE)
-    assert take(bench, 2) == [first, second], "the rest of the first waits for no room"
-    assert take(bench, 3) == []
-    assert take(bench, 4) == [third]
-
-
-@pytest.mark.parametrize("status", [InstanceStatus.ACTIVE, InstanceStatus.ERROR, InstanceStatus.DELETED])
-def test_instances_count_until_they_have_ended(bench: StoreWithClock, status: InstanceStatus) -> None:
-    _, second = [record(bench, "p", name, 2) for name in ("a", "b")]
-    (lease,) = bench.store.take("me", 1)
-    build(bench, lease)
-    assert take(bench, 1) == []
-    report(bench, ["a-0", "a-1"], status)
-    assert second in take(bench, 1)
-
-
-def test_project_below_its_share_begins_although_another_has_all(bench: StoreWithClock) -> None:
-    for name in ("a", "b", "c"):
-        record(bench, "flood", name, 2)
-    for lease in bench.store.take("me", 2):
-        build(bench, lease)
-    singles = [record(bench, "other", name) for name in ("d", "e", "f")]
-    for lease in bench.store.take("me", 1, max_building=4):
-        assert lease.request == singles[0]
-        build(bench, lease)
-    assert take(bench, 4) == [singles[1]], "its share is 2"
-
-
-def test_deletion_of_a_new_instance_does_not_wait_for_its_turn(bench: StoreWithClock) -> None:
-    _, second, third = [record(bench, "p", name, 2) for name in ("a", "b", "c")]
-    assert len(bench.store.take("me", 1)) == 1
-    records = list(bench.store.get(["b-0"]).values())
-    bench.store.write_without_lease(
-        [replace(record, status=InstanceStatus.DELETING, step=SagaStep.ABORT) for record in records], wake=True
-    )
-    assert take(bench, 2) == [second]
-    assert take(bench, 3) == []
-    assert take(bench, 4) == [third], "three instances are scheduled: two of the first and one of the second"
-
-
-def test_request_of_a_dead_conductor_is_taken_again_although_enough_is_built(bench: StoreWithClock) -> None:
-    first, _ = [record(bench, "p", name, 2) for name in ("a", "b")]
-    assert take(bench, 1) == [first]
-    bench.pass_time(LEASE_MS)
-    assert take(bench, 1) == [first]
-
-
-def test_counts_of_what_is_new_end_with_it(redis_server: RedisServer) -> None:
-    for bench in redis_bench(redis_server, redis_server.url()):
-        for number in range(6):
-            record(bench, f"p{number % 2}", f"r{number}", 2)
-        with redis_server.client() as client:
-            assert client.hget(keys.key("new"), "all") == "12"
-            for lease in bench.store.take("me", 10):
-                build(bench, lease)
-            assert client.hgetall(keys.key("new")) == {}
-            assert sorted(client.hvals(keys.key("building"))) == ["6", "6"]
-            report(bench, [f"r{number}-{index}" for number in range(6) for index in range(2)], InstanceStatus.ACTIVE)
-            assert client.hgetall(keys.key("building")) == {}
-
-
-def test_what_has_begun_is_served_beside_new_requests_of_a_thousand_projects(redis_server: RedisServer) -> None:
-    for bench in redis_bench(redis_server, redis_server.url()):
-        begun = record(bench, "begun", "b")
-        (lease,) = bench.store.take("me", 1)
-        for number in range(1001):
-            record(bench, f"p{number}", f"r{number}")
-        build(bench, lease)
-        bench.pass_time(1000)
-        assert take(bench, 0) == [begun]

@@ -3,8 +3,10 @@
 
 from dataclasses import replace
 
-from conductor.store.records import InstanceStatus, SagaStep
-from tests.unit.conductor.store.conftest import LEASE_MS, StoreWithClock, request, take_lease
+import pytest
+
+from conductor.store.records import InstanceStatus, LeaseLost, SagaStep
+from tests.unit.conductor.store.conftest import LEASE_MS, RETENTION_MS, StoreWithClock, request, take_lease
 
 
 def test_load_returns_due_instances_and_next_wake_time(bench: StoreWithClock) -> None:
@@ -86,4 +88,25 @@ def test_taking_a_lease_clears_earlier_wake(bench: StoreWithClock) -> None:
     bench.store.write_without_lease([bench.store.get(["a"])["a"]], wake=True)
     bench.pass_time(LEASE_MS)
     bench.store.release(take_lease(bench), None)
+    assert bench.store.take("me", 10) == []
+
+
+def test_request_that_is_due_in_the_far_future_can_be_woken(bench: StoreWithClock) -> None:
+    bench.store.record(request(), ["a"])
+    bench.store.release(take_lease(bench), 12_345_678_901_234)
+    assert bench.store.take("me", 10) == []
+    bench.store.write_without_lease(list(bench.store.get(["a"]).values()), wake=True)
+    assert take_lease(bench).request == "req"
+
+
+def test_purged_request_is_never_due_again(bench: StoreWithClock) -> None:
+    bench.store.record(request(), ["a"])
+    lease = take_lease(bench)
+    (read_record,) = bench.store.load(lease).instances
+    bench.store.write(lease, [replace(read_record, status=InstanceStatus.DELETED, step=SagaStep.DONE)])
+    bench.pass_time(RETENTION_MS)
+    bench.store.purge()
+    with pytest.raises(LeaseLost):
+        bench.store.load(lease)
+    bench.pass_time(LEASE_MS)
     assert bench.store.take("me", 10) == []
