@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A double of the claims endpoint of a partition, backed by dictionaries."""
+
+from rpcapi import errors, objects
+from rpcapi.bounds import CollectionSize
+from rpcapi.endpoint import expose
+from tests.unit.rpcapi.cli.pages import page_of
+
+
+class Claims:
+    """Live claims, and the results of verify."""
+
+    def __init__(self, partition="default"):
+        self.partition = partition
+        self.claims = {}
+        self.problems = []
+        self.excess = []
+        self.awaited = []
+        self.sizes = {"claims": CollectionSize(1, 1000, 100 << 20)}
+        self.fenced = []
+        self.down = 0  # remaining calls that fail because the store is down
+        self.replicas_missing = False
+
+    def claim(self, consumer, host="host1/node1", state="confirmed", **values):
+        self.claims[consumer] = {
+            "consumer": consumer,
+            "attempt": 1,
+            "generation": 2,
+            "type": "INSTANCE",
+            "project": "p",
+            "user": "u",
+            "state": state,
+            "host": host,
+            "allocations": {host: {"VCPU": 2, "MEMORY_MB": 512}},
+            "deadline_ms": None,
+            "request_id": "req-1",
+            "group_id": None,
+            "alternates": ["host2"],
+            "created_ms": 1_000,
+        } | values
+
+    @expose
+    def list_claims(self, ctxt, host=None, consumer=None, marker=None, limit=1000):
+        names = sorted(
+            name
+            for name, claim in self.claims.items()
+            if consumer in (None, name) and host in (None, claim["host"], claim["host"].partition("/")[0])
+        )
+        names_of_page, following = page_of(names, marker, limit)
+        return objects.ClaimPage.of(claims=[self.claims[name] for name in names_of_page], marker=following)
+
+    @expose
+    def find_claims(self, ctxt, refs):
+        if self.replicas_missing:
+            store = f"The store of partition {self.partition!r}"
+            raise errors.NotReplicated(store=store, acknowledged=0, needed=1, wait_ms=1000)
+        columns = dict.fromkeys(("hosts", "deadlines_ms"), [None] * len(refs.consumers))
+        unknown = ["unknown"] * len(refs.consumers)
+        return objects.ClaimAnswers.of(
+            consumers=refs.consumers, attempts=refs.attempts, answers=unknown, reasons=unknown, **columns
+        )
+
+    @expose
+    def store_sizes(self, ctxt):
+        return objects.StoreSizes.of_sizes(self.sizes)
+
+    @expose
+    def verify(self, ctxt):
+        if self.down:
+            self.down -= 1
+            raise errors.StoreUnavailable(why="it is being restarted")
+        return objects.VerifyReport.of(
+            partition=self.partition,
+            epoch=7,
+            position=9,
+            claims={"confirmed": len(self.claims)},
+            providers=1,
+            problems=self.problems,
+            excess=self.excess,
+            awaited=self.awaited,
+        )
+
+    @expose
+    def fence_host(self, ctxt, host, token, force):
+        if not any(host == claim["host"].partition("/")[0] for claim in self.claims.values()):
+            raise errors.UnknownHost(name=host)
+        self.fenced.append(host)
+        return len(self.claims)
