@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from devstack.servers.folder import Passwords
-from rpcapi.access.rabbit_users import FANOUTS, REPLY_EXCHANGE, SERVICES, VHOST, RabbitUser, exchanges_of
+from rpcapi.access.rabbit_users import DEPLOYED_EXCHANGES, VHOST, RabbitUser
 
 # For the run folder's owner and the tests of the message protocol. No service has its password.
 ADMIN = "admin"
@@ -26,10 +26,7 @@ def definitions(users: Iterable[RabbitUser], passwords: Passwords) -> str:
         "permissions": permissions,
         # Without these a user could bind its own queue to the keys of others, and read or forward their messages.
         "topic_permissions": [permission for user in users for permission in user.topic_permissions()],
-        "exchanges": [
-            *(_exchange(name, "topic") for name in (REPLY_EXCHANGE, *exchanges_of(SERVICES))),
-            *(_exchange(name, "fanout") for name in FANOUTS),
-        ],
+        "exchanges": [_exchange(name, kind) for name, kind in DEPLOYED_EXCHANGES.items()],
     }
     return json.dumps(document, indent=1)
 

@@ -93,6 +93,11 @@ def _fanouts(services: Iterable[str]) -> list[str]:
     return [name for service in services if (name := f"{service}_fanout") in FANOUTS]
 
 
+# The exchanges that the broker's definitions create, by name, with their types; all are durable.
+DEPLOYED_EXCHANGES = {
+    **dict.fromkeys((REPLY_EXCHANGE, *exchanges_of(SERVICES)), "topic"),
+    **dict.fromkeys(FANOUTS, "fanout"),
+}
 AGENT_CALLS = ("scheduler", "claims", "conductor")
 CLIENT_CALLS = ("scheduler", "conductor")
 CONDUCTORS = r"conductor(\..+)?"

@@ -22,6 +22,7 @@ import kombu
 import oslo_messaging
 from oslo_messaging._drivers import impl_rabbit
 
+from rpcapi.access.rabbit_users import DEPLOYED_EXCHANGES, REPLY_EXCHANGE
 from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.bounded_rabbit import SEND_SECONDS, BoundedConnection, BoundedRabbitDriver
 from rpcapi.messaging.drivers.rabbit_bindings import BindingCheck
@@ -29,16 +30,19 @@ from rpcapi.messaging.drivers.rabbit_senders import DEFAULT_USER
 
 LOG = logging.getLogger(__name__)
 
-REPLY_EXCHANGE = "gantt-replies"
-
 
 class DeployedExchange(kombu.entity.Exchange):
     """An exchange that the deployment has created; it is declared only if it is missing."""
 
     @classmethod
     def of(cls, stock: kombu.entity.Exchange) -> "DeployedExchange":
-        """Return the exchange that a stock one describes, bound to no channel, as definitions have it."""
-        return cls(name=stock.name, type=stock.type, durable=True, auto_delete=False)
+        """Return the exchange that a stock one describes, bound to no channel, as definitions have it.
+
+        One that they do not have, such as that of notifications, stays as its other publishers declare it.
+        """
+        if stock.name in DEPLOYED_EXCHANGES:
+            return cls(name=stock.name, type=stock.type, durable=True, auto_delete=False)
+        return cls(name=stock.name, type=stock.type, durable=stock.durable, auto_delete=stock.auto_delete)
 
     def declare(self, nowait: bool = False, passive: bool | None = None, channel: Any = None) -> Any:
         """Check that the exchange exists; create it if it does not and this user may."""

@@ -4,14 +4,16 @@
 from types import SimpleNamespace
 from typing import Any
 
+import kombu
 import pytest
 from oslo_config import cfg
 from oslo_messaging import TransportURL
 
+from rpcapi.access.rabbit_users import REPLY_EXCHANGE
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.bounded_rabbit import SEND_SECONDS
-from rpcapi.messaging.drivers.confined_rabbit import REPLY_EXCHANGE, ConfinedConnection, ConfinedRabbitDriver
+from rpcapi.messaging.drivers.confined_rabbit import ConfinedConnection, ConfinedRabbitDriver, DeployedExchange
 
 
 @pytest.fixture
@@ -68,3 +70,9 @@ def test_driver_uses_the_stock_scheme_and_leaves_the_url_of_its_caller(conf: cfg
     assert driver._url.transport == "rabbit"
     assert url.transport == "gantt-rabbit"
     assert driver.connection_cls is ConfinedConnection
+
+
+@pytest.mark.parametrize(("name", "durable"), [("gantt-claims", True), (REPLY_EXCHANGE, True), ("gantt", False)])
+def test_missing_exchange_is_created_as_the_definitions_or_else_other_publishers_have_it(name, durable):
+    exchange = DeployedExchange.of(kombu.Exchange(name, "topic", durable=False, auto_delete=not durable))
+    assert (exchange.durable, exchange.auto_delete) == (durable, not durable)
