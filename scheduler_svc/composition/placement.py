@@ -68,12 +68,13 @@ def routes(partition: OpenPartition, unknown_owner: tuple[str, str]) -> list[Rou
     freshness = Freshness(partition.store, partition.replica)
     directory = ProviderDirectory(partition.store, partition.replica.unchecked_table, freshness)
     catalogue = Catalogue(partition.store, directory, freshness)
+    consumers = Consumers(partition.store, directory, catalogue)
     return [
         *root.routes(),
         *ProviderHandlers(directory, catalogue).routes(),
         *InventoryHandlers(directory, catalogue).routes(),
-        *AllocationHandlers(Consumers(partition.store, directory, catalogue), directory, unknown_owner).routes(),
-        *UsageHandlers(directory).routes(),
+        *AllocationHandlers(consumers, directory, unknown_owner).routes(),
+        *UsageHandlers(directory, consumers).routes(),
         *AggregateHandlers(directory).routes(),
         *ProviderTraitHandlers(directory, catalogue).routes(),
         *TraitHandlers(catalogue).routes(),

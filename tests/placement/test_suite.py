@@ -14,6 +14,7 @@ FILES = {
     "allocation-bad-class": 7,
     "allocations": 45,
     "allocations-1-12": 10,
+    "allocations-post": 29,
     "allocations-1-8": 10,
     "allocations-bug-1714072": 7,
     "allocations-bug-1778591": 5,
@@ -37,6 +38,7 @@ FILES = {
     "resource-provider-links": 8,
     "traits": 53,
     "unicode": 5,
+    "usage": 15,
 }
 SHORT = ("basic-http", "resource-provider", "traits")
 # The suite's client refuses to send this request; tests/unit/scheduler_svc/endpoints/placement sends it.

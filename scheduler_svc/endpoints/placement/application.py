@@ -78,7 +78,8 @@ class PlacementApplication:
         if not route.type_first:
             _check_types(route, request)
         if route.rule is not None:
-            self._policies.check(route.rule, request.caller)
+            project = request.parameter("project_id") if route.of_project else None
+            self._policies.check(route.rule, request.caller, project)
         return route.handler(request, *match.variables)
 
 

@@ -53,6 +53,11 @@ class Request:
         except ValueError as error:  # also of bytes that are not UTF-8
             raise bad_request(f"Invalid query string parameters: {error}") from error
 
+    def parameter(self, name: str) -> str | None:
+        """Return the last value of a parameter of the query string, None without one; raises Problem 400."""
+        values = self.query.get(name)
+        return None if values is None else values[-1]
+
     def check_query(self, validator: Validator) -> None:
         """Raise Problem 400 unless the last value of each parameter satisfies a schema."""
         last_values = {name: values[-1] for name, values in self.query.items()}

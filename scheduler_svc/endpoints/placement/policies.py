@@ -64,6 +64,16 @@ def rules() -> list[policy.RuleDefault]:
         policy.RuleDefault(
             "admin_or_service_api", "role:admin or role:service", scope_types=["project"], deprecated_rule=_FORMER_RULE
         ),
+        policy.RuleDefault(
+            "project_reader_api", "role:reader and project_id:%(project_id)s", deprecated_rule=_FORMER_RULE
+        ),
+        policy.RuleDefault(
+            "admin_or_project_reader_or_service_api",
+            "role:admin or rule:project_reader_api or role:service",
+            scope_types=["project"],
+            deprecated_rule=_FORMER_RULE,
+        ),
+        policy.RuleDefault(PREFIX + "usages", "rule:admin_or_project_reader_or_service_api", scope_types=["project"]),
         *(policy.RuleDefault(PREFIX + name, "rule:admin_or_service_api", scope_types=["project"]) for name in _RULES),
     ]
 
@@ -81,12 +91,12 @@ class Policies:
         """Read the policy file again; raises BadConfiguration, and the former rules are then unchanged."""
         self._allows = self._load()
 
-    def check(self, rule: str, caller: Caller) -> None:
-        """Raise Problem 403 unless the caller fulfils a rule."""
-        if not self._allows(rule, caller):
+    def check(self, rule: str, caller: Caller, project: str | None = None) -> None:
+        """Raise Problem 403 unless the caller fulfils a rule; ``project`` is the one that the request is about."""
+        if not self._allows(rule, caller, project):
             raise Problem(403, f"Policy does not allow {PREFIX}{rule} to be performed.")
 
-    def _load(self) -> Callable[[str, Caller], bool]:
+    def _load(self) -> Callable[[str, Caller, str | None], bool]:
         """Return the function that decides by the rules as they are now; it remembers its latest answers."""
         enforcer = policy.Enforcer(self._conf)
         enforcer.suppress_default_change_warnings = True
@@ -98,10 +108,10 @@ class Policies:
         enforcer.use_conf = False  # it would read a changed file at the next request
 
         @functools.lru_cache(maxsize=REMEMBERED)
-        def allows(rule: str, caller: Caller) -> bool:
+        def allows(rule: str, caller: Caller, project: str | None) -> bool:
             credentials = {"user_id": caller.user, "project_id": caller.project, "roles": list(caller.roles)}
             try:
-                return bool(enforcer.authorize(PREFIX + rule, {}, credentials))
+                return bool(enforcer.authorize(PREFIX + rule, {"project_id": project}, credentials))
             except policy.InvalidScope:
                 return False
 

@@ -69,7 +69,7 @@ class ProviderHandlers:
         """Return the providers that fulfil all parameters of the query."""
         request.check_query(of_version(schemas.LIST, request.version))
         filters = self._filters(request)
-        uuid = _last(request, "uuid")
+        uuid = request.parameter("uuid")
         providers = [] if filters is None else self._directory.find_all(filters, uuid)
         modified = max((provider.modified for provider in providers), default=None)
         documents = [_document(provider, request) for provider in providers]
@@ -151,19 +151,19 @@ class ProviderHandlers:
         """Return the conditions of the query, None where nothing can fulfil them; raises Problem 400."""
         member_of, forbidden_aggregates = query_parameters.aggregates(request)
         required, forbidden_traits = query_parameters.traits(request)
-        text = _last(request, "resources")
+        text = request.parameter("resources")
         resources = {} if text is None else query_parameters.resources(text)
         self._catalogue.check(RESOURCE_CLASSES, resources, "Invalid resource class in resources parameter: ")
         traits = forbidden_traits.union(*required)
         self._catalogue.check(TRAITS, traits, 'Invalid trait(s) in "required" parameter: ')
-        member, root = _last(request, "in_tree"), None
+        member, root = request.parameter("in_tree"), None
         if member is not None:
             provider = self._directory.find(member)
             if provider is None:
                 return None
             root = provider.root
         return ProviderFilters(
-            _last(request, "name"), root, member_of, forbidden_aggregates, required, forbidden_traits, resources
+            request.parameter("name"), root, member_of, forbidden_aggregates, required, forbidden_traits, resources
         )
 
 
@@ -183,11 +183,6 @@ def _document(provider: Provider, request: Request) -> dict[str, Any]:
 
 def _respond(provider: Provider, request: Request) -> Response:
     return json_response(_document(provider, request), provider.modified)
-
-
-def _last(request: Request, name: str) -> str | None:
-    values = request.query.get(name)
-    return None if values is None else values[-1]
 
 
 def _duplicate(what: str) -> Problem:

@@ -15,7 +15,8 @@ class Route(NamedTuple):
 
     ``rule`` is the policy's rule, None: everybody may call it. It is served from microversion ``since`` to ``until``;
     requests of others get the status ``outside``. ``takes_json`` and ``gives_json``: the types of the bodies.
-    ``type_first``: the types are compared before the microversion.
+    ``type_first``: the types are compared before the microversion. ``of_project``: the rule may allow a project's own
+    users, by parameter ``project_id``.
     """
 
     method: str
@@ -28,6 +29,7 @@ class Route(NamedTuple):
     takes_json: bool = False
     gives_json: bool = False
     type_first: bool = False
+    of_project: bool = False
 
 
 class Match(NamedTuple):

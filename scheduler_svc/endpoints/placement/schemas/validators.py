@@ -49,6 +49,7 @@ def body(schema: Schema) -> Validator:
     return jsonschema.Draft202012Validator(schema, format_checker=_BODY_FORMATS)
 
 
-def query(properties: Schema) -> Validator:
+def query(properties: Schema, required: Sequence[str] = ()) -> Validator:
     """Return the validator of a query string with these parameters."""
-    return jsonschema.Draft202012Validator(fields(properties), format_checker=jsonschema.FormatChecker(("uuid",)))
+    schema = fields(properties, required)
+    return jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker(("uuid",)))

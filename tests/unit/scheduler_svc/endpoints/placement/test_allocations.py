@@ -141,6 +141,39 @@ def test_provider_shows_who_holds_from_it(api, provider):
     assert api.call("GET", f"/resource_providers/{uuid.uuid4()}/allocations").status == 404
 
 
+def test_usages_of_a_project_are_summed_by_type(api, provider):
+    api.call("PUT", PATH, holding(provider, VCPU=2))
+    migration = holding(provider, VCPU=1, DISK_GB=5) | {"consumer_type": "MIGRATION", "user_id": "v"}
+    api.call("PUT", f"/allocations/{OTHER}", migration)
+    untyped = {key: value for key, value in holding(provider, VCPU=1).items() if key != "consumer_type"}
+    api.call("PUT", f"/allocations/{uuid.uuid4()}", untyped, version="1.37")
+    instances, migrations = {"consumer_count": 1, "VCPU": 2}, {"consumer_count": 1, "VCPU": 1, "DISK_GB": 5}
+    unknown = {"consumer_count": 1, "VCPU": 1}
+    expected = {
+        "project_id=p": {"INSTANCE": instances, "MIGRATION": migrations, "unknown": unknown},
+        "project_id=p&consumer_type=all": {"all": {"consumer_count": 3, "VCPU": 4, "DISK_GB": 5}},
+        "project_id=p&consumer_type=MIGRATION": {"MIGRATION": migrations},
+        "project_id=p&consumer_type=unknown": {"unknown": unknown},
+        "project_id=p&user_id=v": {"MIGRATION": migrations},
+        "project_id=none": {},
+        "project_id=none&consumer_type=all": {},
+    }
+    assert {query: api.call("GET", f"/usages?{query}").json["usages"] for query in expected} == expected
+    assert api.call("GET", "/usages?project_id=p", version="1.37").json == {"usages": {"VCPU": 4, "DISK_GB": 5}}
+
+
+@pytest.mark.parametrize("query", ["", "user_id=u", "project_id=", "project_id=p&consumer_type=instance"])
+def test_usages_without_a_project_or_with_a_malformed_type_are_refused(api, query):
+    assert api.call("GET", f"/usages?{query}").status == 400
+
+
+def test_readers_see_the_usages_of_their_own_project(api):
+    reader = {"user": "u:p", "HTTP_X_ROLES": "reader"}
+    assert api.call("GET", "/usages?project_id=p", **reader).status == 200
+    assert api.call("GET", "/usages?project_id=q", **reader).status == 403
+    assert api.call("GET", "/usages?project_id=p", version="1.8", **reader).status == 404
+
+
 def test_list_of_allocations_until_1_11(api, provider):
     body = {"allocations": [{"resource_provider": {"uuid": provider}, "resources": {"VCPU": 1}}]}
     assert api.call("PUT", PATH, body, version="1.7").status == 204
