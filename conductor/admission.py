@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # objects need libraries that the master process of a daemon 
     from rpcapi import objects
 
 INSTANCES = "instances"
-DELETED = "deleted_instances"
+RECORDED = "recorded_instances"
 UNLIMITED = 1 << 40
 
 
@@ -21,9 +21,9 @@ UNLIMITED = 1 << 40
 class Admission:
     """What each instance of a request counts, the limits of its project, and the bound of the backlog.
 
-    ``amounts`` are by resource class, and 1 of INSTANCES. ``limits`` are by the same names; one of DELETED is for the
-    deleted instances whose records are kept, each of which stands for a tombstone. At most ``max_backlog`` instances
-    of all projects wait to be scheduled; a project may always have its equal share of them.
+    ``amounts`` are by resource class, and 1 of INSTANCES. ``limits`` are by the same names; one of RECORDED is for all
+    instances whose records are kept, in any state: each is, or will be, one that leaves tombstones. At most
+    ``max_backlog`` instances of all projects wait to be scheduled; a project may always have its equal share of them.
     """
 
     amounts: Mapping[str, int] = field(default_factory=dict)
@@ -45,14 +45,17 @@ class Admission:
     def check_backlog(self, waiting: Mapping[str, int], project: str, count: int, oldest_ms: int) -> None:
         """Raise Overloaded if ``count`` more of ``project`` may not wait beside the ``waiting`` of each project.
 
-        ``oldest_ms`` is how long the oldest new request waits: about as long as what waits now will take.
+        ``oldest_ms`` is how long the oldest new request waits: about as long as what waits now will take. Raises
+        RequestTooLarge for a ``count`` that can never wait.
         """
         share = self.max_backlog / len(waiting.keys() | {project})
         if sum(waiting.values()) + count > self.max_backlog and waiting.get(project, 0) + count > share:
-            raise self.overloaded(sum(waiting.values()), oldest_ms)
+            raise self.overloaded(sum(waiting.values()), count, oldest_ms)
 
-    def overloaded(self, waiting: int, oldest_ms: int) -> errors.Overloaded:
-        """Return the error for that many waiting instances."""
+    def overloaded(self, waiting: int, count: int, oldest_ms: int) -> errors.GanttError:
+        """Return the error for ``count`` more instances beside the ``waiting`` ones."""
+        if count > self.max_backlog:
+            return errors.RequestTooLarge(count=count, option="[conductor] max_backlog", bound=self.max_backlog)
         return errors.Overloaded(
             what="The conductor",
             waiting=waiting,
@@ -62,7 +65,7 @@ class Admission:
         )
 
     def _amount(self, name: str) -> int:
-        return 1 if name == DELETED else self.amounts.get(name, 0)
+        return 1 if name == RECORDED else self.amounts.get(name, 0)
 
 
 UNLIMITED_ADMISSION = Admission()

@@ -58,7 +58,8 @@ class BuildRequests:
 
         ``first_sent`` is the caller's Unix time in seconds when it first sent the request. Hints of a client of one
         project may name instances of this project only. Raises InvalidRequest or a subclass, such as CallerRefused,
-        InstanceConflict, QuotaExceeded, StoreFull, or Unavailable or a subclass; then nothing is recorded.
+        InstanceConflict, QuotaExceeded, DeadlinePassed, StoreFull, or Unavailable or a subclass; then nothing is
+        recorded.
         """
         check_spec(spec)
         check_uuids(uuids, self._max_instances)
@@ -79,7 +80,8 @@ class BuildRequests:
         self._check_bounds(request.key)
         self.limits.check_spec_size(request.spec)
         admission = self.limits.of_request(request.project, spec)
-        if self._store.record(request, uuids, _to_past_ms(first_sent), admission):
+        deadline_ms = int(1000 * ctxt.deadline) or None
+        if self._store.record(request, uuids, _to_past_ms(first_sent), admission, deadline_ms):
             LOG.info("Recorded %d instances to build", len(uuids))
         else:
             LOG.info("Request is already recorded: %d instances", len(uuids))

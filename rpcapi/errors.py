@@ -337,6 +337,13 @@ class Overloaded(Unavailable):
     template = "{what} is overloaded: {waiting} {unit} of at most {bound} wait; retry in {retry_s} s"
 
 
+class RequestTooLarge(InvalidRequest):
+    """Raised when a request has more instances than a bound that it would have to fit into; no retry succeeds."""
+
+    code = "request_too_large"
+    template = "The request has {count} instances, {option} allows {bound}; split the request"
+
+
 class QuotaExceeded(GanttError):
     """Raised when a request exceeds a limit of its project; nothing was accepted."""
 

@@ -109,7 +109,8 @@ OPTS = [
         max=100_000_000,
         mutable=True,
         help="Maximum number of instances that wait to be scheduled, of all projects. Beyond it a request is refused "
-        "as Overloaded, unless its project has less than its equal share of them.",
+        "as Overloaded, unless its project has less than its equal share of them; a single larger one as "
+        "RequestTooLarge.",
     ),
     cfg.IntOpt(
         "max_spec_bytes",

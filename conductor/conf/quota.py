@@ -5,13 +5,14 @@ from collections.abc import Iterable
 
 from oslo_config import cfg
 
-from conductor.admission import DELETED, INSTANCES, AdmissionLimits
+from conductor.admission import INSTANCES, RECORDED, AdmissionLimits
 from rpcapi import errors
 from rpcapi.conf import pairs
 from rpcapi.resources import vocabulary
 from rpcapi.resources.inventory import MAX_AMOUNT
 
 GROUP = "quota"
+DEFAULT_RECORDED = 4_000_000  # instances of a project, about 1 kB each
 
 OPTS = [
     pairs.option(
@@ -20,8 +21,9 @@ OPTS = [
         sample_default=["instances=1000", "VCPU=4000", "MEMORY_MB=16000000"],
         mutable=True,
         help="What each project may use, as NAME=LIMIT separated by commas. A name is a resource class, instances, or "
-        "deleted_instances: those whose records are kept ([conductor_store] retention), and of which the claim store "
-        "keeps as many tombstones. A name that is missing, or has limit -1, is unlimited. An instance counts "
+        "recorded_instances: all whose records are kept, also failed ones, and deleted ones during [conductor_store] "
+        f"retention; each leaves a tombstone of each of its attempts, so this bounds those. It is {DEFAULT_RECORDED} "
+        "unless it is set. Any other name that is missing, and any that has limit -1, is unlimited. An instance counts "
         "until it is deleted, or is in ERROR and its claim has ended. Claims of other services, such as those made "
         "through Placement's API, are not counted.",
     ),
@@ -51,7 +53,7 @@ def load(conf: cfg.ConfigOpts) -> AdmissionLimits:
                 why=f"[{GROUP}] project_limits: {text!r} must be PROJECT NAME=LIMIT,..., with each project once"
             )
         projects[project] = _parse(f"[{GROUP}] project_limits of {project}", limits.split(","))
-    default = _parse(f"[{GROUP}] limits", conf.quota.limits)
+    default = {RECORDED: DEFAULT_RECORDED, **_parse(f"[{GROUP}] limits", conf.quota.limits)}
     return AdmissionLimits(default, projects, conf.conductor.max_backlog, conf.conductor.max_spec_bytes)
 
 
@@ -59,7 +61,7 @@ def _parse(label: str, texts: Iterable[str]) -> dict[str, int]:
     limits = {}
     for name, text in pairs.read(label, texts).items():
         try:
-            if name not in (INSTANCES, DELETED):
+            if name not in (INSTANCES, RECORDED):
                 vocabulary.check_resource_class(name)
             limits[name] = int(text)
         except (errors.UnknownResourceClass, ValueError) as error:

@@ -35,12 +35,14 @@ class ConductorStore(abc.ABC):
         uuids: Sequence[str],
         first_sent_ms: int | None = None,
         admission: Admission = UNLIMITED_ADMISSION,
+        deadline_ms: int | None = None,
     ) -> bool:
         """Record a request with all its instances, or nothing, and make it due; False if it was already recorded.
 
         ``first_sent_ms`` is when the caller first sent it, by the caller's clock (None: unknown, possibly long ago).
         Raises InstanceConflict when one of ``uuids`` belongs to another request, and RequestTooOld for a request that
-        is not recorded and was first sent longer ago than callers may repeat one, QuotaExceeded, or Overloaded.
+        is not recorded and was first sent longer ago than callers may repeat one, QuotaExceeded, Overloaded,
+        RequestTooLarge, or DeadlinePassed after ``deadline_ms``, the Unix time when the caller ceases to wait.
         """
 
     @abc.abstractmethod

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from conductor.admission import DELETED, UNLIMITED_ADMISSION, Admission
+from conductor.admission import RECORDED, UNLIMITED_ADMISSION, Admission
 from conductor.store.interface import PAGE, UNLIMITED, ConductorStore
 from conductor.store.memory_queue import MemoryQueue
 from conductor.store.records import (
@@ -21,6 +21,7 @@ from conductor.store.records import (
     SagaStep,
     StoreTimeouts,
     WriteResult,
+    check_deadline,
     digest_project,
     make_lease_token,
     make_version,
@@ -64,10 +65,12 @@ class MemoryConductorStore(ConductorStore):
         uuids: Sequence[str],
         first_sent_ms: int | None = None,
         admission: Admission = UNLIMITED_ADMISSION,
+        deadline_ms: int | None = None,
     ) -> bool:
         with self._lock:
             if request.key in self._requests:
                 return False
+            check_deadline(request, deadline_ms, self._clock())
             self._timeouts.check_age(self._clock(), first_sent_ms)
             for uuid in uuids:
                 if uuid in self._instances:
@@ -235,9 +238,9 @@ class MemoryConductorStore(ConductorStore):
             for record in self._instances.values():
                 if project_of(record.request) != digest_project(project):
                     continue
-                if record.status == InstanceStatus.DELETED:
-                    usage[DELETED] += 1
-                elif record.status != InstanceStatus.ERROR or record.step != SagaStep.DONE:
+                usage[RECORDED] += 1
+                has_ended = record.status == InstanceStatus.ERROR and record.step == SagaStep.DONE
+                if record.status != InstanceStatus.DELETED and not has_ended:
                     usage.update(self._amounts[record.request])
         return +usage
 

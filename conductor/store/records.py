@@ -172,6 +172,12 @@ class StoreTimeouts:
         return epoch if first_sent_ms is not None and first_sent_ms >= epoch + self.clock_difference_ms else 0
 
 
+def check_deadline(request: BuildRequestRecord, deadline_ms: int | None, clock_ms: int) -> None:
+    """Raise DeadlinePassed for a request that is not recorded, and whose caller has ceased to wait."""
+    if deadline_ms is not None and clock_ms > deadline_ms:
+        raise errors.DeadlinePassed(request_id=request.request_id, late=(clock_ms - deadline_ms) / 1000)
+
+
 class LeaseLost(Exception):
     """Raised when another conductor has taken over the request; nothing was changed."""
 

@@ -22,6 +22,7 @@ from conductor.store.records import (
     RequestLease,
     StoreTimeouts,
     WriteResult,
+    check_deadline,
     digest_project,
     make_lease_token,
     make_version,
@@ -73,6 +74,7 @@ class RedisConductorStore(ConductorStore):
         uuids: Sequence[str],
         first_sent_ms: int | None = None,
         admission: Admission = UNLIMITED_ADMISSION,
+        deadline_ms: int | None = None,
     ) -> bool:
         # Where another epoch begins meanwhile, the record is certain in none.
         certain_epoch = self._timeouts.certain_epoch(self._connection.epoch(), first_sent_ms)
@@ -88,12 +90,15 @@ class RedisConductorStore(ConductorStore):
             instance=documents.dump_instance(new_record),
             first_sent_ms="" if first_sent_ms is None else first_sent_ms,
             repeat_horizon_ms=self._timeouts.repeat_horizon_ms,
+            deadline_ms="" if deadline_ms is None else deadline_ms,
             amounts=_amounts_text(admission.amounts),
             limits=_amounts_text(admission.limits),
             max_backlog=admission.max_backlog,
         )
         if answer == "conflict":
             raise errors.InstanceConflict(uuid=details[0], why="it belongs to another request")
+        if answer == "late":
+            check_deadline(request, deadline_ms, int(details[0]))
         if answer == "old":
             self._timeouts.check_age(int(details[0]), first_sent_ms)
         if answer == "quota":
@@ -101,7 +106,7 @@ class RedisConductorStore(ConductorStore):
             raise admission.quota_exceeded(request.project, name, int(used), len(uuids))
         if answer == "overloaded":
             waiting, oldest_ms = map(int, details)
-            raise admission.overloaded(waiting, oldest_ms)
+            raise admission.overloaded(waiting, len(uuids), oldest_ms)
         if answer == "recorded":
             self._connection.identity.observe(0, int(details[0]))
         return answer == "recorded"

@@ -8,7 +8,7 @@ from rpcapi.objects import base
 
 @base.GanttObjectRegistry.register
 class ProjectQuota(base.GanttObject):
-    """One element for each resource class, ``instances`` or ``deleted_instances`` that is used or limited.
+    """One element for each resource class, ``instances`` or ``recorded_instances`` that is used or limited.
 
     A limit of None is none.
 

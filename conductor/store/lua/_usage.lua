@@ -12,15 +12,15 @@ local function parse_amounts(text)
   return amounts
 end
 
--- Counts that many live and deleted instances more; the requests of earlier releases count nothing.
-local function count_instances(request, live, deleted)
+-- Counts that many live and recorded instances more; the requests of earlier releases count nothing.
+local function count_instances(request, live, recorded)
   local amounts = redis.call('HGET', K.amounts, request)
-  if not amounts or live == 0 and deleted == 0 then
+  if not amounts or live == 0 and recorded == 0 then
     return
   end
   local project = project_of(request)
   local usage = parse_amounts(redis.call('HGET', K.usage, project))
-  usage.deleted_instances = (usage.deleted_instances or 0) + deleted
+  usage.recorded_instances = (usage.recorded_instances or 0) + recorded
   for name, amount in pairs(parse_amounts(amounts)) do
     usage[name] = (usage[name] or 0) + live * amount
   end
@@ -37,10 +37,7 @@ local function count_instances(request, live, deleted)
   end
 end
 
--- Returns the number of instances, 0 or 1, that a record in this state counts as live, and as deleted.
-local function counted(status, step)
-  if status == 'DELETED' then
-    return 0, 1
-  end
-  return (status == 'ERROR' and step == 'done') and 0 or 1, 0
+-- Returns the number of instances, 0 or 1, that a record in this state counts as live.
+local function live_count(status, step)
+  return (status == 'DELETED' or status == 'ERROR' and step == 'done') and 0 or 1
 end

@@ -1,20 +1,25 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Record a request with all its instances, or nothing, and make it due.
 -- ARGV: request key, request document, status, step, version, instance document, when the caller first sent the
---       request, by its clock in ms, or '', ms for which callers may repeat a request, what an
---       instance counts and the limits of its project, both as "name=amount name=amount ...", maximum number of
---       waiting instances, uuid...
+--       request, by its clock in ms, or '', ms for which callers may repeat a request, deadline of the call in ms, or
+--       '', what an instance counts and the limits of its project, both as "name=amount name=amount ...", maximum
+--       number of waiting instances, uuid...
 -- Returns: {'recorded', last number assigned}, {'known'} if the request was already recorded, {'conflict', uuid},
---          {'old', server's clock in ms} if it was first sent too long ago,
---          {'quota', name, amount in use} where a limit is too low, or {'overloaded', number of waiting instances,
---          ms for which the oldest new request waits} where the backlog, and the project's share of it, is full
---@ args request document status step version instance first_sent_ms repeat_horizon_ms amounts limits max_backlog
+--          {'late', server's clock in ms} after the deadline, {'old', server's clock in ms} if it was first sent too
+--          long ago, {'quota', name, amount in use} where a limit is too low, or {'overloaded', number of waiting
+--          instances, ms for which the oldest new request waits} where the backlog, and the project's share of it, is
+--          full
+--@ args request document status step version instance first_sent_ms repeat_horizon_ms deadline_ms amounts limits
+--@ args max_backlog
 --@ include _usage
 --@ keys requests instances listed everything pending left counts waiting
 
 local request, status, step = A.request, A.status, A.step
 if redis.call('HEXISTS', K.requests, request) == 1 then
   return {'known'}
+end
+if A.deadline_ms ~= '' and server_clock > tonumber(A.deadline_ms) then
+  return {'late', whole(server_clock)}
 end
 if A.first_sent_ms ~= '' and server_clock - tonumber(A.first_sent_ms) > tonumber(A.repeat_horizon_ms) then
   return {'old', whole(server_clock)}
@@ -27,7 +32,7 @@ end
 local count = #ARGV - REST + 1
 local project = project_of(request)
 local amounts = parse_amounts(A.amounts)
-amounts.deleted_instances = 1 -- what each will be
+amounts.recorded_instances = 1
 local usage = parse_amounts(redis.call('HGET', K.usage, project))
 for name, limit in string.gmatch(A.limits, '(%S+)=(%d+)') do
   local used = usage[name] or 0
@@ -65,5 +70,5 @@ set_new(request, count, now)
 redis.call('HINCRBY', K.counts, status, count)
 redis.call('HINCRBY', K.waiting, project, count)
 redis.call('HSET', K.amounts, request, A.amounts)
-count_instances(request, count, 0)
+count_instances(request, count, count)
 return {'recorded', sequence}

@@ -15,7 +15,7 @@ end
 -- Each write takes a number, so that a store that has lost one is behind.
 local answer = {whole(now), redis.call('HINCRBY', K.meta, 'sequence', 1)}
 local touched = {}
-local changes = {} -- of the numbers of live, deleted, new and begun instances, by request
+local changes = {} -- of the numbers of live, new and begun instances, by request
 
 local function begun_count(status, is_new)
   return (status == 'SCHEDULING' or status == 'BUILDING') and not is_new and 1 or 0
@@ -25,13 +25,10 @@ local function note_change(old, status, step)
   local change = changes[old.request]
   if not change then
     local count, at = new_instances(old.request)
-    change = { live = 0, deleted = 0, new = 0, begun = 0, was_new = count, at = at }
+    change = { live = 0, new = 0, begun = 0, was_new = count, at = at }
     changes[old.request] = change
   end
-  local live, deleted = counted(old.status, old.step)
-  local new_live, new_deleted = counted(status, step)
-  change.live = change.live + new_live - live
-  change.deleted = change.deleted + new_deleted - deleted
+  change.live = change.live + live_count(status, step) - live_count(old.status, old.step)
   local was_new = change.was_new > 0 and old.step == NEW_STEP
   local is_new = change.was_new > 0 and step == NEW_STEP
   change.new = change.new + (is_new and 1 or 0) - (was_new and 1 or 0)
@@ -93,7 +90,7 @@ for i = REST, #ARGV, 6 do
 end
 
 for request, change in pairs(changes) do
-  count_instances(request, change.live, change.deleted)
+  count_instances(request, change.live, 0)
   count_begun(project_of(request), change.begun)
   if change.new ~= 0 then
     set_new(request, change.was_new + change.new, change.at)

@@ -68,6 +68,16 @@ def test_unknown_request_that_is_older_than_the_horizon_is_refused(store, build)
     build(UUIDS, (), now - 910)  # a repeated one is known
 
 
+def test_request_whose_caller_ceases_to_wait_before_it_is_recorded_is_refused(store):
+    """Given a call that was read in time, then waited for the store until its deadline had passed."""
+    requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}))
+    spec = objects.RequestSpec.of(resources={"VCPU": 1})
+    with pytest.raises(errors.DeadlinePassed, match="dropped; nothing was claimed"):
+        requests.build(context.new("project", deadline=time.time() - 1), spec, UUIDS)
+    assert list_names(store) == {}
+    requests.build(context.new("project", deadline=time.time() + 600), spec, UUIDS)
+
+
 def test_time_of_a_caller_whose_clock_is_ahead_makes_no_record_certain(store, build):
     build(UUIDS, (), time.time() + 3600)
     assert {record.certain_epoch for record in store.get(UUIDS).values()} == {0}
@@ -88,7 +98,7 @@ def test_request_beyond_the_quota_of_its_project_is_refused(store):
     requests.build(context.new("p"), spec, UUIDS[:1])
     requests.limits = AdmissionLimits({"VCPU": 1}, {"p": {"VCPU": 2}})
     requests.build(context.new("p"), spec, UUIDS[1:])
-    assert store.usage("p") == {"instances": 2, "VCPU": 2}
+    assert store.usage("p") == {"instances": 2, "VCPU": 2, "recorded_instances": 2}
 
 
 def test_spec_that_is_too_large_is_refused(store):

@@ -15,17 +15,20 @@ def options(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:
     return conf
 
 
-def test_nothing_is_limited_by_default(options: cfg.ConfigOpts) -> None:
-    assert quota.load(options).of_project("p") == {}
+def test_only_recorded_instances_are_limited_by_default(options: cfg.ConfigOpts) -> None:
+    options.set_override("project_limits", ["p recorded_instances=-1"], group="quota")
+    limits = quota.load(options)
+    assert limits.of_project("q") == {"recorded_instances": 4_000_000}
+    assert limits.of_project("p") == {}
 
 
 def test_limits_of_a_project_replace_those_of_the_same_name(options: cfg.ConfigOpts) -> None:
-    options.set_override("limits", ["instances=10", "VCPU=20"], group="quota")
+    options.set_override("limits", ["instances=10", "VCPU=20", "recorded_instances=30"], group="quota")
     options.set_override("project_limits", ["p VCPU=-1, CUSTOM_GPU=2", "q instances=0"], group="quota")
     limits = quota.load(options)
-    assert limits.of_project("p") == {"instances": 10, "CUSTOM_GPU": 2}
-    assert limits.of_project("q") == {"instances": 0, "VCPU": 20}
-    assert limits.of_project("r") == {"instances": 10, "VCPU": 20}
+    assert limits.of_project("p") == {"instances": 10, "CUSTOM_GPU": 2, "recorded_instances": 30}
+    assert limits.of_project("q") == {"instances": 0, "VCPU": 20, "recorded_instances": 30}
+    assert limits.of_project("r") == {"instances": 10, "VCPU": 20, "recorded_instances": 30}
 
 
 @pytest.mark.parametrize(

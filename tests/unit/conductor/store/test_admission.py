@@ -32,7 +32,7 @@ def test_usage_counts_instances_and_resources_of_a_project(bench: StoreWithClock
     record(bench, "a", 3)
     record(bench, "b", 1)
     record(bench, "c", 5, project="q")
-    assert bench.store.usage("p") == {"instances": 4, "VCPU": 8, "CUSTOM_GPU": 4}
+    assert bench.store.usage("p") == {"instances": 4, "VCPU": 8, "CUSTOM_GPU": 4, "recorded_instances": 4}
     assert bench.store.usage("nobody") == {}
 
 
@@ -77,16 +77,22 @@ def test_instance_counts_until_it_is_deleted_or_its_claim_has_ended(
     assert bench.store.usage("p").get("VCPU") == (6 if is_counted else 4)
 
 
-def test_deleted_instances_count_until_they_are_purged(bench: StoreWithClock) -> None:
+@pytest.mark.parametrize("status", [InstanceStatus.ACTIVE, InstanceStatus.ERROR, InstanceStatus.DELETED])
+def test_recorded_instances_count_in_any_state_until_they_are_purged(
+    bench: StoreWithClock, status: InstanceStatus
+) -> None:
+    """Given instances that are deleted or may be at any time, the project never has more tombstones than the limit."""
     uuids = record(bench, "a", 2)
+    set_status(bench, uuids, status, SagaStep.DONE)
+    assert bench.store.usage("p")["recorded_instances"] == 2
+    with pytest.raises(errors.QuotaExceeded, match="may have 2 recorded_instances: 2 are in use"):
+        record(bench, "b", 1, recorded_instances=2)
     set_status(bench, uuids, InstanceStatus.DELETED, SagaStep.DONE)
-    assert bench.store.usage("p") == {"deleted_instances": 2}
-    with pytest.raises(errors.QuotaExceeded, match="may have 2 deleted_instances"):
-        record(bench, "b", 1, deleted_instances=2)
+    assert bench.store.usage("p") == {"recorded_instances": 2}
     bench.pass_time(RETENTION_MS + 1)
     bench.store.purge()
     assert bench.store.usage("p") == {}
-    record(bench, "b", 1, deleted_instances=2)
+    record(bench, "b", 1, recorded_instances=2)
 
 
 def test_usage_is_lost_together_with_the_records(bench: StoreWithClock) -> None:
@@ -114,6 +120,15 @@ def test_full_backlog_refuses_the_project_that_has_its_share(bench: StoreWithClo
         record(bench, "d", 1, project="q", max_backlog=10)
     set_status(bench, uuids, InstanceStatus.BUILDING, SagaStep.WAIT)
     record(bench, "b", 3, max_backlog=10)
+
+
+def test_request_that_no_backlog_can_hold_is_refused_for_good(bench: StoreWithClock) -> None:
+    with pytest.raises(errors.RequestTooLarge) as refusal:
+        record(bench, "a", 3, max_backlog=2)
+    assert refusal.value.kwargs == {"count": 3, "option": "[conductor] max_backlog", "bound": 2}
+    assert not isinstance(refusal.value, errors.Unavailable), "callers repeat those"
+    assert bench.store.usage("p") == {}
+    record(bench, "b", 2, max_backlog=2)
 
 
 def test_overload_says_how_long_the_oldest_work_waits(bench: StoreWithClock) -> None:

@@ -45,6 +45,15 @@ def test_unknown_request_that_is_too_old_is_refused(bench: StoreWithClock) -> No
     assert bench.store.get(["b"]) == {}
 
 
+def test_unknown_request_whose_caller_has_ceased_to_wait_is_refused(bench: StoreWithClock) -> None:
+    bench.store.record(request("known"), ["a"], deadline_ms=bench.now() + 60_000)
+    assert bench.store.record(request("known"), ["a"], deadline_ms=bench.now() - 1000) is False
+    with pytest.raises(errors.DeadlinePassed, match="req-unknown"):
+        bench.store.record(request("unknown"), ["b"], deadline_ms=bench.now() - 1000)
+    assert bench.store.get(["b"]) == {}
+    assert [lease.request for lease in bench.store.take("me", 10)] == ["known"]
+
+
 def test_uuid_of_another_request_conflicts_and_records_nothing(bench: StoreWithClock) -> None:
     bench.store.record(request("first"), ["a"])
     with pytest.raises(errors.InstanceConflict):
