@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A boot that a failover forgot was selected again: a second copy ran, and the audit then stopped the original."""
 
+import copy
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -109,7 +110,7 @@ def cluster() -> SimulatedCluster:
 
 def copy_records(cluster: SimulatedCluster) -> dict[str, Any]:
     """Return a copy of what the conductors' store holds now."""
-    return {name: dict(getattr(cluster.store, name)) for name in ("_requests", "_instances", "_due", "_leases")}
+    return {name: copy.deepcopy(getattr(cluster.store, name)) for name in ("_requests", "_instances", "_queue")}
 
 
 def restore_records(cluster: SimulatedCluster, records: dict[str, Any]) -> None:

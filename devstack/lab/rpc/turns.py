@@ -47,18 +47,21 @@ def statistics(turns: Sequence[Turn], executor: str) -> dict[int, CallStatistics
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """An executor relative to another one, for each pair of turns: call rates, and CPU time per call."""
+    """An executor relative to another one, for each pair of turns: call rates, and CPU time per call.
+
+    ``costs`` lacks the pairs of turns so short that the clock of CPU time, whose tick is 10 ms, has not moved.
+    """
 
     rates: Sequence[float]
     costs: Sequence[float]
 
     def row(self, name: str, has_budget: bool) -> ResultRow:
         """Return the medians over the pairs, and the extremes of the rates."""
-        figures = {
+        figures: dict[str, float | int | str] = {
             "turns": len(self.rates),
             "least_ratio": min(self.rates),
             "greatest_ratio": max(self.rates),
-            "processor_ratio": median(self.costs),
+            "processor_ratio": median(self.costs) if self.costs else "-",
         }
         return ResultRow(name, median(self.rates), EXECUTOR_BUDGET if has_budget else None, "at least", figures)
 
@@ -70,5 +73,5 @@ def compare(turns: Sequence[Turn], executor: str, base: str, size: int) -> Compa
     pairs = list(zip(own, other, strict=True))
     return Comparison(
         [first.per_second / second.per_second for first, second in pairs],
-        [first.processor_ms / second.processor_ms for first, second in pairs],
+        [first.processor_ms / second.processor_ms for first, second in pairs if second.processor_ms],
     )

@@ -55,6 +55,12 @@ def test_comparison_is_the_median_over_pairs_of_turns() -> None:
     assert row.figures["processor_ratio"] == pytest.approx(0.5 / 0.9)
 
 
+def test_turns_too_short_for_the_clock_of_cpu_time_have_no_processor_ratio() -> None:
+    measured_turns = [make_turn("threading", [100, 100]), make_turn("eventlet", [100, 100], 0.0)]
+    row = turns.compare(measured_turns, "threading", "eventlet", 1).row("select of 1", has_budget=True)
+    assert (row.ratio, row.figures["processor_ratio"]) == (pytest.approx(1.0), "-")
+
+
 def test_statistics_of_an_executor_are_over_its_turns() -> None:
     measured_turns = [
         make_turn("threading", [100]),
