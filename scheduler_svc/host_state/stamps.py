@@ -39,7 +39,8 @@ class StampSigner:
             return None
         epoch, position = int(parts[0]), int(parts[1])
         code = self._code(self._key, partition, host, epoch, position)
-        return (epoch, position) if hmac.compare_digest(code.encode(), parts[2].encode()) else None
+        sent_code = parts[2].encode(errors="replace")  # a peer can send half a surrogate pair
+        return (epoch, position) if hmac.compare_digest(code.encode(), sent_code) else None
 
     @staticmethod
     def _code(key: bytes, partition: str, host: str, epoch: int, position: int) -> str:

@@ -35,6 +35,8 @@ def test_names_do_not_run_into_numbers(host: str) -> None:
     "change",
     [
         lambda stamp: stamp.replace("7.", "8.", 1),
+        lambda stamp: stamp[:-1] + "\ud800",
+        lambda stamp: stamp[:-1] + "\u00e9",
         lambda stamp: stamp.replace(".42.", ".43."),
         lambda stamp: stamp.replace(".42.", ".042."),
         lambda stamp: stamp[:-1] + ("0" if stamp[-1] != "0" else "1"),
