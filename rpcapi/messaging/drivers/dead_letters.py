@@ -38,8 +38,22 @@ def write(client: Any, user: str, queue: str, body: bytes, reason: str) -> DeadL
 
 def read(client: Any, users: Iterable[str]) -> list[DeadLetter]:
     """Return the dead letters of these users, newest first."""
+    senders = list(users)
     with client.pipeline(transaction=False) as pipe:
-        for user in users:
-            pipe.lrange(names.dead_letters(user), 0, -1)
-        letters = [DeadLetter(**json.loads(text)) for texts in pipe.execute() for text in texts]
+        for user in senders:
+            pipe.lrange(names.dead_letters(user), 0, MAX_LETTERS - 1)
+        letters = [_parse(user, text) for user, texts in zip(senders, pipe.execute(), strict=True) for text in texts]
     return sorted(letters, key=lambda letter: letter.received_at, reverse=True)
+
+
+def _parse(user: str, entry: bytes | str) -> DeadLetter:
+    """Return a letter, or one about it where it is none: the services of a user may write what they like."""
+    text = entry.decode(errors="replace") if isinstance(entry, bytes) else entry
+    try:
+        letter = DeadLetter(**json.loads(text))
+        checked = (letter.queue, letter.reason, letter.text, letter.size, letter.received_at)
+        if [type(value) for value in checked] == [str, str, str, int, int]:
+            return letter
+    except (TypeError, ValueError, RecursionError):
+        pass
+    return DeadLetter(names.dead_letters(user), "it is no dead letter", len(entry), text[:MAX_TEXT], 0)

@@ -145,6 +145,14 @@ class BusChannel(kombu_redis.Channel):
         body = self._claim(keys=keys, args=[TAG_LENGTH, time(), queue])
         return body and (body[:TAG_LENGTH].decode(errors="replace"), body[TAG_LENGTH:])
 
+    def message_to_python(self, raw_message: Any) -> Any:
+        """Return a received message. No peer compresses; a small compressed body may be a huge one.
+
+        :raises TypeError, KeyError, AttributeError, ValueError: for what is no message
+        """
+        raw_message["headers"].pop("compression", None)
+        return super().message_to_python(raw_message)
+
     def bury(self, queue: str, body: bytes, error: Exception) -> None:
         """Move a message that cannot be processed to the dead letters."""
         reason = f"{type(error).__name__}: {error}"

@@ -22,6 +22,10 @@ class BusTransport(kombu_redis.Transport):
 
     def _deliver(self, message: Any, queue: str) -> None:
         """Deliver a message, or that of a bell; of an inbox with a backlog the next ones, too."""
+        if not self.channels:
+            # The transport closes, and its last read returned after all. A message whose bell this was is found by the
+            # next renewal of another process; anything else was for this one.
+            return
         channel = self.channels[0]
         more = names.is_inbox(queue) and channel.has_backlog()
         self._deliver_one(message, queue)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The list of dead letters is bounded in number, size and time."""
 
+import pytest
+
 from devstack.servers.redis import RedisServer
 from rpcapi.messaging.drivers import dead_letters, names
 
@@ -17,3 +19,29 @@ def test_list_keeps_the_beginnings_of_the_newest_letters(redis_server: RedisServ
     assert len(letters) == dead_letters.MAX_LETTERS
     assert (letters[0].queue, letters[0].size) == (f"q{dead_letters.MAX_LETTERS + 4}", 5000)
     assert (len(letters[0].text), len(letters[0].reason)) == (dead_letters.MAX_TEXT, dead_letters.MAX_REASON)
+
+
+WRONG_TYPES = '{"queue": 1, "reason": 2, "size": "a", "text": [], "received_at": 0}'
+
+
+@pytest.mark.parametrize("text", ["junk", "[]", "{}", WRONG_TYPES, "[" * 100_000])
+def test_what_is_no_letter_is_shown_as_one_about_it(redis_server: RedisServer, text: str) -> None:
+    key = names.dead_letters("unit")
+    with redis_server.client() as client:
+        client.delete(key)
+        dead_letters.write(client, "unit", "q", b"", "reason")
+        client.rpush(key, text)
+        letters = dead_letters.read(client, ["unit"])
+        client.delete(key)
+    assert [letter.queue for letter in letters] == ["q", key]
+    assert letters[1].reason == "it is no dead letter"
+
+
+def test_a_longer_list_than_services_keep_is_read_in_part(redis_server: RedisServer) -> None:
+    key = names.dead_letters("unit")
+    with redis_server.client() as client:
+        client.delete(key)
+        client.rpush(key, *["junk"] * (dead_letters.MAX_LETTERS + 5))
+        letters = dead_letters.read(client, ["unit"])
+        client.delete(key)
+    assert len(letters) == dead_letters.MAX_LETTERS

@@ -157,3 +157,15 @@ def test_backlog_of_an_inbox_is_read_at_once_and_junk_in_it_is_buried(
         assert client.llen(key) == min(letters + 1, dead_letters.MAX_LETTERS)
         client.lpop(key)
     assert received == ["first", "second", "third"]
+
+
+def test_bell_that_is_read_while_the_transport_closes_leaves_its_message(channel: BusChannel) -> None:
+    publish(channel, "work")
+    closing, channels = channel.connection, channel.connection.channels
+    closing.channels = []
+    try:
+        closing._deliver(BELL, QUEUE)
+    finally:
+        closing.channels = channels
+    claim = received(channel)
+    assert claim is not None and claim[0] == "work"
