@@ -9,6 +9,11 @@ from scheduler_svc.core.table.table import HostTable
 
 def digest(table: HostTable) -> str:
     """Return a digest that is equal for tables with equal contents, whatever the order of their rows."""
+    with table.reading():  # a follower may apply further entries at the same time
+        return _digest(table)
+
+
+def _digest(table: HostTable) -> str:
     checksum = hashlib.blake2b(digest_size=16)
     zones = {code: zone for zone, code in table.zones.items()}
     services = table.services
