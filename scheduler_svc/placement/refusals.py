@@ -2,7 +2,10 @@
 """Problems that several operations on providers share."""
 
 from scheduler_svc.placement.problems import CONCURRENT_UPDATE, Problem, conflict, not_found
+from scheduler_svc.placement.providers import Provider
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
+
+STALE = "Resource provider's generation already changed. Please update the generation and try again."
 
 
 def no_provider(uuid: str) -> Problem:
@@ -15,6 +18,15 @@ def owned_by_agent(uuid: str) -> Problem:
     return conflict(
         f"Resource provider {uuid} is reported by a compute agent, which alone may change this.", CONCURRENT_UPDATE
     )
+
+
+def check_generation(provider: Provider, sent: int, stale: str) -> None:
+    """Raise Problem 409 with text ``stale`` unless a client sent the generation that the provider has.
+
+    The store judges it again with the change. Here it comes before what else may be wrong with the request.
+    """
+    if sent != provider.generation:
+        raise conflict(stale, CONCURRENT_UPDATE)
 
 
 def refused_change(refusal: Refusal, uuid: str, stale: str) -> Problem:

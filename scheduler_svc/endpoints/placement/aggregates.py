@@ -9,14 +9,12 @@ from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import providers as schemas
 from scheduler_svc.placement.directory import ProviderDirectory
-from scheduler_svc.placement.problems import CONCURRENT_UPDATE, conflict
 from scheduler_svc.placement.providers import Provider
-from scheduler_svc.placement.refusals import refused_change
+from scheduler_svc.placement.refusals import STALE, check_generation, refused_change
 from scheduler_svc.store.providers.changes import Refusal, SetAggregates
 
 SINCE = Microversion(1, 1)
 GENERATION_SINCE = Microversion(1, 19)
-STALE = "Resource provider's generation already changed. Please update the generation and try again."
 
 
 class AggregateHandlers:
@@ -47,8 +45,7 @@ class AggregateHandlers:
         else:
             body = request.json(schemas.AGGREGATES_1_19)
             aggregates, generation = body["aggregates"], body["resource_provider_generation"]
-            if generation != provider.generation:
-                raise conflict(STALE, CONCURRENT_UPDATE)
+            check_generation(provider, generation, STALE)
         answer = self._directory.change(SetAggregates(provider.id, aggregates, generation))
         if isinstance(answer, Refusal):
             raise refused_change(answer, uuid, STALE)

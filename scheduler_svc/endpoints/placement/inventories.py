@@ -20,7 +20,7 @@ from scheduler_svc.placement.problems import (
     not_found,
 )
 from scheduler_svc.placement.providers import Provider
-from scheduler_svc.placement.refusals import refused_change
+from scheduler_svc.placement.refusals import check_generation, refused_change
 from scheduler_svc.store.providers.changes import (
     AddInventory,
     InventoryChange,
@@ -86,8 +86,7 @@ class InventoryHandlers:
         provider = self._directory.get(uuid)
         body = request.json(schemas.UPDATE)
         generation = body["resource_provider_generation"]
-        if generation != provider.generation:
-            raise conflict(STALE, CONCURRENT_UPDATE)
+        check_generation(provider, generation, STALE)
         failure = f"Unable to update inventory for resource provider {uuid}"
         inventory = _inventory(body, resource_class, request, failure)
         answer = self._change(uuid, ReplaceInventory(provider.id, resource_class, inventory, generation))
@@ -98,8 +97,7 @@ class InventoryHandlers:
         provider = self._directory.get(uuid)
         body = request.json(schemas.REPLACE)
         generation = body["resource_provider_generation"]
-        if generation != provider.generation:
-            raise conflict(STALE, CONCURRENT_UPDATE)
+        check_generation(provider, generation, STALE)
         self._catalogue.check(
             RESOURCE_CLASSES, body["inventories"], f"Unknown resource class in inventory for {uuid}: "
         )

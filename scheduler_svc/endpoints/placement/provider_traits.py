@@ -7,12 +7,9 @@ from scheduler_svc.endpoints.placement.schemas import names as schemas
 from scheduler_svc.endpoints.placement.traits import SINCE
 from scheduler_svc.placement.catalogue import TRAITS, Catalogue
 from scheduler_svc.placement.directory import ProviderDirectory
-from scheduler_svc.placement.problems import CONCURRENT_UPDATE, conflict
 from scheduler_svc.placement.providers import Provider
-from scheduler_svc.placement.refusals import refused_change
+from scheduler_svc.placement.refusals import STALE, check_generation, refused_change
 from scheduler_svc.store.providers.changes import Refusal, SetTraits
-
-STALE = "Resource provider's generation already changed. Please update the generation and try again."
 
 
 class ProviderTraitHandlers:
@@ -40,8 +37,7 @@ class ProviderTraitHandlers:
         body = request.json(schemas.TRAITS)
         provider = self._directory.get(uuid)
         generation = body["resource_provider_generation"]
-        if generation != provider.generation:
-            raise conflict(STALE, CONCURRENT_UPDATE)
+        check_generation(provider, generation, STALE)
         self._catalogue.check(TRAITS, body["traits"])
         return _respond(self._change(uuid, SetTraits(provider.id, body["traits"], generation)))
 
