@@ -50,9 +50,9 @@ OPTS = [
         default=180.0,
         min=0.1,
         mutable=True,
-        help="Seconds after a request was recorded during which the conductor retries the selection if the scheduler "
-        "does not answer, or finds no host while live hosts still have to be audited. After that the instances go "
-        "to ERROR.",
+        help="Seconds after the first try of a selection during which the conductor retries it if the scheduler does "
+        "not answer, or finds no host while live hosts still have to be audited. After that the instances go to ERROR. "
+        "What a request waits in the backlog before its first selection does not count.",
     ),
     cfg.FloatOpt(
         "repeat_horizon",

@@ -80,8 +80,8 @@ def _wait_for_audits(saga_pass: SagaPass, instance: InstanceRecord, error: Excep
 
 def _wait_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> InstanceRecord:
     if _has_time(saga_pass, instance):
-        return saga_pass.retry_later(instance, error)
-    waited_s = (saga_pass.now_ms - instance.created_ms) / 1000
+        return _retry(saga_pass, instance, error)
+    waited_s = _waited_ms(saga_pass, instance) / 1000
     return _fail(instance, f"No answer from the scheduler for {waited_s:.0f} s: {summarize_error(error)}")
 
 
@@ -90,12 +90,21 @@ def _retry_or_fail(saga_pass: SagaPass, instance: InstanceRecord, error: errors.
     reasons = error.kwargs.get("reasons") or {}
     temporary = reasons.get(NOT_AUDITED) or reasons.get(PARTITION_UNAVAILABLE)
     if temporary and _has_time(saga_pass, instance):
-        return saga_pass.retry_later(instance, error)
+        return _retry(saga_pass, instance, error)
     return _fail(instance, summarize_error(error))
 
 
 def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
-    return saga_pass.now_ms - instance.created_ms < saga_pass.limits.select_timeout_ms
+    return _waited_ms(saga_pass, instance) < saga_pass.limits.select_timeout_ms
+
+
+def _waited_ms(saga_pass: SagaPass, instance: InstanceRecord) -> int:
+    """Return the time since the first try of this selection; what the request waited in the backlog does not count."""
+    return saga_pass.now_ms - (instance.since_ms or saga_pass.now_ms)
+
+
+def _retry(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> InstanceRecord:
+    return replace(saga_pass.retry_later(instance, error), since_ms=instance.since_ms or saga_pass.now_ms)
 
 
 def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: errors.ClaimConflict) -> InstanceRecord:

@@ -49,6 +49,24 @@ def test_instances_go_to_error_without_leaks_after_select_timeout(cluster: Simul
     cluster.check(uuids)
 
 
+@pytest.mark.parametrize("error", [messaging.MessagingTimeout("no answer"), None], ids=["no answer", "no audit"])
+def test_time_in_the_backlog_does_not_count_as_time_without_an_answer(
+    cluster: SimulatedCluster, error: Exception | None
+) -> None:
+    uuids = uuid_list(2)
+    cluster.scheduler.fail = [error] * 3 if error else []
+    if not error:
+        cluster.ledger.forget()
+    cluster.build(uuids)
+    cluster.now_ms += 2 * LIMITS.select_timeout_ms  # no conductor takes the request
+    cluster.settle(20_000)
+    for host in ("h1", "h2", "h3"):
+        cluster.ledger.audit(host)
+    cluster.settle()
+    assert set(cluster.statuses(uuids)) == {"ACTIVE"}
+    cluster.check(uuids)
+
+
 def test_delayed_select_cannot_claim_after_error(cluster: SimulatedCluster) -> None:
     uuids = uuid_list(1)
     cluster.scheduler.fail = [messaging.MessagingTimeout("lost on its way")] * 1000
