@@ -149,6 +149,9 @@ setup(
             "gantt.conductor = conductor.conf.opts:list_opts",
             "gantt.compute = compute_agent.conf.opts:list_opts",
         ],
+        "oslo.policy.policies": [
+            "gantt-placement = scheduler_svc.endpoints.placement.policies:rules",
+        ],
         "gantt.scheduler_backends": [
             "bus = rpcapi.clients.scheduler:BusBackend",
         ],

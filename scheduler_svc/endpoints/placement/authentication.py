@@ -15,15 +15,16 @@ ROOT_PATHS = ("", "/")
 def caller_of(environ: Environ) -> Caller:
     """Return the caller named by the headers of Keystone's middleware, or of ``trust_tokens``."""
     roles = tuple(role.strip() for role in environ.get("HTTP_X_ROLES", "").split(",") if role.strip())
-    return Caller(
-        environ.get("HTTP_X_USER_ID"), environ.get("HTTP_X_PROJECT_ID") or environ.get("HTTP_X_TENANT_ID"), roles
-    )
+    project = environ.get("HTTP_X_PROJECT_ID") or environ.get("HTTP_X_TENANT_ID")
+    return Caller(environ.get("HTTP_X_USER_ID"), project, roles, environ.get(_SYSTEM_SCOPE))
 
 
 def trust_tokens(application: Application) -> Application:
     """Return the application behind ``auth_strategy = noauth2``, which believes every token: for development.
 
-    A token is ``user`` or ``user:project``. The user ``admin`` has the role of that name, others those of X-Roles.
+    A token is ``user`` or ``user:project``. X-Project-Id names the project instead of the token, and
+    OpenStack-System-Scope a request of the system, which has none. X-Roles has the roles; without it the user ``admin``
+    has the role of that name.
     """
 
     def authenticate(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -32,8 +33,8 @@ def trust_tokens(application: Application) -> Application:
         claimed = {name: text for name, text in environ.items() if name not in _IDENTITY}
         if user:
             claimed |= {"HTTP_X_USER_ID": user, "HTTP_X_ROLES": roles}
-            if not environ.get("HTTP_OPENSTACK_SYSTEM_SCOPE"):
-                claimed["HTTP_X_PROJECT_ID"] = project or user
+            if not environ.get(_SYSTEM_SCOPE):
+                claimed["HTTP_X_PROJECT_ID"] = environ.get("HTTP_X_PROJECT_ID") or project or user
         return application(claimed, start_response)
 
     return authenticate
@@ -49,4 +50,5 @@ def except_root(authenticated: Application, application: Application) -> Applica
     return route
 
 
+_SYSTEM_SCOPE = "HTTP_OPENSTACK_SYSTEM_SCOPE"
 _IDENTITY = frozenset(("HTTP_X_USER_ID", "HTTP_X_PROJECT_ID", "HTTP_X_TENANT_ID", "HTTP_X_ROLES"))

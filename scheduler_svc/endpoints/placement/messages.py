@@ -24,11 +24,12 @@ Environ = Mapping[str, Any]
 
 
 class Caller(NamedTuple):
-    """Who sent a request, as the authentication established it."""
+    """Who sent a request, as the authentication established it. ``system_scope`` is 'all' for a token of the system."""
 
     user: str | None
     project: str | None
     roles: tuple[str, ...]
+    system_scope: str | None = None
 
 
 class Request:

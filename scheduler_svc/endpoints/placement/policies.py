@@ -47,6 +47,7 @@ _RULES = (
     "traits:show",
     "traits:update",
     "traits:delete",
+    "allocation_candidates:list",
 )
 
 _FORMER_RULE = policy.DeprecatedRule(
@@ -61,6 +62,7 @@ def rules() -> list[policy.RuleDefault]:
     """Return all rules with defaults; the former ones hold too unless ``[oslo_policy] enforce_new_defaults`` is set."""
     return [
         policy.RuleDefault("admin_api", "role:admin", scope_types=["project"]),
+        policy.RuleDefault("service_api", "role:service", scope_types=["project"], deprecated_rule=_FORMER_RULE),
         policy.RuleDefault(
             "admin_or_service_api", "role:admin or role:service", scope_types=["project"], deprecated_rule=_FORMER_RULE
         ),
@@ -74,6 +76,7 @@ def rules() -> list[policy.RuleDefault]:
             deprecated_rule=_FORMER_RULE,
         ),
         policy.RuleDefault(PREFIX + "usages", "rule:admin_or_project_reader_or_service_api", scope_types=["project"]),
+        policy.RuleDefault(PREFIX + "reshaper:reshape", "rule:service_api", scope_types=["project"]),
         *(policy.RuleDefault(PREFIX + name, "rule:admin_or_service_api", scope_types=["project"]) for name in _RULES),
     ]
 
@@ -110,6 +113,8 @@ class Policies:
         @functools.lru_cache(maxsize=REMEMBERED)
         def allows(rule: str, caller: Caller, project: str | None) -> bool:
             credentials = {"user_id": caller.user, "project_id": caller.project, "roles": list(caller.roles)}
+            if caller.system_scope:
+                credentials["system"] = caller.system_scope
             try:
                 return bool(enforcer.authorize(PREFIX + rule, {"project_id": project}, credentials))
             except policy.InvalidScope:

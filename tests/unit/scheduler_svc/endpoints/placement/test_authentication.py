@@ -17,11 +17,15 @@ def authenticated(**environ):
 @pytest.mark.parametrize(
     ("environ", "caller"),
     [
-        ({"HTTP_X_AUTH_TOKEN": "admin"}, ("admin", "admin", ("admin",))),
-        ({"HTTP_X_AUTH_TOKEN": "admin:p"}, ("admin", "p", ("admin",))),
-        ({"HTTP_X_AUTH_TOKEN": "u:p", "HTTP_X_ROLES": "reader, member"}, ("u", "p", ("reader", "member"))),
-        ({"HTTP_X_AUTH_TOKEN": "admin", "HTTP_OPENSTACK_SYSTEM_SCOPE": "all"}, ("admin", None, ("admin",))),
-        ({"HTTP_X_USER_ID": "u", "HTTP_X_ROLES": "admin"}, (None, None, ())),
+        ({"HTTP_X_AUTH_TOKEN": "admin"}, ("admin", "admin", ("admin",), None)),
+        ({"HTTP_X_AUTH_TOKEN": "admin:p"}, ("admin", "p", ("admin",), None)),
+        ({"HTTP_X_AUTH_TOKEN": "u:p", "HTTP_X_PROJECT_ID": "q"}, ("u", "q", (), None)),
+        ({"HTTP_X_AUTH_TOKEN": "u:p", "HTTP_X_ROLES": "reader, member"}, ("u", "p", ("reader", "member"), None)),
+        (
+            {"HTTP_X_AUTH_TOKEN": "admin", "HTTP_OPENSTACK_SYSTEM_SCOPE": "all", "HTTP_X_PROJECT_ID": "p"},
+            ("admin", None, ("admin",), "all"),
+        ),
+        ({"HTTP_X_USER_ID": "u", "HTTP_X_ROLES": "admin", "HTTP_X_PROJECT_ID": "p"}, (None, None, (), None)),
     ],
 )
 def test_token_names_the_caller(environ, caller):

@@ -21,9 +21,10 @@ def conf(tmp_path):
     return conf
 
 
-def allows(policies, *roles):
+def allows(policies, *roles, rule=RULE, system_scope=None, of_project=None):
+    project = None if system_scope else "p"
     try:
-        policies.check(RULE, Caller("u", "p", roles))
+        policies.check(rule, Caller("u", project, roles, system_scope), of_project)
     except Problem as problem:
         assert problem.status == 403
         return False
@@ -43,6 +44,38 @@ def test_services_are_allowed_by_old_and_new_defaults(conf, new_defaults):
     policies = Policies(conf)
     assert allows(policies, "admin")
     assert allows(policies, "service")
+    assert not allows(policies, "member")
+
+
+@pytest.mark.parametrize("new_defaults", [True, False])
+def test_administrators_of_the_system_are_refused(conf, new_defaults):
+    conf.set_override("enforce_new_defaults", new_defaults, group="oslo_policy")
+    policies = Policies(conf)
+    assert allows(policies, "admin")
+    assert not allows(policies, "admin", system_scope="all")
+
+
+@pytest.mark.parametrize("new_defaults", [True, False])
+def test_new_defaults_reserve_reshaping_for_services(conf, new_defaults):
+    conf.set_override("enforce_new_defaults", new_defaults, group="oslo_policy")
+    policies = Policies(conf)
+    assert allows(policies, "service", rule="reshaper:reshape")
+    assert allows(policies, "admin", rule="reshaper:reshape") is not new_defaults
+
+
+@pytest.mark.parametrize("new_defaults", [True, False])
+def test_readers_see_the_usages_of_their_own_project(conf, new_defaults):
+    conf.set_override("enforce_new_defaults", new_defaults, group="oslo_policy")
+    policies = Policies(conf)
+    assert allows(policies, "reader", rule="usages", of_project="p")
+    assert not allows(policies, "reader", rule="usages", of_project="q")
+    assert not allows(policies, "member", rule="usages", of_project="p")
+
+
+def test_former_rule_in_a_file_holds_beside_the_new_defaults(conf, tmp_path):
+    (tmp_path / "policy.yaml").write_text('"admin_api": "role:operator"\n')
+    policies = Policies(conf)
+    assert allows(policies, "operator")
     assert not allows(policies, "member")
 
 
