@@ -18,6 +18,7 @@ from scheduler_svc.store import validation
 from scheduler_svc.store.unverified import consumer_of
 
 MAX_CONSUMERS = 1000  # of one call
+IMPORT_REQUEST = "placement-import"  # the request id of claims that nothing but imports wrote
 
 
 class AnyGeneration(Enum):
@@ -49,8 +50,28 @@ class AllocationChange:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsumerImport:
+    """What one consumer holds in another Placement, in place of what it held by an earlier import.
+
+    ``allocations`` {} ends that. The consumer's generation becomes ``generation``, or the one at which the epoch began
+    if that is larger. The generations of providers stay.
+    """
+
+    consumer: str
+    allocations: Allocations
+    project: str
+    user: str
+    type: str
+    generation: int
+    created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class ConsumerState:
-    """What a consumer holds by its live claim, of either owner. ``generation`` is the one that clients send back."""
+    """What a consumer holds by its live claim, of either owner. ``generation`` is the one that clients send back.
+
+    ``is_imported`` is whether an import wrote it, and nobody since.
+    """
 
     consumer: str
     generation: int
@@ -60,11 +81,17 @@ class ConsumerState:
     allocations: Allocations
     is_api_owned: bool
     created_ms: int
+    is_imported: bool = False
 
 
 def is_api_claim(claim: Claim) -> bool:
     """Return whether the Placement API owns a claim."""
     return claim.host == names.API_HOST
+
+
+def is_imported(claim: Claim) -> bool:
+    """Return whether a claim is as an import wrote it."""
+    return is_api_claim(claim) and claim.request_id == IMPORT_REQUEST
 
 
 def generation_of(claim: Claim, generation_base: int) -> int:
@@ -86,6 +113,7 @@ def state_of(claim: Claim, generation_base: int) -> ConsumerState:
         claim.allocations,
         is_api_claim(claim),
         claim.created_ms,
+        is_imported(claim),
     )
 
 
@@ -117,6 +145,21 @@ def holder_keys(claim: Claim) -> list[str]:
 
 def check(changes: Sequence[AllocationChange]) -> None:
     """Raise InvalidRequest or InvalidName unless these are valid changes of 1 to MAX_CONSUMERS different consumers."""
+    _check_consumers(changes)
+    for change in changes:
+        _check_rest(change.generation, change.type)
+
+
+def check_imports(imports: Sequence[ConsumerImport]) -> None:
+    """Raise InvalidRequest or InvalidName unless these are valid imports of 1 to MAX_CONSUMERS different consumers."""
+    _check_consumers(imports)
+    for item in imports:
+        validation.check_text("consumer type", item.type)
+        for what in ("generation", "created_ms"):
+            validation.check_number(what, getattr(item, what), 0, validation.MAX_NUMBER)
+
+
+def _check_consumers(changes: Sequence[AllocationChange | ConsumerImport]) -> None:
     if not 1 <= len(changes) <= MAX_CONSUMERS:
         raise validation.refuse(f"a call must contain 1 to {MAX_CONSUMERS} consumers, got {len(changes)}")
     validation.check_consumers([change.consumer for change in changes])
@@ -127,7 +170,6 @@ def check(changes: Sequence[AllocationChange]) -> None:
             validation.check_allocations(change.allocations)
         for what in ("project", "user"):
             validation.check_text(what, getattr(change, what))
-        _check_rest(change.generation, change.type)
 
 
 def check_usages(project: Any, user: Any, consumer_type: Any) -> None:

@@ -9,12 +9,13 @@ from rpcapi.bounds import Bound, CollectionSize, StoreBounds
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef
 from scheduler_svc.store import documents, namespaces
-from scheduler_svc.store.allocations import AllocationChange
+from scheduler_svc.store.allocations import AllocationChange, ConsumerImport
 from scheduler_svc.store.forwarding import ForwardingStore
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers.changes import (
     AddInventory,
     CreateProvider,
+    ImportProvider,
     ProviderChange,
     ProviderState,
     Refusal,
@@ -106,16 +107,23 @@ class BoundedStore(ForwardingStore):
         return super().change_provider(change)
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
+        self._check_consumers(changes)
+        return super().allocate(changes)
+
+    def import_allocations(self, imports: Sequence[ConsumerImport]) -> Refusal | None:
+        self._check_consumers(imports)
+        return super().import_allocations(imports)
+
+    def _check_consumers(self, changes: Sequence[AllocationChange | ConsumerImport]) -> None:
         if self._bounds.is_full(CLAIMS):
             consumers = [change.consumer for change in changes if change.allocations]
             if len(self.read_allocations(consumers)) < len(consumers):
                 self._bounds.check(CLAIMS)
-        return super().allocate(changes)
 
     def _may_grow(self, change: ProviderChange) -> bool:
         """Return whether a provider would be new, or have more inventories, traits or aggregates than before."""
         stored = self.read_providers([change.provider]).get(change.provider)
-        if isinstance(change, CreateProvider):
+        if isinstance(change, (CreateProvider, ImportProvider)):
             return stored is None
         if stored is None or isinstance(change, AddInventory):
             return stored is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
-from scheduler_svc.store.allocations import AllocationChange, ConsumerState, Usage
+from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
@@ -117,6 +117,9 @@ class ForwardingStore(Store):
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         return self._store.allocate(changes)
+
+    def import_allocations(self, imports: Sequence[ConsumerImport]) -> Refusal | None:
+        return self._store.import_allocations(imports)
 
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         return self._store.get_state(namespace, name)

@@ -33,6 +33,8 @@ def apply(partition: StorePartition, step: Sequence[Any]) -> Any:
         return without_times(partition.store.change_provider(step[1]))
     if step[0] == "allocate":
         return partition.store.allocate(step[1])
+    if step[0] == "import":
+        return partition.store.import_allocations(step[1])
     change(partition, *step)
     return None
 

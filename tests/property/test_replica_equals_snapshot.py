@@ -11,10 +11,11 @@ from devstack.servers.redis import RedisServer
 from rpcapi import errors
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import ClaimRef
-from scheduler_svc.store.allocations import ANY, AllocationChange
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImport
 from scheduler_svc.store.providers.changes import (
     CreateProvider,
     DeleteProvider,
+    ImportProvider,
     SetAggregates,
     SetInventories,
     SetTraits,
@@ -46,6 +47,19 @@ api_changes = st.one_of(
     st.builds(SetTraits, api_providers | st.just("h1/n1"), st.sets(st.sampled_from(["HW_A", "HW_B", "CUSTOM_A"]))),
     st.builds(SetAggregates, api_providers | st.just("h1/n1"), st.sets(st.sampled_from(["x", "y"]))),
 )
+imported_generations = st.integers(0, 3) | st.just(10**7)
+provider_imports = st.builds(
+    ImportProvider,
+    api_providers,
+    st.sampled_from(["a", "b", "h1/n2"]),
+    parents,
+    st.dictionaries(st.just("VCPU"), st.builds(Inventory, st.integers(0, 3))),
+    st.sets(st.sampled_from(["HW_A", "CUSTOM_A"])),
+    st.sets(st.sampled_from(["x", "y"])),
+    imported_generations,
+    st.just(1),
+    st.integers(2, 3),
+)
 amounts = st.fixed_dictionaries({"VCPU": st.integers(1, 3)})
 allocation_changes = st.lists(
     st.builds(
@@ -60,6 +74,21 @@ allocation_changes = st.lists(
     max_size=2,
     unique_by=lambda change: change.consumer,
 )
+consumer_imports = st.lists(
+    st.builds(
+        ConsumerImport,
+        st.sampled_from(["c1", "c4", "c5"]),
+        st.dictionaries(api_providers, amounts, max_size=2),
+        st.just("p"),
+        st.just("u"),
+        st.sampled_from(["", "INSTANCE"]),
+        imported_generations,
+        st.just(1),
+    ),
+    min_size=1,
+    max_size=2,
+    unique_by=lambda item: item.consumer,
+)
 changes = st.lists(
     st.one_of(
         st.tuples(st.just("report"), hosts, nodes),
@@ -69,12 +98,14 @@ changes = st.lists(
         st.tuples(st.just("disable"), hosts, st.booleans()),
         st.tuples(st.just("silence"), st.just(0)),
         st.tuples(st.just("epoch"), st.just(0)),
-        st.tuples(st.just("provide"), api_changes),
+        st.tuples(st.just("provide"), api_changes | provider_imports),
+        st.tuples(st.just("import"), consumer_imports),
         st.tuples(st.just("allocate"), allocation_changes),
         st.tuples(st.just("follow"), st.integers(1, 3)),
     ),
     max_size=25,
 )
+API_VERBS = {"provide": "change_provider", "allocate": "allocate", "import": "import_allocations"}
 EXAMPLES: dict[str, Any] = {
     "deadline": None,
     "derandomize": True,
@@ -103,10 +134,8 @@ def change(partition: StorePartition, kind: str, subject: Any, *more: Any) -> No
                 store.put_state("service", subject, version, {"enabled": more[0]})
     elif kind == "silence":
         store.reap(dead_after_ms=0, tombstone_ms=600_000)
-    elif kind == "allocate":
-        store.allocate(subject)
-    elif kind == "provide":
-        store.change_provider(subject)
+    elif kind in API_VERBS:
+        getattr(store, API_VERBS[kind])(subject)
     else:
         partition.new_epoch()
 

@@ -5,7 +5,7 @@ import abc
 from collections.abc import Sequence
 from typing import Protocol
 
-from scheduler_svc.store.allocations import AllocationChange, ConsumerState, Usage
+from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.providers.changes import Refusal
 
 
@@ -45,4 +45,15 @@ class AllocationStore(Protocol):
         - OWNER: the consumer holds by a claim that an agent owns, or an agent reports an unverified one;
         - PROVIDER, INVENTORY, UNITS, CAPACITY: of that provider and resource class;
         - CLOSED: more would be held from an agent's provider that must be audited first.
+        """
+
+    @abc.abstractmethod
+    def import_allocations(self, imports: Sequence[ConsumerImport]) -> Refusal | None:
+        """Store what consumers hold in another Placement, all of them or none; return why it is refused, or None.
+
+        Capacities, units and inventories are not compared: an excess is stored, and flagged. Refused with
+
+        - OWNER: the consumer holds by a claim that an agent owns, or an agent reports an unverified one;
+        - CONSUMER: a client of the API wrote it; ``actual`` is its generation;
+        - PROVIDER: there is no such provider.
         """

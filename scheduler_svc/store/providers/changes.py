@@ -147,8 +147,31 @@ class SetAggregates:
     generation: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ImportProvider:
+    """Store a provider as another Placement has it: made, or replaced if nothing but imports has written it since.
+
+    Times are in ms. The generation becomes ``generation``, or the one at which the epoch began if that is larger.
+    Inventories may go though they are in use, and may be less than is in use. Refused with NAME, PARENT, LOOP, or
+    GENERATION where others than imports changed the provider, or claims were made on it: ``expected`` is then the
+    generation as imported, None if it never was.
+    """
+
+    provider: str
+    name: str
+    parent: str | None
+    inventories: Mapping[str, Inventory]
+    traits: Collection[str]
+    aggregates: Collection[str]
+    generation: int
+    created_ms: int
+    changed_ms: int
+
+
 InventoryChange = SetInventories | AddInventory | ReplaceInventory | RemoveInventory
-ProviderChange = CreateProvider | UpdateProvider | DeleteProvider | InventoryChange | SetTraits | SetAggregates
+ProviderChange = (
+    CreateProvider | UpdateProvider | DeleteProvider | InventoryChange | SetTraits | SetAggregates | ImportProvider
+)
 
 
 class RefusalKind(StrEnum):

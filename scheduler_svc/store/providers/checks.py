@@ -3,7 +3,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
@@ -14,6 +14,7 @@ from scheduler_svc.store.providers.changes import (
     VOCABULARIES,
     AddInventory,
     CreateProvider,
+    ImportProvider,
     ProviderChange,
     RemoveInventory,
     ReplaceInventory,
@@ -42,7 +43,7 @@ def check_ids(ids: Sequence[str], most: int) -> None:
 def check(change: ProviderChange) -> None:
     """Raise InvalidRequest or InvalidName unless every part of the change can be stored."""
     validation.check_name(change.provider)
-    if isinstance(change, CreateProvider) and not names.is_api_provider(change.provider):
+    if isinstance(change, (CreateProvider, ImportProvider)) and not names.is_api_provider(change.provider):
         raise errors.InvalidName(
             name=change.provider, why=f"the id of a new one begins with {names.api_provider('')!r}"
         )
@@ -53,15 +54,17 @@ def check(change: ProviderChange) -> None:
         case CreateProvider(_, name, parent) | UpdateProvider(_, name, parent):
             _check_place(name, parent)
         case SetTraits():
-            _check_all("traits", change.traits, _check_trait)
+            _check_traits(change.traits)
         case SetAggregates():
-            _check_all("aggregates", change.aggregates, validation.check_name)
+            _check_aggregates(change.aggregates)
         case SetInventories():
-            _check_all("inventories", change.inventories.items(), lambda entry: _check_inventory(*entry))
+            _check_inventories(change.inventories)
         case AddInventory(_, resource_class, inventory) | ReplaceInventory(_, resource_class, inventory):
             _check_inventory(resource_class, inventory)
         case RemoveInventory():
             validation.check_resource_class(change.resource_class)
+        case ImportProvider():
+            _check_import(change)
 
 
 def check_retirement(namespace: str, name: str, as_of: int) -> None:
@@ -79,6 +82,27 @@ def _check_place(name: Any, parent: Any) -> None:
             raise validation.refuse("the name of a provider must not be empty")
     if isinstance(parent, str):
         validation.check_name(parent)
+
+
+def _check_import(change: ImportProvider) -> None:
+    _check_place(change.name, change.parent)
+    _check_inventories(change.inventories)
+    _check_traits(change.traits)
+    _check_aggregates(change.aggregates)
+    for what in ("generation", "created_ms", "changed_ms"):
+        validation.check_number(what, getattr(change, what), 0, validation.MAX_NUMBER)
+
+
+def _check_traits(traits: Collection[str]) -> None:
+    _check_all("traits", traits, _check_trait)
+
+
+def _check_aggregates(aggregates: Collection[str]) -> None:
+    _check_all("aggregates", aggregates, validation.check_name)
+
+
+def _check_inventories(inventories: Mapping[str, Inventory]) -> None:
+    _check_all("inventories", inventories.items(), lambda entry: _check_inventory(*entry))
 
 
 def _check_all(what: str, parts: Collection[Any], check_part: Callable[[Any], None]) -> None:

@@ -7,11 +7,12 @@ Pure, as reports.plan is for the reports of agents: each backend reads for it, a
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from scheduler_svc.store.providers import contents, trees
+from scheduler_svc.store.providers import contents, imports, trees
 from scheduler_svc.store.providers.changes import (
     AddInventory,
     CreateProvider,
     DeleteProvider,
+    ImportProvider,
     ProviderChange,
     ProviderState,
     Refusal,
@@ -44,7 +45,7 @@ _OF_EITHER_OWNER = (SetTraits, SetAggregates)  # changes that are allowed for ag
 def related(change: ProviderChange) -> tuple[list[str], list[str]]:
     """Return the providers and the names that the plan of a change reads at least, so that they are read at once."""
     match change:
-        case CreateProvider(provider, name, parent):
+        case CreateProvider(provider, name, parent) | ImportProvider(provider, name, parent):
             return [provider, *([parent] if parent is not None else [])], [name]
         case UpdateProvider(provider, name, parent):
             parents = [parent] if isinstance(parent, str) else []
@@ -60,6 +61,8 @@ def plan(change: ProviderChange, reads: ProviderReads, clock_ms: int) -> Provide
     """
     if isinstance(change, CreateProvider):
         return trees.create(change, reads, clock_ms)
+    if isinstance(change, ImportProvider):
+        return imports.import_provider(change, reads, clock_ms)
     document = reads.document(change.provider)
     if document is None:
         return Refusal(RefusalKind.PROVIDER, change.provider)

@@ -10,10 +10,15 @@ from scheduler_svc.core.records import Amounts
 from scheduler_svc.store.providers.changes import is_api_owned
 
 Document = Mapping[str, Any]
+IMPORTED = "imported"  # the member of a document that nothing but imports wrote: the generation as imported
 
 
 class ProviderReads(Protocol):
     """The stored providers, as of the moment at which the plan is carried out: a backend checks that or locks them."""
+
+    @property
+    def generation_base(self) -> int:
+        """The position at which the epoch began, 0 in the first one: no generation is less."""
 
     def document(self, provider: str) -> Document | None:
         """Return a provider's document, or None."""
@@ -38,6 +43,7 @@ class ProviderPlan:
     documents             new documents by id; None: the provider is deleted
     has_new_inventories   whether the provider's inventories, so its capacity, are written
     bump                  whether its generation is increased
+    generation            what its generation becomes, at least the one at which the epoch began; None: not set
     idle                  its resource classes that must not be in use, None: all
     names                 name -> id of the provider that takes it, None: it is given up
     linked, unlinked      child -> parent: entries of the children that are added and removed
@@ -48,6 +54,7 @@ class ProviderPlan:
     documents: Mapping[str, Document | None] = field(default_factory=dict)
     has_new_inventories: bool = False
     bump: bool = False
+    generation: int | None = None
     idle: Sequence[str] | None = ()
     names: Mapping[str, str | None] = field(default_factory=dict)
     linked: Mapping[str, str] = field(default_factory=dict)
@@ -63,6 +70,10 @@ def holder_of(name: str, recorded: str | None, document: Callable[[str], Documen
 
 
 def next_version(document: Document, clock_ms: int) -> Document:
-    """Return the next version of a document, with the time of the change in the API's documents."""
+    """Return the next version of a document, with the time of the change in the API's documents.
+
+    It is no longer as it was imported.
+    """
     times = {"changed_ms": clock_ms} if is_api_owned(document) else {}
-    return {**document, **times, "version": document.get("version", 0) + 1}
+    members = {key: value for key, value in document.items() if key != IMPORTED}
+    return {**members, **times, "version": document.get("version", 0) + 1}

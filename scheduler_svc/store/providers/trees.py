@@ -2,6 +2,7 @@
 """Creation, deletion, renaming and moving of the Placement API's providers."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from rpcapi.resources import names
 from scheduler_svc.store import validation
@@ -30,22 +31,10 @@ def create(change: CreateProvider, reads: ProviderReads, clock_ms: int) -> Provi
     holder = reads.holder(change.name)
     if holder is not None:
         return Refusal(RefusalKind.NAME, holder)
-    root = provider if parent is None else _root_of(parent, reads)
+    root = provider if parent is None else root_of(parent, reads)
     if root is None:
         return Refusal(RefusalKind.PARENT, parent or "")
-    document = {
-        "schema": SCHEMA,
-        "id": provider,
-        "owner": API,
-        "name": change.name,
-        "host": names.API_HOST,
-        "kind": KIND,
-        "root": root,
-        "parent": parent,
-        "inventories": {},
-        "traits": [],
-        "created_ms": clock_ms,
-    }
+    document = new_document(provider, change.name, parent, root, clock_ms)
     return ProviderPlan(
         provider,
         {provider: next_version(document, clock_ms)},
@@ -67,17 +56,17 @@ def update(change: UpdateProvider, document: Document, reads: ProviderReads, clo
         holder = reads.holder(name)
         if holder is not None:
             return Refusal(RefusalKind.NAME, holder)
-    moved = [] if parent == document["parent"] else _subtree(provider, reads)
+    moved = [] if parent == document["parent"] else subtree(provider, reads)
     root = document["root"]
     if moved:
         if parent in moved:
             return Refusal(RefusalKind.LOOP, provider)
-        root = provider if parent is None else _root_of(parent, reads)
+        root = provider if parent is None else root_of(parent, reads)
         if root is None:
             return Refusal(RefusalKind.PARENT, str(parent))
     elif name == former_name:
         return ProviderPlan(provider)
-    documents = {} if root == document["root"] else _with_root(moved, root, reads)
+    documents = {} if root == document["root"] else with_root(moved, root, reads)
     documents[provider] = next_version({**document, **_named(name, document), "parent": parent, "root": root}, clock_ms)
     was_child, is_child = document["parent"] is not None, parent is not None
     return ProviderPlan(
@@ -109,16 +98,34 @@ def delete(change: DeleteProvider, document: Document, reads: ProviderReads, _cl
     )
 
 
+def new_document(provider: str, name: str, parent: str | None, root: str, created_ms: int) -> dict[str, Any]:
+    """Return the document of a provider without inventories, without its version and the time of its last change."""
+    return {
+        "schema": SCHEMA,
+        "id": provider,
+        "owner": API,
+        "name": name,
+        "host": names.API_HOST,
+        "kind": KIND,
+        "root": root,
+        "parent": parent,
+        "inventories": {},
+        "traits": [],
+        "created_ms": created_ms,
+    }
+
+
 def _named(name: str, document: Document) -> Document:
     return {"name": name} if "name" in document else {}
 
 
-def _root_of(provider: str, reads: ProviderReads) -> str | None:
+def root_of(provider: str, reads: ProviderReads) -> str | None:
+    """Return the root of a provider's tree; None: there is no such provider."""
     document = reads.document(provider)
     return None if document is None else str(document["root"])
 
 
-def _subtree(provider: str, reads: ProviderReads) -> list[str]:
+def subtree(provider: str, reads: ProviderReads) -> list[str]:
     """Return the ids of a provider and of all below it."""
     subtree = [provider]
     for above in subtree:
@@ -128,7 +135,7 @@ def _subtree(provider: str, reads: ProviderReads) -> list[str]:
     return subtree
 
 
-def _with_root(providers: Iterable[str], root: str, reads: ProviderReads) -> dict[str, Document | None]:
+def with_root(providers: Iterable[str], root: str, reads: ProviderReads) -> dict[str, Document | None]:
     """Return the documents of these providers with another root."""
     documents: dict[str, Document | None] = {}
     for provider in providers:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scheduler_svc.store import allocations, documents
-from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState, Usage
+from scheduler_svc.store.allocations import ANY, IMPORT_REQUEST, AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.redis import claims
 from scheduler_svc.store.redis.connect import RedisConnection
@@ -79,6 +79,29 @@ def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -
     (expected,) = (change.generation for change in changes if change.consumer == consumer)
     actual = int(generation) if generation else None
     return Refusal(RefusalKind.CONSUMER, "", (), None if expected is ANY else expected, actual, consumer)
+
+
+def import_allocations(connection: RedisConnection, imports: Sequence[ConsumerImport]) -> Refusal | None:
+    """Store what consumers hold in another Placement, or return why nothing is changed."""
+    allocations.check_imports(imports)
+    answer = connection.run(
+        "import_allocations",
+        [value for item in imports for value in _import_arguments(item)],
+        import_request=IMPORT_REQUEST,
+        generation=max(item.generation for item in imports),
+    )
+    if not answer:
+        return None
+    kind, consumer, provider, generation = answer
+    return Refusal(RefusalKind(kind), provider, actual=int(generation) if generation else None, consumer=consumer)
+
+
+def _import_arguments(item: ConsumerImport) -> Iterator[Any]:
+    yield item.consumer
+    yield item.generation
+    yield documents.encode(item.allocations) if item.allocations else ""
+    members = {part: getattr(item, part) for part in ("created_ms", "type", "project", "user")}
+    yield "," + documents.encode(members)[1:-1]
 
 
 def _arguments(change: AllocationChange) -> Iterator[Any]:

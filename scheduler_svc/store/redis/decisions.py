@@ -2,14 +2,22 @@
 """The bounded decision record in Redis."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.store import documents, validation
+from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix
 
 _ENTRY_ID = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")  # longer ids are out of Redis' range
+
+
+def record(connection: RedisConnection, request_id: str, document: Mapping[str, Any], most: int) -> None:
+    """Store a decision; drop the oldest while all have more than ``most`` bytes."""
+    text = documents.encode({**document, "schema": SCHEMA})
+    connection.run("decide", request_id=request_id, decision=text, decision_bytes=most)
 
 
 def find(connection: RedisConnection, request_id: str) -> dict[str, Any]:

@@ -35,7 +35,8 @@ class RedisReads:
         self._compared_children: set[str] = set()
         self._compared_generations: set[str] = set()
         self.free_names: set[str] = set()  # names that the plan takes because nobody had them
-        self.epoch = self.generation_base = self.clock_ms = 0
+        self.epoch = self.clock_ms = 0
+        self._generation_base = 0
 
     def fetch(self, ids: Collection[str], provider_names: Collection[str] = ()) -> None:
         """Read these providers, and who has these names, as of one moment."""
@@ -55,7 +56,7 @@ class RedisReads:
 
         (seconds, micros), meta, texts, used, increments, *more = self._connection.read(fill)
         holders = more.pop(0) if provider_names else ()
-        self.epoch, self.generation_base = (int(value or 0) for value in meta)
+        self.epoch, self._generation_base = (int(value or 0) for value in meta)
         self.clock_ms = seconds * 1000 + micros // 1000
         text_by_id = dict(zip(documents_of, texts, strict=True))
         for provider, sums, number, members in zip(ids, used, increments, more, strict=True):
@@ -65,6 +66,11 @@ class RedisReads:
             self._children[provider] = [member.partition("|")[2] for member in members]
         for name, provider in zip(provider_names, holders, strict=True):
             self._holders[name] = holder_of(name, provider, text_by_id.get)
+
+    @property
+    def generation_base(self) -> int:
+        """The position at which the epoch began; the script compares the epoch."""
+        return self._generation_base
 
     def document(self, provider: str) -> Document | None:
         """Return a provider's document, or None."""
@@ -180,6 +186,8 @@ def _write(connection: RedisConnection, planned: ProviderPlan, reads: RedisReads
         epoch=reads.epoch,
         provider=planned.provider,
         bump=int(planned.bump),
+        increments="" if planned.generation is None else planned.generation - reads.generation_base,
+        generation=planned.generation or 0,
         idle="*" if planned.idle is None else documents.encode(list(planned.idle)),
         **dict(zip(("reads", "free_names", "writes", "names", "links", "hosts"), map(len, sections), strict=True)),
     )

@@ -8,9 +8,9 @@ from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
-from scheduler_svc.store import documents, interface, reports, validation, verification
+from scheduler_svc.store import interface, reports, validation, verification
 from scheduler_svc.store import namespaces as rules
-from scheduler_svc.store.allocations import AllocationChange, ConsumerState, Usage
+from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
 from scheduler_svc.store.records import (
@@ -18,7 +18,6 @@ from scheduler_svc.store.records import (
     DECISION_BYTES,
     MAX_CLOCK_OFFSET_MS,
     MAX_STEP_MS,
-    SCHEMA,
     AuditOutcome,
     Durability,
     GroupHome,
@@ -263,6 +262,9 @@ class RedisStore(interface.Store):
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         return allocations.allocate(self._connection, changes)
 
+    def import_allocations(self, imports: Sequence[ConsumerImport]) -> Refusal | None:
+        return allocations.import_allocations(self._connection, imports)
+
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         return log.snapshot(self._connection, namespaces)
 
@@ -277,8 +279,7 @@ class RedisStore(interface.Store):
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         validation.check_text("request_id", request_id)
-        text = documents.encode({**document, "schema": SCHEMA})
-        self._connection.run("decide", request_id=request_id, decision=text, decision_bytes=self._decision_bytes)
+        decisions.record(self._connection, request_id, document, self._decision_bytes)
 
     def find_decision(self, request_id: str) -> dict[str, Any]:
         validation.check_text("request_id", request_id)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from scheduler_svc.store import allocations, interface, namespaces, validation
-from scheduler_svc.store.allocations import AllocationChange, ConsumerState, Usage
+from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
-from scheduler_svc.store.verbs import allocating, providing
+from scheduler_svc.store.verbs import allocating, importing, providing
 from scheduler_svc.store.verbs.partition import PartitionState
 
 T = TypeVar("T")
@@ -78,3 +78,8 @@ class ApiVerbStore(interface.Store):
         allocations.check(changes)
         copied = copy.deepcopy(changes)
         return self._transact(lambda partition, now: allocating.allocate(partition, copied, now))
+
+    def import_allocations(self, imports: Sequence[ConsumerImport]) -> Refusal | None:
+        allocations.check_imports(imports)
+        copied = copy.deepcopy(imports)
+        return self._transact(lambda partition, now: importing.import_allocations(partition, copied, now))

@@ -103,6 +103,18 @@ class PartitionState(PartitionStorage):
         """Increase a provider's generation; the caller logs at least one entry."""
         self.generations[provider] = self.generations.get(provider, 0) + 1
 
+    def set_generation(self, provider: str, generation: int) -> None:
+        """Set a provider's generation, at least the one at which the epoch began; see ``reach``."""
+        self.generations[provider] = generation - self.generation_base
+
+    def reach(self, generation: int) -> None:
+        """Skip positions where ``generation`` is larger than the position, as no stored one may be.
+
+        The caller logs an entry afterwards; replicas that find the gap read a snapshot.
+        """
+        if generation > self.position:
+            self.position = generation + POSITION_LEAP
+
     def link_children(self, linked: Mapping[str, str], unlinked: Mapping[str, str]) -> None:
         """Add and remove entries, child -> parent, of the Placement API's providers below others."""
         for child, parent in unlinked.items():

@@ -21,6 +21,11 @@ class PartitionReads:
     def __init__(self, partition: PartitionState) -> None:
         self._partition = partition
 
+    @property
+    def generation_base(self) -> int:
+        """The position at which the epoch began."""
+        return self._partition.generation_base
+
     def document(self, provider: str) -> Document | None:
         """Return a provider's document, or None."""
         return self._partition.providers.get(provider)
@@ -86,6 +91,9 @@ def retire(partition: PartitionState, namespace: str, name: str, as_of: int) -> 
 def _apply(partition: PartitionState, planned: ProviderPlan, now: int) -> None:
     provider = planned.provider
     documents = {name: document for name, document in planned.documents.items() if document is not None}
+    if planned.generation is not None:
+        partition.reach(planned.generation)
+        partition.set_generation(provider, planned.generation)
     if documents:
         position = partition.append("provider", documents)
         partition.providers.update({name: dict(document) for name, document in documents.items()})

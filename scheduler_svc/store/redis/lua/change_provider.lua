@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Writes a change of a provider by the Placement API, unless what it was planned on has changed since.
--- ARGV: log length, epoch as read, provider, 1 to increase its generation else 0, its classes that must not be in use
---       as a JSON list or '*' for all, then the numbers of rows that follow:
+-- ARGV: log length, epoch as read, provider, 1 to increase its generation else 0, '' or what the increments of its
+--       generation become and the generation, its classes that must not be in use as a JSON list or '*' for all,
+--       then the numbers of rows that follow:
 --       providers that the plan read: id, document as read or '', number of children as read or '' if it has not read
 --       them, increments of the generation as read or '' if it has not;
 --       names that nobody had;
@@ -11,9 +12,10 @@
 --       service hosts of agents in whose trees this is;
 --       then the roots on which earlier decisions become stale
 -- Returns: done 0|1, epoch, position, increments of the generation
---@ args log_length epoch provider bump idle reads free_names writes names links hosts
+--@ args log_length epoch provider bump increments generation idle reads free_names writes names links hosts
 --@ keys eligible provider_names api_changed
 --@ include _partition
+--@ include _reach
 --@ include _nodes
 --@ include _children
 local at = REST
@@ -64,6 +66,11 @@ end
 
 if not is_as_read() or not is_idle() then
   return { 0, epoch, position, 0 }
+end
+
+if A.increments ~= '' then
+  reach(tonumber(A.generation))
+  redis.call('HSET', K.generations, A.provider, A.increments)
 end
 
 local function write_documents()
