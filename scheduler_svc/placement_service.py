@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts, reloads and stops one worker process of gantt-placement."""
 
-import functools
 import threading
 
 from oslo_config import cfg
@@ -10,7 +9,7 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.daemon.waiting import wait_for
 from scheduler_svc.composition.placement import PlacementWorker, build
-from scheduler_svc.composition.stores import open_configured
+from scheduler_svc.composition.stores import ConfiguredStores
 from scheduler_svc.replication.partition_set import StoreOpener
 
 LOG = log.getLogger(__name__)
@@ -23,7 +22,7 @@ class PlacementService:
         """``opener`` opens the store of a partition; by default as configured."""
         self._conf = conf
         self._index = worker_index
-        self._opener = opener or functools.partial(open_configured, conf)
+        self._opener = opener or ConfiguredStores(conf)
         self._stopping = threading.Event()
         self._worker: PlacementWorker | None = None
 

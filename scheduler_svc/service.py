@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts, reloads and stops one worker process of the scheduler."""
 
-import functools
 import threading
 from typing import Any
 
@@ -13,7 +12,7 @@ from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.daemon.waiting import wait_for
 from rpcapi.messaging.probe import probe_bus
 from scheduler_svc.composition import policy, worker
-from scheduler_svc.composition.stores import open_configured
+from scheduler_svc.composition.stores import ConfiguredStores
 from scheduler_svc.core import reads
 from scheduler_svc.replication.partition_set import StoreOpener
 
@@ -29,7 +28,7 @@ class SchedulerService:
         """``opener`` opens the store of a partition; by default as configured."""
         self._conf = conf
         self._index = worker_index
-        self._opener = opener or functools.partial(open_configured, conf)
+        self._opener = opener or ConfiguredStores(conf)
         self._stopping = threading.Event()
         self._worker: worker.SchedulerWorker | None = None
         self._servers: list[Any] = []  # those that were started

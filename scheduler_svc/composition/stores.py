@@ -37,6 +37,26 @@ def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
     return attach_state_store(bounded_store, conf.store.state_url, conf.store.state_namespaces, declared)
 
 
+class ConfiguredStores:
+    """Opens the stores of partitions by their configuration, as often as callers need one.
+
+    Of a partition in memory there is one store: another one would see nothing of its changes.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._in_memory: dict[str, Store] = {}
+
+    def __call__(self, partition: str) -> Store:
+        """Return a store of a partition; raises BadConfiguration."""
+        if partition in self._in_memory:
+            return self._in_memory[partition]
+        store = open_configured(self._conf, partition)
+        if partitions.url(self._conf, partition).startswith("memory:"):
+            self._in_memory[partition] = store
+        return store
+
+
 def open_partitions(
     conf: cfg.ConfigOpts, opener: StoreOpener, reads: Reads, on_loaded: Callable[[Replica], None] | None
 ) -> PartitionSet:

@@ -40,6 +40,12 @@ class NameKind:
 
 TRAITS = NameKind("trait", "trait(s):", tuple(os_traits.get_traits()), "traits")
 RESOURCE_CLASSES = NameKind("resource_class", "resource class", tuple(os_resource_classes.STANDARDS), "inventories")
+_RANKS = {name: rank for rank, name in enumerate(RESOURCE_CLASSES.standard)}
+
+
+def standard_first(resource_classes: Iterable[str]) -> list[str]:
+    """Return these resource classes as Placement lists them: standard ones in their order, then the others, sorted."""
+    return sorted(resource_classes, key=lambda name: (_RANKS.get(name, len(_RANKS)), name))
 
 
 class Catalogue:

@@ -9,7 +9,7 @@ from scheduler_svc.endpoints.placement.messages import Request, Response, json_r
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import inventories as schemas
-from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue
+from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue, standard_first
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.problems import (
     CONCURRENT_UPDATE,
@@ -140,7 +140,7 @@ def _inventory(raw: Mapping[str, Any], resource_class: str, request: Request, fa
 
 
 def _problem(refusal: Refusal, uuid: str, change: InventoryChange) -> Problem:
-    classes = ", ".join(refusal.resource_classes)
+    classes = ", ".join(standard_first(refusal.resource_classes))
     match refusal.kind, change:
         case RefusalKind.EXISTS, _:
             return conflict(f"Update conflict: {uuid} has an inventory of {classes} already.", CONCURRENT_UPDATE)
