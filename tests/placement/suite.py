@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import gabbi.driver
+import yaml
 
 VERSION = "16.0.0"
 FOLDER = Path(__file__).resolve().parents[2] / ".tox" / f"placement-suite-{VERSION}"
@@ -48,6 +49,11 @@ def load(name: str, port: int, fixtures: ModuleType) -> unittest.TestSuite:
             folder, unittest.defaultTestLoader, host="127.0.0.1", port=port, fixture_module=fixtures
         )
     return suite
+
+
+def number_of_tests(name: str) -> int:
+    """Return the number of tests that a file contains."""
+    return len(yaml.safe_load((fetch() / f"{name}.yaml").read_text(encoding="utf-8"))["tests"])
 
 
 def run(suite: unittest.TestSuite) -> tuple[int, dict[str, str]]:
