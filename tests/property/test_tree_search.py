@@ -21,6 +21,11 @@ def trees_and_requests(draw, marked=False):
     return trees.tree(random, marked=marked), trees.tree_request(random, NAMES)
 
 
+def mapped(candidate):
+    """Return the allocations and the providers of each group."""
+    return sorted(freeze(candidate)), {suffix: sorted(names) for suffix, names in sorted(candidate.providers.items())}
+
+
 def freeze(candidate):
     return frozenset((name, *item) for name, amounts in candidate.allocations.items() for item in amounts.items())
 
@@ -49,6 +54,14 @@ def test_search_finds_every_allocation_of_marked_providers(tree_and_request):
     tree, tree_request = tree_and_request
     allocations = {freeze(candidate) for candidate in search(tree, tree_request, StepBudget(PLENTY))}
     assert allocations == {freeze(candidate) for candidate in all_candidates(tree, tree_request)}
+
+
+@settings(max_examples=150, deadline=None)
+@given(trees_and_requests())
+def test_unpruned_search_yields_each_candidate_once(tree_and_request):
+    tree, tree_request = tree_and_request
+    candidates = [mapped(candidate) for candidate in search(tree, tree_request, StepBudget(PLENTY), prune=False)]
+    assert sorted(candidates, key=repr) == sorted(map(mapped, all_candidates(tree, tree_request)), key=repr)
 
 
 @settings(max_examples=200, deadline=None)

@@ -65,16 +65,18 @@ def find_first(
     return NoCandidateReason.REFUSED if any_refused else NoCandidateReason.NONE
 
 
-def search(tree: ProviderTree, request: TreeRequest, steps: StepBudget) -> Iterator[AllocationCandidate]:
+def search(
+    tree: ProviderTree, request: TreeRequest, steps: StepBudget, *, prune: bool = True
+) -> Iterator[AllocationCandidate]:
     """Yield allocation candidates for ``request`` until there are no more or the steps are exhausted.
 
     Of candidates that differ only by a swap of equal groups or of equivalent providers, one is yielded;
-    Provider.symmetry_key makes providers distinct.
+    Provider.symmetry_key makes providers distinct. Without ``prune`` all of them are yielded.
     """
     if root_satisfies(tree, request):
         requirements = list_group_requirements(tree, request)
         if _may_fit(tree, request, requirements):
-            yield from _Search(tree, request, requirements, steps).complete_from(0)
+            yield from _Search(tree, request, requirements, steps, prune=prune).complete_from(0)
 
 
 def match_allocations(
@@ -117,9 +119,16 @@ class _Search:
     """State of the depth-first search: placements, free amounts and used providers."""
 
     def __init__(
-        self, tree: ProviderTree, request: TreeRequest, requirements: Sequence[GroupRequirement], steps: StepBudget
+        self,
+        tree: ProviderTree,
+        request: TreeRequest,
+        requirements: Sequence[GroupRequirement],
+        steps: StepBudget,
+        *,
+        prune: bool,
     ) -> None:
         self._steps = steps
+        self._prune = prune
         self._requirements = requirements
         self._providers = [*tree.providers, *tree.sharing]
         self._collective = next((group for group in request.groups if not group.suffix), None)
@@ -145,7 +154,8 @@ class _Search:
             yield self._candidate()
             return
         requirement = self._requirements[number]
-        for option in self._symmetry.skip_equivalent(self._usable_options(number, requirement)):
+        options = self._usable_options(number, requirement)
+        for option in self._symmetry.skip_equivalent(options) if self._prune else options:
             if not self._steps.consume():
                 return
             self._place(requirement, option, -1)
@@ -159,7 +169,8 @@ class _Search:
         """Yield the options with enough free amounts; interchangeable requirements use providers in ascending order."""
         first_option = 0
         if (
-            number
+            self._prune
+            and number
             and self._requirements[number - 1].interchange_key == requirement.interchange_key
             and requirement.suffix
         ):

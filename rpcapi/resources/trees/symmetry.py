@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Symmetry breaking in the tree search: interchangeable unused providers are tried only once."""
 
+import functools
 from collections.abc import Iterable, Iterator, Sequence
 
 from rpcapi.resources.trees.requirements import GroupRequirement
@@ -19,14 +20,19 @@ class SymmetryBreaker:
         self._parents = [numbers.get(provider.parent or "", -1) for provider in tree.providers] + [-1] * len(
             tree.sharing
         )
-        self._classes = _number_equivalence_classes(tree, requirements, request, self._parents)
-        self._uses = [0] * len(self._classes)
+        self._search = (tree, requirements, request)
+        self._uses = [0] * len(self._parents)
         self._paths: list[list[int]] = []  # from the root down to each provider
         self.ancestors: list[int] = []  # of each provider a bit mask, including its own bit
         for number, parent in enumerate(self._parents):
             above = self._paths[parent] if parent >= 0 else []
             self._paths.append([*above, number])
             self.ancestors.append(sum(1 << ancestor for ancestor in self._paths[-1]))
+
+    @functools.cached_property
+    def _classes(self) -> list[int]:
+        """The equivalence class of each provider."""
+        return _number_equivalence_classes(*self._search, self._parents)
 
     def mark_used(self, number: int) -> None:
         """Mark a provider as used: it and its ancestors are no longer interchangeable."""

@@ -38,7 +38,8 @@ class Provider:
 
     ``aggregates`` are those of the provider itself or, for a root, of its service host. ``traits`` None: they are
     unknown and assumed to satisfy the request. Providers that are equal in everything, including ``symmetry_key``, are
-    interchangeable in a search, and only one of them is tried.
+    interchangeable in a search, and only one of them is tried. ``root`` is the root of a sharing provider's own tree,
+    if it is below it.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Provider:
     traits: frozenset[str] | None = frozenset()
     aggregates: frozenset[str] = frozenset()
     symmetry_key: Hashable = None
+    root: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

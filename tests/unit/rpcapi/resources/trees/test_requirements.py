@@ -38,6 +38,13 @@ def test_suffixed_group_is_served_by_providers_that_satisfy_it_alone(fields, pro
     assert options_of(RequestGroup("1", {"VGPU": 1}, **fields)) == [providers]
 
 
+def test_sharing_provider_below_a_root_is_in_the_tree_of_that_root():
+    tree = ProviderTree([Provider("h")], [Provider("store/disk", None, {"DISK_GB": ProviderInventory(9)}, root="store")])
+    for in_tree, options in (("store", (1,)), ("h", ())):
+        request = TreeRequest([RequestGroup("1", {"DISK_GB": 5}, in_tree=in_tree)])
+        assert list_group_requirements(tree, request)[0].options == options
+
+
 def test_unsuffixed_group_has_a_requirement_for_each_class():
     assert options_of(RequestGroup("", {"DISK_GB": 5, "VGPU": 1})) == [["pool"], ["h/gpu0", "h/gpu1"]]
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps and results of searches in provider trees."""
 
+import itertools
+
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.search import NoCandidateReason, StepBudget, find_first, match_allocations, search
 from rpcapi.resources.trees.tree import Provider, ProviderInventory, ProviderTree, TreeRequest
@@ -48,6 +50,15 @@ def test_permutations_of_equal_groups_and_providers_are_pruned():
     assert len(list(search(gpus(8), requesting(5), StepBudget()))) == 1
     # The numbers of groups on the first card, the second and so on: the compositions of five, not 8 ** 5.
     assert len(list(search(gpus(8, capacity=6), requesting(5, "none"), StepBudget()))) == 16
+
+
+def test_all_permutations_are_yielded_without_pruning():
+    found = [
+        candidate.providers["_0"] + candidate.providers["_1"]
+        for candidate in search(gpus(3), requesting(2), StepBudget(), prune=False)
+    ]
+    assert sorted(found) == sorted(itertools.permutations(("h/gpu0", "h/gpu1", "h/gpu2"), 2))
+    assert len(list(search(gpus(3, capacity=2), requesting(2, "none"), StepBudget(), prune=False))) == 9
 
 
 def test_symmetry_keys_make_providers_distinct():
