@@ -95,7 +95,9 @@ def _providers_for_suffixed_group(tree: ProviderTree, group: RequestGroup) -> It
     """Yield the providers that can serve a suffixed group by themselves."""
     inside = _tree_has_provider(tree, group.in_tree)
     for number, provider in _number_providers(tree):
-        in_required_tree = inside if number < len(tree.providers) else group.in_tree in (None, provider.id, provider.root)
+        in_required_tree = (
+            inside if number < len(tree.providers) else group.in_tree in (None, provider.id, provider.root)
+        )
         if in_required_tree and provider_satisfies(provider, group):
             yield number
 

@@ -10,7 +10,7 @@ from scheduler_svc.core.drivers.driver import max_candidates
 from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn, IntColumn
-from scheduler_svc.core.table.trees import ProviderColumns
+from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import total_resources
 

@@ -7,13 +7,12 @@ Each group is checked by itself; the tree search of the best hosts checks all gr
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from rpcapi.resources.groups import ISOLATE, RequestGroup
+from scheduler_svc.core.matching.group_columns import can_serve
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.columns import Column, IntColumn
-from scheduler_svc.core.table.trees import ProviderColumns
+from scheduler_svc.core.table.columns import Column
+from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.view import View
 
 NAME = "RequestGroupsFilter"
@@ -30,7 +29,9 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     for group in request.groups:
         groups_by_content.setdefault(repr(replace(group, suffix="")), []).append(group)
     for group, *others in groups_by_content.values():
-        yield HostPredicate(REASON.format(group.suffix), _can_serve(view, group, 1 + len(others), isolated))
+        yield HostPredicate(
+            REASON.format(group.suffix), can_serve(view.trees, group, 1 + len(others), isolated=isolated)
+        )
 
 
 def _usable(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
@@ -46,30 +47,6 @@ def _can_allocate_without(
     providers: ProviderColumns, resource_class: str, amount: int, traits: Sequence[str]
 ) -> Column:
     return providers.can_allocate(resource_class, amount) & providers.has_none(traits)
-
-
-def _can_serve(view: View, group: RequestGroup, times: int, isolated: bool) -> Column:
-    """Return a mask of the hosts whose trees and sharing providers can serve ``times`` such groups."""
-
-    def is_suitable(providers: ProviderColumns) -> Column:
-        column = providers.has_all(group.required) & ~providers.has_any(group.forbidden)
-        for choice in group.any_of:
-            column &= providers.has_any(choice)
-        for names in group.member_of:
-            column &= providers.members(names)
-        if group.forbidden_aggregates:
-            column &= ~providers.members(group.forbidden_aggregates)
-        return column
-
-    def count(providers: ProviderColumns) -> IntColumn:
-        units = [providers.units(name, amount) for name, amount in group.resources.items()]
-        limit = np.minimum.reduce(units) if units else np.full(providers.size, times, np.int64)
-        return np.where(is_suitable(providers), np.minimum(limit, 1) if isolated else limit, 0)
-
-    column = view.trees.sum(count) >= times
-    if group.in_tree is not None:
-        column &= view.trees.containing(group.in_tree, sharing=True)
-    return column
 
 
 FILTER = Filter(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.trees import ProviderColumns
+from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.view import View
 
 NAME = "ResourcesFilter"

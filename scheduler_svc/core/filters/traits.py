@@ -7,7 +7,7 @@ import numpy as np
 
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.trees import ProviderColumns
+from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.view import View
 
 NAME = "TraitsFilter"

@@ -9,14 +9,17 @@ import numpy as np
 from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
 
-_ABSENT: Mapping[str, Any] = {"capacity": 0, "min_unit": 1, "max_unit": MAX_AMOUNT, "step_size": 1}
+NO_INVENTORY = 0  # as min_unit, which is at least 1 in an inventory
+
+_ABSENT: Mapping[str, Any] = {"capacity": 0, "min_unit": NO_INVENTORY, "max_unit": MAX_AMOUNT, "step_size": 1}
 _COLUMNS = ("capacity", "used", "free", "min_unit", "max_unit", "step_size", "_has_rules")
 
 
 class ResourceColumns:
     """Capacity, usage and unit rules of one resource class, one row per provider.
 
-    A provider without the class has capacity 0: an amount is at least 1, so nothing fits there.
+    A provider without the class has capacity 0: an amount is at least 1, so nothing fits there. Its min_unit is
+    NO_INVENTORY, which distinguishes it from one whose inventory is reserved as a whole.
     ``free`` is stored although it is derived, because every decision reads it. It is a float column because weighers
     compute with it (amounts are far below 2**53, up to which floats are exact).
     """
@@ -27,7 +30,7 @@ class ResourceColumns:
         self.capacity: IntColumn = np.zeros(size, np.int64)
         self.used: IntColumn = np.zeros(size, np.int64)
         self.free: FloatColumn = np.zeros(size, np.float64)
-        self.min_unit: IntColumn = np.ones(size, np.int64)
+        self.min_unit: IntColumn = np.zeros(size, np.int64)
         self.max_unit: IntColumn = np.full(size, MAX_AMOUNT, np.int64)
         self.step_size: IntColumn = np.ones(size, np.int64)
         self._has_rules: Column = np.zeros(size, np.bool_)
@@ -38,7 +41,7 @@ class ResourceColumns:
         self.capacity = extend_column(self.capacity, size)
         self.used = extend_column(self.used, size)
         self.free = extend_column(self.free, size)
-        self.min_unit = extend_column(self.min_unit, size, 1)
+        self.min_unit = extend_column(self.min_unit, size)
         self.max_unit = extend_column(self.max_unit, size, MAX_AMOUNT)
         self.step_size = extend_column(self.step_size, size, 1)
         self._has_rules = extend_column(self._has_rules, size)
@@ -65,6 +68,11 @@ class ResourceColumns:
         """Set the usage of ``row`` to the absolute sum of live claims."""
         self.used[row] = amount
         self.free[row] = self.capacity[row] - amount
+
+    def has_inventory(self, rows: Rows | Column) -> Column:
+        """Return a mask of ``rows``: True for providers with an inventory of this class, whatever its capacity."""
+        column: Column = self.min_unit[rows] != NO_INVENTORY
+        return column
 
     def allows_amount(self, amount: int) -> Column:
         """Return a mask of the rows whose unit rules (min_unit, max_unit, step_size) allow ``amount``."""

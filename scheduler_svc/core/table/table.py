@@ -99,6 +99,25 @@ class HostTable(HostRows):
                 *(name for name, row in below.rows.items() if below.present[row]),
             ]
 
+    def traits_in_use(self, number: int = 0) -> set[str]:
+        """Return the traits that any provider of one partition has."""
+        with self._lock:
+            forest = self.partitions[number].forest
+            own = self.traits.in_use(self.present & (self.partition == number))
+            return own | forest.traits.in_use(forest.present)
+
+    def classes_in_use(self, number: int = 0) -> set[str]:
+        """Return the resource classes of which any provider of one partition has an inventory."""
+        with self._lock:
+            forest = self.partitions[number].forest
+            masks = ((self.resources, self.present & (self.partition == number)), (forest.resources, forest.present))
+            return {
+                name
+                for resources, mask in masks
+                for name, columns in resources.items()
+                if columns.has_inventory(mask).any()
+            }
+
     def host_counts(self, number: int) -> HostCounts:
         """Count the hosts of one partition."""
         present = self.present & (self.partition == number)

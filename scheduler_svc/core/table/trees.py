@@ -1,110 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns over whole provider trees: tests and sums over all providers, reduced to their hosts."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Concatenate, ParamSpec
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Concatenate, NamedTuple, ParamSpec
 
 import numpy as np
 
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.table.aggregates import AggregateView
-from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, read_only
+from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows
 from scheduler_svc.core.table.forest import Forest
-from scheduler_svc.core.table.resources import ResourceColumns
+from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.rows import COMPUTE, HostRows
-from scheduler_svc.core.table.traits import TraitColumns
 
 P = ParamSpec("P")
-
-
-class ProviderColumns:
-    """Columns with one element per provider: of all hosts, or of all child providers of a partition."""
-
-    __slots__ = ("_aggregates", "_traits", "resources", "size")
-
-    def __init__(
-        self,
-        resources: Mapping[str, ResourceColumns],
-        traits: TraitColumns,
-        aggregates: Callable[[Iterable[str]], Column],
-        size: int,
-    ) -> None:
-        self.resources = resources
-        self._traits = traits
-        self._aggregates = aggregates
-        self.size = size
-
-    def free(self, resource_class: str) -> FloatColumn:
-        """Return capacity minus usage; 0 where a provider lacks the class."""
-        columns = self.resources.get(resource_class)
-        return np.zeros(self.size, np.float64) if columns is None else read_only(columns.free, self.size)
-
-    def available(self, resource_class: str) -> FloatColumn:
-        """Return the free capacity, and 0 where usage exceeds the capacity.
-
-        An overcommitted provider then does not reduce the sum over its tree.
-        """
-        return np.maximum(self.free(resource_class), 0.0)
-
-    def capacity(self, resource_class: str) -> IntColumn:
-        """Return the capacity, used or not; 0 where a provider lacks the class."""
-        columns = self.resources.get(resource_class)
-        return np.zeros(self.size, np.int64) if columns is None else read_only(columns.capacity, self.size)
-
-    def has_capacity(self, resource_class: str, amount: int) -> Column:
-        """Return a mask of the providers with at least ``amount`` free."""
-        return self.free(resource_class) >= amount
-
-    def can_allocate(self, resource_class: str, amount: int) -> Column:
-        """Return a mask of the providers with ``amount`` free whose unit rules allow it."""
-        columns = self.resources.get(resource_class)
-        if columns is None:
-            return np.zeros(self.size, np.bool_)
-        fits = columns.free[: self.size] >= amount
-        return fits & columns.allows_amount(amount)[: self.size] if columns.rules else fits
-
-    def units(self, resource_class: str, amount: int) -> IntColumn:
-        """Return how many times each provider can allocate ``amount`` to one consumer."""
-        columns = self.resources.get(resource_class)
-        if columns is None:
-            return np.zeros(self.size, np.int64)
-        fits = np.minimum(columns.free, columns.max_unit)[: self.size]
-        return np.where(self.can_allocate(resource_class, amount), fits // amount, 0).astype(np.int64)
-
-    def has_all(self, traits: Iterable[str]) -> Column:
-        """Return a mask of the providers that have all of ``traits``."""
-        return self._traits.has_all(traits, self.size)
-
-    def has_any(self, traits: Iterable[str]) -> Column:
-        """Return a mask of the providers that have at least one of ``traits``."""
-        return self._traits.has_any(traits, self.size)
-
-    def has_none(self, traits: Iterable[str]) -> Column:
-        """Return a mask of the providers that have none of ``traits``."""
-        return ~self.has_any(traits)
-
-    def traits_of(self, row: int, among: Collection[str] | None = None) -> set[str]:
-        """Return the traits of one provider; with ``among``, only those that are also in it."""
-        return self._traits.of(row, among)
-
-    def members(self, aggregates: Iterable[str]) -> Column:
-        """Return a mask of the providers that are themselves in at least one of these aggregates."""
-        return self._aggregates(aggregates)
-
 
 ProviderTest = Callable[Concatenate[ProviderColumns, P], Column]
 ProviderCount = Callable[Concatenate[ProviderColumns, P], IntColumn | FloatColumn]
 
 
+class SharingChild(NamedTuple):
+    """A sharing provider that is not a root: the forest of its partition, its row there, and that of its root."""
+
+    forest: Forest
+    row: int
+    root: int
+
+
 class TreeColumns:
-    """The hosts with their child providers, and with the sharing providers of their aggregates."""
+    """The hosts with their child providers, and with the sharing providers of their aggregates.
 
-    __slots__ = ("_aggregates", "_sharing_rows", "_table", "forests", "hosts")
+    For decisions only root providers that take claims now share, with compute hosts. ``everywhere``: all that exist
+    share with all trees, as in Placement.
+    """
 
-    def __init__(self, table: HostRows, aggregates: AggregateView, size: int) -> None:
+    __slots__ = ("_aggregates", "_everywhere", "_sharing_children", "_sharing_rows", "_table", "forests", "hosts")
+
+    def __init__(self, table: HostRows, aggregates: AggregateView, size: int, *, everywhere: bool = False) -> None:
         self._table = table
         self._aggregates = aggregates
+        self._everywhere = everywhere
         self._sharing_rows: Rows | None = None
+        self._sharing_children: list[SharingChild] | None = None
         self.hosts = ProviderColumns(table.resources, table.traits, aggregates.members, size)
         self.forests = [
             (part.forest, _descendant_columns(part.forest)) for part in table.partitions if not part.forest.is_empty
@@ -112,15 +49,30 @@ class TreeColumns:
 
     @property
     def sharing_rows(self) -> Rows:
-        """Return the rows of the sharing providers that take claims now."""
+        """Return the rows of the sharing providers that take claims now, or of all that are roots."""
         if self._sharing_rows is None:
             table, size = self._table, self.hosts.size
             if table.traits.contains(SHARING_TRAIT):
-                schedulable = table.present & table.services.alive & table.services.enabled & table.services.opened
-                self._sharing_rows = np.flatnonzero(schedulable[:size] & self.hosts.has_any((SHARING_TRAIT,)))
+                mask = table.present
+                if not self._everywhere:
+                    mask = mask & table.services.alive & table.services.enabled & table.services.opened
+                self._sharing_rows = np.flatnonzero(mask[:size] & self.hosts.has_any((SHARING_TRAIT,)))
             else:
                 self._sharing_rows = np.zeros(0, np.intp)
         return self._sharing_rows
+
+    @property
+    def sharing_children(self) -> Sequence[SharingChild]:
+        """Return the sharing providers that are not roots; none for decisions."""
+        if self._sharing_children is None:
+            self._sharing_children = []
+            for forest, below in self.forests if self._everywhere else ():
+                if forest.traits.contains(SHARING_TRAIT):
+                    rows = np.flatnonzero(below.has_any((SHARING_TRAIT,)) & forest.present[: forest.size])
+                    self._sharing_children += [
+                        SharingChild(forest, row, int(forest.root[row])) for row in rows.tolist()
+                    ]
+        return self._sharing_children
 
     @property
     def are_flat(self) -> bool:
@@ -135,6 +87,8 @@ class TreeColumns:
             column[list(forest.hosts)] = True
         for row in self.sharing_rows.tolist():
             column |= self.served_by(row)
+        for child in self.sharing_children:
+            column |= self.served_by_child(child)
         return column
 
     @property
@@ -156,6 +110,9 @@ class TreeColumns:
                 column[row] = True
                 if sharing and row in self.sharing_rows:
                     column |= self.served_by(row)
+                for child in self.sharing_children if sharing else ():
+                    if child.root == row:
+                        column |= self.served_by_child(child)
             elif name in part.forest.rows and part.forest.present[part.forest.rows[name]]:
                 column[part.forest.root[part.forest.rows[name]]] = True
         return column
@@ -172,12 +129,20 @@ class TreeColumns:
         """
         forests = [part.forest for part in self._table.partitions]
         key = ("served", row, *(forest.version for forest in forests))
-        column = self._aggregates.get_or_compute(key, lambda: self._find_served_by(row))
-        if len(self._table.kinds) == 1:
+        names, number = self._aggregates.of_row(row), int(self._table.partition[row])
+        column = self._aggregates.get_or_compute(key, lambda: self._find_served_by(names, number))
+        if len(self._table.kinds) == 1 or self._everywhere:
             return column
         servable: Column = self._table.kind[: self.hosts.size] == COMPUTE
         servable[row] = True
         return column & servable
+
+    def served_by_child(self, child: SharingChild) -> Column:
+        """Return a mask of the hosts that a sharing provider below a root shares with, without its own root."""
+        names = child.forest.aggregates.of(child.row)
+        column = self._find_served_by(names, int(self._table.partition[child.root]))
+        column[child.root] = False
+        return column
 
     def any(self, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
         """Return a mask of the hosts for which ``test`` is true of any provider in their tree or sharing with it.
@@ -189,7 +154,11 @@ class TreeColumns:
             return own
         column = own.copy()
         for forest, below in self.forests:
-            column[forest.root[: forest.size][test(below, *args, **kwargs) & forest.present[: forest.size]]] = True
+            inside = test(below, *args, **kwargs) & forest.present[: forest.size]
+            column[forest.root[: forest.size][inside]] = True
+            for child in self.sharing_children:
+                if child.forest is forest and inside[child.row]:
+                    column |= self.served_by_child(child)
         for row in self.sharing_rows[own[self.sharing_rows]].tolist():
             column |= self.served_by(row)
         return column
@@ -200,8 +169,11 @@ class TreeColumns:
         column = own.astype(np.float64)
         for forest, below in self.forests:
             present = forest.present[: forest.size]
-            counts = count(below, *args, **kwargs)[present]
-            column += np.bincount(forest.root[: forest.size][present], counts, len(column))
+            counts = count(below, *args, **kwargs)
+            column += np.bincount(forest.root[: forest.size][present], counts[present], len(column))
+            for child in self.sharing_children:
+                if child.forest is forest and counts[child.row]:
+                    column[self.served_by_child(child)] += counts[child.row]
         for row in self.sharing_rows.tolist():
             if own[row]:
                 served = self.served_by(row).copy()
@@ -229,19 +201,23 @@ class TreeColumns:
         return column
 
     def find_sharing_rows(self, row: int) -> Iterator[int]:
-        """Yield the rows of the providers that share with the tree of ``row``, except ``row`` itself."""
+        """Yield the rows of the root providers that share with the tree of ``row``, except ``row`` itself."""
         for sharing_row in self.sharing_rows.tolist():
             if sharing_row != row and self.served_by(sharing_row)[row]:
                 yield sharing_row
 
-    def _find_served_by(self, row: int) -> Column:
-        names = self._aggregates.of_row(row)
+    def find_sharing_children(self, row: int) -> Iterator[SharingChild]:
+        """Yield the providers below other roots that share with the tree of ``row``."""
+        return (child for child in self.sharing_children if self.served_by_child(child)[row])
+
+    def _find_served_by(self, names: Collection[str], number: int) -> Column:
+        """Return a mask of the hosts of partition ``number`` with a tree member in one of these aggregates."""
         column = self._aggregates.members(names).copy()
         for forest, below in self.forests:
             inside = below.members(names) & forest.present[: forest.size]
             column[forest.root[: forest.size][inside]] = True
         # A claim must be within one partition.
-        column &= self._table.partition[: self.hosts.size] == self._table.partition[row]
+        column &= self._table.partition[: self.hosts.size] == number
         return column
 
 

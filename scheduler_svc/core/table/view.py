@@ -14,9 +14,10 @@ from scheduler_svc.core.table.columns import Column, FloatColumn, read_only
 from scheduler_svc.core.table.facts import FactView
 from scheduler_svc.core.table.numa import NumaView
 from scheduler_svc.core.table.partition_view import PartitionView
+from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.rows import COMPUTE, HostRows
 from scheduler_svc.core.table.services import ServiceView
-from scheduler_svc.core.table.trees import ProviderColumns, TreeColumns
+from scheduler_svc.core.table.trees import TreeColumns
 
 NO_LIMITS: Mapping[int, int] = MappingProxyType({})
 UNKNOWN_ZONE = -2  # the code of a zone that no host reported
@@ -132,6 +133,11 @@ class View:
         if self._trees is None:
             self._trees = TreeColumns(self._table, self.aggregates, self.size)
         return self._trees
+
+    @property
+    def all_trees(self) -> TreeColumns:
+        """Return the trees as Placement sees them: every provider that exists shares with all trees."""
+        return TreeColumns(self._table, self.aggregates, self.size, everywhere=True)
 
     def state(self, namespace: str, key: str) -> FloatColumn:
         """Return a key of the hosts' documents as numbers; NaN where it is not a number, true is 1 and false 0.

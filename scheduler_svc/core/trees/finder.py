@@ -32,7 +32,8 @@ class AllocationFinder:
         self._view = view
         self._request = request
         self._tree_request = tree_request(request)
-        self._reader = TreeReader(view, request, self._tree_request)
+        # The check of NUMA cells needs the usage of all classes.
+        self._reader = TreeReader(view, view.trees, self._tree_request, all_classes=bool(request.numa))
         self._remaining_steps = MAX_DECISION_STEPS * max(1, -(-count // 100))
         self._initial_allocations: dict[int, HostAllocation | NoCandidateReason] = {}  # with nothing reserved
         self._allocations = self._initial_allocations

@@ -2,11 +2,12 @@
 """Builds provider trees from the table's columns, for the few hosts that are searched."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from rpcapi.resources.trees.tree import Allocations, Provider, ProviderInventory, ProviderTree, TreeRequest
-from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.forest import Forest
 from scheduler_svc.core.table.resources import ResourceColumns
+from scheduler_svc.core.table.trees import TreeColumns
 from scheduler_svc.core.table.view import View
 
 
@@ -33,11 +34,11 @@ class AllocationLedger:
 class TreeReader:
     """Reads from each provider only the resource classes, traits and aggregates that a request uses."""
 
-    def __init__(self, view: View, request: SchedulingRequest, tree_request: TreeRequest) -> None:
+    def __init__(self, view: View, trees: TreeColumns, tree_request: TreeRequest, *, all_classes: bool = False) -> None:
         self._view = view
+        self._trees = trees
         groups = tree_request.groups
-        # The check of NUMA cells needs the usage of all classes.
-        self._classes = None if request.numa else frozenset(name for group in groups for name in group.resources)
+        self._classes = None if all_classes else frozenset(name for group in groups for name in group.resources)
         root_traits = (tree_request.root_required, tree_request.root_forbidden)
         group_traits = [names for group in groups for names in (group.required, group.forbidden, *group.any_of)]
         self._traits = frozenset(name for names in (*group_traits, *root_traits) for name in names)
@@ -45,17 +46,20 @@ class TreeReader:
 
     def is_bare(self, row: int) -> bool:
         """Return whether a host has no child providers and no sharing ones."""
-        return not self._view.trees.forest(row).descendants(row) and not any(self._view.trees.find_sharing_rows(row))
+        return not self._trees.forest(row).descendants(row) and not any(self._trees.find_sharing_rows(row))
 
     def tree(self, row: int, ledger: AllocationLedger) -> ProviderTree:
         """Return the tree of a host with its sharing providers; ``ledger`` counts as used."""
         root = self.root(row, ledger)
-        sharing = [self.root(sharing_row, ledger) for sharing_row in self._view.trees.find_sharing_rows(row)]
+        sharing = [self.root(sharing_row, ledger) for sharing_row in self._trees.find_sharing_rows(row)]
+        for child in self._trees.find_sharing_children(row):
+            provider = self._child(child.forest, child.row, None, ledger)
+            sharing.append(replace(provider, root=self._view.name(child.root)))
         return ProviderTree([root, *self._below(row, root.id, ledger)], sharing)
 
     def _below(self, row: int, root: str, ledger: AllocationLedger) -> Iterator[Provider]:
         """Yield the descendants of a host, each after its parent."""
-        forest = self._view.trees.forest(row)
+        forest = self._trees.forest(row)
         children: dict[str, list[int]] = {}
         for child_row in sorted(forest.descendants(row), key=forest.names.__getitem__):
             children.setdefault(forest.parent(child_row), []).append(child_row)
@@ -74,7 +78,7 @@ class TreeReader:
         traits = frozenset(view.hosts.traits_of(row, self._traits)) if self._traits else frozenset[str]()
         return Provider(name, None, inventories, traits, aggregates)
 
-    def _child(self, forest: Forest, row: int, parent: str, ledger: AllocationLedger) -> Provider:
+    def _child(self, forest: Forest, row: int, parent: str | None, ledger: AllocationLedger) -> Provider:
         name = forest.names[row]
         aggregates = frozenset(forest.aggregates.of(row)) if self._reads_aggregates else frozenset[str]()
         inventories = self._inventories(forest.resources, row, ledger.of(name))

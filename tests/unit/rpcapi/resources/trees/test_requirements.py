@@ -39,7 +39,9 @@ def test_suffixed_group_is_served_by_providers_that_satisfy_it_alone(fields, pro
 
 
 def test_sharing_provider_below_a_root_is_in_the_tree_of_that_root():
-    tree = ProviderTree([Provider("h")], [Provider("store/disk", None, {"DISK_GB": ProviderInventory(9)}, root="store")])
+    tree = ProviderTree(
+        [Provider("h")], [Provider("store/disk", None, {"DISK_GB": ProviderInventory(9)}, root="store")]
+    )
     for in_tree, options in (("store", (1,)), ("h", ())):
         request = TreeRequest([RequestGroup("1", {"DISK_GB": 5}, in_tree=in_tree)])
         assert list_group_requirements(tree, request)[0].options == options

@@ -53,11 +53,11 @@ def test_permutations_of_equal_groups_and_providers_are_pruned():
 
 
 def test_all_permutations_are_yielded_without_pruning():
-    found = [
+    pairs = [
         candidate.providers["_0"] + candidate.providers["_1"]
         for candidate in search(gpus(3), requesting(2), StepBudget(), prune=False)
     ]
-    assert sorted(found) == sorted(itertools.permutations(("h/gpu0", "h/gpu1", "h/gpu2"), 2))
+    assert sorted(pairs) == sorted(itertools.permutations(("h/gpu0", "h/gpu1", "h/gpu2"), 2))
     assert len(list(search(gpus(3, capacity=2), requesting(2, "none"), StepBudget(), prune=False))) == 9
 
 

@@ -16,9 +16,12 @@ PAGE = (Path(__file__).resolve().parents[5] / "docs" / "plugins.md").read_text()
 ROW = re.compile(r"^\| (?:`view\.(\w+)\.` \| )?((?:`[^`]+`(?:, )?)+) \|", re.MULTILINE)
 # Public members that only decisions use: limits and positions of a decision in progress, and rows of the tree search.
 INTERNAL = {
-    "view": {"instance_limits", "with_instance_limits"},
-    "view.hosts": {"resources"},
-    "view.trees": {"hosts", "forests", "forest", "sharing_rows", "find_sharing_rows", "served_by"},
+    "view": {"all_trees", "instance_limits", "with_instance_limits"},
+    "view.hosts": {"resources", "traits", "can_hold"},
+    "view.trees": {
+        *("hosts", "forests", "forest", "sharing_rows", "find_sharing_rows", "served_by"),
+        *("sharing_children", "find_sharing_children", "served_by_child"),
+    },
     "view.aggregates": {"in_zone"},
     "view.partitions": {"log_position", "log_positions", "numbers", "sums_since"},
 }

@@ -35,7 +35,7 @@ def view():
 
 
 def read(view, scheduling_request, ledger=None, host="a"):
-    reader = TreeReader(view, scheduling_request, tree_request(scheduling_request))
+    reader = TreeReader(view, view.trees, tree_request(scheduling_request), all_classes=bool(scheduling_request.numa))
     return reader.tree(view.row(host), ledger or AllocationLedger())
 
 
@@ -88,5 +88,5 @@ def test_ledger_counts_as_used(view):
 
 
 def test_bare_host_has_no_child_and_no_sharing_providers(view):
-    reader = TreeReader(view, GPU_REQUEST, tree_request(GPU_REQUEST))
+    reader = TreeReader(view, view.trees, tree_request(GPU_REQUEST))
     assert [reader.is_bare(view.row(name)) for name in ("a", "b", "pool")] == [False, True, True]

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which hosts' trees could serve a request group, by columns."""
+
+import numpy as np
+
+from rpcapi.resources.groups import RequestGroup
+from scheduler_svc.core.table.columns import Column, IntColumn
+from scheduler_svc.core.table.provider_columns import ProviderColumns
+from scheduler_svc.core.table.trees import TreeColumns
+
+
+def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: bool) -> Column:
+    """Return a mask of the hosts whose trees and sharing providers can serve ``times`` such suffixed groups.
+
+    ``isolated``: each by another provider.
+    """
+
+    def is_suitable(providers: ProviderColumns) -> Column:
+        column = providers.has_all(group.required) & ~providers.has_any(group.forbidden)
+        for choice in group.any_of:
+            column &= providers.has_any(choice)
+        for names in group.member_of:
+            column &= providers.members(names)
+        if group.forbidden_aggregates:
+            column &= ~providers.members(group.forbidden_aggregates)
+        return column
+
+    def count(providers: ProviderColumns) -> IntColumn:
+        units = [providers.units(name, amount) for name, amount in group.resources.items()]
+        limit = np.minimum.reduce(units) if units else np.full(providers.size, times, np.int64)
+        return np.where(is_suitable(providers), np.minimum(limit, 1) if isolated else limit, 0)
+
+    column = trees.sum(count) >= times
+    if group.in_tree is not None:
+        column &= trees.containing(group.in_tree, sharing=True)
+    return column
+
+
+def could_serve_unsuffixed(trees: TreeColumns, group: RequestGroup) -> Column:
+    """Return a mask of the hosts whose providers could serve an unsuffixed group, together with those that share.
+
+    Each condition is tested by itself, so of a host with several providers it says what is necessary. A host with no
+    other providers than itself can serve the group if its element is True.
+    """
+    hosts = trees.hosts
+    column = np.ones(hosts.size, np.bool_)
+
+    def can_allocate(providers: ProviderColumns, resource_class: str, amount: int) -> Column:
+        return providers.can_allocate(resource_class, amount) & providers.has_none(group.forbidden)
+
+    def has_trait(providers: ProviderColumns, names: tuple[str, ...]) -> Column:
+        return providers.has_any(names) & providers.has_none(group.forbidden)
+
+    for resource_class, amount in group.resources.items():
+        column &= trees.any(can_allocate, resource_class, amount)
+    for names in (*((name,) for name in group.required), *group.any_of):
+        column &= trees.any(has_trait, names)
+    for names in group.member_of:
+        column &= trees.any(ProviderColumns.members, names)
+    if group.forbidden_aggregates:
+        column &= ~hosts.members(group.forbidden_aggregates)  # the root's exclude its whole tree
+    if group.in_tree is not None:
+        column &= trees.containing(group.in_tree)
+    return column

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resources, traits and aggregates of single providers, as columns."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+import numpy as np
+
+from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, read_only
+from scheduler_svc.core.table.resources import ResourceColumns
+from scheduler_svc.core.table.traits import TraitColumns
+
+
+class ProviderColumns:
+    """Columns with one element per provider: of all hosts, or of all child providers of a partition."""
+
+    __slots__ = ("_aggregates", "resources", "size", "traits")
+
+    def __init__(
+        self,
+        resources: Mapping[str, ResourceColumns],
+        traits: TraitColumns,
+        aggregates: Callable[[Iterable[str]], Column],
+        size: int,
+    ) -> None:
+        self.resources = resources
+        self.traits = traits
+        self._aggregates = aggregates
+        self.size = size
+
+    def free(self, resource_class: str) -> FloatColumn:
+        """Return capacity minus usage; 0 where a provider lacks the class."""
+        columns = self.resources.get(resource_class)
+        return np.zeros(self.size, np.float64) if columns is None else read_only(columns.free, self.size)
+
+    def available(self, resource_class: str) -> FloatColumn:
+        """Return the free capacity, and 0 where usage exceeds the capacity.
+
+        An overcommitted provider then does not reduce the sum over its tree.
+        """
+        return np.maximum(self.free(resource_class), 0.0)
+
+    def capacity(self, resource_class: str) -> IntColumn:
+        """Return the capacity, used or not; 0 where a provider lacks the class."""
+        columns = self.resources.get(resource_class)
+        return np.zeros(self.size, np.int64) if columns is None else read_only(columns.capacity, self.size)
+
+    def has_capacity(self, resource_class: str, amount: int) -> Column:
+        """Return a mask of the providers with at least ``amount`` free."""
+        return self.free(resource_class) >= amount
+
+    def can_allocate(self, resource_class: str, amount: int) -> Column:
+        """Return a mask of the providers with ``amount`` free whose unit rules allow it."""
+        columns = self.resources.get(resource_class)
+        if columns is None:
+            return np.zeros(self.size, np.bool_)
+        fits = columns.free[: self.size] >= amount
+        return fits & columns.allows_amount(amount)[: self.size] if columns.rules else fits
+
+    def can_hold(self, resource_class: str, amount: int) -> Column:
+        """Return a mask of the providers of which one consumer can get ``amount``, summed over its request groups."""
+        columns = self.resources.get(resource_class)
+        if columns is None:
+            return np.zeros(self.size, np.bool_)
+        fits: Column = np.minimum(columns.free, columns.max_unit)[: self.size] >= amount
+        return fits
+
+    def units(self, resource_class: str, amount: int) -> IntColumn:
+        """Return how many times each provider can allocate ``amount`` to one consumer."""
+        columns = self.resources.get(resource_class)
+        if columns is None:
+            return np.zeros(self.size, np.int64)
+        fits = np.minimum(columns.free, columns.max_unit)[: self.size]
+        return np.where(self.can_allocate(resource_class, amount), fits // amount, 0).astype(np.int64)
+
+    def has_all(self, traits: Iterable[str]) -> Column:
+        """Return a mask of the providers that have all of ``traits``."""
+        return self.traits.has_all(traits, self.size)
+
+    def has_any(self, traits: Iterable[str]) -> Column:
+        """Return a mask of the providers that have at least one of ``traits``."""
+        return self.traits.has_any(traits, self.size)
+
+    def has_none(self, traits: Iterable[str]) -> Column:
+        """Return a mask of the providers that have none of ``traits``."""
+        return ~self.has_any(traits)
+
+    def traits_of(self, row: int, among: Collection[str] | None = None) -> set[str]:
+        """Return the traits of one provider; with ``among``, only those that are also in it."""
+        return self.traits.of(row, among)
+
+    def members(self, aggregates: Iterable[str]) -> Column:
+        """Return a mask of the providers that are themselves in at least one of these aggregates."""
+        return self._aggregates(aggregates)
