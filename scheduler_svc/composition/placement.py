@@ -11,6 +11,7 @@ from scheduler_svc.conf import api
 from scheduler_svc.core.reads import NO_READS
 from scheduler_svc.endpoints.placement import root
 from scheduler_svc.endpoints.placement.aggregates import AggregateHandlers
+from scheduler_svc.endpoints.placement.allocation_candidates import AllocationCandidateHandlers
 from scheduler_svc.endpoints.placement.allocations import AllocationHandlers
 from scheduler_svc.endpoints.placement.application import PlacementApplication
 from scheduler_svc.endpoints.placement.authentication import Application, except_root, trust_tokens
@@ -23,6 +24,7 @@ from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.server import HttpServer
 from scheduler_svc.endpoints.placement.traits import TraitHandlers
 from scheduler_svc.endpoints.placement.usages import UsageHandlers
+from scheduler_svc.placement.candidates.finder import CandidateFinder
 from scheduler_svc.placement.catalogue import Catalogue
 from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
@@ -66,7 +68,8 @@ def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Applicatio
 def routes(partition: OpenPartition, unknown_owner: tuple[str, str]) -> list[Route]:
     """Return all routes, over the providers of one partition; ``unknown_owner`` is as in AllocationHandlers."""
     freshness = Freshness(partition.store, partition.replica)
-    directory = ProviderDirectory(partition.store, partition.replica.unchecked_table, freshness)
+    table = partition.replica.unchecked_table
+    directory = ProviderDirectory(partition.store, table, freshness)
     catalogue = Catalogue(partition.store, directory, freshness)
     consumers = Consumers(partition.store, directory, catalogue)
     return [
@@ -74,6 +77,7 @@ def routes(partition: OpenPartition, unknown_owner: tuple[str, str]) -> list[Rou
         *ProviderHandlers(directory, catalogue).routes(),
         *InventoryHandlers(directory, catalogue).routes(),
         *AllocationHandlers(consumers, directory, unknown_owner).routes(),
+        *AllocationCandidateHandlers(CandidateFinder(table, freshness), directory, catalogue).routes(),
         *UsageHandlers(directory, consumers).routes(),
         *AggregateHandlers(directory).routes(),
         *ProviderTraitHandlers(directory, catalogue).routes(),

@@ -5,7 +5,7 @@ A custom name exists where a client created it, and where a provider has it: age
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -30,16 +30,18 @@ class NameStore(HostStateStore, ProviderStore, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NameKind:
-    """Traits or resource classes: the namespace of the custom ones, the standard ones, their part of a provider."""
+    """Traits or resource classes: the namespace of the custom ones, the standard ones, and those of any provider."""
 
     namespace: str
     noun: str
     standard: Collection[str]
-    part: str
+    in_use: Callable[[ProviderDirectory], set[str]]
 
 
-TRAITS = NameKind("trait", "trait(s):", tuple(os_traits.get_traits()), "traits")
-RESOURCE_CLASSES = NameKind("resource_class", "resource class", tuple(os_resource_classes.STANDARDS), "inventories")
+TRAITS = NameKind("trait", "trait(s):", tuple(os_traits.get_traits()), ProviderDirectory.traits_in_use)
+RESOURCE_CLASSES = NameKind(
+    "resource_class", "resource class", tuple(os_resource_classes.STANDARDS), ProviderDirectory.classes_in_use
+)
 _RANKS = {name: rank for rank, name in enumerate(RESOURCE_CLASSES.standard)}
 
 
@@ -63,7 +65,7 @@ class Catalogue:
 
     def names_in_use(self, kind: NameKind) -> set[str]:
         """Return the names that providers have."""
-        return {name for provider in self._directory.read_all() for name in provider.document[kind.part]}
+        return kind.in_use(self._directory)
 
     def find(self, kind: NameKind, name: str) -> datetime | None:
         """Return when a name was created, of one that no client created the present time; None: it does not exist."""
@@ -99,7 +101,10 @@ class Catalogue:
 
     def check(self, kind: NameKind, names: Iterable[str], failure: str = "") -> None:
         """Raise Problem 400, which begins with ``failure``, where one of these names does not exist."""
-        unknown = [name for name in names if self.find(kind, name) is None]
+        custom = set(names).difference(kind.standard)
+        if custom:
+            custom -= self.names_in_use(kind)
+        unknown = [name for name in custom if self._document(kind, name) is None]
         if unknown:
             raise bad_request(f"{failure}No such {kind.noun} {', '.join(sorted(unknown))}.")
 

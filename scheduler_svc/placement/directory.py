@@ -68,6 +68,16 @@ class ProviderDirectory:
         self._freshness.require()
         return self._table.provider_ids()
 
+    def traits_in_use(self) -> set[str]:
+        """Return the traits that any provider has."""
+        self._freshness.require()
+        return self._table.traits_in_use()
+
+    def classes_in_use(self) -> set[str]:
+        """Return the resource classes of which any provider has an inventory."""
+        self._freshness.require()
+        return self._table.classes_in_use()
+
     def generations(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the generations of the providers with these ids."""
         return self._store.read_generations(ids)

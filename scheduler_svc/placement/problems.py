@@ -5,6 +5,9 @@ UNDEFINED = "placement.undefined_code"
 CONCURRENT_UPDATE = "placement.concurrent_update"
 DUPLICATE_NAME = "placement.duplicate_name"
 INVENTORY_IN_USE = "placement.inventory.inuse"
+MISSING_PARAMETER = "placement.query.missing_value"
+BAD_PARAMETER = "placement.query.bad_value"
+DUPLICATE_PARAMETER = "placement.query.duplicate_key"
 PROVIDER_IN_USE = "placement.resource_provider.inuse"
 PROVIDER_HAS_CHILDREN = "placement.resource_provider.cannot_delete_parent"
 
@@ -23,9 +26,9 @@ class Problem(Exception):
         self.code = code
 
 
-def bad_request(detail: str) -> Problem:
+def bad_request(detail: str, code: str = UNDEFINED) -> Problem:
     """Return the problem of a malformed request."""
-    return Problem(400, detail)
+    return Problem(400, detail, code)
 
 
 def not_found(detail: str) -> Problem:

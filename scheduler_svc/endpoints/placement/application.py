@@ -44,7 +44,7 @@ class PlacementApplication:
                     raise Problem(401, "")
                 version = microversions.parse(environ.get("HTTP_OPENSTACK_API_VERSION"))
                 headers[microversions.HEADER] = f"{microversions.SERVICE} {version}"
-                response = self._serve(Request(environ, version, caller), headers)
+                response = self._serve(Request(environ, version, caller, request_id), headers)
             except errors.InvalidRequest as error:
                 raise bad_request(str(error)) from error
             except (errors.Unavailable, errors.StoreFull) as error:

@@ -33,12 +33,13 @@ class Caller(NamedTuple):
 
 
 class Request:
-    """A request of microversion ``version``, from ``caller``."""
+    """A request of microversion ``version``, from ``caller``; ``id`` is that of the response's header."""
 
-    def __init__(self, environ: Environ, version: Microversion, caller: Caller) -> None:
+    def __init__(self, environ: Environ, version: Microversion, caller: Caller, request_id: str) -> None:
         self.environ = environ
         self.version = version
         self.caller = caller
+        self.id = request_id
 
     @property
     def prefix(self) -> str:

@@ -15,6 +15,7 @@ REPEATED_AGGREGATES_SINCE = Microversion(1, 24)
 FORBIDDEN_AGGREGATES_SINCE = Microversion(1, 32)
 ANY_TRAITS_SINCE = Microversion(1, 39)
 
+MAX_DIGITS = 18  # of an amount; no capacity has more
 INVALID = "Invalid query string parameters: "
 
 
@@ -31,6 +32,8 @@ def resources(text: str) -> dict[str, int]:
             raise bad_request(f"{form}{part}.")
         if not (number.isascii() and number.strip().lstrip("+-").isdigit()):
             raise bad_request(f"Requested resource {name} expected positive integer amount. Got: {number}.")
+        if len(number) > MAX_DIGITS:
+            raise bad_request(f"Requested resource {name} expected at most {MAX_DIGITS} digits. Got: {len(number)}.")
         amount = int(number)
         if amount < 1:
             raise bad_request(f"Requested resource {name} requires amount >= 1. Got: {amount}.")
@@ -49,7 +52,7 @@ def traits(request: Request, suffix: str = "") -> tuple[list[set[str]], set[str]
         if value.startswith("in:"):
             required.append(_any_traits(value, request.version))
         else:
-            all_required, all_forbidden = _all_traits(value, request.version)
+            all_required, all_forbidden = all_traits(value, request.version)
             required += all_required
             forbidden |= all_forbidden
     return required, forbidden
@@ -89,7 +92,8 @@ def _any_traits(value: str, version: Microversion) -> set[str]:
     return alternatives
 
 
-def _all_traits(value: str, version: Microversion) -> tuple[list[set[str]], set[str]]:
+def all_traits(value: str, version: Microversion) -> tuple[list[set[str]], set[str]]:
+    """Return the required traits, a set for each, and the forbidden ones of ``A,!B``; raises Problem 400."""
     names = [name.strip() for name in value.split(",")]
     required = [{name} for name in names if not name.startswith("!")]
     forbidden = {name.lstrip("!") for name in names if name.startswith("!")}  # of any number, as in Placement

@@ -49,7 +49,9 @@ def body(schema: Schema) -> Validator:
     return jsonschema.Draft202012Validator(schema, format_checker=_BODY_FORMATS)
 
 
-def query(properties: Schema, required: Sequence[str] = ()) -> Validator:
-    """Return the validator of a query string with these parameters."""
+def query(properties: Schema, required: Sequence[str] = (), patterns: Schema | None = None) -> Validator:
+    """Return the validator of a query string with these parameters; ``patterns`` are of names of further ones."""
     schema = fields(properties, required)
+    if patterns:
+        schema = {**schema, "patternProperties": patterns}
     return jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker(("uuid",)))

@@ -15,7 +15,7 @@ A, B = "a" * 32, "b" * 32
 
 def request(minor, *parameters):
     environ = {"QUERY_STRING": urlencode(parameters)}
-    return Request(environ, Microversion(1, minor), Caller(None, None, ()))
+    return Request(environ, Microversion(1, minor), Caller(None, None, ()), "req-1")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the request groups of a query for allocation candidates, and how they are related."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from oslo_utils import uuidutils
+
+from rpcapi.resources.groups import RequestGroup
+from rpcapi.resources.trees.tree import TreeRequest
+from scheduler_svc.endpoints.placement import query_parameters
+from scheduler_svc.endpoints.placement.messages import Request
+from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.query_parameters import FORBIDDEN_TRAITS_SINCE, INVALID
+from scheduler_svc.endpoints.placement.schemas import allocation_candidates as schemas
+from scheduler_svc.endpoints.placement.schemas.validators import of_version
+from scheduler_svc.placement.problems import BAD_PARAMETER, DUPLICATE_PARAMETER, MISSING_PARAMETER, bad_request
+
+SUBTREES_SINCE = Microversion(1, 36)
+_KEY = re.compile(rf"(resources|required|member_of|in_tree)({schemas.SUFFIX})?")
+
+Groups = Mapping[str, RequestGroup]  # by suffix
+
+
+class CandidateQuery(NamedTuple):
+    """A query; ``in_tree`` of its groups is a UUID."""
+
+    trees: TreeRequest
+    limit: int | None
+
+
+def read(request: Request) -> CandidateQuery:
+    """Return what a query requests; raises Problem 400."""
+    request.check_query(of_version(schemas.LIST, request.version))
+    policies, limits = request.query.get("group_policy"), request.query.get("limit")
+    required, forbidden = _root_traits(request)
+    subtrees = _subtrees(request)
+    groups = _groups(request)
+    if request.version >= SUBTREES_SINCE:
+        _check_subtrees(groups, subtrees)
+    else:
+        _check_resources(groups)
+    if request.version >= FORBIDDEN_TRAITS_SINCE:
+        _check_forbidden(groups)
+    if not policies and sum(bool(suffix) for suffix in groups) > 1:
+        raise bad_request(
+            'The "group_policy" parameter is required when specifying more than one "resources{N}" parameter.'
+        )
+    trees = TreeRequest(list(groups.values()), policies[0] if policies else None, required, forbidden, subtrees)
+    return CandidateQuery(trees, int(limits[0]) if limits else None)
+
+
+def _groups(request: Request) -> dict[str, RequestGroup]:
+    groups: dict[str, RequestGroup] = {}
+    for key, values in request.query.items():
+        match = _KEY.fullmatch(key)
+        if match is None:
+            continue
+        name, suffix = match[1], match[2] or ""
+        group = groups.get(suffix, RequestGroup(suffix))
+        groups[suffix] = _with_parameter(group, name, values[-1], request)
+    return groups
+
+
+def _with_parameter(group: RequestGroup, name: str, value: str, request: Request) -> RequestGroup:
+    match name:
+        case "resources":
+            return replace(group, resources=query_parameters.resources(value))
+        case "required":
+            required, forbidden = query_parameters.traits(request, group.suffix)
+            return replace(
+                group,
+                required=tuple(sorted(name for names in required if len(names) == 1 for name in names)),
+                any_of=tuple(tuple(sorted(names)) for names in required if len(names) > 1),
+                forbidden=tuple(sorted(forbidden)),
+            )
+        case "member_of":
+            member_of, forbidden = query_parameters.aggregates(request, group.suffix)
+            return replace(
+                group,
+                member_of=tuple(tuple(sorted(names)) for names in member_of),
+                forbidden_aggregates=tuple(sorted(forbidden)),
+            )
+        case _:
+            if not uuidutils.is_uuid_like(value.strip()):
+                raise bad_request(f"{INVALID}Expected 'in_tree' parameter to be a format of uuid. Got: {value}")
+            return replace(group, in_tree=value.strip())
+
+
+def _root_traits(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the traits that roots must have, and those that they must not."""
+    values = request.query.get("root_required", [])
+    if not values:
+        return (), ()
+    if len(values) > 1:
+        raise bad_request("Query parameter 'root_required' may be specified only once.", DUPLICATE_PARAMETER)
+    required, forbidden = query_parameters.all_traits(values[0], request.version)
+    names = {name for alternatives in required for name in alternatives}
+    if names & forbidden:
+        raise bad_request(
+            f"Conflicting required and forbidden traits found in root_required: {', '.join(sorted(names & forbidden))}",
+            BAD_PARAMETER,
+        )
+    return tuple(sorted(names)), tuple(sorted(forbidden))
+
+
+def _subtrees(request: Request) -> tuple[tuple[str, ...], ...]:
+    """Return the suffixes of each same_subtree parameter."""
+    subtrees = []
+    for value in request.query.get("same_subtree", []):
+        suffixes = {suffix.strip() for suffix in value.split(",")}
+        if "" in suffixes:
+            raise bad_request("Empty string (unsuffixed group) can not be specified in `same_subtree`", BAD_PARAMETER)
+        subtrees.append(tuple(sorted(suffixes)))
+    return tuple(subtrees)
+
+
+def _check_subtrees(groups: Groups, subtrees: tuple[tuple[str, ...], ...]) -> None:
+    without_resources = [suffix for suffix, group in groups.items() if not group.resources]
+    if len(without_resources) == len(groups):
+        raise bad_request("There must be at least one resources or resources[$S] parameter.", MISSING_PARAMETER)
+    related = {suffix for suffixes in subtrees for suffix in suffixes}
+    if not related.issuperset(without_resources):
+        unrelated = sorted(set(without_resources) - related)
+        raise bad_request(
+            "Resourceless suffixed group request should be specified in `same_subtree` query param: bad group(s) - "
+            f"{unrelated}.",
+            BAD_PARAMETER,
+        )
+    if not related <= groups.keys():
+        raise bad_request(
+            f"Real suffixes should be specified in `same_subtree`: {sorted(related - groups.keys())} not found in "
+            f"{list(groups)}.",
+            BAD_PARAMETER,
+        )
+
+
+def _check_resources(groups: Groups) -> None:
+    """Raise Problem 400 unless each group has resources, as before microversion 1.36."""
+    empty = {suffix: group for suffix, group in groups.items() if not group.resources}
+    traits = [f"required{suffix}" for suffix, group in empty.items() if group.required or group.any_of]
+    if traits:
+        raise bad_request(
+            "All traits parameters must be associated with resources.  Found the following orphaned traits keys: "
+            + ", ".join(traits)
+        )
+    aggregates = [
+        f"member_of{suffix}" for suffix, group in empty.items() if group.member_of or group.forbidden_aggregates
+    ]
+    if aggregates:
+        raise bad_request(
+            "All member_of parameters must be associated with resources. Found the following orphaned member_of keys: "
+            + ", ".join(aggregates)
+        )
+    if empty:
+        raise bad_request("All request groups must specify resources.")
+    if not groups:
+        raise bad_request("At least one request group (`resources` or `resources{$S}`) is required.")
+
+
+def _check_forbidden(groups: Groups) -> None:
+    conflicts = [
+        f"required{suffix}: ({', '.join(names)})"
+        for suffix, group in groups.items()
+        for names in (*((name,) for name in group.required), *group.any_of)
+        if set(names) <= set(group.forbidden)
+    ]
+    if conflicts:
+        raise bad_request(
+            "Conflicting required and forbidden traits found in the following traits keys: "
+            + ", ".join(sorted(conflicts))
+        )

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The roots whose trees could serve a query, found by columns."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from rpcapi.resources.groups import ISOLATE, RequestGroup
+from rpcapi.resources.trees.tree import TreeRequest
+from scheduler_svc.core.matching.group_columns import can_serve, could_serve_unsuffixed
+from scheduler_svc.core.table.columns import Column
+from scheduler_svc.core.table.trees import TreeColumns
+from scheduler_svc.core.table.view import View
+from scheduler_svc.placement.candidates.request import CandidateRequest
+
+
+class Anchor(NamedTuple):
+    """A root. ``is_bare``: it has no other providers and none share with it, and it can serve the whole request."""
+
+    id: str
+    is_bare: bool
+
+
+def find_anchors(view: View, trees: TreeColumns, request: CandidateRequest) -> list[Anchor]:
+    """Return the roots to be searched, in the order of their search."""
+    mask = view.present & _could_serve(trees, request.trees)
+    nested = trees.nested_hosts
+    mask &= nested | _serves_alone(trees, request.trees)
+    rows = np.flatnonzero(mask)
+    if request.limit is not None:
+        digest = hashlib.blake2b(request.seed.encode(), digest_size=8).digest()
+        rows = np.random.default_rng(int.from_bytes(digest)).permutation(rows)
+        if not nested[rows].any():
+            rows = rows[: request.limit]
+    return [
+        Anchor(view.name(row), not has_others)
+        for row, has_others in zip(rows.tolist(), nested[rows].tolist(), strict=True)
+    ]
+
+
+def total_amounts(request: TreeRequest) -> Mapping[str, int]:
+    """Return the amount of each resource class over all groups: what a bare root allocates."""
+    totals: Counter[str] = Counter()
+    for group in request.groups:
+        totals.update(group.resources)
+    return dict(totals)
+
+
+def _could_serve(trees: TreeColumns, request: TreeRequest) -> Column:
+    """Return a mask of the roots whose trees could serve each group by itself, and that are as roots must be."""
+    column = trees.hosts.has_all(request.root_required) & trees.hosts.has_none(request.root_forbidden)
+    counts: dict[str, tuple[RequestGroup, int]] = {}
+    for group in request.groups:
+        if group.suffix:
+            key = repr(replace(group, suffix=""))
+            counts[key] = group, counts.get(key, (group, 0))[1] + 1
+        else:
+            column &= could_serve_unsuffixed(trees, group)
+    for group, times in counts.values():
+        column &= can_serve(trees, group, times, isolated=request.policy == ISOLATE)
+    return column
+
+
+def _serves_alone(trees: TreeColumns, request: TreeRequest) -> Column:
+    """Return a mask of the roots that can hold all groups together; each by itself is tested elsewhere."""
+    column = np.ones(trees.hosts.size, np.bool_)
+    if request.policy == ISOLATE and sum(bool(group.suffix) for group in request.groups) > 1:
+        return ~column
+    for name, amount in total_amounts(request).items():
+        column &= trees.hosts.can_hold(name, amount)
+    return column

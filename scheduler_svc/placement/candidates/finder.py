@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the allocation candidates of a query in the table."""
+
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+
+from rpcapi.resources.trees.search import StepBudget, search
+from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.core.trees.reader import AllocationLedger, TreeReader
+from scheduler_svc.placement.candidates.anchors import Anchor, find_anchors, total_amounts
+from scheduler_svc.placement.candidates.request import CandidateList, CandidateRequest
+from scheduler_svc.placement.candidates.summaries import read_summaries
+from scheduler_svc.placement.freshness import Freshness
+from scheduler_svc.placement.problems import Problem
+
+MAX_CANDIDATES = 100_000
+TIMEOUT = 10.0  # seconds
+MAX_SUSPENDED = 2000  # searches of one query that wait for their next turn
+READ_TREES = 32  # at a time, so that changes of the table do not wait long
+STEPS_BETWEEN_CHECKS = 256
+
+_NO_RESERVATIONS = AllocationLedger()
+
+
+class CandidateFinder:
+    """Searches the trees of one process's copy of the providers.
+
+    A query gets at most ``max_candidates``; its search takes at most ``timeout_s``.
+    """
+
+    def __init__(
+        self,
+        table: HostTable,
+        freshness: Freshness,
+        max_candidates: int = MAX_CANDIDATES,
+        timeout_s: float = TIMEOUT,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._table = table
+        self._freshness = freshness
+        self._max_candidates = max_candidates
+        self._timeout_s = timeout_s
+        self._clock = clock
+
+    def find(self, request: CandidateRequest) -> CandidateList:
+        """Return the candidates, and the providers of all trees that they use.
+
+        With a limit a search that takes too long ends with what it found. Raises Problem 503 if there is nothing, or no
+        limit.
+        """
+        self._freshness.require()
+        steps = _TimedSteps(self._clock, self._clock() + self._timeout_s)
+        with self._table.reading() as view:
+            trees = view.all_trees
+            anchors = find_anchors(view, trees, request)
+            has_sharing = bool(len(trees.sharing_rows) or trees.sharing_children)
+        limit = min(request.limit or self._max_candidates, self._max_candidates)
+        query = _Query(self._table, request, limit, steps, has_sharing=has_sharing)
+        query.run(anchors)
+        if steps.exhausted and (request.limit is None or not query.candidates):
+            raise Problem(
+                503,
+                f"The search for allocation candidates was stopped after {self._timeout_s:g} s: request fewer by "
+                "limit, or be more specific.",
+            )
+        return self._with_summaries(query, request)
+
+    def _with_summaries(self, query: "_Query", request: CandidateRequest) -> CandidateList:
+        candidates: Sequence[AllocationCandidate] = query.candidates
+        providers = dict.fromkeys(name for candidate in candidates for name in candidate.allocations)
+        roots = dict.fromkeys(query.root_of(name) for name in providers)
+        summaries = read_summaries(self._table, roots)
+        if not summaries.keys() >= providers.keys():  # some were deleted during the search
+            candidates = [candidate for candidate in candidates if summaries.keys() >= candidate.allocations.keys()]
+            providers = dict.fromkeys(name for candidate in candidates for name in candidate.allocations)
+        if not request.nested:
+            summaries = {name: summaries[name] for name in providers}
+        return CandidateList(candidates, summaries)
+
+
+class _Query:
+    """The search for one request: the candidates so far."""
+
+    def __init__(
+        self, table: HostTable, request: CandidateRequest, limit: int, steps: "_TimedSteps", *, has_sharing: bool
+    ) -> None:
+        self.candidates: list[AllocationCandidate] = []
+        self._table = table
+        self._request = request
+        self._limit = limit
+        self._steps = steps
+        self._roots: dict[str, str] = {}  # of the providers of searched trees that are not roots
+        self._keys: set[Hashable] = set()
+        self._has_sharing = has_sharing
+
+    def root_of(self, provider: str) -> str:
+        """Return the root of a provider of a searched tree."""
+        return self._roots.get(provider, provider)
+
+    def run(self, anchors: Sequence[Anchor]) -> None:
+        """Collect candidates, the first of each root before the second of any."""
+        suspended: deque[Iterator[AllocationCandidate]] = deque()
+        for searching in self._searches(anchors):
+            if self._collect(searching, 1):
+                suspended.append(searching)
+            if len(suspended) > MAX_SUSPENDED:
+                self._collect(suspended.popleft(), self._limit)
+            if self._is_complete:
+                return
+        while suspended and not self._is_complete:
+            searching = suspended.popleft()
+            if self._collect(searching, 1):
+                suspended.append(searching)
+
+    @property
+    def _is_complete(self) -> bool:
+        return len(self.candidates) >= self._limit or self._steps.exhausted
+
+    def _collect(self, searching: Iterator[AllocationCandidate], count: int) -> bool:
+        """Collect up to ``count`` candidates of a search; return whether it may have more."""
+        for candidate in searching:
+            if self._is_new(candidate):
+                self.candidates.append(candidate)
+                count -= 1
+            if not count or self._is_complete:
+                return True
+        return False
+
+    def _is_new(self, candidate: AllocationCandidate) -> bool:
+        """Return whether a candidate is none of another root's, and uses no more of a tree than the client knows."""
+        if not self._request.nested:
+            roots = {self.root_of(name) for name in candidate.allocations}
+            if len(roots) < len(candidate.allocations):
+                return False
+        if not self._has_sharing:
+            return True
+        amounts = frozenset((name, *item) for name, items in candidate.allocations.items() for item in items.items())
+        key = amounts, frozenset((suffix, frozenset(names)) for suffix, names in candidate.providers.items())
+        if key in self._keys:
+            return False
+        self._keys.add(key)
+        return True
+
+    def _searches(self, anchors: Sequence[Anchor]) -> Iterator[Iterator[AllocationCandidate]]:
+        """Yield the search in each anchor's tree; the only candidate of a bare one is collected at once."""
+        amounts = total_amounts(self._request.trees)
+        suffixes = [group.suffix for group in self._request.trees.groups]
+        start = 0
+        while start < len(anchors) and self._steps.check():
+            batch = anchors[start : start + READ_TREES]
+            start += len(batch)
+            trees = self._read_trees([anchor.id for anchor in batch if not anchor.is_bare])
+            for anchor in batch:
+                if anchor.is_bare:
+                    self.candidates.append(
+                        AllocationCandidate({anchor.id: amounts}, dict.fromkeys(suffixes, (anchor.id,)))
+                    )
+                    if self._is_complete:
+                        return
+                elif anchor.id in trees:
+                    yield search(trees[anchor.id], self._request.trees, self._steps, prune=False)
+
+    def _read_trees(self, names: Sequence[str]) -> dict[str, ProviderTree]:
+        """Return the trees of these roots; one that was deleted meanwhile is left out."""
+        if not names:
+            return {}
+        trees = {}
+        with self._table.reading() as view:
+            reader = TreeReader(view, view.all_trees, self._request.trees)
+            present = view.present
+            for name in names:
+                row = view.row(name)
+                if row is not None and present[row]:
+                    trees[name] = reader.tree(row, _NO_RESERVATIONS)
+        for name, tree in trees.items():
+            self._roots.update((provider.id, name) for provider in tree.providers[1:])
+            self._roots.update((provider.id, provider.root) for provider in tree.sharing if provider.root)
+        return trees
+
+
+class _TimedSteps(StepBudget):
+    """Steps without a limit in number; they are exhausted at a time."""
+
+    __slots__ = ("_clock", "_deadline")
+
+    def __init__(self, clock: Callable[[], float], deadline: float) -> None:
+        super().__init__(sys.maxsize)
+        self._clock = clock
+        self._deadline = deadline
+
+    def consume(self) -> bool:
+        """Use one step; return False when the time is over."""
+        if self.remaining % STEPS_BETWEEN_CHECKS == 0:
+            self.check()
+        return super().consume()
+
+    def check(self) -> bool:
+        """Return whether there is time for more steps."""
+        if self._clock() > self._deadline:
+            self.remaining = -1
+        return not self.exhausted
