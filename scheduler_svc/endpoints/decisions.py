@@ -32,7 +32,7 @@ class DecisionsEndpoint(MeteredEndpoint):
     @expose
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
         """Return the record of a decision."""
-        partition, document = self._partitions.find_decision(request_id)
+        partition, document = self._partitions.find_decision(request_id, ctxt.project_id)
         if ctxt.sender_project is not None and document.get("project") != ctxt.sender_project:
             raise errors.CallerRefused(
                 caller=f"a client of project {ctxt.sender_project!r}",

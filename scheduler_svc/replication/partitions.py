@@ -8,6 +8,7 @@ from typing import Any
 from rpcapi import errors
 from scheduler_svc.replication.presence import Presence
 from scheduler_svc.replication.replica import Replica
+from scheduler_svc.store.decisions import project_of
 from scheduler_svc.store.interface import Store
 
 
@@ -83,20 +84,22 @@ class OpenPartitions:
         numbers = set(self.own.replica.unchecked_table.find_partitions(name))
         return [member for member in self if member.replica.number in numbers]
 
-    def find_decision(self, request_id: str) -> tuple[OpenPartition, dict[str, Any]]:
+    def find_decision(self, request_id: str, project: str | None = None) -> tuple[OpenPartition, dict[str, Any]]:
         """Return the newest record of a decision and its partition; each partition that refused has one too.
+
+        With ``project``, that project's is returned if there is one, and otherwise another project's.
 
         Raises UnknownDecision, or StoreUnavailable if an unavailable partition may have it.
         """
         decisions, missing = [], []
         for partition in self:
             try:
-                decisions.append((partition, partition.store.find_decision(request_id)))
+                decisions.append((partition, partition.store.find_decision(request_id, project)))
             except (errors.UnknownDecision, errors.StoreUnavailable) as error:
                 missing.append(error)
         if not decisions:
             raise next((error for error in missing if isinstance(error, errors.StoreUnavailable)), missing[0])
-        return max(decisions, key=lambda pair: pair[1].get("at_ms", 0))
+        return max(decisions, key=lambda pair: (project_of(pair[1]) == project, pair[1].get("at_ms", 0)))
 
     def search_order(self, name: str) -> list[OpenPartition]:
         """Return all partitions: first those with a host of this name, then the own one, then the others."""

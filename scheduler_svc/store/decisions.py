@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The store's part of a decision record."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
@@ -27,6 +28,14 @@ def outcome(batch: ClaimBatch, answer: BatchAnswer) -> dict[str, Any]:
     }
 
 
-def record_bytes(request_id: str, text: str) -> int:
-    """Return the size that a recorded decision counts with: its JSON, its two keys, and 200 bytes for their storage."""
-    return len(text.encode()) + 2 * len(request_id.encode()) + 200
+def project_of(document: Mapping[str, Any]) -> str:
+    """Return the project of a decision record; '' without one."""
+    project = document.get("project")
+    return project if isinstance(project, str) else ""
+
+
+def record_bytes(request_id: str, project: str, text: str) -> int:
+    """Return the size that a recorded decision counts with: its JSON, its keys, and 200 bytes for their storage."""
+    request_bytes, project_bytes = len(request_id.encode()), len(project.encode())
+    by_project = request_bytes + 2 * project_bytes if project else 0
+    return len(text.encode()) + 2 * request_bytes + by_project + 200

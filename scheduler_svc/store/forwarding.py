@@ -153,8 +153,8 @@ class ForwardingStore(Store):
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         self._store.record_decision(request_id, document)
 
-    def find_decision(self, request_id: str) -> dict[str, Any]:
-        return self._store.find_decision(request_id)
+    def find_decision(self, request_id: str, project: str | None = None) -> dict[str, Any]:
+        return self._store.find_decision(request_id, project)
 
     def list_decisions(
         self, marker: str | None = None, limit: int = 100

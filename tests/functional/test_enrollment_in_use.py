@@ -151,6 +151,15 @@ def explain(caller: Caller, ctxt: RequestContext, request_id: str) -> objects.De
             time.sleep(0.1)
 
 
+def explain_of(project: str, caller: Caller, request_id: str) -> objects.Decision:
+    """Return the project's decision as soon as it is recorded, also beside one of another project."""
+    deadline = time.monotonic() + SECONDS
+    while (decision := explain(caller, context.new(project), request_id)).document["project"] != project:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return decision
+
+
 def test_client_of_a_project_acts_for_it_only(deployment: Deployment, make_caller: Callable[[str], Caller]) -> None:
     join(deployment, make_caller)
     user = f"client.horizon@{OWN}"
@@ -196,7 +205,13 @@ def test_client_of_a_project_acts_for_it_only(deployment: Deployment, make_calle
     assert {instance.uuid for instance in instances} == {own, unnamed, other}
     assert not {instance.status for instance in instances} & {"DELETING", "DELETED"}
 
-    client.conductor.delete_instances(own_ctxt, [own, unnamed])
+    same_id = other_ctxt.request_id
+    client.conductor.build_instances(context.new(OWN, request_id=same_id), SPEC, [refused])
+    assert explain_of(OWN, operator, same_id).document["verdicts"][0]["consumer"] == refused
+    assert explain_of(OTHER, operator, same_id).document["verdicts"][0]["consumer"] == other
+    assert explain(client, own_ctxt, same_id).document["project"] == OWN
+
+    client.conductor.delete_instances(own_ctxt, [own, unnamed, refused])
     deployment.gantt("client", "revoke", "horizon", "--project", OWN)
     with pytest.raises(amqp.AccessRefused):
         deployment.connection(user, password)

@@ -11,7 +11,7 @@ from rpcapi.bounds import CollectionSize, estimate
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store import documents, namespaces, paging
-from scheduler_svc.store.decisions import record_bytes
+from scheduler_svc.store.decisions import project_of, record_bytes
 from scheduler_svc.store.providers.changes import is_api_owned
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verification import StoreDump
@@ -49,7 +49,8 @@ class MemoryPartition(PartitionState):
         self._decision = self._decision_bytes = 0  # number of the newest decision, and size of all
         # number -> request, document, size; oldest first
         self._decisions: OrderedDict[int, tuple[str, dict[str, Any], int]] = OrderedDict()
-        self._decided: dict[str, int] = {}  # request -> its newest decision
+        # request, and (request, project) -> its newest decision
+        self._decided: dict[str | tuple[str, str], int] = {}
 
     def prefetch(
         self,
@@ -171,18 +172,20 @@ class MemoryPartition(PartitionState):
 
     def record(self, request_id: str, document: Mapping[str, Any], most: int) -> None:
         self._decision += 1
-        size = record_bytes(request_id, documents.encode(document))
+        project = project_of(document)
+        size = record_bytes(request_id, project, documents.encode(document))
         self._decisions[self._decision] = (request_id, dict(document), size)
         self._decision_bytes += size
-        self._decided[request_id] = self._decision
+        self._decided[request_id] = self._decided[request_id, project] = self._decision
         while self._decision_bytes > most:
-            number, (former, _document, size) = self._decisions.popitem(last=False)
+            number, (former, dropped, size) = self._decisions.popitem(last=False)
             self._decision_bytes -= size
-            if self._decided[former] == number:
-                del self._decided[former]
+            for key in (former, (former, project_of(dropped))):
+                if self._decided[key] == number:
+                    del self._decided[key]
 
-    def decision_of(self, request_id: str) -> dict[str, Any] | None:
-        number = self._decided.get(request_id)
+    def decision_of(self, request_id: str, project: str | None = None) -> dict[str, Any] | None:
+        number = self._decided.get(request_id if project is None else (request_id, project))
         return None if number is None else self._decisions[number][1]
 
     def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:

@@ -60,8 +60,12 @@ class DecisionRecordStore(Protocol):
         """Append a decision that led to no prepare to the bounded decision record."""
 
     @abc.abstractmethod
-    def find_decision(self, request_id: str) -> dict[str, Any]:
-        """Return the newest recorded decision of a request, with the claim script's answer; raises UnknownDecision."""
+    def find_decision(self, request_id: str, project: str | None = None) -> dict[str, Any]:
+        """Return the newest recorded decision of a request, with the claim script's answer; raises UnknownDecision.
+
+        Requests of several projects may have the same id: with ``project``, the newest decision of that project
+        is returned if there is one.
+        """
 
     @abc.abstractmethod
     def list_decisions(

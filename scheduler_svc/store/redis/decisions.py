@@ -7,6 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.store import documents, validation
+from scheduler_svc.store.decisions import project_of
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix
@@ -15,20 +16,27 @@ _ENTRY_ID = re.compile(r"[0-9]{1,19}-[0-9]{1,19}")  # longer ids are out of Redi
 
 
 def record(connection: RedisConnection, request_id: str, document: Mapping[str, Any], most: int) -> None:
-    """Store a decision; drop the oldest while all have more than ``most`` bytes."""
-    text = documents.encode({**document, "schema": SCHEMA})
-    connection.run("decide", request_id=request_id, decision=text, decision_bytes=most)
+    """Append a decision that led to no prepare; the oldest beyond ``most`` bytes are dropped."""
+    text, project = documents.encode({**document, "schema": SCHEMA}), project_of(document)
+    validation.check_text("project", project)
+    connection.run("decide", request_id=request_id, project=project, decision=text, decision_bytes=most)
 
 
-def find(connection: RedisConnection, request_id: str) -> dict[str, Any]:
-    """Return the newest decision of a request; raises UnknownDecision."""
+def find(connection: RedisConnection, request_id: str, project: str | None) -> dict[str, Any]:
+    """Return the newest decision of a request, of that project if there is one; raises UnknownDecision."""
     head = prefix(connection.partition)
-    entry_id = connection.read(lambda pipe: pipe.hget(head + "decided", request_id))[0]
-    entries = entry_id and connection.read(lambda pipe: pipe.xrange(head + "decisions", entry_id, entry_id))[0]
-    if not entries:
-        raise errors.UnknownDecision(request_id=request_id)
-    _entry_id, fields = entries[0]
-    return documents.decode(fields["document"], "decision")
+    keys = [f"{request_id}\0{project}"] if project else []
+    entry_ids = connection.read(lambda pipe: pipe.hmget(head + "decided", [*keys, request_id]))[0]
+    for entry_id in filter(None, entry_ids):
+        if entries := _entries(connection, head + "decisions", entry_id):
+            return documents.decode(entries[0][1]["document"], "decision")
+    raise errors.UnknownDecision(request_id=request_id)
+
+
+def _entries(connection: RedisConnection, key: str, entry_id: str) -> list[Any]:
+    """Return the stream's entry of that id, unless it was dropped."""
+    entries: list[Any] = connection.read(lambda pipe: pipe.xrange(key, entry_id, entry_id))[0]
+    return entries
 
 
 def page(

@@ -45,9 +45,9 @@ KEYS: dict[str, str] = {
     "left:<id> -> generation, and 'returned' if the group has since",
     "pins_at": "zset key -> time at which the pin expires",
     "log": "stream, ids position-0: schema, kind, body as JSON",
-    "decisions": "stream, bounded by its bytes: request_id, document as JSON",
+    "decisions": "stream, bounded by its bytes: request_id, document as JSON, project",
     "acknowledged": "string, empty: rewritten before each wait for replicas",
-    "decided": "hash request id -> id of its newest entry in decisions",
+    "decided": "hash request id, and request id, NUL, project -> id of its newest entry in decisions",
 }
 
 

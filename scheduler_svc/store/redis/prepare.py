@@ -8,6 +8,7 @@ from typing import Any
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, IntentResult
 from scheduler_svc.store import documents
+from scheduler_svc.store.decisions import project_of
 from scheduler_svc.store.records import SCHEMA
 
 _FIELDS = 6  # values in the script's answer for one intent
@@ -26,6 +27,7 @@ def arguments(batch: ClaimBatch) -> dict[str, Any]:
         "group_generation": batch.group_generation,
         "record": "" if batch.record is None else documents.encode({**batch.record, "schema": SCHEMA}),
         "request_id": batch.request_id,
+        "project": project_of(batch.record or {}),
         "fresh": int(batch.fresh),
     }
 

@@ -281,9 +281,9 @@ class RedisStore(interface.Store):
         validation.check_text("request_id", request_id)
         decisions.record(self._connection, request_id, document, self._decision_bytes)
 
-    def find_decision(self, request_id: str) -> dict[str, Any]:
+    def find_decision(self, request_id: str, project: str | None = None) -> dict[str, Any]:
         validation.check_text("request_id", request_id)
-        return decisions.find(self._connection, request_id)
+        return decisions.find(self._connection, request_id, project)
 
     def list_decisions(
         self, marker: str | None = None, limit: int = 100

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from scheduler_svc.store import documents
-from scheduler_svc.store.decisions import record_bytes
+from scheduler_svc.store.decisions import project_of, record_bytes
 from scheduler_svc.store.sql.tables import DECISIONS
 
 TRIM_EVERY = 16  # decisions
@@ -15,9 +15,15 @@ TRIM_EVERY = 16  # decisions
 
 def write(connection: Connection, partition: str, number: int, request_id: str, document: Mapping[str, Any]) -> None:
     """Record a decision under its ``number``, the one after the newest."""
-    text = documents.encode(document)
-    until = _until_bytes(connection, partition, number - 1) + record_bytes(request_id, text)
-    row = {"partition": partition, "number": number, "request": request_id, "document": text, "until_bytes": until}
+    text, project = documents.encode(document), project_of(document)
+    row = {
+        "partition": partition,
+        "number": number,
+        "request": request_id,
+        "project": project,
+        "document": text,
+        "until_bytes": _until_bytes(connection, partition, number - 1) + record_bytes(request_id, project, text),
+    }
     connection.execute(insert(DECISIONS), row)
 
 
@@ -34,9 +40,10 @@ def _until_bytes(connection: Connection, partition: str, number: int) -> int:
     return connection.scalar(select(DECISIONS.c.until_bytes).where(*own)) or 0
 
 
-def newest(connection: Connection, partition: str, request_id: str) -> dict[str, Any] | None:
-    """Return the newest decision of a request."""
-    own = (DECISIONS.c.partition == partition, DECISIONS.c.request == request_id)
+def newest(connection: Connection, partition: str, request_id: str, project: str | None) -> dict[str, Any] | None:
+    """Return the newest decision of a request, with ``project`` only of that project."""
+    own = [DECISIONS.c.partition == partition, DECISIONS.c.request == request_id]
+    own += [] if project is None else [DECISIONS.c.project == project]
     text = connection.scalar(select(DECISIONS.c.document).where(*own).order_by(DECISIONS.c.number.desc()).limit(1))
     return None if text is None else documents.decode(text, "decision")
 

@@ -270,8 +270,8 @@ class SqlPartition(PartitionState):
         decisions.write(self._connection, self._name, self._decision, request_id, document)
         decisions.trim(self._connection, self._name, self._decision, most)
 
-    def decision_of(self, request_id: str) -> dict[str, Any] | None:
-        return decisions.newest(self._connection, self._name, request_id)
+    def decision_of(self, request_id: str, project: str | None = None) -> dict[str, Any] | None:
+        return decisions.newest(self._connection, self._name, request_id, project)
 
     def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:
         return decisions.after(self._connection, self._name, number, limit)

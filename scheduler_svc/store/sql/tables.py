@@ -95,11 +95,13 @@ DECISIONS = Table(
     Column("partition", NAME, nullable=False),
     Column("number", BigInteger, nullable=False),
     Column("request", NAME, nullable=False),
+    Column("project", NAME, nullable=False, server_default=""),  # '' in records of earlier releases
     Column("document", Text, nullable=False),
     Column("until_bytes", BigInteger, nullable=False, server_default="0"),  # of all decisions up to this one
     PrimaryKeyConstraint("partition", "number"),
     Index("decisions_by_bytes", "partition", "until_bytes"),
     Index("decisions_by_request", "partition", "request", "number"),
+    Index("decisions_by_project", "partition", "request", "project", "number"),
 )
 
 

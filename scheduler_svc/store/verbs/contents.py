@@ -171,8 +171,8 @@ class PartitionStorage(abc.ABC):
         """Append a decision, and drop the oldest beyond ``most`` bytes."""
 
     @abc.abstractmethod
-    def decision_of(self, request_id: str) -> dict[str, Any] | None:
-        """Return the newest decision of a request."""
+    def decision_of(self, request_id: str, project: str | None = None) -> dict[str, Any] | None:
+        """Return the newest decision of a request, with ``project`` only of that project."""
 
     @abc.abstractmethod
     def decisions_after(self, number: int, limit: int) -> Sequence[tuple[int, str, dict[str, Any]]]:

@@ -17,9 +17,9 @@ def record(partition: PartitionState, request_id: str, document: Mapping[str, An
     partition.record(request_id, {"schema": SCHEMA, "at_ms": now + partition.lead_ms, **copy.deepcopy(document)}, most)
 
 
-def find(partition: PartitionState, request_id: str) -> dict[str, Any]:
-    """Return the newest decision of a request; raises UnknownDecision."""
-    document = partition.decision_of(request_id)
+def find(partition: PartitionState, request_id: str, project: str | None) -> dict[str, Any]:
+    """Return the newest decision of a request, of that project if there is one; raises UnknownDecision."""
+    document = (partition.decision_of(request_id, project) if project else None) or partition.decision_of(request_id)
     if document is None:
         raise errors.UnknownDecision(request_id=request_id)
     return copy.deepcopy(document)

@@ -9,7 +9,7 @@ from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, Snapshot
 from scheduler_svc.store import namespaces as rules
 from scheduler_svc.store import reports, validation, verification
-from scheduler_svc.store.decisions import outcome
+from scheduler_svc.store.decisions import outcome, project_of
 from scheduler_svc.store.records import (
     COLLECT_MS,
     AuditOutcome,
@@ -259,13 +259,14 @@ class VerbStore(ApiVerbStore):
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         validation.check_text("request_id", request_id)
+        validation.check_text("project", project_of(document))
         self._transact(
             lambda partition, now: recorded.record(partition, request_id, document, self._decision_bytes, now)
         )
 
-    def find_decision(self, request_id: str) -> dict[str, Any]:
+    def find_decision(self, request_id: str, project: str | None = None) -> dict[str, Any]:
         validation.check_text("request_id", request_id)
-        return self._read(lambda partition: recorded.find(partition, request_id))
+        return self._read(lambda partition: recorded.find(partition, request_id, project))
 
     def list_decisions(
         self, marker: str | None = None, limit: int = 100

@@ -5,14 +5,22 @@ local PAGE, PAGES = 16, 16 -- one script drops at most PAGE * PAGES records: man
 local SLACK = 64 -- fraction of the bound that is dropped together: dropping one per new record would cost more
 
 -- See decisions.record_bytes.
-local function record_bytes(request_id, text)
-  return #text + 2 * #request_id + 200
+local function record_bytes(request_id, project, text)
+  local by_project = project ~= '' and #request_id + 2 * #project or 0
+  return #text + 2 * #request_id + by_project + 200
 end
 
-local function record(request_id, text, most)
-  local size = record_bytes(request_id, text)
-  local id = redis.call('XADD', K.decisions, '*', 'request_id', request_id, 'document', text)
-  redis.call('HSET', K.decided, request_id, id)
+-- Requests of several projects may have the same id: the newest of each is found, and the newest of all.
+local function index_keys(request_id, project)
+  return project == '' and { request_id } or { request_id, request_id .. '\0' .. project }
+end
+
+local function record(request_id, project, text, most)
+  local size = record_bytes(request_id, project, text)
+  local id = redis.call('XADD', K.decisions, '*', 'request_id', request_id, 'document', text, 'project', project)
+  for _, key in ipairs(index_keys(request_id, project)) do
+    redis.call('HSET', K.decided, key, id)
+  end
   local total = redis.call('HINCRBY', K.meta, 'decision_bytes', size)
   local others = redis.call('XLEN', K.decisions) - 1
   if total == size and others > 0 then -- an older gantt wrote them, about 2 kB each
@@ -25,14 +33,16 @@ local function record(request_id, text, most)
   for _ = 1, PAGES do
     local doomed = {}
     for i, entry in ipairs(redis.call('XRANGE', K.decisions, '-', '+', 'COUNT', PAGE)) do
-      local former, document = entry[2][2], entry[2][4]
+      local former, document, project = entry[2][2], entry[2][4], entry[2][6] or ''
       if total <= target then
         break
       end
       doomed[i] = entry[1]
-      total = total - record_bytes(former, document)
-      if redis.call('HGET', K.decided, former) == entry[1] then
-        redis.call('HDEL', K.decided, former)
+      total = total - record_bytes(former, project, document)
+      for _, key in ipairs(index_keys(former, project)) do
+        if redis.call('HGET', K.decided, key) == entry[1] then
+          redis.call('HDEL', K.decided, key)
+        end
       end
     end
     if #doomed == 0 then

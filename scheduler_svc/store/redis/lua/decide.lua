@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Records a decision that led to no prepare.
--- ARGV: log length, request id, decision as JSON, maximum bytes of all decisions
+-- ARGV: log length, request id, its project or "", decision as JSON, maximum bytes of all decisions
 -- Returns: 1
---@ args log_length request_id decision decision_bytes
+--@ args log_length request_id project decision decision_bytes
 --@ include _partition
 --@ include _decisions
-record(A.request_id, string.sub(A.decision, 1, -2) .. ',"at_ms":' .. clock_text .. '}', tonumber(A.decision_bytes))
+local text = string.sub(A.decision, 1, -2) .. ',"at_ms":' .. clock_text .. '}'
+record(A.request_id, A.project, text, tonumber(A.decision_bytes))
 return 1

@@ -10,7 +10,7 @@
 --          then for each intent: answer, host or '', alternates, deadline or '', verdicts (lists separated by spaces),
 --          the claim's allocations as JSON, '' if they are the resources at its host;
 --          nothing if it only ended claims past their deadline, and more of them are left: call it again
---@ args log_length epoch position ttl_ms alternates common resources group group_generation record request_id decision_bytes fresh
+--@ args log_length epoch position ttl_ms alternates common resources group group_generation record request_id project decision_bytes fresh
 --@ keys eligible pins
 --@ include _partition
 --@ include _forgotten
@@ -207,7 +207,7 @@ if A.record ~= '' then
     rows[i] = '{"consumer":' .. quote(intent.consumer) .. ',"answer":"' .. intent.answer .. '","host":'
       .. (intent.host and quote(intent.host) or 'null') .. ',"tried":[' .. table.concat(tried, ',') .. ']}'
   end
-  record(A.request_id, string.sub(A.record, 1, -2) .. ',"at_ms":' .. clock_text .. ',"outcome":"'
+  record(A.request_id, A.project, string.sub(A.record, 1, -2) .. ',"at_ms":' .. clock_text .. ',"outcome":"'
     .. (accepted == 1 and 'selected' or 'refused') .. '","answered_position":' .. int(position)
     .. ',"verdicts":[' .. table.concat(rows, ',') .. ']}', tonumber(A.decision_bytes))
 end

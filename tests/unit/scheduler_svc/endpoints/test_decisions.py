@@ -39,7 +39,7 @@ def test_decision_of_another_project_is_not_explained(outcome):
     """Called without the bus: the dispatcher sets the project of a sender."""
     partition = SimpleNamespace(name="p")
     documents = {"mine": {"outcome": outcome, "project": "one"}, "older": {"outcome": outcome}}
-    partitions = SimpleNamespace(find_decision=lambda request_id: (partition, documents[request_id]))
+    partitions = SimpleNamespace(find_decision=lambda request_id, project: (partition, documents[request_id]))
     endpoint = DecisionsEndpoint(partitions, lambda kind: [], "worker")
 
     def explain(request_id, project):
@@ -53,6 +53,21 @@ def test_decision_of_another_project_is_not_explained(outcome):
         with pytest.raises(messaging.ExpectedException) as raised:
             explain(request_id, project)
         assert isinstance(raised.value.exc_info[1], errors.CallerRefused)
+
+
+def test_decision_is_not_hidden_by_another_projects_with_its_request_id(worker):
+    worker.join("same", {"same/1": node_report()})
+    uuids = [
+        worker.select(1, context.new(project, request_id="req-shared"), force_hosts=["same"])[0][0]
+        for project in ("one", "two")
+    ]
+
+    def explain(project):
+        document = worker.scheduler.explain(context.new(project), "req-shared").document
+        return document["project"], document["verdicts"][0]["consumer"]
+
+    assert explain("one") == ("one", uuids[0])
+    assert explain("two") == explain("three") == ("two", uuids[1])
 
 
 def test_records_of_selections_and_refusals_have_the_project(worker):

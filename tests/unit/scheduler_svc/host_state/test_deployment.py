@@ -98,6 +98,11 @@ def test_newest_record_of_a_decision_is_returned(cells):
         cells.deployment.stores[name].record_decision("r", {"number": number})
     partition, document = cells.partitions.find_decision("r")
     assert (partition.name, document["number"]) == ("b", 1)
+    cells.deployment.stores["a"].record_decision("r", {"number": 2, "project": "one"})
+    cells.deployment.wait(1)
+    cells.deployment.stores["b"].record_decision("r", {"number": 3, "project": "two"})
+    decisions = [cells.partitions.find_decision("r", project) for project in ("one", "two", "three")]
+    assert [(partition.name, document["number"]) for partition, document in decisions] == [("a", 2), ("b", 3), ("b", 3)]
     with pytest.raises(errors.UnknownDecision):
         cells.partitions.find_decision("unheard of")
 

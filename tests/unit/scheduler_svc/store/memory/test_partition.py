@@ -34,7 +34,7 @@ def test_pins_are_dropped_from_their_expiry_on() -> None:
 def test_oldest_decisions_beyond_the_bound_are_dropped() -> None:
     partition = MemoryPartition(10)
     for number, request in enumerate(("r1", "r2", "r1", "r3")):
-        partition.record(request, {"n": number}, 2 * record_bytes("r1", '{"n":0}'))
+        partition.record(request, {"n": number}, 2 * record_bytes("r1", "", '{"n":0}'))
     assert partition.decision_of("r1") == {"n": 2}, "only its older decision was dropped"
     assert partition.decision_of("r2") is None
     assert [document["n"] for _number, _request, document in partition.decisions_after(0, 10)] == [2, 3]

@@ -23,9 +23,20 @@ def test_newest_decision_of_a_request_is_returned() -> None:
     with connect() as connection:
         write(connection, "r1", "r2", "r1")
         write(connection, "r1", "r1", "r1", "r3", partition=OTHER)
-        newest = decisions.newest(connection, PARTITION, "r1")
+        newest = decisions.newest(connection, PARTITION, "r1", None)
         assert newest is not None and newest["number"] == 3
-        assert decisions.newest(connection, PARTITION, "r3") is None
+        assert decisions.newest(connection, PARTITION, "r3", None) is None
+
+
+def test_newest_decision_of_a_project_is_returned() -> None:
+    with connect() as connection:
+        for number, project in enumerate(("one", "one", "two"), 1):
+            decisions.write(connection, PARTITION, number, "r1", {"schema": 1, "number": number, "project": project})
+        write(connection, "r1", partition=OTHER)
+        newest = decisions.newest(connection, PARTITION, "r1", "one")
+        assert newest is not None and newest["number"] == 2
+        assert decisions.newest(connection, PARTITION, "r1", "three") is None
+        assert decisions.newest(connection, OTHER, "r1", "one") is None
 
 
 def test_decisions_are_listed_oldest_first_after_a_number() -> None:
@@ -37,7 +48,7 @@ def test_decisions_are_listed_oldest_first_after_a_number() -> None:
 
 
 def test_oldest_decisions_beyond_the_bound_are_deleted_once_in_many() -> None:
-    size = record_bytes("r", documents.encode({"schema": 1, "number": 1}))
+    size = record_bytes("r", "", documents.encode({"schema": 1, "number": 1}))
     with connect() as connection:
         write(connection, *["r"] * decisions.TRIM_EVERY)
         write(connection, *["r"] * decisions.TRIM_EVERY, partition=OTHER)

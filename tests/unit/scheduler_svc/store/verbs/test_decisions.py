@@ -7,7 +7,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.store import documents
-from scheduler_svc.store.decisions import record_bytes
+from scheduler_svc.store.decisions import project_of, record_bytes
 from scheduler_svc.store.sql.decisions import TRIM_EVERY
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
@@ -63,16 +63,43 @@ def test_newest_decision_is_returned(partition: StorePartition) -> None:
         partition.store.find_decision("req-0")
 
 
+def test_decisions_of_two_projects_with_one_request_id_are_both_found(partition: StorePartition) -> None:
+    store = partition.store
+    store.record_decision("req-1", {"project": "one", "number": 1})
+    store.record_decision("req-1", {"project": "two", "number": 2})
+    store.record_decision("req-1", {"number": 3})
+    numbers = [store.find_decision("req-1", project)["number"] for project in ("one", "two", "three", "", None)]
+    assert numbers == [1, 2, 3, 3, 3]
+    # a prepared batch is found in the same way
+    partition.add_host("h1")
+    partition.prepare("c1", "h1", request_id="req-1", record={"project": "two", "number": 4})
+    partition.prepare("c2", "h1", request_id="req-1", record={"number": 5})
+    numbers = [store.find_decision("req-1", project)["number"] for project in ("one", "two", None)]
+    assert numbers == [1, 4, 5]
+
+
+def test_request_id_that_resembles_a_project_is_another_request(partition: StorePartition) -> None:
+    partition.store.record_decision("req-1", {"project": "one", "number": 1})
+    for request_id in ("req-1one", "req-1\none", "req-1|one", "req-1 one", "('req-1', 'one')"):
+        partition.store.record_decision(request_id, {"project": "two", "number": 2})
+    assert partition.store.find_decision("req-1", "one")["number"] == 1
+    for project in ("one\0", "\ud800", "x" * 1000):
+        with pytest.raises(errors.InvalidRequest):
+            partition.store.record_decision("req-1", {"project": project})
+
+
 def test_decision_record_is_bounded(make_partition: Any) -> None:
     most = 20_000
     partition = make_partition(decision_bytes=most)
     for n in range(200):
-        partition.store.record_decision(f"req-{n}", {"seed": n, "reasons": "x" * (n % 7) * 100})
+        record = {"seed": n, "project": "p" * 40 * (n % 2), "reasons": "x" * (n % 7) * 100}
+        partition.store.record_decision(f"req-{n}", record)
     assert partition.store.find_decision("req-199")["seed"] == 199
-    with pytest.raises(errors.UnknownDecision):
-        partition.store.find_decision("req-0")
+    for project in (None, "p" * 40):
+        with pytest.raises(errors.UnknownDecision):
+            partition.store.find_decision("req-1", project)
     page, _marker = partition.store.list_decisions(limit=1000)
-    size = sum(record_bytes(request, documents.encode(document)) for request, document in page)
+    size = sum(record_bytes(request, project_of(document), documents.encode(document)) for request, document in page)
     assert most / 2 < size <= most + TRIM_EVERY * 900
     # one that is larger than most leaves nothing else
     partition.store.record_decision("large", {"reasons": "x" * most})
