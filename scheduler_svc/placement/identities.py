@@ -5,6 +5,7 @@ A provider that clients created has its UUID in its id. That of an agent's provi
 is stored: the same host has the same UUID in every process, and after it was removed and came back.
 """
 
+import functools
 import threading
 import uuid as uuids
 from collections.abc import Iterable
@@ -13,11 +14,17 @@ from rpcapi.resources import names
 
 NAMESPACE = uuids.UUID("6f1c7a3e-94f4-4e0c-8d0c-3f1f5a3f2b6d")  # of version 5 UUIDs (RFC 9562) of agents' providers
 
+_API_PREFIX = names.api_provider("")
+_PREFIX_LENGTH = len(_API_PREFIX)
+
 
 def uuid_of(provider: str) -> str:
     """Return the UUID of the provider with this id."""
-    if names.is_api_provider(provider):
-        return provider.removeprefix(names.api_provider(""))
+    return provider[_PREFIX_LENGTH:] if provider.startswith(_API_PREFIX) else _agent_uuid(provider)
+
+
+@functools.lru_cache(maxsize=1 << 17)
+def _agent_uuid(provider: str) -> str:
     return str(uuids.uuid5(NAMESPACE, provider))
 
 

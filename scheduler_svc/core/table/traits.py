@@ -12,6 +12,10 @@ WORD = 64
 MAX_CACHED_SETS = 10_000
 
 
+def _rank(trait: str) -> tuple[bool, str]:
+    return trait.startswith("CUSTOM_"), trait
+
+
 class TraitColumns:
     """The traits of each row, one bit per trait. Also used for aggregate membership."""
 
@@ -61,7 +65,7 @@ class TraitColumns:
         return self._names_in([int(word[row]) for word in self._words])
 
     def names_of(self, rows: Rows) -> list[tuple[str, ...]]:
-        """Return the traits of each of ``rows``, sorted; equal sets are the same object."""
+        """Return the traits of each of ``rows``, sorted, custom ones last; equal sets are the same object."""
         if not self._words:
             return [()] * len(rows)
         if len(self._names) >= MAX_CACHED_SETS:
@@ -70,7 +74,7 @@ class TraitColumns:
         for words in zip(*(word[rows].tolist() for word in self._words), strict=True):
             names = self._names.get(words)
             if names is None:
-                names = self._names[words] = tuple(sorted(self._names_in(words)))
+                names = self._names[words] = tuple(sorted(self._names_in(words), key=_rank))
             answers.append(names)
         return answers
 

@@ -1,28 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocation candidates."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
-from rpcapi.resources.trees.tree import AllocationCandidate, TreeRequest
-from scheduler_svc.endpoints.placement import candidate_query
-from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
+from rpcapi.resources.trees.tree import TreeRequest
+from scheduler_svc.endpoints.placement import candidate_documents, candidate_query
+from scheduler_svc.endpoints.placement.messages import Request, Response
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.placement.candidates.finder import CandidateFinder
-from scheduler_svc.placement.candidates.request import CandidateList, CandidateRequest, ProviderSummary
+from scheduler_svc.placement.candidates.request import CandidateList, CandidateRequest
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, TRAITS, Catalogue
 from scheduler_svc.placement.directory import ProviderDirectory
-from scheduler_svc.placement.identities import uuid_of
 
 SINCE = Microversion(1, 10)
-MAPPINGS_BY_PROVIDER_SINCE = Microversion(1, 12)
-TRAITS_SINCE = Microversion(1, 17)
-ALL_CLASSES_SINCE = Microversion(1, 27)
-TREES_SINCE = Microversion(1, 29)
-GROUP_MAPPINGS_SINCE = Microversion(1, 34)
 
 
 class AllocationCandidateHandlers:
@@ -45,16 +37,10 @@ class AllocationCandidateHandlers:
         trees = self._with_roots(query.trees)
         answer = CandidateList()
         if trees is not None:
-            nested = request.version >= TREES_SINCE
+            nested = request.version >= candidate_documents.TREES_SINCE
             answer = self._finder.find(CandidateRequest(trees, query.limit, nested, request.id))
-        classes = {name for group in query.trees.groups for name in group.resources}
-        document = {
-            "allocation_requests": _requests(answer, request.version),
-            "provider_summaries": {
-                uuid_of(name): _summary(summary, classes, request.version) for name, summary in answer.summaries.items()
-            },
-        }
-        return json_response(document, datetime.now(UTC))
+        body = candidate_documents.to_json(answer, query.trees, request.version)
+        return Response(200, body, modified=datetime.now(UTC))
 
     def _check_names(self, trees: TreeRequest) -> None:
         """Raise Problem 400 for a resource class or trait that does not exist."""
@@ -77,42 +63,3 @@ class AllocationCandidateHandlers:
                 root = provider.document["root"]
             groups.append(replace(group, in_tree=root))
         return replace(trees, groups=groups)
-
-
-def _requests(answer: CandidateList, version: Microversion) -> list[dict[str, Any]]:
-    form = _by_provider if version >= MAPPINGS_BY_PROVIDER_SINCE else _as_list
-    uuids = {name: uuid_of(name) for name in answer.summaries}
-    documents = [form(candidate, uuids) for candidate in answer.candidates]
-    if version >= GROUP_MAPPINGS_SINCE:
-        for document, candidate in zip(documents, answer.candidates, strict=True):
-            document["mappings"] = {
-                suffix: [uuids.get(name) or uuid_of(name) for name in names]
-                for suffix, names in candidate.providers.items()
-            }
-    return documents
-
-
-def _by_provider(candidate: AllocationCandidate, uuids: Mapping[str, str]) -> dict[str, Any]:
-    return {"allocations": {uuids[name]: {"resources": amounts} for name, amounts in candidate.allocations.items()}}
-
-
-def _as_list(candidate: AllocationCandidate, uuids: Mapping[str, str]) -> dict[str, Any]:
-    allocations = [
-        {"resource_provider": {"uuid": uuids[name]}, "resources": amounts}
-        for name, amounts in candidate.allocations.items()
-    ]
-    return {"allocations": allocations}
-
-
-def _summary(summary: ProviderSummary, classes: set[str], version: Microversion) -> dict[str, Any]:
-    """Return a provider's summary; before microversion 1.27 it has only the requested ``classes``."""
-    resources = summary.resources
-    if version < ALL_CLASSES_SINCE:
-        resources = {name: amounts for name, amounts in resources.items() if name in classes}
-    document: dict[str, Any] = {"resources": resources}
-    if version >= TRAITS_SINCE:
-        document["traits"] = summary.traits
-    if version >= TREES_SINCE:
-        document["parent_provider_uuid"] = None if summary.parent is None else uuid_of(summary.parent)
-        document["root_provider_uuid"] = uuid_of(summary.root)
-    return document

@@ -18,15 +18,21 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.placement.candidates.request import CandidateRequest
 
 
-class Anchor(NamedTuple):
-    """A root. ``is_bare``: it has no other providers and none share with it, and it can serve the whole request."""
+class Anchors(NamedTuple):
+    """Roots to be searched, in this order.
 
-    id: str
-    is_bare: bool
+    ``bare``: a root has no other providers, none share with it, and it can serve the whole request. ``any_shares``:
+    there are sharing providers.
+    """
+
+    ids: list[str]
+    bare: list[bool]
+    any_shares: bool
 
 
-def find_anchors(view: View, trees: TreeColumns, request: CandidateRequest) -> list[Anchor]:
-    """Return the roots to be searched, in the order of their search."""
+def find_anchors(view: View, request: CandidateRequest) -> Anchors:
+    """Return the roots that could serve a request."""
+    trees = view.all_trees
     mask = view.present & _could_serve(trees, request.trees)
     nested = trees.nested_hosts
     mask &= nested | _serves_alone(trees, request.trees)
@@ -36,10 +42,8 @@ def find_anchors(view: View, trees: TreeColumns, request: CandidateRequest) -> l
         rows = np.random.default_rng(int.from_bytes(digest)).permutation(rows)
         if not nested[rows].any():
             rows = rows[: request.limit]
-    return [
-        Anchor(view.name(row), not has_others)
-        for row, has_others in zip(rows.tolist(), nested[rows].tolist(), strict=True)
-    ]
+    any_shares = bool(len(trees.sharing_rows) or trees.sharing_children)
+    return Anchors([view.name(row) for row in rows.tolist()], (~nested[rows]).tolist(), any_shares)
 
 
 def total_amounts(request: TreeRequest) -> Mapping[str, int]:

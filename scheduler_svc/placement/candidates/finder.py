@@ -10,7 +10,7 @@ from rpcapi.resources.trees.search import StepBudget, search
 from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.trees.reader import AllocationLedger, TreeReader
-from scheduler_svc.placement.candidates.anchors import Anchor, find_anchors, total_amounts
+from scheduler_svc.placement.candidates.anchors import Anchors, find_anchors
 from scheduler_svc.placement.candidates.request import CandidateList, CandidateRequest
 from scheduler_svc.placement.candidates.summaries import read_summaries
 from scheduler_svc.placement.freshness import Freshness
@@ -54,39 +54,40 @@ class CandidateFinder:
         self._freshness.require()
         steps = _TimedSteps(self._clock, self._clock() + self._timeout_s)
         with self._table.reading() as view:
-            trees = view.all_trees
-            anchors = find_anchors(view, trees, request)
-            has_sharing = bool(len(trees.sharing_rows) or trees.sharing_children)
+            anchors = find_anchors(view, request)
         limit = min(request.limit or self._max_candidates, self._max_candidates)
-        query = _Query(self._table, request, limit, steps, has_sharing=has_sharing)
+        query = _Query(self._table, request, limit, steps, any_shares=anchors.any_shares)
         query.run(anchors)
-        if steps.exhausted and (request.limit is None or not query.candidates):
+        if steps.exhausted and (request.limit is None or not query.count):
             raise Problem(
                 503,
                 f"The search for allocation candidates was stopped after {self._timeout_s:g} s: request fewer by "
                 "limit, or be more specific.",
             )
-        return self._with_summaries(query, request)
+        return self._with_providers(query, request)
 
-    def _with_summaries(self, query: "_Query", request: CandidateRequest) -> CandidateList:
-        candidates: Sequence[AllocationCandidate] = query.candidates
-        providers = dict.fromkeys(name for candidate in candidates for name in candidate.allocations)
-        roots = dict.fromkeys(query.root_of(name) for name in providers)
-        summaries = read_summaries(self._table, roots)
-        if not summaries.keys() >= providers.keys():  # some were deleted during the search
-            candidates = [candidate for candidate in candidates if summaries.keys() >= candidate.allocations.keys()]
-            providers = dict.fromkeys(name for candidate in candidates for name in candidate.allocations)
-        if not request.nested:
-            summaries = {name: summaries[name] for name in providers}
-        return CandidateList(candidates, summaries)
+    def _with_providers(self, query: "_Query", request: CandidateRequest) -> CandidateList:
+        used = dict.fromkeys(query.bare_roots)
+        used.update((name, None) for candidate in query.candidates for name in candidate.allocations)
+        roots = dict.fromkeys(map(query.root_of, used))
+        providers = read_summaries(self._table, roots, None if request.nested else used)
+        existing = set(providers.ids)
+        if used.keys() <= existing:
+            return CandidateList(query.bare_roots, query.candidates, providers)
+        return CandidateList(  # some were deleted during the search
+            [name for name in query.bare_roots if name in existing],
+            [candidate for candidate in query.candidates if candidate.allocations.keys() <= existing],
+            providers,
+        )
 
 
 class _Query:
     """The search for one request: the candidates so far."""
 
     def __init__(
-        self, table: HostTable, request: CandidateRequest, limit: int, steps: "_TimedSteps", *, has_sharing: bool
+        self, table: HostTable, request: CandidateRequest, limit: int, steps: "_TimedSteps", *, any_shares: bool
     ) -> None:
+        self.bare_roots: list[str] = []
         self.candidates: list[AllocationCandidate] = []
         self._table = table
         self._request = request
@@ -94,13 +95,18 @@ class _Query:
         self._steps = steps
         self._roots: dict[str, str] = {}  # of the providers of searched trees that are not roots
         self._keys: set[Hashable] = set()
-        self._has_sharing = has_sharing
+        self._any_shares = any_shares
+
+    @property
+    def count(self) -> int:
+        """The number of candidates so far."""
+        return len(self.bare_roots) + len(self.candidates)
 
     def root_of(self, provider: str) -> str:
         """Return the root of a provider of a searched tree."""
         return self._roots.get(provider, provider)
 
-    def run(self, anchors: Sequence[Anchor]) -> None:
+    def run(self, anchors: Anchors) -> None:
         """Collect candidates, the first of each root before the second of any."""
         suspended: deque[Iterator[AllocationCandidate]] = deque()
         for searching in self._searches(anchors):
@@ -117,7 +123,7 @@ class _Query:
 
     @property
     def _is_complete(self) -> bool:
-        return len(self.candidates) >= self._limit or self._steps.exhausted
+        return self.count >= self._limit or self._steps.exhausted
 
     def _collect(self, searching: Iterator[AllocationCandidate], count: int) -> bool:
         """Collect up to ``count`` candidates of a search; return whether it may have more."""
@@ -135,7 +141,7 @@ class _Query:
             roots = {self.root_of(name) for name in candidate.allocations}
             if len(roots) < len(candidate.allocations):
                 return False
-        if not self._has_sharing:
+        if not self._any_shares:
             return True
         amounts = frozenset((name, *item) for name, items in candidate.allocations.items() for item in items.items())
         key = amounts, frozenset((suffix, frozenset(names)) for suffix, names in candidate.providers.items())
@@ -144,24 +150,21 @@ class _Query:
         self._keys.add(key)
         return True
 
-    def _searches(self, anchors: Sequence[Anchor]) -> Iterator[Iterator[AllocationCandidate]]:
-        """Yield the search in each anchor's tree; the only candidate of a bare one is collected at once."""
-        amounts = total_amounts(self._request.trees)
-        suffixes = [group.suffix for group in self._request.trees.groups]
-        start = 0
-        while start < len(anchors) and self._steps.check():
-            batch = anchors[start : start + READ_TREES]
-            start += len(batch)
-            trees = self._read_trees([anchor.id for anchor in batch if not anchor.is_bare])
-            for anchor in batch:
-                if anchor.is_bare:
-                    self.candidates.append(
-                        AllocationCandidate({anchor.id: amounts}, dict.fromkeys(suffixes, (anchor.id,)))
-                    )
-                    if self._is_complete:
+    def _searches(self, anchors: Anchors) -> Iterator[Iterator[AllocationCandidate]]:
+        """Yield the search in each anchor's tree; bare roots are collected at once."""
+        for start in range(0, len(anchors.ids), READ_TREES):
+            if not self._steps.check():
+                return
+            batch = slice(start, start + READ_TREES)
+            pairs = list(zip(anchors.ids[batch], anchors.bare[batch], strict=True))
+            trees = self._read_trees([name for name, is_bare in pairs if not is_bare])
+            for name, is_bare in pairs:
+                if is_bare:
+                    self.bare_roots.append(name)
+                    if self.count >= self._limit:
                         return
-                elif anchor.id in trees:
-                    yield search(trees[anchor.id], self._request.trees, self._steps, prune=False)
+                elif name in trees:
+                    yield search(trees[name], self._request.trees, self._steps, prune=False)
 
     def _read_trees(self, names: Sequence[str]) -> dict[str, ProviderTree]:
         """Return the trees of these roots; one that was deleted meanwhile is left out."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a query for allocation candidates requests, and its answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rpcapi.resources.trees.tree import AllocationCandidate, TreeRequest
 
@@ -21,19 +22,30 @@ class CandidateRequest:
     seed: str = ""
 
 
-@dataclass(slots=True)
-class ProviderSummary:
-    """A provider of a candidate's trees. ``resources`` has capacity and usage by resource class."""
+class ClassSummary(NamedTuple):
+    """Capacity and usage of one resource class, of the providers with these indices."""
 
-    parent: str | None
-    root: str
-    resources: dict[str, dict[str, int]] = field(default_factory=dict)
-    traits: Sequence[str] = ()
+    resource_class: str
+    indices: list[int]
+    capacities: list[int]
+    used: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSummaries:
+    """What providers have and use, one element for each provider. ``parents`` are None for roots."""
+
+    ids: list[str] = field(default_factory=list)
+    parents: list[str | None] = field(default_factory=list)
+    roots: list[str] = field(default_factory=list)
+    traits: list[Sequence[str]] = field(default_factory=list)
+    classes: list[ClassSummary] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateList:
-    """The answer to a query; ``summaries`` are by the id of the provider."""
+    """The answer to a query. Each of ``bare_roots`` serves all groups by itself, and has no other candidate."""
 
+    bare_roots: Sequence[str] = ()
     candidates: Sequence[AllocationCandidate] = ()
-    summaries: Mapping[str, ProviderSummary] = field(default_factory=dict)
+    providers: ProviderSummaries = field(default_factory=ProviderSummaries)
