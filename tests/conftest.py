@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from futurist import _thread as pool_threads
 from oslo_config import cfg
 
 from devstack.servers.errors import BinaryMissing
@@ -76,17 +75,6 @@ def missing(why: BinaryMissing) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(f"A SERVER IS MISSING, which is a failure with CI=true: {why}", pytrace=False)
     pytest.skip(f"A SERVER IS MISSING: {why}")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def pools_that_end_at_once() -> Iterator[None]:
-    """Shorten the interval at which idle pool threads of message servers check for their end (1 s by default).
-
-    Hundreds of tests start a server in their own process, and would each wait for a second.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pool_threads.ThreadWorker, "MAX_IDLE_FOR", 0.05)
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dispatch of received messages: what a peer sent wrongly is answered with a typed error and logged in one line."""
 
+import functools
 import logging
 import math
 import re
@@ -16,6 +17,8 @@ from oslo_messaging.rpc import dispatcher
 from oslo_messaging.rpc.server import RPCServer
 
 from rpcapi import errors
+from rpcapi.messaging import green
+from rpcapi.messaging.thread_pool import ThreadPool
 from rpcapi.validation.text import abbreviate
 
 LOG = logging.getLogger(__name__)
@@ -110,7 +113,12 @@ def _is_monitor_interval(seconds: Any) -> bool:
 
 
 class StrictServer(RPCServer):
-    """oslo.messaging's RPC server, which logs a traceback for bugs only."""
+    """oslo.messaging's RPC server, which logs a traceback for bugs only and has a thread pool of our own."""
+
+    def __init__(self, transport: Any, target: messaging.Target, *args: Any, **options: Any) -> None:
+        super().__init__(transport, target, *args, **options)
+        if self.executor_type == green.THREADING:
+            self._executor_cls = functools.partial(ThreadPool, name=f"rpc {target.topic}")
 
     def _process_incoming(self, incoming: list[Any]) -> None:
         (message,) = incoming

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pool of native threads that runs an RPC server's requests."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+LOG = logging.getLogger(__name__)
+
+Job = Callable[[], Any]
+
+
+class _JobSlot:
+    """Where a thread waits for its next job; None ends it."""
+
+    def __init__(self) -> None:
+        self._job: Job | None = None
+        self._full = threading.Lock()
+        self._full.acquire()
+
+    def put(self, job: Job | None) -> None:
+        """Wake the thread with its next job."""
+        self._job = job
+        self._full.release()
+
+    def take(self) -> Job | None:
+        """Wait for the next job."""
+        self._full.acquire()
+        job, self._job = self._job, None
+        return job
+
+
+class ThreadPool:
+    """Runs jobs in at most ``max_workers`` threads; a thread is started only if none is idle.
+
+    The thread that became idle last gets the next job: it and its connections are still in the processor's caches, and
+    a pool has as many threads as jobs ran at once. oslo.messaging's own pool starts a thread for each job up to the
+    maximum, uses them in turn, and each of them wakes up every second; with a future for each job, and a condition that
+    a woken thread must lock before it works, it takes a tenth of what a selection costs all processes (ADR 0218).
+    """
+
+    def __init__(self, max_workers: int, name: str = "rpc") -> None:
+        """``name`` begins the names of the threads, which appear in logs."""
+        self._max_workers = max_workers
+        self._name = name
+        self._lock = threading.Lock()
+        self._idle: list[_JobSlot] = []
+        self._backlog: deque[Job] = deque()
+        self._threads: list[threading.Thread] = []
+        self._is_shut_down = False
+
+    def submit(self, work: Callable[..., Any], *args: Any) -> None:
+        """Run ``work(*args)`` in a thread of the pool, as soon as one is free; raises RuntimeError after a shutdown."""
+        job = partial(work, *args)
+        with self._lock:
+            if self._is_shut_down:
+                raise RuntimeError("the thread pool was shut down")
+            if self._idle:
+                self._idle.pop().put(job)
+            elif len(self._threads) >= self._max_workers:
+                self._backlog.append(job)
+            else:
+                self._start_thread(job)
+
+    def shutdown(self, wait: bool = True) -> None:
+        """Accept no more jobs; with ``wait`` return when all jobs have run and all threads have ended."""
+        with self._lock:
+            self._is_shut_down = True
+            idle, self._idle = self._idle, []
+            for slot in idle:
+                slot.put(None)
+        if wait:
+            for thread in self._threads:
+                thread.join()
+
+    def _start_thread(self, job: Job) -> None:
+        slot = _JobSlot()
+        slot.put(job)
+        name = f"{self._name} {len(self._threads)}"
+        thread = threading.Thread(target=self._run, args=(slot,), name=name, daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def _run(self, slot: _JobSlot) -> None:
+        job = slot.take()
+        while job is not None:
+            try:
+                job()
+            except BaseException:  # a job must not end a thread of the pool
+                LOG.exception("A job of pool %s failed", self._name)
+            job = None  # what it refers to is freed before the wait
+            with self._lock:
+                if self._backlog:
+                    job = self._backlog.popleft()
+                elif self._is_shut_down:
+                    return
+                else:
+                    self._idle.append(slot)
+            job = job or slot.take()
