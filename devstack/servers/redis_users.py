@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from devstack.servers.folder import Passwords
+from scheduler_svc.store.redis.keys import KEYS
 
 # Sent by client libraries themselves: these commands read or write no key.
 SESSION = ("+auth", "+hello", "+ping", "+select", "+reset", "+client|setname", "+client|id")
@@ -55,6 +56,27 @@ class RedisUser:
 
 
 SCHEDULER = RedisUser("scheduler", ("gantt:{p:*",), STORE_COMMANDS)
+# Keys of a partition that gantt-placement does not need: decisions, partitions of requests, and what agents report.
+KEYS_WITHOUT_PLACEMENT = frozenset({"decided", "decisions", "pins", "pins_at", "nodes", "clock_offsets"})
+ACKNOWLEDGED = "acknowledged"  # rewritten before each wait for replicas
+PLACEMENT = RedisUser(
+    "placement",
+    (
+        *(f"gantt:{{p:*}}:{word}" for word in KEYS if word not in {*KEYS_WITHOUT_PLACEMENT, ACKNOWLEDGED, "state"}),
+        "gantt:{p:*}:state:*",
+    ),
+    (
+        *("+hget", "+hmget", "+hgetall", "+hkeys", "+hlen", "+hexists", "+hscan"),
+        *("+hset", "+hsetnx", "+hdel", "+hincrby"),
+        *("+zadd", "+zrem", "+zlexcount", "+zrangebylex", "+zrangebyscore"),
+        *("+sadd", "+srem", "+sismember", "+xadd", "+xread", "+del"),
+        *("+multi", "+exec", "+discard", "+eval", "+evalsha", "+script|load", "+time"),
+        *SESSION,
+        *IDENTITY,
+        *FAILOVER,
+    ),
+    selectors=(Selector((f"gantt:{{p:*}}:{ACKNOWLEDGED}",), ("+set",)),),
+)
 CONDUCTOR = RedisUser("conductor", ("gantt:{conductor}:*",), STORE_COMMANDS)
 # Used by replicas to log in to their primary, in a cluster too.
 REPLICA = RedisUser("replica", (), ("+psync", "+replconf", "+ping"))
@@ -78,7 +100,7 @@ ADMIN = RedisUser("admin", ("*",), ("+@all",), ("*",))
 # without them every write of a script would be refused, and durable data would be lost on a restart.
 DEFAULT_USER = "user default off resetpass ~* &* +@all"
 
-STORE_USERS = (SCHEDULER, CONDUCTOR)
+STORE_USERS = (SCHEDULER, PLACEMENT, CONDUCTOR)
 
 
 def acl_file(users: Iterable[RedisUser], passwords: Passwords) -> str:

@@ -35,9 +35,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     installed.mkdir(parents=True)
     for path in (*UNITS.glob("*.service"), *UNITS.glob("*.target")):
         shutil.copy(path, installed)
-    for program in ("opt/gantt/bin/gantt-conductor", "opt/gantt/bin/gantt-scheduler", "opt/gantt/bin/gantt-compute"):
-        (root / program).parent.mkdir(parents=True, exist_ok=True)
-        (root / program).touch(mode=0o755)
+    (root / "opt/gantt/bin").mkdir(parents=True)
+    for program in ("gantt-conductor", "gantt-scheduler", "gantt-compute", "gantt-placement"):
+        (root / "opt/gantt/bin" / program).touch(mode=0o755)
     (root / "bin").mkdir()
     (root / "bin/kill").touch(mode=0o755)
     return root
@@ -55,7 +55,12 @@ def read(name: str) -> configparser.ConfigParser:
 
 
 def test_every_daemon_has_a_unit() -> None:
-    assert SERVICES == ["gantt-compute.service", "gantt-conductor.service", "gantt-scheduler@.service"]
+    assert SERVICES == [
+        "gantt-compute.service",
+        "gantt-conductor.service",
+        "gantt-placement.service",
+        "gantt-scheduler@.service",
+    ]
 
 
 @pytest.mark.parametrize("name", [*SERVICES, "gantt.target"])

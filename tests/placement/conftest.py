@@ -5,12 +5,27 @@ from collections.abc import Iterator
 
 import pytest
 
+from devstack.servers.redis import RedisServer
+from devstack.servers.redis_binary import redis_binary
+from devstack.servers.redis_users import PLACEMENT, STORE_USERS
 from tests.placement.servers import DEPLOYMENTS, Servers
+from tests.run_folders import claim_folder, release_folder
+
+
+@pytest.fixture(scope="session")
+def placement_store() -> Iterator[RedisServer]:
+    """A private Redis on which gantt-placement has its own user, and no more permissions than it needs."""
+    folder = claim_folder()
+    server = RedisServer(folder, binary=redis_binary(), users=STORE_USERS)
+    server.start()
+    yield server
+    server.stop()
+    release_folder(folder)
 
 
 @pytest.fixture(scope="session", params=DEPLOYMENTS)
-def placement_servers(request: pytest.FixtureRequest, redis_server) -> Iterator[Servers]:
+def placement_servers(request: pytest.FixtureRequest, placement_store: RedisServer) -> Iterator[Servers]:
     """The servers of each deployment in turn."""
-    servers = Servers(DEPLOYMENTS[request.param], redis_server.url())
+    servers = Servers(DEPLOYMENTS[request.param], placement_store.url(PLACEMENT.name))
     yield servers
     servers.stop()

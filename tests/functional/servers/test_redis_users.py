@@ -4,7 +4,7 @@
 import pytest
 import redis
 
-from devstack.servers.redis_users import STORE_USERS
+from devstack.servers.redis_users import KEYS_WITHOUT_PLACEMENT, STORE_USERS
 
 
 @pytest.fixture
@@ -19,9 +19,18 @@ def server(make_redis, redis_flavour):
         ("scheduler", "GET other"),
         ("conductor", "SET gantt:{p:cell1}:claims x"),
         ("conductor", "GET other"),
+        ("placement", "GET other"),
+        ("placement", "HGET gantt:{conductor}:instances x"),
+        *[("placement", f"HGETALL gantt:{{p:cell1}}:{word}") for word in sorted(KEYS_WITHOUT_PLACEMENT)],
+        ("placement", "XRANGE gantt:{p:cell1}:log - +"),
+        ("placement", "XTRIM gantt:{p:cell1}:log MAXLEN 0"),
+        ("placement", "EXPIRE gantt:{p:cell1}:claims 0"),
+        ("placement", "UNLINK gantt:{p:cell1}:claims"),
+        ("placement", "SET gantt:{p:cell1}:claims x"),
+        ("placement", "SCRIPT KILL"),
         *[
             (user, command)
-            for user in ("scheduler", "conductor")
+            for user in ("scheduler", "placement", "conductor")
             for command in (
                 "FLUSHALL",
                 "FLUSHDB",
@@ -72,6 +81,19 @@ def test_a_service_has_what_its_store_needs(server, user, key):
     transaction.hget(key, "a")
     transaction.delete(f"{key}:z")
     assert transaction.execute() == ["1", 1]
+
+
+def test_placement_may_mark_what_replicas_must_acknowledge(server):
+    client = redis.Redis.from_url(server.url("placement"))
+
+    assert client.set("gantt:{p:a}:acknowledged", "")
+
+
+def test_a_script_of_placement_may_not_read_decisions(server):
+    client = redis.Redis.from_url(server.url("placement"))
+
+    with pytest.raises(redis.ResponseError, match=r"can't access|No permissions to access a key"):
+        client.eval("return redis.call('HGET', 'gantt:{p:a}:decided', 'x')", 1, "gantt:{p:a}:claims")
 
 
 def test_connection_without_user_is_refused(server):

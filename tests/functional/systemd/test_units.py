@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from devstack.servers.redis_bus_users import BUS_USERS
-from devstack.servers.redis_users import CONDUCTOR, SCHEDULER, RedisUser
+from devstack.servers.redis_users import CONDUCTOR, PLACEMENT, SCHEDULER, RedisUser
 from tests.functional.systemd.machine import Machine
 
 pytestmark = [pytest.mark.systemd, pytest.mark.timeout(900)]
@@ -18,9 +18,15 @@ pytestmark = [pytest.mark.systemd, pytest.mark.timeout(900)]
 # The machine is temporary and has no network: its passwords protect nothing.
 PASSWORD = "only-for-this-boot"  # noqa: S105
 SCHEDULERS = "gantt-scheduler@1.service"
-UNITS = ("gantt-conductor.service", SCHEDULERS, "gantt-compute.service")
+UNITS = ("gantt-conductor.service", SCHEDULERS, "gantt-compute.service", "gantt-placement.service")
 BUS_URL = f"gantt+redis://{{user}}:{PASSWORD}@/0?socket=/run/redis-bus/redis.sock"
 STORE_URL = f"unix://{{user}}:{PASSWORD}@/run/redis-store/redis.sock?db=0"
+
+LIST_PROVIDERS = """
+import urllib.request
+request = urllib.request.Request("http://127.0.0.1:8778/resource_providers", headers={"x-auth-token": "admin"})
+print(urllib.request.urlopen(request).read().decode())
+"""
 
 AGENTS = "[rpc]\nshared_agent_hosts = rack[1-2]\n"
 # Options of each service without passwords; the operator's command reads gantt.conf.
@@ -29,12 +35,14 @@ SETTINGS = {
     "gantt-conductor": AGENTS,
     "gantt-scheduler": f"{AGENTS}[scheduler]\nworkers = 2\n",
     "gantt-compute": "[compute]\nhosts = rack[1-2]\nnodes_per_host = 2\nreport_interval = 1\n",
+    "gantt-placement": "[api]\nauth_strategy = noauth2\n[placement]\nworkers = 2\n",
 }
-# Of each service: the user of the bus, and further options with passwords.
+# Of each service: the user of the bus if it uses one, and further options with passwords.
 SECRETS = {
     "gantt-conductor": (CONDUCTOR.name, f"[conductor_store]\nurl = {STORE_URL.format(user=CONDUCTOR.name)}\n"),
     "gantt-scheduler": (SCHEDULER.name, f"[store]\nurl = {STORE_URL.format(user=SCHEDULER.name)}\n"),
     "gantt-compute": ("compute", ""),
+    "gantt-placement": (None, f"[store]\nurl = {STORE_URL.format(user=PLACEMENT.name)}\n"),
 }
 
 
@@ -61,8 +69,8 @@ def cluster(machine: Machine) -> Iterator[Machine]:
     for name, text in SETTINGS.items():
         machine.write(f"/etc/gantt/{name}.conf", text)
     for name, (user, text) in SECRETS.items():
-        url = BUS_URL.format(user=user)
-        machine.write(f"/etc/gantt/{name}.secrets.conf", f"[DEFAULT]\ntransport_url = {url}\n{text}")
+        bus = f"[DEFAULT]\ntransport_url = {BUS_URL.format(user=user)}\n" if user else ""
+        machine.write(f"/etc/gantt/{name}.secrets.conf", bus + text)
     machine.run("systemd-tmpfiles", "--create", "gantt.conf")
     machine.run("systemctl", "enable", "--quiet", *UNITS, "gantt.target")
     machine.run("systemctl", "start", "--no-block", "gantt.target")
@@ -72,7 +80,7 @@ def cluster(machine: Machine) -> Iterator[Machine]:
     )
     assert {machine.property(unit, "ActiveState") for unit in UNITS} == {"activating"}
     start_redis(machine, "bus", "no", *BUS_USERS)
-    start_redis(machine, "store", "yes", SCHEDULER, CONDUCTOR)
+    start_redis(machine, "store", "yes", SCHEDULER, PLACEMENT, CONDUCTOR)
     machine.start("gantt.target", *UNITS)
     yield machine
     machine.run("systemctl", "stop", "gantt.target")
@@ -115,6 +123,16 @@ def test_a_killed_scheduler_worker_comes_back_and_serves(cluster: Machine) -> No
     for _ in range(4):
         boot(cluster, 1)
     cluster.run("/opt/gantt/bin/gantt", "claim", "verify")
+
+
+def test_the_placement_unit_shows_the_agents_nodes_as_providers(cluster: Machine) -> None:
+    # A list has what was acknowledged before: the agent's report may come later.
+    def count() -> int:
+        answer = cluster.run("/opt/gantt/bin/python", "-c", LIST_PROVIDERS).stdout
+        return len(json.loads(answer)["resource_providers"])
+
+    cluster.eventually(lambda: count() == 4, "four nodes")
+    assert len(cluster.workers("gantt-placement.service")) == 2
 
 
 def test_no_service_can_read_a_file_of_passwords(cluster: Machine) -> None:

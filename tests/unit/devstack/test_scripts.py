@@ -87,6 +87,6 @@ def test_installation_of_the_units_covers_every_program_and_is_the_same_everywhe
     entries = [PROJECT / package / "cmd/entry.py" for package in ("scheduler_svc", "conductor", "compute_agent")]
     entries.append(PROJECT / "rpcapi/cli/entry.py")
     programs = [
-        extra for path in entries for extra in re.findall(r'entry\.run\(\s*"gantt[a-z-]*", "(\w+)"', path.read_text())
+        extra for path in entries for extra in re.findall(r'entry\.run\(\s*"gantt[a-z-]*",\s*"(\w+)"', path.read_text())
     ]
     assert sorted(programs) == sorted(tested[0].split(","))

@@ -2,11 +2,28 @@
 """ACL users of Redis."""
 
 import hashlib
+import re
 from types import SimpleNamespace
 
 import pytest
 
-from devstack.servers.redis_users import ADMIN, CONDUCTOR, SCHEDULER, RedisUser, Selector, acl_file
+from devstack.servers.redis_users import (
+    ADMIN,
+    CONDUCTOR,
+    KEYS_WITHOUT_PLACEMENT,
+    PLACEMENT,
+    SCHEDULER,
+    RedisUser,
+    Selector,
+    acl_file,
+)
+from scheduler_svc.store.redis.scripts import load, script_keys
+
+# The verbs of gantt-placement: of the API, of its replica, and of a replica that repeats what a failover forgot.
+PLACEMENT_SCRIPTS = (
+    *("allocate", "change_provider", "expire", "holders", "hosts", "identity", "name_hosts", "retire", "service"),
+    "state",
+)
 
 
 def test_line_resets_everything_and_has_only_a_digest_of_the_password():
@@ -28,9 +45,9 @@ def test_default_user_cannot_log_in():
     assert "word" not in text
 
 
-@pytest.mark.parametrize("user", [SCHEDULER, CONDUCTOR])
+@pytest.mark.parametrize("user", [SCHEDULER, PLACEMENT, CONDUCTOR])
 def test_services_get_no_dangerous_command(user):
-    assert "-@dangerous" in user.commands
+    assert "-@dangerous" in user.commands or not [rule for rule in user.commands if rule.startswith("+@")]
     assert not {"+@all", "+@admin", "+flushall", "+config", "+keys"} & set(user.commands)
     assert "+@all" in ADMIN.commands
 
@@ -38,3 +55,21 @@ def test_services_get_no_dangerous_command(user):
 def test_services_share_no_keys():
     assert SCHEDULER.keys == ("gantt:{p:*",)
     assert CONDUCTOR.keys == ("gantt:{conductor}:*",)
+
+
+@pytest.mark.parametrize("name", PLACEMENT_SCRIPTS)
+def test_placement_may_run_the_scripts_of_its_verbs(name):
+    script = load(name)
+    commands = {f"+{command.lower()}" for command in re.findall(r"redis\.p?call\('(\w+)'", script.text)}
+    keys = [key.replace("{p:p}", "{p:*}") for key in script_keys(script, "p", "*")]
+
+    assert commands, "the script's commands are not found"
+    assert commands <= set(PLACEMENT.commands)
+    assert set(keys) <= set(PLACEMENT.keys)
+
+
+def test_placement_has_no_key_that_its_verbs_do_not_need():
+    words = {word for name in PLACEMENT_SCRIPTS for word in load(name).words}
+
+    assert not words & KEYS_WITHOUT_PLACEMENT
+    assert {key.removeprefix("gantt:{p:*}:").partition(":")[0] for key in PLACEMENT.keys} == words
