@@ -4,16 +4,16 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from devstack import confs
 from devstack.cluster_size import ClusterSize, Mode
-from devstack.layout import BUS_USERS, CLIENT, SIMULATED_DAEMONS, Layout
+from devstack.layout import BUS_USERS, CLIENT, PLACEMENT, SIMULATED_DAEMONS, Layout
 from devstack.servers import redis_bus_users, redis_users
 from devstack.servers.errors import ServerError
 from devstack.servers.folder import Passwords, write_private
-from devstack.servers.ports import free_port
+from devstack.servers.ports import LOOPBACK, free_port, require_free
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
@@ -31,7 +31,7 @@ class Cluster:
 
     def __init__(self, folder: Path, size: ClusterSize, overrides: Mapping[str, confs.Groups] | None = None) -> None:
         self.layout = Layout(folder)
-        self.size = size
+        self.size = replace(size, placement_port=free_port()) if size.placement_port == 0 else size
         self.overrides = dict(overrides or {})
         # The command of each daemon and its additional environment variables; tests may replace them.
         self.commands = {name: _command(name) for name in size.daemons}
@@ -72,6 +72,11 @@ class Cluster:
         return [name for name, up in self._up().items() if not up]
 
     @property
+    def placement_url(self) -> str | None:
+        """The URL of Placement's HTTP API, None if the cluster does not serve it."""
+        return None if self.size.placement_port is None else f"http://{LOOPBACK}:{self.size.placement_port}"
+
+    @property
     def client_conf(self) -> Path:
         """The configuration file for operators' commands against this cluster."""
         return self.layout.conf(CLIENT)
@@ -86,6 +91,8 @@ class Cluster:
         try:
             self.layout.make()
             self.layout.write_cluster_record(asdict(self.size))
+            if self.size.placement_port is not None:
+                require_free(self.size.placement_port, "gantt-placement")
             self.start_servers()
             self.write_confs()
             for name in self.daemons:
@@ -150,13 +157,16 @@ class Cluster:
 
     def _urls(self, name: str) -> confs.Urls:
         user = BUS_USERS.get(name, name)
-        if self.rabbit is not None:
+        bus: str | None = None
+        if name == PLACEMENT:
+            pass  # it uses no bus
+        elif self.rabbit is not None:
             bus = self.rabbit.url(user)
         else:
             assert self.bus is not None  # noqa: S101 - __init__ creates one of the two
             bus = self.bus.bus_url(user)
         store = None
-        if name in ("scheduler", "conductor"):
+        if name in redis_users.STORE_USER_NAMES:
             store = self.store.tcp_url(name) if self.size.mode is Mode.STANDARD else self.store.url(name)
         stamp_key = Passwords(self.layout.etc).of("stamp") if name == "scheduler" else None
         return confs.Urls(bus=bus, store=store, stamp_key=stamp_key)

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from devstack.layout import DAEMONS
+from devstack.layout import DAEMONS, PLACEMENT
 from rpcapi.daemon.options import DEFAULT_EXECUTOR
 
 
@@ -27,6 +27,7 @@ class ClusterSize:
 
     ``report_interval`` is in seconds; ``churn`` is the share of nodes, from 0 to 1, that change in each interval.
     ``pools`` and ``networks`` are the numbers of storage pools and physical networks of the simulated services.
+    ``placement_port`` is the port of Placement's HTTP API; None: the cluster has none.
     """
 
     mode: Mode = Mode.EMBEDDED
@@ -41,12 +42,14 @@ class ClusterSize:
     churn: float = 0.0
     pools: int = 0
     networks: int = 0
+    placement_port: int | None = None
 
     @property
     def daemons(self) -> tuple[str, ...]:
         """Names of the daemon processes."""
         simulated = {"volume": self.pools, "network": self.networks, "publisher": self.pools or self.networks}
-        return (*DAEMONS, *(name for name, count in simulated.items() if count))
+        optional = [name for name, count in simulated.items() if count]
+        return (*DAEMONS, *optional, *([] if self.placement_port is None else [PLACEMENT]))
 
     @property
     def nodes(self) -> int:

@@ -35,6 +35,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--schedulers", type=_positive, default=2, help="scheduler workers (2)")
     parser.add_argument("--pools", type=_count, default=0, help="storage pools of a simulated volume service (0)")
     parser.add_argument("--networks", type=_count, default=0, help="networks of a simulated network service (0)")
+    parser.add_argument(
+        "--placement",
+        type=_port,
+        nargs="?",
+        const=0,
+        metavar="PORT",
+        help="also serve Placement's HTTP API, on this port of 127.0.0.1 (without: a free one)",
+    )
     parser.add_argument("--servers", type=_positive, default=50, help="servers to boot (50)")
     parser.add_argument("--trace", type=Path, help="boot the first --servers requests of this trace instead of the mix")
     parser.add_argument("--amqp-port", type=_port, default=0, help="RabbitMQ's port (--standard; default: a free one)")

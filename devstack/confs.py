@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from devstack.cluster_size import ClusterSize
-from devstack.layout import Layout
+from devstack.layout import PLACEMENT, Layout
 
 Groups = Mapping[str, Mapping[str, object]]
 
@@ -38,6 +38,7 @@ NODE_SHAPES: Groups = {
 }
 
 RACKS = 2
+PLACEMENT_WORKERS = 2
 
 # Traits of a network provider: hosts on the network share its bandwidth, for normal interfaces.
 BANDWIDTH = ("MISC_SHARES_VIA_AGGREGATE", "CUSTOM_VNIC_TYPE_NORMAL")
@@ -64,9 +65,9 @@ SIMULATED_SERVICES: Groups = {
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """URLs of a service's bus and, if it uses one, store; they contain passwords. ``stamp_key`` is the schedulers'."""
+    """URLs of a service's bus and store, if it uses them; they contain passwords. ``stamp_key`` is the schedulers'."""
 
-    bus: str
+    bus: str | None
     store: str | None = None
     stamp_key: str | None = None
 
@@ -87,6 +88,8 @@ def _shapes(name: str, count: int) -> Groups:
 
 def render(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
     """Return the option groups of one service's configuration file."""
+    if name == PLACEMENT:
+        return _placement(size, urls)
     base: dict[str, Mapping[str, object]] = {
         "DEFAULT": {"transport_url": urls.bus, "executor": size.executor},
         "rpc": {"partition": PARTITION},
@@ -135,6 +138,16 @@ def render(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
             **NODE_SHAPES,
         }
     return base
+
+
+def _placement(size: ClusterSize, urls: Urls) -> Groups:
+    """Return the option groups of Placement's HTTP API, which this machine's users reach with any token."""
+    return {
+        "rpc": {"partition": PARTITION},
+        "store": {"url": urls.store, "durability": _durability(size)},
+        "api": {"auth_strategy": "noauth2"},
+        "placement": {"port": size.placement_port, "workers": PLACEMENT_WORKERS},
+    }
 
 
 def _agent_hosts(size: ClusterSize) -> list[str]:

@@ -3,6 +3,7 @@
 
 import collections
 import time
+import urllib.request
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -104,6 +105,19 @@ def wait_for_nodes(session: Session, nodes: int, seconds: float, progress: Calla
                 f"only {open_count} of {nodes} nodes accept claims after {seconds:g} s; see the daemons' logs"
             )
         time.sleep(pause)
+
+
+def wait_for_placement(url: str, seconds: float) -> None:
+    """Wait until Placement's HTTP API answers; raises TimeoutError."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=PROBE_SECONDS_MAX):  # noqa: S310 - an http address of this machine
+                return
+        except OSError as why:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"gantt-placement does not answer after {seconds:g} s ({why}); see its log") from why
+        time.sleep(POLL)
 
 
 def _wait_for_scheduler(session: Session, deadline: float) -> None:

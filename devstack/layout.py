@@ -14,6 +14,8 @@ from devstack.servers.folder import private_folder, require_own, write_private
 from devstack.servers.process import ServerProcess
 
 DAEMONS = ("scheduler", "conductor", "compute")
+# The optional HTTP API, which uses no bus.
+PLACEMENT = "placement"
 # Optional simulated services, and the bus user of each.
 SIMULATED_DAEMONS = {"volume": "compute", "network": "compute", "publisher": "operator"}
 CLIENT = "client"
@@ -92,7 +94,7 @@ class Layout:
         ours = {
             path.name for path in (self.bus, self.rabbit, self.store, self.etc, self.log, self.state, self._record_file)
         }
-        ours |= {self.pid_file(process).name for process in (*DAEMONS, *SIMULATED_DAEMONS, "stack")}
+        ours |= {self.pid_file(process).name for process in (*DAEMONS, *SIMULATED_DAEMONS, PLACEMENT, "stack")}
         # A temporary file of a killed writer is named after its target.
         return sorted(
             path.name

@@ -25,6 +25,7 @@ from rpcapi.spec_builder.builder import build_spec
 READY_SECONDS = 120.0
 BOOT_SECONDS = 300.0
 INTERRUPTED = 128 + signal.SIGINT
+OSC_OPTIONS = "--os-auth-type admin_token --os-token admin"
 UNSTACK = shlex.quote(str(Path(__file__).with_name("unstack.sh")))
 
 
@@ -82,6 +83,8 @@ def _exercise(cluster: Cluster, requests: list[workload.WorkloadRequest]) -> int
         with _bar(cluster.size.nodes, "nodes") as bar:
             exercise.wait_for_nodes(session, cluster.size.nodes, READY_SECONDS, lambda done: _show(bar, done))
         exercise.wait_for_pools_and_networks(session, cluster.size.pools, cluster.size.networks, READY_SECONDS)
+        if cluster.placement_url is not None:
+            exercise.wait_for_placement(cluster.placement_url, READY_SECONDS)
         uuids = exercise.boot(session, requests)
         with _bar(len(uuids), "servers") as bar:
             instances = exercise.wait_for_servers(session, uuids, BOOT_SECONDS, bar)
@@ -122,20 +125,27 @@ def _shape(options: argparse.Namespace) -> ClusterSize:
         churn=options.churn,
         pools=options.pools,
         networks=options.networks,
+        placement_port=options.placement,
     )
 
 
 def _describe(size: ClusterSize) -> str:
     parts = f"{size.schedulers} scheduler workers, 1 conductor, {size.nodes} nodes on {size.computes} service hosts"
-    return f"the {size.mode} cluster ({parts})"
+    api = "" if size.placement_port is None else ", Placement's HTTP API"
+    return f"the {size.mode} cluster ({parts}{api})"
 
 
 def _hint(cluster: Cluster) -> str:
     command = shlex.quote(str(Path(sys.executable).with_name("gantt")))
-    return (
-        f"Inspect it with:   export GANTT_CONFIG_FILE={shlex.quote(str(cluster.client_conf))}; {command} server list\n"
-        f"Stop it with:      {UNSTACK}"
-    )
+    lines = [
+        f"Inspect it with:   export GANTT_CONFIG_FILE={shlex.quote(str(cluster.client_conf))}; {command} server list"
+    ]
+    if cluster.placement_url is not None:
+        lines += [
+            f"Placement's API:   {cluster.placement_url}, which believes any token; with osc-placement:",
+            f"                   openstack {OSC_OPTIONS} --os-endpoint {cluster.placement_url} resource provider list",
+        ]
+    return "\n".join([*lines, f"Stop it with:      {UNSTACK}"])
 
 
 def _tail(cluster: Cluster, daemon: str) -> str:

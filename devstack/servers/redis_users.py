@@ -101,6 +101,7 @@ ADMIN = RedisUser("admin", ("*",), ("+@all",), ("*",))
 DEFAULT_USER = "user default off resetpass ~* &* +@all"
 
 STORE_USERS = (SCHEDULER, PLACEMENT, CONDUCTOR)
+STORE_USER_NAMES = frozenset(user.name for user in STORE_USERS)
 
 
 def acl_file(users: Iterable[RedisUser], passwords: Passwords) -> str:

@@ -6,6 +6,7 @@ import sys
 from oslo_config import cfg
 
 from rpcapi.daemon.main import run
+from scheduler_svc.cmd import catalogue
 from scheduler_svc.conf import placement_service as placement_conf
 
 
@@ -15,7 +16,9 @@ def workers(conf: cfg.ConfigOpts) -> int:
 
 
 def main() -> int:
-    """Run the daemon; return its exit status."""
+    """Run the daemon, or print the commands for Keystone's catalogue; return the exit status."""
+    if sys.argv[1:2] == [catalogue.COMMAND]:
+        return catalogue.main(sys.argv[2:])
     return run(
         "gantt-placement",
         "scheduler_svc.placement_service:make_service",

@@ -4,6 +4,7 @@
 import hashlib
 import json
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -21,6 +22,7 @@ from devstack.servers.install import missing_packages
 from devstack.servers.ports import LOOPBACK
 from tests.conftest import missing
 from tests.functional import truth
+from tests.placement.client import PlacementClient
 
 PROJECT = Path(__file__).parents[2]
 SMALL = ("--computes", "1", "--schedulers", "1", "--servers", "6")
@@ -112,6 +114,14 @@ def assert_stack_is_removed(user: StackUser) -> None:
     assert user.processes() == []
 
 
+def placement(output: str, path: str) -> Any:
+    """Return the only member of a document of the API at the URL that stack.sh printed."""
+    (port,) = re.findall(r"^Placement's API: +http://127\.0\.0\.1:(\d+),", output, re.MULTILINE)
+    status, document = PlacementClient(int(port)).call("GET", path)
+    assert status == 200, document
+    return next(value for name, value in document.items() if name != "resource_provider_generation")
+
+
 def run_stack_cycle(user: StackUser, *options: str) -> None:
     """Start a cluster, use it, and stop it."""
     # Given a machine without a cluster, when the script is called, then all servers run and the cluster stays
@@ -130,7 +140,8 @@ def run_stack_cycle(user: StackUser, *options: str) -> None:
 
     # And a call with another size reports the existing size
     other = user.stack(*SMALL, *options, "--computes", "3")
-    assert (other.returncode, "10 nodes on 1 service hosts), not the" in other.stdout) == (0, True), other.stderr
+    assert (other.returncode, "10 nodes on 1 service hosts, Pl" in other.stdout) == (0, True), other.stderr
+    assert "not the" in other.stdout
     assert user.processes() == began
 
     # Then the command shows the cluster
@@ -145,6 +156,16 @@ def run_stack_cycle(user: StackUser, *options: str) -> None:
     assert [row["status"] for row in booted] == ["ACTIVE"] * 2
     decision = user.gantt("explain", booted[0]["request_id"])
     assert {row["consumer"] for row in decision["claims"]} == {row["uuid"] for row in booted}
+
+    # And Placement's API shows the nodes as providers, and servers as what they hold
+    providers = {provider["name"]: provider["uuid"] for provider in placement(up.stdout, "/resource_providers")}
+    assert providers.keys() == {row["name"] for row in nodes}
+    holders = {
+        consumer
+        for provider in providers.values()
+        for consumer in placement(up.stdout, f"/resource_providers/{provider}/allocations")
+    }
+    assert holders == {row["consumer"] for row in user.gantt("claim", "list")}
 
     # And a disabled host gets no servers, which the decision record explains
     (host,) = {row["name"].partition("/")[0] for row in nodes}
@@ -183,7 +204,7 @@ def run_stack_cycle(user: StackUser, *options: str) -> None:
 
 @pytest.mark.timeout(300)
 def test_stack_cycle(user: StackUser) -> None:
-    run_stack_cycle(user)
+    run_stack_cycle(user, "--placement")
 
 
 @pytest.fixture
@@ -197,7 +218,7 @@ def standard() -> None:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_stack_cycle_on_debian_servers(user: StackUser, standard: None) -> None:
-    run_stack_cycle(user, "--standard")
+    run_stack_cycle(user, "--standard", "--placement")
 
 
 @pytest.mark.timeout(300)
@@ -266,6 +287,13 @@ def test_port_in_use_starts_nothing(user: StackUser, standard: None) -> None:
     with socket.create_server((LOOPBACK, 0)) as listener:
         port = listener.getsockname()[1]
         assert str(port) in refused(user, "--standard", "--amqp-port", str(port))
+    assert_stack_is_removed(user)
+
+
+def test_used_port_of_the_placement_api_starts_nothing(user: StackUser) -> None:
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        port = listener.getsockname()[1]
+        assert str(port) in refused(user, "--placement", str(port))
     assert_stack_is_removed(user)
 
 

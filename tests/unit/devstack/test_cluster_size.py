@@ -9,6 +9,7 @@ def test_every_cluster_has_the_three_daemons_and_optional_ones_by_its_size():
     assert ClusterSize().daemons == core
     assert ClusterSize(pools=2).daemons == (*core, "volume", "publisher")
     assert ClusterSize(networks=1).daemons == (*core, "network", "publisher")
+    assert ClusterSize(placement_port=0).daemons == (*core, "placement")
     assert ClusterSize(pools=1, networks=1).daemons == (*core, "volume", "network", "publisher")
 
 

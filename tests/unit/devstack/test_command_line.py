@@ -40,3 +40,8 @@ def test_too_many_nodes_are_refused(capsys) -> None:
         command_line.parse(["--computes=2001", "--nodes=50"])
     assert exit_info.value.code == 2
     assert "100050 nodes are more than the 100000" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("arguments", "port"), [([], None), (["--placement"], 0), (["--placement", "8778"], 8778)])
+def test_placement_api_has_a_given_or_a_free_port(arguments: list[str], port: int | None) -> None:
+    assert command_line.parse(arguments).placement == port

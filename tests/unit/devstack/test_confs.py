@@ -19,6 +19,12 @@ def test_only_the_scheduler_gets_the_stamp_key(tmp_path: Path) -> None:
     assert [name for name, text in rendered.items() if "secret" in text] == ["scheduler"]
 
 
+def test_placement_gets_the_store_and_no_bus(tmp_path: Path) -> None:
+    groups = confs.render("placement", ClusterSize(placement_port=8778), Layout(tmp_path), confs.Urls(None, "store"))
+    assert (groups["store"]["url"], groups["placement"]["port"]) == ("store", 8778)
+    assert "DEFAULT" not in groups
+
+
 def test_down_time_allows_missed_reports(tmp_path: Path) -> None:
     def seconds(interval: float) -> float:
         size = ClusterSize(computes=200, nodes_per_host=50, report_interval=interval, churn=0.1)

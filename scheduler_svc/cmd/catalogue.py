@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt-placement catalogue``: the commands that enter the API into Keystone's catalogue."""
+
+import argparse
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
+
+COMMAND = "catalogue"
+SERVICE = "placement"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Print the commands; return 0. Exits with 2 on invalid arguments."""
+    options = _parser().parse_args(argv)
+    urls = {
+        "public": options.url,
+        "internal": options.internal_url or options.url,
+        "admin": options.admin_url or options.internal_url or options.url,
+    }
+    print("\n".join(commands(urls, options.region)))
+    return 0
+
+
+def commands(urls: Mapping[str, str], region: str) -> Iterator[str]:
+    """Yield the commands, quoted for a shell; ``urls`` are by interface."""
+    yield shlex.join(
+        ["openstack", "service", "create", "--name", SERVICE, "--description", "Placement API of gantt", SERVICE]
+    )
+    for interface, url in urls.items():
+        yield shlex.join(["openstack", "endpoint", "create", "--region", region, SERVICE, interface, url])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"gantt-placement {COMMAND}",
+        description="Print the openstack commands that enter the API into Keystone's catalogue. Run them as an "
+        "administrator, once; where the service exists already, its endpoints only.",
+    )
+    parser.add_argument(
+        "url", type=_url, help="URL of the public endpoint, such as https://cloud.example.org/placement"
+    )
+    parser.add_argument("--internal-url", type=_url, help="URL of the internal endpoint (default: the public one)")
+    parser.add_argument("--admin-url", type=_url, help="URL of the admin endpoint (default: the internal one)")
+    parser.add_argument("--region", default="RegionOne", help="region of the endpoints (RegionOne)")
+    return parser
+
+
+def _url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a URL with http or https and a host")
+    return text.rstrip("/")
