@@ -24,7 +24,7 @@ from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.server import HttpServer
 from scheduler_svc.endpoints.placement.traits import TraitHandlers
 from scheduler_svc.endpoints.placement.usages import UsageHandlers
-from scheduler_svc.placement.candidates.finder import CandidateFinder
+from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
 from scheduler_svc.placement.catalogue import Catalogue
 from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
@@ -48,7 +48,8 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
     partition_set = open_partitions(conf, opener, NO_READS, None)
     options = conf.placement
     unknown_owner = (options.incomplete_consumer_project_id, options.incomplete_consumer_user_id)
-    api_routes = routes(partition_set.partitions.own, unknown_owner)
+    limits = SearchLimits(options.max_allocation_candidates, options.allocation_candidates_timeout)
+    api_routes = routes(partition_set.partitions.own, unknown_owner, limits)
     application = _authenticated(conf, PlacementApplication(api_routes, policies))
     server = HttpServer(
         application, options.host, options.port, options.threads, shutdown_s=conf.graceful_shutdown_timeout
@@ -65,7 +66,9 @@ def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Applicatio
     return except_root(auth_token.AuthProtocol(application, options), application)
 
 
-def routes(partition: OpenPartition, unknown_owner: tuple[str, str]) -> list[Route]:
+def routes(
+    partition: OpenPartition, unknown_owner: tuple[str, str], limits: SearchLimits = DEFAULT_LIMITS
+) -> list[Route]:
     """Return all routes, over the providers of one partition; ``unknown_owner`` is as in AllocationHandlers."""
     freshness = Freshness(partition.store, partition.replica)
     table = partition.replica.unchecked_table
@@ -77,7 +80,7 @@ def routes(partition: OpenPartition, unknown_owner: tuple[str, str]) -> list[Rou
         *ProviderHandlers(directory, catalogue).routes(),
         *InventoryHandlers(directory, catalogue).routes(),
         *AllocationHandlers(consumers, directory, unknown_owner).routes(),
-        *AllocationCandidateHandlers(CandidateFinder(table, freshness), directory, catalogue).routes(),
+        *AllocationCandidateHandlers(CandidateFinder(table, freshness, limits), directory, catalogue).routes(),
         *UsageHandlers(directory, consumers).routes(),
         *AggregateHandlers(directory).routes(),
         *ProviderTraitHandlers(directory, catalogue).routes(),

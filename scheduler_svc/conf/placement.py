@@ -44,6 +44,22 @@ OPTS: list[cfg.Opt] = [
         default=UNKNOWN_OWNER,
         help="User of consumers whose allocations were made before microversion 1.8, in which they have none.",
     ),
+    cfg.IntOpt(
+        "max_allocation_candidates",
+        default=100_000,
+        min=1,
+        max=1_000_000,
+        help="Number of allocation candidates that a query gets at most, with a larger limit or none. An answer has "
+        "about 150 bytes for each of them, and 500 for each of their providers.",
+    ),
+    cfg.FloatOpt(
+        "allocation_candidates_timeout",
+        default=10.0,
+        min=0.1,
+        max=600.0,
+        help="Seconds that the search for the allocation candidates of a query takes at most. After them a query with "
+        "limit gets what was found; one without limit, or for which nothing was found, is answered 503.",
+    ),
     cfg.BoolOpt(
         "insecure_public",
         default=False,

@@ -5,6 +5,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import NamedTuple
 
 from rpcapi.resources.trees.search import StepBudget, search
 from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
@@ -16,8 +17,6 @@ from scheduler_svc.placement.candidates.summaries import read_summaries
 from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.problems import Problem
 
-MAX_CANDIDATES = 100_000
-TIMEOUT = 10.0  # seconds
 MAX_SUSPENDED = 2000  # searches of one query that wait for their next turn
 READ_TREES = 32  # at a time, so that changes of the table do not wait long
 STEPS_BETWEEN_CHECKS = 256
@@ -25,24 +24,29 @@ STEPS_BETWEEN_CHECKS = 256
 _NO_RESERVATIONS = AllocationLedger()
 
 
-class CandidateFinder:
-    """Searches the trees of one process's copy of the providers.
+class SearchLimits(NamedTuple):
+    """The number of candidates that a query gets at most, and the seconds that its search takes at most."""
 
-    A query gets at most ``max_candidates``; its search takes at most ``timeout_s``.
-    """
+    max_candidates: int = 100_000
+    timeout_s: float = 10.0
+
+
+DEFAULT_LIMITS = SearchLimits()
+
+
+class CandidateFinder:
+    """Searches the trees of one process's copy of the providers."""
 
     def __init__(
         self,
         table: HostTable,
         freshness: Freshness,
-        max_candidates: int = MAX_CANDIDATES,
-        timeout_s: float = TIMEOUT,
+        limits: SearchLimits = DEFAULT_LIMITS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._table = table
         self._freshness = freshness
-        self._max_candidates = max_candidates
-        self._timeout_s = timeout_s
+        self._limits = limits
         self._clock = clock
 
     def find(self, request: CandidateRequest) -> CandidateList:
@@ -52,16 +56,17 @@ class CandidateFinder:
         limit.
         """
         self._freshness.require()
-        steps = _TimedSteps(self._clock, self._clock() + self._timeout_s)
+        max_candidates, timeout_s = self._limits
+        steps = _TimedSteps(self._clock, self._clock() + timeout_s)
         with self._table.reading() as view:
             anchors = find_anchors(view, request)
-        limit = min(request.limit or self._max_candidates, self._max_candidates)
+        limit = min(request.limit or max_candidates, max_candidates)
         query = _Query(self._table, request, limit, steps, any_shares=anchors.any_shares)
         query.run(anchors)
         if steps.exhausted and (request.limit is None or not query.count):
             raise Problem(
                 503,
-                f"The search for allocation candidates was stopped after {self._timeout_s:g} s: request fewer by "
+                f"The search for allocation candidates was stopped after {timeout_s:g} s: request fewer by "
                 "limit, or be more specific.",
             )
         return self._with_providers(query, request)

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queries for allocation candidates, and the shapes of their answers."""
 
+import uuid
+
 import pytest
 
 from rpcapi.resources.trees.tree import SHARING_TRAIT
+from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
+from scheduler_svc.placement.identities import uuid_of
+from tests.unit.scheduler_svc.fakes import hosts
 
 CANDIDATES = "/allocation_candidates"
 AGGREGATE = "5fb10ae4-0a3c-4d6c-9d1a-3f0c6c5b7a10"
@@ -79,3 +84,130 @@ def test_cards_and_the_sharing_disk_are_combined_in_all_ways(api, tree):
     assert set(document["provider_summaries"]) == {root, disk, *cards}
     isolated = candidates(api, query.replace("none", "isolate"))
     assert len(isolated["allocation_requests"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("version", "request_keys", "summary_keys"),
+    [
+        ("1.10", {"allocations"}, {"resources"}),
+        ("1.17", {"allocations"}, {"resources", "traits"}),
+        ("1.29", {"allocations"}, {"resources", "traits", "parent_provider_uuid", "root_provider_uuid"}),
+        ("1.34", {"allocations", "mappings"}, {"resources", "traits", "parent_provider_uuid", "root_provider_uuid"}),
+    ],
+)
+def test_fields_are_those_of_the_microversion(api, host, version, request_keys, summary_keys):
+    document = candidates(api, "resources=VCPU:1", version)
+    assert [set(request) for request in document["allocation_requests"]] == [request_keys]
+    assert set(document["provider_summaries"][host]) == summary_keys
+
+
+def test_allocations_are_a_list_before_1_12(api, host):
+    (request,) = candidates(api, "resources=VCPU:1", "1.11")["allocation_requests"]
+    assert request == {"allocations": [{"resource_provider": {"uuid": host}, "resources": {"VCPU": 1}}]}
+
+
+def test_summaries_have_all_classes_from_1_27(api, host):
+    for version, classes in (("1.26", {"VCPU"}), ("1.27", {"VCPU", "MEMORY_MB"})):
+        summary = candidates(api, "resources=VCPU:1", version)["provider_summaries"][host]
+        assert set(summary["resources"]) == classes
+
+
+def test_child_names_its_parent_and_root(api, tree):
+    root, _, cards = tree
+    summaries = candidates(api, "resources=VGPU:1")["provider_summaries"]
+    for card in cards:
+        assert (summaries[card]["parent_provider_uuid"], summaries[card]["root_provider_uuid"]) == (root, root)
+
+
+def test_standard_traits_come_before_custom_ones(api, host):
+    assert api.call("PUT", "/traits/CUSTOM_A").status == 201
+    set_traits(api, host, "CUSTOM_A", "HW_CPU_X86_AVX")
+    assert candidates(api, "resources=VCPU:1")["provider_summaries"][host]["traits"] == ["HW_CPU_X86_AVX", "CUSTOM_A"]
+
+
+def test_first_of_repeated_limits_and_policies_counts(api, host):
+    other = api.create("other")
+    api.set_inventories(other, VCPU=4)
+    query = "resources1=VCPU:1&resources2=VCPU:1&group_policy=none&group_policy=isolate"
+    assert len(candidates(api, f"{query}&limit=1&limit=2")["allocation_requests"]) == 1
+    assert len(candidates(api, f"{query}&limit=2&limit=1")["allocation_requests"]) == 2
+
+
+def test_claims_of_both_kinds_of_clients_count_at_once(api):
+    hosts.join(api.store, {"h1": hosts.node({"VCPU": 4}, ["HW_CPU_X86_AVX"])})
+    reported = uuid_of("h1")
+    query = "resources=VCPU:2&required=HW_CPU_X86_AVX"
+    assert providers(candidates(api, query)) == [[reported]]
+    state, intent = api.store.snapshot(), Intent("c1", 1, [Candidate("h1")])
+    batch = ClaimBatch("r", "p", "u", {"VCPU": 2}, [intent], state.epoch, state.position, ttl_ms=60_000)
+    assert api.store.prepare(batch).accepted
+    summary = candidates(api, query)["provider_summaries"][reported]
+    assert summary["resources"]["VCPU"] == {"capacity": 4, "used": 2}
+    body = {
+        "allocations": {reported: {"resources": {"VCPU": 1}}},
+        **{"project_id": "p", "user_id": "u", "consumer_generation": None, "consumer_type": "INSTANCE"},
+    }
+    assert api.call("PUT", f"/allocations/{uuid.uuid4()}", body).status == 204
+    assert candidates(api, query)["allocation_requests"] == []
+
+
+def test_unknown_provider_or_aggregate_has_no_candidates(api, host):
+    for query in (f"in_tree={AGGREGATE}", f"member_of={AGGREGATE}"):
+        assert candidates(api, f"resources=VCPU:1&{query}") == {"allocation_requests": [], "provider_summaries": {}}
+
+
+def test_trait_that_only_an_agent_reported_is_known(api, host):
+    hosts.join(api.store, {"h1": hosts.node({"CUSTOM_CARD": 4}, ["CUSTOM_REPORTED"])})
+    assert providers(candidates(api, "resources=CUSTOM_CARD:1&required=CUSTOM_REPORTED")) == [[uuid_of("h1")]]
+    assert providers(candidates(api, "resources=VCPU:1&required=!CUSTOM_REPORTED")) == [[host]]
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "code"),
+    [
+        ("resources=VCPU:1&required=CUSTOM_NONE", "No such trait(s): CUSTOM_NONE", None),
+        ("resources=CUSTOM_NONE:1", "Invalid resource class in resources parameter", None),
+        ("resources=VCPU:" + 19 * "9", "at most 18 digits", None),
+        ("resources=VCPU:1&limit=0", "Failed validating 'pattern'", None),
+        ("resources=VCPU:1&limit=" + 5000 * "9", "Invalid query string parameters", None),
+        ("resources1=VCPU:1&resources2=VCPU:1", 'The "group_policy" parameter is required', None),
+        ("resources=VCPU:1&in_tree=x", "Expected 'in_tree' parameter to be a format of uuid", None),
+        ("resources=VCPU:1&required=HW_CPU_X86_AVX,!HW_CPU_X86_AVX", "Conflicting required and forbidden", None),
+        ("required=HW_CPU_X86_AVX", "There must be at least one resources", "placement.query.missing_value"),
+        ("resources=VCPU:1&same_subtree=", "Empty string (unsuffixed group)", "placement.query.bad_value"),
+        ("resources=VCPU:1&same_subtree=_a", "Real suffixes should be specified", "placement.query.bad_value"),
+        ("resources=VCPU:1&required_a=HW_CPU_X86_AVX", "Resourceless suffixed group", "placement.query.bad_value"),
+        (
+            "resources=VCPU:1&root_required=HW_CPU_X86_AVX&root_required=HW_CPU_X86_SSE",
+            "may be specified only once",
+            "placement.query.duplicate_key",
+        ),
+    ],
+)
+def test_wrong_query_is_refused(api, query, text, code):
+    answer = api.call("GET", f"{CANDIDATES}?{query}")
+    assert answer.status == 400
+    assert text in answer.error["detail"]
+    assert answer.error["code"] == (code or "placement.undefined_code")
+
+
+@pytest.mark.parametrize(
+    ("version", "query", "text"),
+    [
+        ("1.15", "resources=VCPU:1&limit=1", "'limit' was unexpected"),
+        ("1.24", "resources1=VCPU:1", "'resources1' was unexpected"),
+        ("1.32", "resources_a=VCPU:1", "does not match any of the regexes"),
+        ("1.35", "resources=VCPU:1&required1=HW_CPU_X86_AVX", "orphaned traits keys: required1"),
+        ("1.35", f"resources=VCPU:1&member_of1={AGGREGATE}", "orphaned member_of keys: member_of1"),
+        ("1.35", "limit=1", "At least one request group"),
+        ("1.35", f"in_tree={AGGREGATE}", "All request groups must specify resources."),
+    ],
+)
+def test_parameters_are_those_of_the_microversion(api, version, query, text):
+    answer = api.call("GET", f"{CANDIDATES}?{query}", version=version)
+    assert answer.status == 400
+    assert text in answer.error["detail"]
+
+
+def test_there_are_no_candidates_before_1_10(api):
+    assert api.call("GET", f"{CANDIDATES}?resources=VCPU:1", version="1.9").status == 404

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Allocation candidates from a table."""
+
+import itertools
+
+import pytest
+
+from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
+from rpcapi.resources.inventory import Inventory
+from rpcapi.resources.trees.tree import SHARING_TRAIT, TreeRequest
+from scheduler_svc.core.records import LogEntry
+from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
+from scheduler_svc.placement.candidates.request import CandidateRequest
+from scheduler_svc.placement.problems import Problem
+from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, provider, table
+
+ONE = TreeRequest([RequestGroup("", {"VCPU": 1})])
+CARD = "CUSTOM_CARD"
+
+
+class Fresh:
+    """A replica that has everything."""
+
+    def require(self):
+        return 0
+
+
+class Clock:
+    """A clock that advances by a second whenever it is read; ``events`` are called at the reading of that number."""
+
+    def __init__(self, events=None):
+        self.readings = itertools.count()
+        self.events = events or {}
+
+    def __call__(self):
+        number = next(self.readings)
+        self.events.get(number, lambda: None)()
+        return float(number)
+
+
+def nodes(count, *cards):
+    """Return hosts of 4 VCPU; each has children with these numbers of cards."""
+    documents = {}
+    for number in range(count):
+        documents[f"h{number}"] = node({"VCPU": 4})
+        for card, amount in enumerate(cards):
+            documents[f"h{number}/c{card}"] = child_provider(f"h{number}", f"h{number}", {CARD: amount})
+    return documents
+
+
+def find(hosts, request=ONE, *, limits=DEFAULT_LIMITS, clock=Clock, **fields):
+    finder = CandidateFinder(hosts, Fresh(), limits, clock())
+    return finder.find(CandidateRequest(request, **fields))
+
+
+def roots(answer):
+    """Return the roots of all candidates, in their order."""
+    return [*answer.bare_roots, *(min(candidate.allocations) for candidate in answer.candidates)]
+
+
+def cards(groups, policy=NONE, amount=1):
+    return TreeRequest([RequestGroup(f"_{number}", {CARD: amount}) for number in range(groups)], policy)
+
+
+@pytest.mark.parametrize("below", [(), (1,)])
+def test_limit_selects_roots_by_the_seed(below):
+    hosts = table(nodes(40, *below))
+    selections = [roots(find(hosts, limit=10, seed=seed)) for seed in ("a", "a", "b")]
+    assert selections[0] == selections[1] != selections[2]
+    assert all(len(set(selection)) == 10 for selection in selections)
+    assert sorted(roots(find(hosts))) == sorted(f"h{number}" for number in range(40))
+
+
+def test_each_root_comes_before_the_second_candidate_of_any():
+    hosts = table(nodes(5, 1, 1, 1))
+    answer = find(hosts, cards(1), limit=7)
+    first = [min(candidate.allocations).partition("/")[0] for candidate in answer.candidates]
+    assert len(set(first[:5])) == 5
+    assert len(first) == 7
+
+
+def test_hosts_whose_agents_are_down_or_disabled_are_candidates():
+    hosts = table(nodes(2))
+    hosts.apply(LogEntry(101, "alive", {"h0": False}))
+    hosts.apply(LogEntry(102, "service", {"h1": {"enabled": False}}))
+    assert find(hosts).bare_roots == ["h0", "h1"]
+
+
+def test_usage_counts_for_a_root_alone_and_for_all_its_groups_together():
+    hosts = table(nodes(3), {"h0": {"VCPU": 1}, "h1": {"VCPU": 2}, "h2": {"VCPU": 4}})
+    both = TreeRequest([RequestGroup("", {"VCPU": 2}), RequestGroup("_a", {"VCPU": 1})])
+    assert find(hosts).bare_roots == ["h0", "h1"]
+    assert find(hosts, both).bare_roots == ["h0"]
+
+
+def test_groups_together_obey_max_unit():
+    hosts = table({"a": node({"VCPU": Inventory(8, max_unit=3)}), "b": node({"VCPU": Inventory(8, max_unit=4)})})
+    assert find(hosts, TreeRequest([RequestGroup(f"_{n}", {"VCPU": 2}) for n in range(2)], NONE)).bare_roots == ["b"]
+
+
+def test_bare_root_does_not_isolate_groups():
+    hosts = table(nodes(1))
+    request = TreeRequest([RequestGroup("_a", {"VCPU": 1}), RequestGroup("_b", {"VCPU": 1})], ISOLATE)
+    assert not roots(find(hosts, request))
+
+
+def test_a_candidate_of_shared_storage_alone_is_found_once():
+    documents = nodes(3, 1) | {"pool": node({"DISK_GB": 100}, [SHARING_TRAIT])}
+    documents = {name: document | {"aggregates": ["rack"]} for name, document in documents.items()}
+    hosts = table(documents)
+    answer = find(hosts, TreeRequest([RequestGroup("", {"DISK_GB": 1})]))
+    assert [candidate.allocations for candidate in answer.candidates] == [{"pool": {"DISK_GB": 1}}]
+    assert answer.providers.ids == ["pool"]
+    both = find(hosts, TreeRequest([RequestGroup("", {"DISK_GB": 1, "VCPU": 1})]))
+    assert sorted(map(sorted, (candidate.allocations for candidate in both.candidates))) == [
+        ["h0", "pool"],
+        ["h1", "pool"],
+        ["h2", "pool"],
+    ]
+    assert set(both.providers.ids) == {"pool", *(name for n in range(3) for name in (f"h{n}", f"h{n}/c0"))}
+
+
+def test_provider_below_a_root_shares_with_other_trees():
+    disk = child_provider("store", "store", {"DISK_GB": 100}, [SHARING_TRAIT])
+    documents = {
+        "store": node({"VCPU": 1}),
+        "store/disk": disk | {"aggregates": ["rack"]},
+        "h0": node({"VCPU": 4}) | {"aggregates": ["rack"]},
+        "h1": node({"VCPU": 4}),
+    }
+    answer = find(table(documents), TreeRequest([RequestGroup("", {"DISK_GB": 1, "VCPU": 1})]))
+    assert sorted(map(sorted, (candidate.allocations for candidate in answer.candidates))) == [
+        ["h0", "store/disk"],
+        ["store", "store/disk"],
+    ]
+    assert set(answer.providers.ids) == {"h0", "store", "store/disk"}
+    in_tree = TreeRequest([RequestGroup("_d", {"DISK_GB": 1}, in_tree="store"), RequestGroup("", {"VCPU": 4})])
+    assert [sorted(item.allocations) for item in find(table(documents), in_tree).candidates] == [["h0", "store/disk"]]
+
+
+def test_client_without_trees_gets_single_providers_of_them():
+    hosts = table(nodes(1, 1))
+    both = TreeRequest([RequestGroup("", {"VCPU": 1, CARD: 1})])
+    assert roots(find(hosts, both))
+    assert not roots(find(hosts, both, nested=False))
+    alone = find(hosts, cards(1), nested=False)
+    assert [candidate.allocations for candidate in alone.candidates] == [{"h0/c0": {CARD: 1}}]
+    assert alone.providers.ids == ["h0/c0"]
+
+
+def test_summary_has_inventories_that_are_reserved_as_a_whole():
+    hosts = table({"a": node({"VCPU": 4, "DISK_GB": Inventory(10, reserved=10)}), "b": node({"MEMORY_MB": 1})})
+    classes = {entry.resource_class: entry[1:] for entry in find(hosts).providers.classes}
+    assert classes == {"VCPU": ([0], [4], [0]), "DISK_GB": ([0], [0], [0])}
+
+
+def test_no_query_gets_more_than_the_largest_number():
+    hosts = table(nodes(3, 2, 2))
+    limits = SearchLimits(max_candidates=5)
+    for limit in (None, 1000):
+        assert len(find(hosts, cards(3), limits=limits, limit=limit).candidates) == 5
+
+
+def test_search_that_takes_too_long_ends_with_503_or_what_was_found():
+    hosts = table(nodes(2, *[8] * 8))
+    limits = SearchLimits(max_candidates=10**6, timeout_s=30.0)
+    with pytest.raises(Problem, match="stopped after 30 s") as caught:
+        find(hosts, cards(8), limits=limits)
+    assert caught.value.status == 503
+    assert 0 < len(find(hosts, cards(8), limits=limits, limit=10**6).candidates) < 10**6
+    with pytest.raises(Problem):
+        find(hosts, cards(8), limits=SearchLimits(timeout_s=0.5), limit=5)
+
+
+@pytest.mark.parametrize("below", [(), (1,)])
+@pytest.mark.parametrize("reading", [1, 2])
+def test_provider_that_is_deleted_during_the_search_is_no_candidate(below, reading):
+    hosts = table(nodes(40, *below))
+    events = {reading: lambda: hosts.apply(LogEntry(101, "gone", ["h39", *(["h39/c0"] if below else [])]))}
+    answer = find(hosts, clock=lambda: Clock(events))
+    assert sorted(roots(answer)) == sorted(f"h{number}" for number in range(39))
+    assert "h39" not in answer.providers.ids
+    hosts.apply(LogEntry(102, "provider", {"h39": provider("h39", node({"VCPU": 4}))}))
+    assert len(roots(find(hosts))) == 40
