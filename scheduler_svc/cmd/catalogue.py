@@ -12,7 +12,7 @@ SERVICE = "placement"
 
 def main(argv: Sequence[str]) -> int:
     """Print the commands; return 0. Exits with 2 on invalid arguments."""
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     urls = {
         "public": options.url,
         "internal": options.internal_url or options.url,
@@ -31,19 +31,20 @@ def commands(urls: Mapping[str, str], region: str) -> Iterator[str]:
         yield shlex.join(["openstack", "endpoint", "create", "--region", region, SERVICE, interface, url])
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    result = argparse.ArgumentParser(
         prog=f"gantt-placement {COMMAND}",
         description="Print the openstack commands that enter the API into Keystone's catalogue. Run them as an "
         "administrator, once; where the service exists already, its endpoints only.",
     )
-    parser.add_argument(
+    result.add_argument(
         "url", type=_url, help="URL of the public endpoint, such as https://cloud.example.org/placement"
     )
-    parser.add_argument("--internal-url", type=_url, help="URL of the internal endpoint (default: the public one)")
-    parser.add_argument("--admin-url", type=_url, help="URL of the admin endpoint (default: the internal one)")
-    parser.add_argument("--region", default="RegionOne", help="region of the endpoints (RegionOne)")
-    return parser
+    result.add_argument("--internal-url", type=_url, help="URL of the internal endpoint (default: the public one)")
+    result.add_argument("--admin-url", type=_url, help="URL of the admin endpoint (default: the internal one)")
+    result.add_argument("--region", default="RegionOne", help="region of the endpoints (RegionOne)")
+    return result
 
 
 def _url(text: str) -> str:

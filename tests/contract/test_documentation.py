@@ -9,6 +9,7 @@ from oslo_config import cfg
 
 from devstack.lab import main as lab
 from rpcapi.cli import main as operators
+from scheduler_svc.cmd import catalogue
 from tests import documentation
 
 APPLICATIONS = {"gantt": operators.COMMANDS, "gantt-lab": lab.COMMANDS, "gantt-status": {}}
@@ -26,6 +27,11 @@ def test_commands_and_their_options_exist(page, arguments):
     program, *words = arguments
     if program == "gantt-status":
         assert words == ["upgrade", "check"]
+        return
+    if program == "gantt-placement":
+        command, url, *options = words
+        assert command == catalogue.COMMAND
+        assert catalogue.parser().parse_args([url, *options])
         return
     if words[0] == "help":
         return
