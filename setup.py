@@ -23,6 +23,7 @@ PLACEMENT = [
     "keystonemiddleware>=10.7",
     "microversion-parse>=2.0",
     "orjson>=3.9",
+    "oslo.middleware>=6.2",
     "oslo.policy>=4.4",
     "oslo.utils>=7.0",
     "WebOb>=1.8.7",

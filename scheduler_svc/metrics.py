@@ -59,3 +59,11 @@ NOTIFICATIONS = metrics.counter(
 PLUGIN_ERRORS = metrics.counter(
     "plugin_errors_total", "Failures of filters and weighers that are not gantt's own", ("kind", "name")
 )
+HTTP_REQUESTS = metrics.counter(
+    "http_requests_total",
+    "Requests of Placement's HTTP API, by method, path of the route and status",
+    ("method", "route", "status"),
+)
+HTTP_SECONDS = metrics.histogram(
+    "http_request_seconds", "Time from reading a request of Placement's HTTP API to its answer", ("method", "route")
+)

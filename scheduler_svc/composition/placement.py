@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from keystonemiddleware import auth_token
 from oslo_config import cfg
+from oslo_middleware import cors, http_proxy_to_wsgi
 
 from scheduler_svc.composition.stores import open_partitions
 from scheduler_svc.conf import api
@@ -14,9 +15,12 @@ from scheduler_svc.endpoints.placement.aggregates import AggregateHandlers
 from scheduler_svc.endpoints.placement.allocation_candidates import AllocationCandidateHandlers
 from scheduler_svc.endpoints.placement.allocations import AllocationHandlers
 from scheduler_svc.endpoints.placement.application import PlacementApplication
-from scheduler_svc.endpoints.placement.authentication import Application, except_root, trust_tokens
+from scheduler_svc.endpoints.placement.authentication import Application, except_open_paths, trust_tokens
+from scheduler_svc.endpoints.placement.frame import Frame
+from scheduler_svc.endpoints.placement.health import HealthHandlers
 from scheduler_svc.endpoints.placement.inventories import InventoryHandlers
 from scheduler_svc.endpoints.placement.policies import Policies
+from scheduler_svc.endpoints.placement.prefix import below
 from scheduler_svc.endpoints.placement.provider_traits import ProviderTraitHandlers
 from scheduler_svc.endpoints.placement.providers import ProviderHandlers
 from scheduler_svc.endpoints.placement.resource_classes import ResourceClassHandlers
@@ -50,11 +54,24 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
     unknown_owner = (options.incomplete_consumer_project_id, options.incomplete_consumer_user_id)
     limits = SearchLimits(options.max_allocation_candidates, options.allocation_candidates_timeout)
     api_routes = routes(partition_set.partitions.own, unknown_owner, limits)
-    application = _authenticated(conf, PlacementApplication(api_routes, policies))
+    application = surround(conf, PlacementApplication(api_routes, policies))
     server = HttpServer(
         application, options.host, options.port, options.threads, shutdown_s=conf.graceful_shutdown_timeout
     )
     return PlacementWorker(partition_set, policies, server)
+
+
+def surround(conf: cfg.ConfigOpts, application: Application) -> Application:
+    """Return the application behind the configured middlewares; a request passes the last one first."""
+    application = _authenticated(conf, application)
+    if conf.cors.allowed_origin:
+        application = cors.CORS(application, conf)
+    application = Frame(application)
+    if conf.placement.prefix:
+        application = below(conf.placement.prefix, application)
+    if conf.oslo_middleware.enable_proxy_headers_parsing:
+        application = http_proxy_to_wsgi.HTTPProxyToWSGI(application, conf)
+    return application
 
 
 def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Application:
@@ -63,7 +80,7 @@ def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Applicatio
         return trust_tokens(application)
     # It passes on requests with an invalid token, without a user, so that the application answers them in its own form.
     options = {"oslo_config_config": conf, "delay_auth_decision": True}
-    return except_root(auth_token.AuthProtocol(application, options), application)
+    return except_open_paths(auth_token.AuthProtocol(application, options), application)
 
 
 def routes(
@@ -77,6 +94,7 @@ def routes(
     consumers = Consumers(partition.store, directory, catalogue)
     return [
         *root.routes(),
+        *HealthHandlers(freshness).routes(),
         *ProviderHandlers(directory, catalogue).routes(),
         *InventoryHandlers(directory, catalogue).routes(),
         *AllocationHandlers(consumers, directory, unknown_owner).routes(),

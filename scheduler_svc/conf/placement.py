@@ -19,6 +19,13 @@ OPTS: list[cfg.Opt] = [
         help="Address on which gantt-placement serves Placement's HTTP API. A proxy in front of it ends TLS.",
     ),
     cfg.PortOpt("port", default=8778, help="Port on which gantt-placement serves Placement's HTTP API."),
+    cfg.StrOpt(
+        "prefix",
+        default="",
+        regex=r"^(/[\w.~-]+)*$",
+        help="Path such as /placement with which all links and locations begin, where a proxy serves the API below it. "
+        "Requests may have it or not. A proxy that sends X-Forwarded-Prefix needs no prefix here.",
+    ),
     cfg.IntOpt(
         "workers",
         default=os.cpu_count() or 1,

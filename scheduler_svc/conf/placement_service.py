@@ -4,12 +4,12 @@
 from oslo_config import cfg
 
 from rpcapi.conf import rpc, service_group
-from scheduler_svc.conf import api, namespaces, partitions, placement, scheduler, store
+from scheduler_svc.conf import api, middleware, namespaces, partitions, placement, scheduler, store
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register all options that gantt-placement reads."""
-    for module in (rpc, service_group, scheduler, store, api, placement):
+    for module in (rpc, service_group, scheduler, store, api, placement, middleware):
         module.register_opts(conf)
 
 

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The WSGI application: from an HTTP request to the handler of its route, and back."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import webob.acceptparse
-from oslo_context import context
 from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc.endpoints.placement import error_responses, microversions
-from scheduler_svc.endpoints.placement.authentication import ROOT_PATHS, caller_of
+from scheduler_svc.endpoints.placement.authentication import OPEN_PATHS, StartResponse, caller_of
+from scheduler_svc.endpoints.placement.exchange import Exchange, exchange_of
 from scheduler_svc.endpoints.placement.messages import JSON, Request, Response, content_length, http_date
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.policies import Policies
@@ -22,8 +22,6 @@ LOG = log.getLogger(__name__)
 RETRY_SECONDS = 1  # after which a client may repeat a request that the store did not serve
 CACHE_HEADERS_SINCE = Microversion(1, 15)
 
-StartResponse = Callable[..., Any]
-
 
 class PlacementApplication:
     """Serves the routes; ``__call__`` is the WSGI callable, and never raises."""
@@ -34,17 +32,19 @@ class PlacementApplication:
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
-        request_id = context.generate_request_id()
+        exchange = exchange_of(environ)
+        request_id = exchange.request_id
         headers = {"x-openstack-request-id": request_id, "vary": microversions.HEADER}
         version: Microversion | None = None
         try:
             try:
                 caller = caller_of(environ)
-                if caller.user is None and environ.get("PATH_INFO", "") not in ROOT_PATHS:
+                if caller.user is None and environ.get("PATH_INFO", "") not in OPEN_PATHS:
+                    version = microversions.parse_or_latest(environ.get("HTTP_OPENSTACK_API_VERSION"))
                     raise Problem(401, "")
                 version = microversions.parse(environ.get("HTTP_OPENSTACK_API_VERSION"))
                 headers[microversions.HEADER] = f"{microversions.SERVICE} {version}"
-                response = self._serve(Request(environ, version, caller, request_id), headers)
+                response = self._serve(Request(environ, version, caller, request_id), headers, exchange)
             except errors.InvalidRequest as error:
                 raise bad_request(str(error)) from error
             except (errors.Unavailable, errors.StoreFull) as error:
@@ -53,7 +53,7 @@ class PlacementApplication:
             except Problem:
                 raise
             except Exception as error:
-                LOG.exception("%s %s failed", environ.get("REQUEST_METHOD"), environ.get("PATH_INFO"))
+                LOG.exception("%s: %s %s failed", request_id, environ.get("REQUEST_METHOD"), environ.get("PATH_INFO"))
                 raise Problem(
                     500, f"The request failed unexpectedly; the log of the server has {request_id}."
                 ) from error
@@ -63,13 +63,14 @@ class PlacementApplication:
             )
         return _send(response, version, environ, headers, start_response)
 
-    def _serve(self, request: Request, headers: dict[str, str]) -> Response:
+    def _serve(self, request: Request, headers: dict[str, str], exchange: Exchange) -> Response:
         environ = request.environ
         if content_length(environ) and not environ.get("CONTENT_TYPE"):
             raise bad_request("content-type header required when content-length > 0")
         match = self._router.find(_decode_path(environ.get("PATH_INFO", "")))
         if match is None:
             raise not_found("")
+        exchange.route = match.path
         routes = match.methods.get(environ["REQUEST_METHOD"])
         if routes is None:
             headers["allow"] = ", ".join(match.methods)

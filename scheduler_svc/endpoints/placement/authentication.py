@@ -6,10 +6,12 @@ from typing import Any
 
 from scheduler_svc.endpoints.placement.messages import Caller, Environ
 
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+StartResponse = Callable[..., Any]
+Application = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
 
 ADMINISTRATOR = "admin"
-ROOT_PATHS = ("", "/")
+HEALTH_PATH = "/healthz"
+OPEN_PATHS = ("", "/", HEALTH_PATH)
 
 
 def caller_of(environ: Environ) -> Caller:
@@ -27,7 +29,7 @@ def trust_tokens(application: Application) -> Application:
     has the role of that name.
     """
 
-    def authenticate(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def authenticate(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         user, _, project = environ.get("HTTP_X_AUTH_TOKEN", "").partition(":")
         roles = environ.get("HTTP_X_ROLES", ADMINISTRATOR if user == ADMINISTRATOR else "")
         claimed = {name: text for name, text in environ.items() if name not in _IDENTITY}
@@ -40,12 +42,12 @@ def trust_tokens(application: Application) -> Application:
     return authenticate
 
 
-def except_root(authenticated: Application, application: Application) -> Application:
-    """Return the application behind an authentication, which the root of the API does without."""
+def except_open_paths(authenticated: Application, application: Application) -> Application:
+    """Return the application behind an authentication, which the API's root and its health do without."""
 
-    def route(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        is_root = environ.get("PATH_INFO", "") in ROOT_PATHS
-        return (application if is_root else authenticated)(environ, start_response)
+    def route(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        is_open = environ.get("PATH_INFO", "") in OPEN_PATHS
+        return (application if is_open else authenticated)(environ, start_response)
 
     return route
 

@@ -48,3 +48,11 @@ def parse(header: str | None) -> Microversion:
     if not OLDEST <= version <= LATEST:
         raise Problem(406, f"Unacceptable version header: {text:.100}")
     return version
+
+
+def parse_or_latest(header: str | None) -> Microversion:
+    """Return the microversion that a header's text requests, the latest one where that is malformed or not served."""
+    try:
+        return parse(header)
+    except Problem:
+        return LATEST

@@ -38,6 +38,11 @@ class Match(NamedTuple):
     methods: Mapping[str, list[Route]]
     variables: tuple[str, ...]
 
+    @property
+    def path(self) -> str:
+        """The path of the routes, with {...} for the variable parts."""
+        return next(iter(self.methods.values()))[0].path
+
 
 class Router:
     """Finds routes by path. Fixed and variable parts of a path alternate, so the fixed ones and a count identify it."""

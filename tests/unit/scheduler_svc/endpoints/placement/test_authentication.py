@@ -3,7 +3,7 @@
 
 import pytest
 
-from scheduler_svc.endpoints.placement.authentication import caller_of, except_root, trust_tokens
+from scheduler_svc.endpoints.placement.authentication import caller_of, except_open_paths, trust_tokens
 
 
 def authenticated(**environ):
@@ -32,7 +32,10 @@ def test_token_names_the_caller(environ, caller):
     assert authenticated(**environ) == caller
 
 
-@pytest.mark.parametrize(("path", "is_authenticated"), [("", False), ("/", False), ("/traits", True), ("//", True)])
-def test_root_is_served_without_authentication(path, is_authenticated):
-    application = except_root(lambda environ, start_response: [b"authenticated"], lambda *_: [b"open"])
+@pytest.mark.parametrize(
+    ("path", "is_authenticated"),
+    [("", False), ("/", False), ("/healthz", False), ("/traits", True), ("//", True)],
+)
+def test_root_and_health_are_served_without_authentication(path, is_authenticated):
+    application = except_open_paths(lambda environ, start_response: [b"authenticated"], lambda *_: [b"open"])
     assert application({"PATH_INFO": path}, None) == [b"authenticated" if is_authenticated else b"open"]

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One request and its answer, as the access log and the metrics show them."""
+
+from typing import Any
+
+from oslo_context import context
+
+UNKNOWN_ROUTE = "unknown"
+
+_KEY = "gantt.exchange"  # in a WSGI environment
+
+
+class Exchange:
+    """The id of a request, and the path of the route that serves it, with {...} for the variable parts."""
+
+    __slots__ = ("request_id", "route")
+
+    def __init__(self) -> None:
+        self.request_id: str = context.generate_request_id()
+        self.route = UNKNOWN_ROUTE
+
+
+def exchange_of(environ: dict[str, Any]) -> Exchange:
+    """Return the exchange of a WSGI environment; the first call begins it."""
+    exchange = environ.get(_KEY)
+    if not isinstance(exchange, Exchange):
+        exchange = environ[_KEY] = Exchange()
+    return exchange
