@@ -27,6 +27,11 @@ PLACEMENT = [
     "oslo.policy>=4.4",
     "oslo.utils>=7.0",
     "WebOb>=1.8.7",
+    # for gantt-placement-import
+    "SQLAlchemy>=2.0.30",
+    "psycopg[binary]>=3.3",
+    "PyMySQL>=1.1",
+    "tqdm>=4.66",
 ]
 SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26", "jsonschema>=4.20"]
 CONDUCTOR = [*DAEMON, *REDIS]
@@ -135,6 +140,7 @@ setup(
             "gantt-scheduler = scheduler_svc.cmd.entry:main",
             "gantt-conductor = conductor.cmd.entry:main",
             "gantt-placement = scheduler_svc.cmd.entry:placement",
+            "gantt-placement-import = scheduler_svc.cmd.entry:placement_import",
             "gantt-compute = compute_agent.cmd.entry:main",
             "gantt-lab = devstack.lab.entry:main",
         ],

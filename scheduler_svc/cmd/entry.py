@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console scripts ``gantt-scheduler`` and ``gantt-placement``."""
+"""The console scripts ``gantt-scheduler``, ``gantt-placement`` and ``gantt-placement-import``."""
 
 from rpcapi import entry
 
@@ -18,4 +18,14 @@ def placement() -> int:
         "placement",
         "scheduler_svc.cmd.placement:main",
         needs=["numpy", "redis", "jsonschema", "cheroot", "keystonemiddleware", "oslo_policy", "orjson", "webob"],
+    )
+
+
+def placement_import() -> int:
+    """Run ``gantt-placement-import``; return its exit code."""
+    return entry.run(
+        "gantt-placement-import",
+        "placement",
+        "scheduler_svc.cmd.placement_import:main",
+        needs=["numpy", "redis", "sqlalchemy", "tqdm"],
     )

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The console script gantt-placement-import."""
+
+import argparse
+import contextlib
+import functools
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+
+from rpcapi import errors
+from rpcapi.daemon import configuration
+from rpcapi.daemon.process import EX_CONFIG
+from scheduler_svc.composition.stores import open_configured
+from scheduler_svc.conf import placement_service as placement_conf
+from scheduler_svc.store.interface import Store
+from scheduler_svc.switching.failures import PlacementUnavailable
+from scheduler_svc.switching.report import Report
+from scheduler_svc.switching.sources import open_source
+from scheduler_svc.switching.store_reader import StoreReader
+from scheduler_svc.switching.store_writer import StoreRehearsal, StoreWriter
+from scheduler_svc.switching.switchover import Switchover
+
+PROG = "gantt-placement-import"
+SOURCE_VARIABLE = "GANTT_PLACEMENT_SOURCE"
+EX_DIFFERENT = 1  # both differ, or something could not be carried
+EX_UNAVAILABLE = 69
+EX_INTERRUPTED = 130
+
+EPILOG = f"""
+SOURCE is the path of a placement.conf, whose [placement_database] connection is used, or the URL of a database
+(mysql, postgresql, sqlite). It may also be in the environment variable {SOURCE_VARIABLE}, where a
+password is not shown in the list of processes. The command may be interrupted and repeated: it continues.
+
+Exit status: 0 all is carried, or equal; 1 something could not be carried, or differs; 69 one end does not answer;
+78 the configuration is wrong; 130 interrupted.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if not arguments.source:
+        parser.error(f"SOURCE is missing, as an argument and as {SOURCE_VARIABLE}")
+    if arguments.until_equal and not arguments.follow:
+        parser.error("--until-equal needs --follow")
+    try:
+        store = _open_store(arguments.config_file)
+    except errors.BadConfiguration as error:
+        return _fail(str(error), EX_CONFIG)
+    try:
+        with contextlib.closing(store), contextlib.closing(Report(arguments.report)) as report:
+            return 0 if _task(arguments, store, report)() else EX_DIFFERENT
+    except PlacementUnavailable as error:
+        return _fail(f"the other Placement: {error}", EX_UNAVAILABLE)
+    except errors.Unavailable as error:
+        return _fail(f"{error}; repeat the command to continue", EX_UNAVAILABLE)
+    except errors.StoreFull as error:
+        return _fail(str(error), EX_DIFFERENT)
+    except KeyboardInterrupt:
+        return _fail("interrupted; repeat the command to continue", EX_INTERRUPTED)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        PROG,
+        description="Copy all that another Placement has to gantt, as it is.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("source", nargs="?", default=os.environ.get(SOURCE_VARIABLE), help="the other Placement")
+    parser.add_argument(
+        "--config-file", action="append", default=[], help="gantt's configuration; by default as for gantt-placement"
+    )
+    task = parser.add_mutually_exclusive_group()
+    task.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be written")
+    task.add_argument("--verify", action="store_true", help="write nothing, and list what differs")
+    task.add_argument(
+        "--follow", action="store_true", help="repeat for what changed, until interrupted; then once more"
+    )
+    parser.add_argument("--until-equal", action="store_true", help="with --follow: end when nothing was left to write")
+    parser.add_argument("--interval", type=float, default=5.0, help="with --follow: seconds between passes")
+    parser.add_argument("--report", type=Path, help="file for the whole report; at the terminal lists are shortened")
+    return parser
+
+
+def _open_store(config_files: Sequence[str]) -> Store:
+    argv = [part for name in config_files for part in ("--config-file", name)]
+    conf = configuration.load("gantt-placement", [placement_conf.register_opts], argv)
+    placement_conf.check(conf)
+    return open_configured(conf, conf.rpc.partition)
+
+
+def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callable[[], bool]:
+    source, target = open_source(arguments.source), StoreReader(store)
+    writer = StoreRehearsal(target.reported_names()) if arguments.dry_run else StoreWriter(store)
+    switchover = Switchover(source, target, writer, report)
+    if arguments.verify:
+        return switchover.verify
+    if not arguments.follow:
+        return switchover.copy
+    return functools.partial(switchover.follow, _stopping(), arguments.interval, until_equal=arguments.until_equal)
+
+
+def _stopping() -> threading.Event:
+    """Return an event that the first SIGINT or SIGTERM sets; a second SIGINT interrupts."""
+    stopping = threading.Event()
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        stopping.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    return stopping
+
+
+def _fail(text: str, status: int) -> int:
+    print(f"{PROG}: {text}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

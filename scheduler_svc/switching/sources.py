@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the other Placement."""
+
+from pathlib import Path
+
+from oslo_config import cfg
+
+from scheduler_svc.switching.database import PlacementDatabase
+from scheduler_svc.switching.database_reader import DatabaseReader
+from scheduler_svc.switching.failures import PlacementUnavailable
+
+
+def open_source(source: str) -> DatabaseReader:
+    """Return a reader of the Placement at ``source``: the URL of its database, or the path of its placement.conf."""
+    return DatabaseReader(PlacementDatabase(database_url(source)))
+
+
+def database_url(source: str) -> str:
+    """Return the URL of a database, which may be configured in the file ``source``; raises PlacementUnavailable."""
+    if "://" in source:
+        return source
+    if not Path(source).is_file():
+        raise PlacementUnavailable("it is neither a file nor a URL")
+    conf = cfg.ConfigOpts()
+    conf.register_opt(cfg.StrOpt("connection", secret=True), group="placement_database")
+    try:
+        conf([], project="placement", default_config_files=[source], default_config_dirs=[])
+    except (cfg.Error, ValueError) as error:
+        raise PlacementUnavailable(f"it cannot be read: {' '.join(str(error).split())}") from error
+    if not conf.placement_database.connection:
+        raise PlacementUnavailable("it has no option connection in group placement_database")
+    return str(conf.placement_database.connection)

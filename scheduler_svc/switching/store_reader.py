@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads all that the Placement API owns in gantt's store."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rpcapi.resources import names
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.core.records import Claim
+from scheduler_svc.store import allocations
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.providers.changes import is_api_owned
+from scheduler_svc.store.providers.checks import MAX_GENERATIONS
+from scheduler_svc.store.providers.imports import imported_generation
+from scheduler_svc.store.validation import MAX_PAGE
+from scheduler_svc.switching.contents import ConsumerRecord, Contents, NameKind, ProviderRecord
+
+NO_PROVIDER = names.api_provider("none")
+
+
+class StoreReader:
+    """Reads a partition: each record as of one moment, but not all as of the same."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def read(self) -> Contents:
+        """Return all records; raises StoreUnavailable."""
+        base = self._store.read_generations([NO_PROVIDER])[NO_PROVIDER]
+        protected: set[str] = set()
+        providers = {record.uuid: record for record in self._providers(base, protected)}
+        consumers = {record.uuid: record for record in self._consumers(base, protected)}
+        created = {
+            (kind, name): document.get("changed_ms", 0)
+            for kind in NameKind
+            for name, _version, document in self._documents(kind)
+        }
+        return Contents(providers, consumers, created, protected=frozenset(protected), generation_base=base)
+
+    def reported_names(self) -> set[str]:
+        """Return the names of the providers that agents report."""
+        documents = self._store.snapshot().providers
+        return {name for name, document in documents.items() if not is_api_owned(document)}
+
+    def _providers(self, base: int, protected: set[str]) -> Iterator[ProviderRecord]:
+        documents = {
+            name: document for name, document in self._store.snapshot().providers.items() if is_api_owned(document)
+        }
+        generations: dict[str, int] = {}
+        ids = list(documents)
+        for start in range(0, len(ids), MAX_GENERATIONS):
+            generations |= self._store.read_generations(ids[start : start + MAX_GENERATIONS])
+        for name, document in documents.items():
+            record = _provider_record(document, generations[name])
+            if imported_generation(document, record.generation, base) is None:
+                protected.add(record.uuid)
+            yield record
+
+    def _consumers(self, base: int, protected: set[str]) -> Iterator[ConsumerRecord]:
+        marker = None
+        while True:
+            page, marker = self._store.claims(host=names.API_HOST, marker=marker, limit=MAX_PAGE)
+            for claim in page:
+                if not allocations.is_imported(claim):
+                    protected.add(claim.consumer)
+                yield _consumer_record(claim, base)
+            if marker is None:
+                return
+
+    def _documents(self, kind: NameKind) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        marker = None
+        while True:
+            page, marker = self._store.list_state(kind, marker)
+            yield from page
+            if marker is None:
+                return
+
+
+def _provider_record(document: Any, generation: int) -> ProviderRecord:
+    parent = document.get("parent")
+    inventories = {
+        name: Inventory(**{figure: value for figure, value in raw.items() if figure != "capacity"})
+        for name, raw in document["inventories"].items()
+    }
+    return ProviderRecord(
+        uuid_of(document["id"]),
+        document.get("name", document["id"]),
+        None if parent is None else uuid_of(parent),
+        generation,
+        inventories,
+        frozenset(document["traits"]),
+        frozenset(document.get("aggregates", ())),
+        document.get("created_ms", 0),
+        document.get("changed_ms", 0),
+    )
+
+
+def _consumer_record(claim: Claim, base: int) -> ConsumerRecord:
+    parts = {uuid_of(provider): amounts for provider, amounts in claim.allocations.items()}
+    generation = allocations.generation_of(claim, base)
+    return ConsumerRecord(claim.consumer, claim.project, claim.user, claim.type, generation, parts, claim.created_ms)
+
+
+def uuid_of(provider: str) -> str:
+    """Return the UUID of a provider of the Placement API; an agent's has its id here."""
+    return provider.removeprefix(names.api_provider(""))

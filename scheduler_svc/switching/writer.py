@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a copy is written with."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from scheduler_svc.switching.contents import ConsumerRecord, NameKind, ProviderRecord
+
+Refusals = dict[str, str]  # why a record is not written, by UUID
+
+
+class Writer(Protocol):
+    """Writes records as they are, each whole or not at all. A refusal is returned as text."""
+
+    def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
+        """Create a custom name."""
+
+    def delete_name(self, kind: NameKind, name: str) -> None:
+        """Delete a custom name, if an earlier copy created it."""
+
+    def put_provider(self, record: ProviderRecord) -> str | None:
+        """Make a provider, or replace it."""
+
+    def delete_provider(self, uuid: str) -> str | None:
+        """Delete a provider, which nothing is below and nobody holds from."""
+
+    def put_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
+        """Replace what consumers hold."""
+
+    def delete_consumers(self, records: Sequence[ConsumerRecord]) -> Refusals:
+        """End what consumers hold."""
