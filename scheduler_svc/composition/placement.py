@@ -33,6 +33,7 @@ from scheduler_svc.placement.catalogue import Catalogue
 from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.freshness import Freshness
+from scheduler_svc.placement.provider_list import ProviderList
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
 
@@ -88,14 +89,15 @@ def routes(
 ) -> list[Route]:
     """Return all routes, over the providers of one partition; ``unknown_owner`` is as in AllocationHandlers."""
     freshness = Freshness(partition.store, partition.replica)
-    table = partition.replica.unchecked_table
-    directory = ProviderDirectory(partition.store, table, freshness)
+    table, number = partition.replica.unchecked_table, partition.replica.number
+    directory = ProviderDirectory(partition.store, table, number, freshness)
+    providers = ProviderList(partition.store, table, number, freshness)
     catalogue = Catalogue(partition.store, directory, freshness)
     consumers = Consumers(partition.store, directory, catalogue)
     return [
         *root.routes(),
         *HealthHandlers(freshness).routes(),
-        *ProviderHandlers(directory, catalogue).routes(),
+        *ProviderHandlers(directory, providers, catalogue).routes(),
         *InventoryHandlers(directory, catalogue).routes(),
         *AllocationHandlers(consumers, directory, unknown_owner).routes(),
         *AllocationCandidateHandlers(CandidateFinder(table, freshness, limits), directory, catalogue).routes(),

@@ -9,22 +9,21 @@ from rpcapi.resources import names
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.identities import AgentIdentities
-from scheduler_svc.placement.provider_filters import ProviderFilters
 from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import no_provider
 from scheduler_svc.store.protocols.providers import ProviderStore
 from scheduler_svc.store.providers.changes import ProviderChange, Refusal
-from scheduler_svc.store.validation import MAX_PAGE
 
 UUID_LENGTH = 36  # with dashes
 
 
 class ProviderDirectory:
-    """The providers of one partition's store; ``table`` is the process's copy of them."""
+    """The providers of one partition's store; ``table`` is the process's copy of them, ``number`` the partition's in it."""
 
-    def __init__(self, store: ProviderStore, table: HostTable, freshness: Freshness) -> None:
+    def __init__(self, store: ProviderStore, table: HostTable, number: int, freshness: Freshness) -> None:
         self._store = store
         self._table = table
+        self._number = number
         self._freshness = freshness
         self._agents = AgentIdentities()
 
@@ -49,34 +48,21 @@ class ProviderDirectory:
             raise no_provider(uuid)
         return provider
 
-    def find_all(self, filters: ProviderFilters, uuid: str | None) -> list[Provider]:
-        """Return the providers, or the one with this UUID, that fulfil all conditions."""
-        if uuid is not None:
-            provider = self.find(uuid)
-            providers = [] if provider is None else [provider]
-        else:
-            providers = self.read_all()
-        return [provider for provider in providers if filters.match(provider)]
-
-    def read_all(self) -> list[Provider]:
-        """Return all providers, each as of the moment of its page."""
-        ids = self._provider_ids()
-        pages = (ids[start : start + MAX_PAGE] for start in range(0, len(ids), MAX_PAGE))
-        return [provider for page in pages for provider in self._read(page)]
-
     def _provider_ids(self) -> list[str]:
         self._freshness.require()
-        return self._table.provider_ids()
+        return self._table.provider_ids(self._number)
 
     def traits_in_use(self) -> set[str]:
         """Return the traits that any provider has."""
         self._freshness.require()
-        return self._table.traits_in_use()
+        with self._table.reading_providers(self._number) as providers:
+            return providers.traits_in_use()
 
     def classes_in_use(self) -> set[str]:
         """Return the resource classes of which any provider has an inventory."""
         self._freshness.require()
-        return self._table.classes_in_use()
+        with self._table.reading_providers(self._number) as providers:
+            return providers.classes_in_use()
 
     def generations(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the generations of the providers with these ids."""

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conditions that a list of resource providers must fulfil."""
 
+import functools
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from scheduler_svc.placement.providers import Provider
+from rpcapi.resources.groups import RequestGroup
+from scheduler_svc.core.matching.group_columns import can_serve_alone
+from scheduler_svc.core.table.providers import PartitionProviders, ProviderMask
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,36 +15,33 @@ class ProviderFilters:
     """Conditions that must all hold.
 
     ``member_of`` and ``required`` are sets of aggregates and traits of which a provider has at least one each.
-    ``resources`` must fit into the provider's own inventories beside what is used. ``root`` is a tree's, by UUID.
+    ``resources`` must fit into the provider's own inventories beside what is used. ``tree`` is the id of any provider
+    of a tree, ``provider`` that of the only one that may be listed.
     """
 
     name: str | None = None
-    root: str | None = None
+    provider: str | None = None
+    tree: str | None = None
     member_of: Sequence[Set[str]] = ()
     forbidden_aggregates: Set[str] = frozenset()
     required: Sequence[Set[str]] = ()
     forbidden_traits: Set[str] = frozenset()
     resources: Mapping[str, int] = field(default_factory=dict)
 
-    def match(self, provider: Provider) -> bool:
-        """Return whether a provider fulfils all conditions."""
-        aggregates, traits = set(provider.aggregates), set(provider.traits)
-        return (
-            (self.name is None or provider.name == self.name)
-            and (self.root is None or provider.root == self.root)
-            and all(aggregates & alternatives for alternatives in self.member_of)
-            and not aggregates & self.forbidden_aggregates
-            and all(traits & alternatives for alternatives in self.required)
-            and not traits & self.forbidden_traits
-            and all(_fits(provider, name, amount) for name, amount in self.resources.items())
+    def select(self, providers: PartitionProviders) -> ProviderMask:
+        """Return the mask of the providers that fulfil all conditions."""
+        group = RequestGroup(
+            resources=self.resources,
+            any_of=tuple(map(tuple, self.required)),
+            forbidden=tuple(self.forbidden_traits),
+            member_of=tuple(map(tuple, self.member_of)),
+            forbidden_aggregates=tuple(self.forbidden_aggregates),
         )
-
-
-def _fits(provider: Provider, resource_class: str, amount: int) -> bool:
-    inventory = provider.inventories.get(resource_class)
-    return (
-        inventory is not None
-        and amount <= inventory["capacity"] - provider.used.get(resource_class, 0)
-        and inventory["min_unit"] <= amount <= inventory["max_unit"]
-        and amount % inventory["step_size"] == 0
-    )
+        mask = providers.present & providers.matching(functools.partial(can_serve_alone, group=group))
+        if self.name is not None:
+            mask &= providers.named(self.name)
+        if self.provider is not None:
+            mask &= providers.with_id(self.provider)
+        if self.tree is not None:
+            mask &= providers.in_tree(self.tree)
+        return mask

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which hosts' trees could serve a request group, by columns."""
+"""Which providers, and which hosts' trees, could serve a request group, by columns."""
 
 import numpy as np
 
@@ -9,26 +9,36 @@ from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.trees import TreeColumns
 
 
+def has_properties(providers: ProviderColumns, group: RequestGroup) -> Column:
+    """Return a mask of the providers with the traits and aggregates that a group requires and none that it forbids."""
+    column = providers.has_all(group.required) & ~providers.has_any(group.forbidden)
+    for choice in group.any_of:
+        column &= providers.has_any(choice)
+    for names in group.member_of:
+        column &= providers.members(names)
+    if group.forbidden_aggregates:
+        column &= ~providers.members(group.forbidden_aggregates)
+    return column
+
+
+def can_serve_alone(providers: ProviderColumns, group: RequestGroup) -> Column:
+    """Return a mask of the providers with these properties that can allocate all amounts of a group."""
+    column = has_properties(providers, group)
+    for resource_class, amount in group.resources.items():
+        column &= providers.can_allocate(resource_class, amount)
+    return column
+
+
 def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: bool) -> Column:
     """Return a mask of the hosts whose trees and sharing providers can serve ``times`` such suffixed groups.
 
     ``isolated``: each by another provider.
     """
 
-    def is_suitable(providers: ProviderColumns) -> Column:
-        column = providers.has_all(group.required) & ~providers.has_any(group.forbidden)
-        for choice in group.any_of:
-            column &= providers.has_any(choice)
-        for names in group.member_of:
-            column &= providers.members(names)
-        if group.forbidden_aggregates:
-            column &= ~providers.members(group.forbidden_aggregates)
-        return column
-
     def count(providers: ProviderColumns) -> IntColumn:
         units = [providers.units(name, amount) for name, amount in group.resources.items()]
         limit = np.minimum.reduce(units) if units else np.full(providers.size, times, np.int64)
-        return np.where(is_suitable(providers), np.minimum(limit, 1) if isolated else limit, 0)
+        return np.where(has_properties(providers, group), np.minimum(limit, 1) if isolated else limit, 0)
 
     column = trees.sum(count) >= times
     if group.in_tree is not None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from scheduler_svc.core.records import Amounts
+from scheduler_svc.core.table.api_columns import ApiColumns
 from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, extend_column
 from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.traits import TraitColumns
@@ -29,6 +30,7 @@ class Forest:
             "_provider_positions",
             "_used_positions",
             "aggregates",
+            "api",
             "names",
             "resources",
             "root",
@@ -43,6 +45,7 @@ class Forest:
         self.present: Column = np.zeros(FIRST_ROWS, np.bool_)
         self.root: IntColumn = np.full(FIRST_ROWS, NO_HOST, np.int64)
         self.resources: dict[str, ResourceColumns] = {}
+        self.api = ApiColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
         self.aggregates = TraitColumns(FIRST_ROWS)
         self.version = 0
@@ -94,6 +97,7 @@ class Forest:
             self.resources[resource_class] = ResourceColumns(len(self.present))
         for resource_class, columns in self.resources.items():
             columns.set_inventory(row, inventories.get(resource_class))
+        self.api.set_row(row, document)
         self.traits.set_row(row, document.get("traits", ()))
 
     def set_used(self, name: str, amounts: Amounts, position: int) -> None:
@@ -159,6 +163,7 @@ class Forest:
     def _grow(self, size: int) -> None:
         self.present = extend_column(self.present, size)
         self.root = extend_column(self.root, size, NO_HOST)
+        self.api.grow(size)
         self.traits.grow(size)
         self.aggregates.grow(size)
         for columns in self.resources.values():

@@ -12,6 +12,7 @@ from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.table.addresses import AddressColumn
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.aggregates import AggregateColumns
+from scheduler_svc.core.table.api_columns import ApiColumns
 from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, Rows, extend_column
 from scheduler_svc.core.table.facts import FactColumn
 from scheduler_svc.core.table.partition import PartitionRows
@@ -45,6 +46,7 @@ class HostRows:
         self.kinds: dict[str, int] = {"compute": COMPUTE}
         self.kind: npt.NDArray[np.int8] = np.full(FIRST_ROWS, COMPUTE, np.int8)
         self.partition: npt.NDArray[np.int16] = np.zeros(FIRST_ROWS, np.int16)
+        self.api = ApiColumns(FIRST_ROWS)
         self.facts = FactColumn(FIRST_ROWS)
         self.addresses = AddressColumn(FIRST_ROWS)
         self.numa: dict[int, Sequence[Any]] = {}  # NUMA cell states of the rows that have cells
@@ -121,6 +123,7 @@ class HostRows:
             column[rows] = source_column[: len(rows)]
         self.traits.copy_from(rows, source.traits)
         self.states.copy_from(rows, source.states)
+        self.api.copy_from(rows, source.api)
         self.facts.copy_from(rows, source.facts)
         self.addresses.copy_from(rows, source.addresses)
         kinds = [self.kinds.setdefault(kind, len(self.kinds)) for kind in source.kinds]
@@ -173,6 +176,7 @@ class HostRows:
         self.services.clear(rows)
         self.traits.clear(rows)
         self.states.clear(rows)
+        self.api.clear(rows)
         self.facts.clear(rows)
         self.addresses.clear(rows)
         self.aggregates.clear(rows)
@@ -234,6 +238,7 @@ class HostRows:
         self.zone = extend_column(self.zone, size, NO_ZONE)
         self.partition = extend_column(self.partition, size)
         self.kind = extend_column(self.kind, size, COMPUTE)
+        self.api.grow(size)
         self.facts.grow(size)
         self.addresses.grow(size)
         self.aggregates.grow(size)

@@ -15,6 +15,7 @@ from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.columns import FIRST_ROWS
 from scheduler_svc.core.table.partition import PartitionRows
 from scheduler_svc.core.table.partition_documents import Document
+from scheduler_svc.core.table.providers import PartitionProviders
 from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.rows import NO_ZONE, HostRows
 from scheduler_svc.core.table.view import View
@@ -99,25 +100,6 @@ class HostTable(HostRows):
                 *(name for name, row in below.rows.items() if below.present[row]),
             ]
 
-    def traits_in_use(self, number: int = 0) -> set[str]:
-        """Return the traits that any provider of one partition has."""
-        with self._lock:
-            forest = self.partitions[number].forest
-            own = self.traits.in_use(self.present & (self.partition == number))
-            return own | forest.traits.in_use(forest.present)
-
-    def classes_in_use(self, number: int = 0) -> set[str]:
-        """Return the resource classes of which any provider of one partition has an inventory."""
-        with self._lock:
-            forest = self.partitions[number].forest
-            masks = ((self.resources, self.present & (self.partition == number)), (forest.resources, forest.present))
-            return {
-                name
-                for resources, mask in masks
-                for name, columns in resources.items()
-                if columns.has_inventory(mask).any()
-            }
-
     def host_counts(self, number: int) -> HostCounts:
         """Count the hosts of one partition."""
         present = self.present & (self.partition == number)
@@ -142,6 +124,12 @@ class HostTable(HostRows):
             for part in self.partitions:
                 part.services.expire_audit_waits(self._clock)
             yield View(self)
+
+    @contextlib.contextmanager
+    def reading_providers(self, number: int = 0) -> Iterator[PartitionProviders]:
+        """Return a context manager that yields all providers of one partition; what holds of ``reading`` holds here."""
+        with self.reading() as view:
+            yield PartitionProviders(self, view.trees, number)
 
     def add_reads(self, reads: Reads) -> None:
         """Store the keys in ``reads`` too; their columns are complete after each partition was loaded again."""
@@ -246,6 +234,7 @@ class HostTable(HostRows):
             columns.set_inventory(row, inventories.get(resource_class))
         self.traits.set_row(row, document.get("traits", ()))
         self.states.set_metrics(row, document.get("metrics", {}))
+        self.api.set_row(row, document)
         self.facts.set_row(row, document.get("facts"))
         self.addresses.set_row(row, document.get("host_ip"))
         self.kind[row] = self.kinds.setdefault(document.get("kind", "compute"), len(self.kinds))

@@ -44,7 +44,7 @@ class TreeColumns:
         self._sharing_children: list[SharingChild] | None = None
         self.hosts = ProviderColumns(table.resources, table.traits, aggregates.members, size)
         self.forests = [
-            (part.forest, _descendant_columns(part.forest)) for part in table.partitions if not part.forest.is_empty
+            (part.forest, descendant_columns(part.forest)) for part in table.partitions if not part.forest.is_empty
         ]
 
     @property
@@ -221,6 +221,7 @@ class TreeColumns:
         return column
 
 
-def _descendant_columns(forest: Forest) -> ProviderColumns:
+def descendant_columns(forest: Forest) -> ProviderColumns:
+    """Return the columns of all providers of a forest."""
     size = forest.size
     return ProviderColumns(forest.resources, forest.traits, lambda names: forest.aggregates.has_any(names, size), size)

@@ -2,6 +2,7 @@
 """Resource providers."""
 
 import uuid as uuids
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from rpcapi.resources import names
 from scheduler_svc.endpoints.placement import query_parameters
 from scheduler_svc.endpoints.placement.messages import Request, Response, json_response
 from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.provider_documents import TREES_SINCE, as_document, as_list
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import providers as schemas
 from scheduler_svc.endpoints.placement.schemas.validators import of_version
@@ -24,6 +26,7 @@ from scheduler_svc.placement.problems import (
     not_found,
 )
 from scheduler_svc.placement.provider_filters import ProviderFilters
+from scheduler_svc.placement.provider_list import ListedProvider, ProviderList
 from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import no_provider, owned_by_agent
 from scheduler_svc.store.providers.changes import (
@@ -35,23 +38,16 @@ from scheduler_svc.store.providers.changes import (
     UpdateProvider,
 )
 
-TREES_SINCE = Microversion(1, 14)
 BODY_OF_CREATED_SINCE = Microversion(1, 20)
 MOVES_SINCE = Microversion(1, 37)
-_LINKS = (  # to what is below a provider, and since when
-    ("inventories", Microversion(1, 0)),
-    ("usages", Microversion(1, 0)),
-    ("aggregates", Microversion(1, 1)),
-    ("traits", Microversion(1, 6)),
-    ("allocations", Microversion(1, 11)),
-)
 
 
 class ProviderHandlers:
     """Lists, shows, creates, updates and deletes resource providers."""
 
-    def __init__(self, directory: ProviderDirectory, catalogue: Catalogue) -> None:
+    def __init__(self, directory: ProviderDirectory, providers: ProviderList, catalogue: Catalogue) -> None:
         self._directory = directory
+        self._providers = providers
         self._catalogue = catalogue
 
     def routes(self) -> list[Route]:
@@ -69,11 +65,8 @@ class ProviderHandlers:
         """Return the providers that fulfil all parameters of the query."""
         request.check_query(of_version(schemas.LIST, request.version))
         filters = self._filters(request)
-        uuid = request.parameter("uuid")
-        providers = [] if filters is None else self._directory.find_all(filters, uuid)
-        modified = max((provider.modified for provider in providers), default=None)
-        documents = [_document(provider, request) for provider in providers]
-        return json_response({"resource_providers": documents}, modified or datetime.now(UTC))
+        providers = [] if filters is None else self._providers.find_all(filters)
+        return Response(200, as_list(providers, request.prefix, request.version), modified=_last_change(providers))
 
     def show(self, request: Request, uuid: str) -> Response:
         """Return one provider."""
@@ -156,29 +149,36 @@ class ProviderHandlers:
         self._catalogue.check(RESOURCE_CLASSES, resources, "Invalid resource class in resources parameter: ")
         traits = forbidden_traits.union(*required)
         self._catalogue.check(TRAITS, traits, 'Invalid trait(s) in "required" parameter: ')
-        member, root = request.parameter("in_tree"), None
-        if member is not None:
-            provider = self._directory.find(member)
-            if provider is None:
-                return None
-            root = provider.root
+        ids: dict[str, str] = {}
+        for parameter in ("uuid", "in_tree"):
+            uuid = request.parameter(parameter)
+            if uuid is not None:
+                provider = self._directory.find(uuid)
+                if provider is None:
+                    return None
+                ids[parameter] = provider.id
         return ProviderFilters(
-            request.parameter("name"), root, member_of, forbidden_aggregates, required, forbidden_traits, resources
+            request.parameter("name"),
+            ids.get("uuid"),
+            ids.get("in_tree"),
+            member_of,
+            forbidden_aggregates,
+            required,
+            forbidden_traits,
+            resources,
         )
 
 
 def _document(provider: Provider, request: Request) -> dict[str, Any]:
-    path = f"{request.prefix}/resource_providers/{provider.uuid}"
-    below = [name for name, since in _LINKS if request.version >= since]
-    document = {
-        "uuid": provider.uuid,
-        "name": provider.name,
-        "generation": provider.generation,
-        "links": [{"rel": "self", "href": path}, *({"rel": name, "href": f"{path}/{name}"} for name in below)],
-    }
-    if request.version >= TREES_SINCE:
-        document |= {"parent_provider_uuid": provider.parent, "root_provider_uuid": provider.root}
-    return document
+    return as_document(provider, request.prefix, request.version)
+
+
+def _last_change(providers: Sequence[ListedProvider]) -> datetime:
+    """Return when the last of these was changed; of an agent's, or of none, the present time."""
+    times = [provider.changed_ms for provider in providers if provider.changed_ms is not None]
+    if not times or len(times) < len(providers):
+        return datetime.now(UTC)
+    return datetime.fromtimestamp(max(times) / 1000, UTC)
 
 
 def _respond(provider: Provider, request: Request) -> Response:

@@ -11,6 +11,7 @@ from scheduler_svc.core.reads import NO_READS, Reads
 from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import PartitionRows
+from scheduler_svc.core.table.resources import NO_INVENTORY
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
@@ -107,6 +108,9 @@ def describe(table: HostTable, number: int = 0) -> dict[str, Any]:
             "traits": table.traits.of(row),
             "aggregates": table.aggregates.of_row(row),
             "states": table.states.of(row),
+            "name": table.api.name(row, table.names[row]),
+            "changed_ms": int(table.api.changed_ms[row]),
+            "classes": {name for name in classes if table.resources[name].min_unit[row] != NO_INVENTORY},
         }
         for name in classes:
             columns = table.resources[name]
@@ -130,6 +134,9 @@ def _describe_child(table: HostTable, part: PartitionRows, row: int) -> dict[str
         "parent": forest.parent(row),
         "traits": forest.traits.of(row),
         "aggregates": forest.aggregates.of(row),
+        "name": forest.api.name(row, forest.names[row]),
+        "changed_ms": int(forest.api.changed_ms[row]),
+        "classes": {name for name, columns in forest.resources.items() if columns.min_unit[row] != NO_INVENTORY},
     }
     for name, columns in forest.resources.items():
         if columns.capacity[row] or columns.used[row]:
