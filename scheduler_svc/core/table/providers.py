@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All providers of one partition, whoever owns them: roots in one set of columns, those below them in another."""
+"""All providers of one partition, of either owner: roots in one set of columns, those below them in another."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

@@ -42,7 +42,7 @@ class PlacementApi:
 
     def __init__(self, store: MemoryStore | None = None) -> None:
         self.store = store or MemoryStore("default", namespaces=["trait", "resource_class", "aggregate"])
-        replica = self.replica = SteppedReplica(self.store)
+        replica = SteppedReplica(self.store)
         replica.load()
         conf = cfg.ConfigOpts()
         conf([])
