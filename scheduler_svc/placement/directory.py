@@ -18,7 +18,7 @@ UUID_LENGTH = 36  # with dashes
 
 
 class ProviderDirectory:
-    """The providers of one partition's store; ``table`` is the process's copy of them, ``number`` the partition's in it."""
+    """The providers of one partition; ``table`` is the process's copy of them, ``number`` the partition's in it."""
 
     def __init__(self, store: ProviderStore, table: HostTable, number: int, freshness: Freshness) -> None:
         self._store = store
