@@ -4,7 +4,13 @@
 # Options of gantt-placement by group, beside those of the deployment.
 CONFIGURATIONS: dict[str, dict[str, dict[str, str]]] = {
     "default": {},
+    "cors": {"cors": {"allowed_origin": "http://valid.example.com"}},
+    "legacy policy": {"oslo_policy": {"enforce_new_defaults": "false"}},
+    "secure policy": {"oslo_policy": {"enforce_new_defaults": "true"}},
+    "open policy": {},
 }
+# The configurations whose policy file allows everything to everybody.
+OPEN = frozenset(("open policy",))
 
 # The number of tests in each file, so that none is lost unnoticed.
 FILES: dict[str, dict[str, int]] = {
@@ -43,6 +49,37 @@ FILES: dict[str, dict[str, int]] = {
         "unicode": 5,
         "usage": 15,
         "with-allocations": 14,
+    },
+    "cors": {"cors": 4},
+    "legacy policy": {
+        "aggregate-legacy-rbac": 12,
+        "allocation-candidates-legacy-rbac": 5,
+        "allocations-legacy-rbac": 29,
+        "inventory-legacy-rbac": 40,
+        "resource-classes-legacy-rbac": 10,
+        "resource-provider-legacy-rbac": 25,
+        "traits-legacy-rbac": 15,
+        "usage-legacy-rbac": 5,
+    },
+    "secure policy": {
+        "aggregate-secure-rbac": 17,
+        "allocation-candidates-secure-rbac": 7,
+        "allocations-secure-rbac": 41,
+        "inventory-secure-rbac": 51,
+        "resource-classes-secure-rbac": 35,
+        "resource-provider-secure-rbac": 35,
+        "traits-secure-rbac": 52,
+        "usage-secure-rbac": 20,
+    },
+    "open policy": {
+        "aggregate-policy": 3,
+        "allocation-candidates-policy": 1,
+        "allocations-policy": 7,
+        "inventory-policy": 8,
+        "resource-classes-policy": 5,
+        "resource-provider-policy": 5,
+        "traits-policy": 8,
+        "usage-policy": 3,
     },
 }
 ALL = [(configuration, name) for configuration, names in FILES.items() for name in names]

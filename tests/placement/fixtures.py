@@ -68,6 +68,22 @@ class APIFixture(fixture.GabbiFixture):
         return self.cloud
 
 
+class CORSFixture(APIFixture):
+    """An empty store, where pages of other origins may call the API."""
+
+
+class LegacyRBACPolicyFixture(APIFixture):
+    """An empty store, and the former default rules beside the new ones."""
+
+
+class SecureRBACPolicyFixture(APIFixture):
+    """An empty store, and the new default rules alone."""
+
+
+class OpenPolicyFixture(APIFixture):
+    """An empty store, and rules that allow everything to everybody."""
+
+
 class AllocationFixture(APIFixture):
     """One provider of two resource classes, and three consumers of two users of a project."""
 

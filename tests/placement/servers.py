@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from devstack.servers.ports import free_port
+from scheduler_svc.endpoints.placement import policies
 from tests.functional.servers.waiting import wait_until
 from tests.placement.client import PlacementClient
-from tests.placement.files import CONFIGURATIONS
+from tests.placement.files import CONFIGURATIONS, OPEN
 from tests.run_folders import claim_folder, release_folder
 
 STOP_SECONDS = 60
@@ -47,8 +48,8 @@ class Servers:
     def port(self, configuration: str) -> int:
         """Return the port of the server with this configuration, one of CONFIGURATIONS."""
         if configuration not in self._ports:
-            options = CONFIGURATIONS[configuration]
-            self._ports[configuration] = self._stack.enter_context(self._running(options))
+            server = self._running(CONFIGURATIONS[configuration], is_open=configuration in OPEN)
+            self._ports[configuration] = self._stack.enter_context(server)
         return self._ports[configuration]
 
     def stop(self) -> None:
@@ -56,10 +57,12 @@ class Servers:
         self._stack.close()
 
     @contextlib.contextmanager
-    def _running(self, options: Options) -> Iterator[int]:
+    def _running(self, options: Options, *, is_open: bool) -> Iterator[int]:
         folder, port = claim_folder(), free_port()
         conf, log_path = folder / "placement.conf", folder / "placement.log"
         conf.write_text(_text(self._base(folder, port), options), encoding="utf-8")
+        if is_open:
+            (folder / policies.DEFAULT_FILE).write_text(_open_policy(), encoding="utf-8")
         with log_path.open("wb") as log:
             command = [sys.executable, "-m", "scheduler_svc.cmd.placement", "--config-file", str(conf)]
             daemon = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
@@ -91,6 +94,11 @@ class Servers:
             "api": {"auth_strategy": "noauth2"},
             "placement": {"port": str(port), "workers": str(self._deployment.workers)},
         }
+
+
+def _open_policy() -> str:
+    """Return a policy file with which each rule but the administrators' own allows everybody."""
+    return "".join(f'"{rule.name}": "@"\n' for rule in policies.rules() if rule.name != "admin_api")
 
 
 def _text(*parts: Options) -> str:
