@@ -68,7 +68,7 @@ allocation_changes = st.lists(
         st.dictionaries(api_providers | st.just("h1/n1"), amounts, max_size=2),
         st.just("p"),
         st.just("u"),
-        st.sampled_from([ANY, None, 1]),
+        st.sampled_from([ANY, None, 1, 2]),  # 2 is that of a claim that an agent has confirmed
     ),
     min_size=1,
     max_size=2,

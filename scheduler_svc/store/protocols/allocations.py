@@ -42,7 +42,8 @@ class AllocationStore(Protocol):
         min_unit, max_unit and step_size. Refused with
 
         - CONSUMER: its generation is another one than was sent;
-        - OWNER: the consumer holds by a claim that an agent owns, or an agent reports an unverified one;
+        - OWNER: an agent owns the claim by which the consumer holds, or reports an unverified one. A confirmed one
+          can be replaced by a change with its generation, but not ended: it keeps its host, attempt and owner;
         - PROVIDER, INVENTORY, UNITS, CAPACITY: of that provider and resource class;
         - CLOSED: more would be held from an agent's provider that must be audited first.
         """

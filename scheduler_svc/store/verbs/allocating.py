@@ -3,6 +3,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
@@ -66,12 +68,18 @@ def allocate(partition: PartitionState, changes: Sequence[AllocationChange], now
 
 def _consumer_refusal(partition: PartitionState, change: AllocationChange, live: Claim | None) -> Refusal | None:
     consumer = change.consumer
-    if consumer in partition.unverified or (live is not None and not allocations.is_api_claim(live)):
+    if consumer in partition.unverified or (live is not None and not _is_replaceable(live, change)):
         return Refusal(RefusalKind.OWNER, "", consumer=consumer)
     actual = None if live is None else allocations.generation_of(live, partition.generation_base)
     if change.generation is ANY or change.generation == actual:
         return None
     return Refusal(RefusalKind.CONSUMER, "", (), change.generation, actual, consumer)
+
+
+def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
+    """Return whether a change may replace a live claim: an agent's, if it is confirmed and the client has read it."""
+    is_known = live.state == ClaimState.CONFIRMED and change.generation is not ANY
+    return allocations.is_api_claim(live) or (is_known and bool(change.allocations))
 
 
 def _deltas(changes: Sequence[AllocationChange], former: Mapping[str, Claim | None]) -> Counter[tuple[str, str]]:
@@ -120,25 +128,33 @@ def _refusal_kind(
 
 
 def _replace(partition: PartitionState, change: AllocationChange, live: Claim | None, clock_ms: int) -> None:
-    base = partition.generation_base
     if live is not None:
         partition.drop_claim(live)
     if change.allocations:
-        partition.add_claim(
-            Claim(
-                consumer=change.consumer,
-                attempt=max(partition.ended.get(change.consumer, {0: ""})) + 1 if live is None else live.attempt,
-                generation=(base if live is None else allocations.generation_of(live, base)) + 1,
-                type=change.type if change.type is not None else live.type if live is not None else "",
-                project=change.project,
-                user=change.user,
-                state=ClaimState.CONFIRMED,
-                host=names.API_HOST,
-                allocations=change.allocations,
-                request_id="",
-                created_ms=clock_ms,
-            )
-        )
+        partition.add_claim(_claim_after(partition, change, live, clock_ms))
         partition.claimed_providers.update(change.allocations)
     elif live is not None and not change.is_deletion:
         partition.claimed_providers.update(live.allocations)
+
+
+def _claim_after(partition: PartitionState, change: AllocationChange, live: Claim | None, clock_ms: int) -> Claim:
+    """Return the claim by which the consumer holds ``change``; an agent's stays the agent's, on its host."""
+    base = partition.generation_base
+    parts: dict[str, Any] = {
+        "generation": (base if live is None else allocations.generation_of(live, base)) + 1,
+        "type": change.type if change.type is not None else live.type if live is not None else "",
+        "project": change.project,
+        "user": change.user,
+        "allocations": change.allocations,
+    }
+    if live is not None and not allocations.is_api_claim(live):
+        return replace(live, **parts)
+    return Claim(
+        consumer=change.consumer,
+        attempt=max(partition.ended.get(change.consumer, {0: ""})) + 1 if live is None else live.attempt,
+        state=ClaimState.CONFIRMED,
+        host=names.API_HOST,
+        request_id="",
+        created_ms=clock_ms,
+        **parts,
+    )

@@ -46,8 +46,18 @@ local function sorted_keys(map)
   return keys
 end
 
+local function is_of_agent(live)
+  return live and live.host ~= '@api'
+end
+
+-- Returns whether a change may replace a live claim: an agent's, if it is confirmed and the client has read it.
+local function is_replaceable(change)
+  local is_known = change.live and change.live.state == 'confirmed' and change.expected ~= 'any'
+  return not is_of_agent(change.live) or (is_known and change.text ~= '')
+end
+
 local function consumer_refusal(change)
-  if has_unverified(change.consumer) or change.live and change.live.host ~= '@api' then
+  if has_unverified(change.consumer) or not is_replaceable(change) then
     return 'owner'
   elseif change.expected ~= 'any' and change.expected ~= (change.generation and int(change.generation) or 'none') then
     return 'consumer'
@@ -96,6 +106,14 @@ local function refusal()
   end
 end
 
+-- Replaces what an agent's claim holds: it stays the agent's, on its host.
+local function add_again(change)
+  local claim, members = change.live, cjson.decode('{' .. string.sub(change.members, 2) .. '}')
+  claim.generation, claim.type, claim.allocations = change.generation + 1, change.type, change.allocations
+  claim.project, claim.user = members.project, members.user
+  add_claim(claim, cjson.encode(claim))
+end
+
 local function add(change)
   local attempt = change.live and change.live.attempt or last_end(ends_of(change.consumer)) + 1
   add_claim({ consumer = change.consumer, state = 'confirmed', host = '@api', allocations = change.allocations },
@@ -115,7 +133,9 @@ for _, change in ipairs(changes) do
   if change.live then
     drop_claim(change.live)
   end
-  if change.text ~= '' then
+  if change.text ~= '' and is_of_agent(change.live) then
+    add_again(change)
+  elseif change.text ~= '' then
     add(change)
   end
   for provider in pairs(named) do

@@ -41,6 +41,7 @@ ON_POSTGRESQL = {
         "test_reports_beside_api.py",
         "test_retiring.py",
         "test_allocating.py",
+        "test_allocating_agents.py",
         "test_importing.py",
         "test_prepare.py",
         "test_prepare_groups.py",

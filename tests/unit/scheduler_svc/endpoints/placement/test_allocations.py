@@ -5,8 +5,11 @@ import uuid
 
 import pytest
 
+from rpcapi.resources.claims import Answer
 from scheduler_svc.placement.identities import uuid_of
 from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.unit.scheduler_svc.store.backends import memory_partition
 
 CONSUMER, OTHER = str(uuid.uuid4()), str(uuid.uuid4())
 PATH = f"/allocations/{CONSUMER}"
@@ -217,3 +220,26 @@ def test_host_of_an_agent_is_held_from_beside_claims_of_the_scheduler(api):
     assert answer.status == 204, answer
     assert api.call("PUT", f"/allocations/{OTHER}", holding(host, VCPU=2)).status == 409
     assert usages(api, host) == {"VCPU": 3}
+
+
+def test_claim_that_an_agent_confirmed_is_replaced_by_its_generation_and_not_deleted():
+    partition = memory_partition()
+    for host in ("h1", "h2"):
+        partition.add_host(host)
+    ref = partition.hold(CONSUMER, "h1")
+    api, moved = PlacementApi(partition.store), holding(uuid_of("h2"), VCPU=2)
+    generation = api.call("GET", PATH).json["consumer_generation"]
+    for answer in (
+        api.call("DELETE", PATH),
+        api.call("PUT", PATH, moved | {"consumer_generation": generation, "allocations": {}}),
+        api.call("PUT", PATH, {key: moved[key] for key in ("allocations", "project_id", "user_id")}, version="1.27"),
+    ):
+        assert answer.status == 409, answer
+        assert "compute agent" in answer.json["errors"][0]["detail"]
+    stale = api.call("PUT", PATH, moved | {"consumer_generation": generation - 1})
+    assert (stale.status, stale.error["code"]) == (409, "placement.concurrent_update")
+    assert not any(usages(api, uuid_of("h2")).values())
+    assert api.call("PUT", PATH, moved | {"consumer_generation": generation}).status == 204
+    assert usages(api, uuid_of("h2"))["VCPU"] == 2 and not any(usages(api, uuid_of("h1")).values())
+    assert partition.store.release("h1", [ref])[0].answer is Answer.RELEASED
+    assert api.call("GET", PATH).json["allocations"] == {}

@@ -170,14 +170,6 @@ def test_claims_of_both_owners_share_the_capacity(partition: StorePartition) -> 
     assert partition.prepare("c3", "h1").answer is Answer.PREPARED
 
 
-def test_claim_of_an_agent_is_not_replaced(partition: StorePartition) -> None:
-    ref = partition.hold("c1", "h1")
-    for change in (put("c1", disk(2)), put("c1", {}), put("c1", disk(2), None)):
-        assert refused(partition, change) == Refusal(RefusalKind.OWNER, "", consumer="c1")
-    partition.store.release("h1", [ref])
-    accepted(partition, put("c1", disk(2), None))
-
-
 def test_expired_claim_holds_nothing(partition: StorePartition) -> None:
     partition.prepare("c1", "h1")
     partition.prepare("c2", "h1", resources={"VCPU": 3})
