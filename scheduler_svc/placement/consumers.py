@@ -98,8 +98,8 @@ def _problem(refusal: Refusal) -> Problem:
             return conflict(f"consumer generation conflict - expected {expected} but got {sent}", CONCURRENT_UPDATE)
         case RefusalKind.OWNER:
             return conflict(
-                f"A compute agent owns what consumer {refusal.consumer} holds: once the agent has confirmed it, a request "
-                "with the consumer's generation may replace it, but only the agent may end it."
+                f"A compute agent owns what consumer {refusal.consumer} holds: once the agent has confirmed it, a "
+                "request with the consumer's generation may replace it, but only the agent may end it."
             )
         case RefusalKind.PROVIDER:
             return bad_request(f"Allocation for resource provider '{uuid_of(refusal.provider)}' that does not exist.")
