@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from devstack.servers.folder import Passwords
-from rpcapi.access.rabbit_users import DEPLOYED_EXCHANGES, VHOST, RabbitUser
+from rpcapi.access.rabbit_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE, DEPLOYED_EXCHANGES, VHOST, RabbitUser
+from rpcapi.messaging.drivers import dead_letters
 
 # For the run folder's owner and the tests of the message protocol. No service has its password.
 ADMIN = "admin"
@@ -27,6 +28,8 @@ def definitions(users: Iterable[RabbitUser], passwords: Passwords) -> str:
         # Without these a user could bind its own queue to the keys of others, and read or forward their messages.
         "topic_permissions": [permission for user in users for permission in user.topic_permissions()],
         "exchanges": [_exchange(name, kind) for name, kind in DEPLOYED_EXCHANGES.items()],
+        "queues": [_dead_letter_queue()],
+        "bindings": [_binding(DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE)],
     }
     return json.dumps(document, indent=1)
 
@@ -41,6 +44,21 @@ def _exchange(name: str, kind: str) -> dict[str, Any]:
         "internal": False,
         "arguments": {},
     }
+
+
+def _dead_letter_queue() -> dict[str, Any]:
+    arguments = {
+        "x-max-length": dead_letters.MAX_LETTERS,
+        "x-overflow": "drop-head",
+        "x-message-ttl": dead_letters.SECONDS * 1000,
+    }
+    return {"name": DEAD_LETTER_QUEUE, "vhost": VHOST, "durable": True, "auto_delete": False, "arguments": arguments}
+
+
+def _binding(exchange: str, queue: str) -> dict[str, Any]:
+    """Return the binding of a queue to a fanout exchange."""
+    destination = {"destination": queue, "destination_type": "queue"}
+    return {"source": exchange, "vhost": VHOST, **destination, "routing_key": "", "arguments": {}}
 
 
 def _permission(user: str, configure: str, write: str, read: str) -> dict[str, str]:

@@ -18,6 +18,10 @@ VHOST = "gantt"
 RANDOM = "[0-9a-f]{32}"
 # No user may write to the default exchange: it reaches every queue by name, including agents' queues.
 REPLY_EXCHANGE = "gantt-replies"
+# Servers publish what they cannot process to the exchange; definitions bind the queue. Its name differs, because the
+# permission to publish to an exchange is also that to bind a queue of the same name.
+DEAD_LETTER_EXCHANGE = "gantt-dead-letters"
+DEAD_LETTER_QUEUE = "dead_letters"
 SERVICES = ("scheduler", "claims", "conductor", "compute")
 FANOUTS = tuple(f"{service}_fanout" for service in SERVICES if service not in SERVICES_WITHOUT_FANOUT)
 ANYBODY = ".+"
@@ -28,7 +32,8 @@ NOTHING = "^$"
 class RabbitUser:
     """A broker user: the services it serves, those it calls, and those it sends fanouts to.
 
-    ``answers`` is a pattern of the users to whom it replies; ``host`` is the only service host of an agent.
+    ``answers`` is a pattern of the users to whom it replies; ``host`` is the only service host of an agent;
+    ``reads_dead_letters`` those of all servers.
     """
 
     name: str
@@ -37,6 +42,7 @@ class RabbitUser:
     fans_out: tuple[str, ...] = ()
     answers: str = ""
     host: str | None = None
+    reads_dead_letters: bool = False
 
     @property
     def configure(self) -> str:
@@ -47,13 +53,15 @@ class RabbitUser:
     def write(self) -> str:
         """Pattern of the exchanges that the user may publish to and the queues that it may bind."""
         replies = [REPLY_EXCHANGE] if self.answers else []
-        return _any_of([*replies, *exchanges_of(self.calls), *_fanouts(self.fans_out), *self._own_queues()])
+        letters = [DEAD_LETTER_EXCHANGE] if self.serves else []
+        return _any_of([*replies, *letters, *exchanges_of(self.calls), *_fanouts(self.fans_out), *self._own_queues()])
 
     @property
     def read(self) -> str:
         """Pattern of the queues that the user may consume and the exchanges that it may bind a queue to."""
         exchanges = [*exchanges_of(self.serves), *_fanouts(self.serves)]
-        return _any_of([REPLY_EXCHANGE, *exchanges, *self._own_queues()])
+        letters = [DEAD_LETTER_QUEUE] if self.reads_dead_letters else []
+        return _any_of([REPLY_EXCHANGE, *exchanges, *letters, *self._own_queues()])
 
     def topic_permissions(self) -> list[dict[str, str]]:
         """Return the routing keys that the user may publish with and bind to, of replies and of agents' topic."""
@@ -96,7 +104,7 @@ def _fanouts(services: Iterable[str]) -> list[str]:
 # The exchanges that the broker's definitions create, by name, with their types; all are durable.
 DEPLOYED_EXCHANGES = {
     **dict.fromkeys((REPLY_EXCHANGE, *exchanges_of(SERVICES)), "topic"),
-    **dict.fromkeys(FANOUTS, "fanout"),
+    **dict.fromkeys((*FANOUTS, DEAD_LETTER_EXCHANGE), "fanout"),
 }
 AGENT_CALLS = ("scheduler", "claims", "conductor")
 CLIENT_CALLS = ("scheduler", "conductor")
@@ -114,7 +122,7 @@ SERVICE_USERS = (
     # An agent reports and confirms; it calls no agent. This one stands for all simulated hosts.
     RabbitUser("compute", serves=("compute",), calls=AGENT_CALLS, answers=CONDUCTORS),
     # Commands, and programs that write aggregates and host state.
-    RabbitUser("operator", calls=("scheduler", "claims", "conductor")),
+    RabbitUser("operator", calls=("scheduler", "claims", "conductor"), reads_dead_letters=True),
     # A trusted front end, as nova-api is: it builds, lists, deletes, explains.
     RabbitUser("client", calls=CLIENT_CALLS),
 )

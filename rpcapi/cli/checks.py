@@ -108,7 +108,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
 
     @_fail_on_error
     def dead_letters(self) -> Result:
-        """Check that the embedded bus has no messages that could not be processed."""
+        """Check that the bus has no messages that could not be processed."""
         letters = bus.dead_letters(self.session.transport)
         if not letters:
             return Result(Code.SUCCESS, "this bus keeps none" if letters is None else "none")

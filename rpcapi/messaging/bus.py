@@ -128,7 +128,7 @@ def _own_driver(name: str) -> Any:
 
 
 def dead_letters(transport: RPCTransport) -> list[Any] | None:
-    """Return the embedded bus's messages that could not be processed, newest first; None on another bus.
+    """Return messages that could not be processed, newest first; None on a bus that keeps none.
 
     :raises oslo_messaging.MessagingException: when the bus cannot be read
     """

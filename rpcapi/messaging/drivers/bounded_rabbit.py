@@ -19,7 +19,8 @@ from oslo_messaging._drivers import amqpdriver, base, common, impl_rabbit
 from rpcapi import tls
 from rpcapi.access.senders import DIRECTED_SERVICES, SERVICES_WITHOUT_FANOUT, SenderDirectory
 from rpcapi.messaging.drivers import deadline as patience
-from rpcapi.messaging.drivers import rabbit_returns, rabbit_senders, rabbit_tls
+from rpcapi.messaging.drivers import rabbit_dead_letters, rabbit_returns, rabbit_senders, rabbit_tls
+from rpcapi.messaging.drivers.dead_letters import DeadLetter
 from rpcapi.messaging.drivers.errors import QueueFull
 from rpcapi.messaging.drivers.rabbit_messages import PeerConsumer
 from rpcapi.messaging.drivers.rabbit_pool import BoundedPool
@@ -207,6 +208,9 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
         rabbit_tls.check(self.conf.oslo_messaging_rabbit)
         # Connections are opened on first use: no connection of the stock class exists yet.
         self._connection_pool = BoundedPool.with_sizes_of(self._connection_pool, self.connection_cls)
+        self.dead_letter_outbox = rabbit_dead_letters.DeadLetterOutbox(
+            functools.partial(rabbit_dead_letters.write, self._get_connection)
+        )
 
     @functools.cached_property
     def senders(self) -> SenderDirectory:
@@ -258,6 +262,18 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
         if target.topic.partition(".")[0] not in SERVICES_WITHOUT_FANOUT:
             connection.declare_fanout_consumer(target.topic, listener)
         return base.PollStyleListenerAdapter(listener, batch_size, batch_timeout)
+
+    def dead_letters(self) -> list[DeadLetter] | None:
+        """Return messages to servers that could not be processed, newest first; None if this broker keeps none.
+
+        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
+        """
+        return rabbit_dead_letters.read(self._get_connection)
+
+    def cleanup(self) -> None:
+        """Close all connections."""
+        self.dead_letter_outbox.close()
+        super().cleanup()
 
     def _get_connection(self, purpose: str = common.PURPOSE_SEND, retry: int | None = None) -> Any:
         if purpose == common.PURPOSE_LISTEN:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dead letters of the embedded bus: for each user a bounded list of messages that it cannot process."""
+"""Dead letters: messages that cannot be processed. On the embedded bus each user has a bounded list of them."""
 
 import json
 import time
@@ -26,11 +26,15 @@ class DeadLetter:
     received_at: int
 
 
+def describe(queue: str, body: bytes, reason: str) -> DeadLetter:
+    """Return the letter about a message that was received now."""
+    return DeadLetter(queue, reason[:MAX_REASON], len(body), body[:MAX_TEXT].decode(errors="replace"), int(time.time()))
+
+
 def write(client: Any, user: str, queue: str, body: bytes, reason: str) -> DeadLetter:
     """Add a message to the list of a user, which forgets its oldest letter when it is full."""
     key = names.dead_letters(user)
-    text = body[:MAX_TEXT].decode(errors="replace")
-    letter = DeadLetter(queue, reason[:MAX_REASON], len(body), text, int(time.time()))
+    letter = describe(queue, body, reason)
     with client.pipeline() as pipe:
         pipe.lpush(key, json.dumps(asdict(letter))).ltrim(key, 0, MAX_LETTERS - 1).expire(key, SECONDS).execute()
     return letter
@@ -42,11 +46,15 @@ def read(client: Any, users: Iterable[str]) -> list[DeadLetter]:
     with client.pipeline(transaction=False) as pipe:
         for user in senders:
             pipe.lrange(names.dead_letters(user), 0, MAX_LETTERS - 1)
-        letters = [_parse(user, text) for user, texts in zip(senders, pipe.execute(), strict=True) for text in texts]
+        letters = [
+            parse(names.dead_letters(user), text)
+            for user, texts in zip(senders, pipe.execute(), strict=True)
+            for text in texts
+        ]
     return sorted(letters, key=lambda letter: letter.received_at, reverse=True)
 
 
-def _parse(user: str, entry: bytes | str) -> DeadLetter:
+def parse(source: str, entry: bytes | str) -> DeadLetter:
     """Return a letter, or one about it where it is none: the services of a user may write what they like."""
     text = entry.decode(errors="replace") if isinstance(entry, bytes) else entry
     try:
@@ -56,4 +64,4 @@ def _parse(user: str, entry: bytes | str) -> DeadLetter:
             return letter
     except (TypeError, ValueError, RecursionError):
         pass
-    return DeadLetter(names.dead_letters(user), "it is no dead letter", len(entry), text[:MAX_TEXT], 0)
+    return DeadLetter(source, "it is no dead letter", len(entry), text[:MAX_TEXT], 0)

@@ -13,6 +13,8 @@ from kombu.serialization import prepare_accept_content
 from oslo_messaging._drivers import common, impl_rabbit
 from oslo_serialization import jsonutils
 
+from rpcapi.messaging.drivers import dead_letters
+
 LOG = logging.getLogger(__name__)
 
 ACCEPT = prepare_accept_content(["json"])
@@ -27,7 +29,8 @@ class PeerMessage(impl_rabbit.RabbitMessage):
     """A received message; one that cannot be decoded has a text in place of its arguments."""
 
     def __init__(self, raw_message: Any) -> None:
-        dict.__init__(self, _decode(raw_message))
+        fields, self.fault = _decode(raw_message)
+        dict.__init__(self, fields)
         self._raw_message = raw_message
 
 
@@ -55,23 +58,36 @@ class PeerConsumer(impl_rabbit.Consumer):
         headers.pop("compression", None)
         received = self.queue.channel.message_to_python(message)
         received.accept = ACCEPT
+        peer_message = PeerMessage(received)
+        if peer_message.fault is not None:
+            self._keep(message, peer_message.fault)
         try:
-            self.callback(PeerMessage(received))
+            self.callback(peer_message)
         except Exception as error:  # a bug, too, must not stop the reader or deliver the message again
             LOG.warning("Dropped a message on queue %s: %s", self.queue_name, _reason(error))
+            if peer_message.fault is None:
+                self._keep(message, _reason(error))
             if not received.acknowledged:
                 received.ack()
 
+    def _keep(self, message: Any, reason: str) -> None:
+        """Keep a message to a server, which cannot be processed, as a dead letter."""
+        outbox = getattr(getattr(self.callback, "driver", None), "dead_letter_outbox", None)
+        if outbox is not None:
+            body = message.body if isinstance(message.body, bytes) else message.body.encode(errors="replace")
+            outbox.add(dead_letters.describe(self.queue_name, body, reason))
 
-def _decode(raw_message: Any) -> dict[str, Any]:
+
+def _decode(raw_message: Any) -> tuple[dict[str, Any], str | None]:
+    """Return the fields of a message, and None or the reason why they could not be decoded."""
     try:
         fields = common.deserialize_msg(raw_message.payload)
         if isinstance(fields, dict):
-            return fields
+            return fields, None
         reason = f"a message of type {type(fields).__name__}"
     except Exception as error:  # kombu, oslo.messaging and json raise many kinds
         reason = f"a message that cannot be decoded: {_reason(error)}"
-    return {**_reply_fields(raw_message), "method": "undecodable", "args": reason}
+    return {**_reply_fields(raw_message), "method": "undecodable", "args": reason}, reason
 
 
 def _reply_fields(raw_message: Any) -> dict[str, Any]:

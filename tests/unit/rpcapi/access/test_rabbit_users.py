@@ -5,7 +5,14 @@ import re
 
 import pytest
 
-from rpcapi.access.rabbit_users import FANOUTS, SERVICE_USERS, RabbitUser, agent
+from rpcapi.access.rabbit_users import (
+    DEAD_LETTER_EXCHANGE,
+    DEAD_LETTER_QUEUE,
+    FANOUTS,
+    SERVICE_USERS,
+    RabbitUser,
+    agent,
+)
 
 USERS = {user.name: user for user in SERVICE_USERS}
 
@@ -89,3 +96,14 @@ def test_agent_binds_and_answers_with_its_own_keys_only():
 
 def test_only_the_conductor_sends_fanouts_to_agents():
     assert [name for name, user in USERS.items() if allows(user.write, "compute_fanout")] == ["conductor"]
+
+
+def test_services_write_dead_letters_and_operators_read_them():
+    users = {**USERS, "agent": agent("h1")}
+    writers = [name for name, user in users.items() if allows(user.write, DEAD_LETTER_EXCHANGE)]
+    assert writers == ["scheduler", "conductor", "compute", "agent"]
+    assert [name for name, user in users.items() if allows(user.read, DEAD_LETTER_QUEUE)] == ["operator"]
+    for user in users.values():
+        for name in (DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE):
+            assert not allows(user.configure, name)
+        assert not allows(user.write, DEAD_LETTER_QUEUE) and not allows(user.read, DEAD_LETTER_EXCHANGE)
