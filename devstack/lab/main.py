@@ -18,6 +18,7 @@ COMMANDS = {
     "decide": "devstack.lab.decide.command:DecideBenchmark",
     "overload": "devstack.lab.overload.command:OverloadBenchmark",
     "peers": "devstack.lab.peers.command:PeersBenchmark",
+    "placement": "devstack.lab.placement.command:PlacementBenchmark",
     "race": "devstack.lab.race.command:RaceBenchmark",
     "replay": "devstack.lab.replay.command:ReplayBenchmark",
     "rpc": "devstack.lab.rpc.command:RpcBenchmark",

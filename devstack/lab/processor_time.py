@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processor time of a process's descendants: less sensitive to other load on the machine than a rate."""
+"""Processor time and memory of a process's descendants: less sensitive to other load on the machine than a rate."""
 
 import os
 from collections import defaultdict
+from collections.abc import Collection
 from pathlib import Path
 
-PARENT, USER, SYSTEM = 1, 11, 12  # field numbers in /proc/PID/stat, counted from the state
+PARENT, USER, SYSTEM, RESIDENT = 1, 11, 12, 21  # field numbers in /proc/PID/stat, counted from the state
 
 
 def descendant_cpu_seconds(pid: int) -> float:
@@ -30,3 +31,19 @@ def descendants(pid: int) -> dict[int, list[str]]:
     for descendant in lineage:
         lineage += children[descendant]
     return {descendant: stats[descendant] for descendant in lineage}
+
+
+def cpu_seconds(pids: Collection[int]) -> float:
+    """Return the CPU seconds of live processes and of all their live descendants."""
+    clock = os.sysconf("SC_CLK_TCK")
+    own = 0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        own += int(fields[USER]) + int(fields[SYSTEM])
+    return own / clock + sum(descendant_cpu_seconds(pid) for pid in pids)
+
+
+def resident_bytes(pid: int) -> int:
+    """Return the resident memory of all live descendants of ``pid``, each shared page counted for each of them."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    return sum(int(fields[RESIDENT]) * page for fields in descendants(pid).values())

@@ -3,8 +3,9 @@
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,16 +33,30 @@ def interleave_with_peer(
     peer_calls: TimedCalls, subject: TimedSubject, *, size: int, gantt_size: int, tick: Callable[[], Any]
 ) -> PeerComparison:
     """Measure BLOCKS alternating blocks after a discarded first block of each; the starting side alternates too."""
-    durations: dict[bool, list[float]] = {True: [], False: []}
-    for block in range(BLOCKS + 1):
-        for is_gantt in (True, False) if block % 2 else (False, True):
-            block_durations = (
-                _run_block(subject, block * gantt_size, gantt_size) if is_gantt else peer_calls(block * size, size)
-            )
+    sides: dict[str, tuple[TimedCalls, int]] = {
+        "gantt": (partial(_run_block, subject), gantt_size),
+        "peer": (peer_calls, size),
+    }
+    times = alternate(sides, blocks=BLOCKS, tick=tick)
+    return PeerComparison(times["peer"], times["gantt"])
+
+
+def alternate(
+    subjects: Mapping[str, tuple[TimedCalls, int]], *, blocks: int, tick: Callable[[], Any]
+) -> dict[str, Times]:
+    """Measure ``blocks`` blocks of each subject in turns, after a discarded first one; the order reverses each time.
+
+    A subject is the function that makes and times its calls, and the number of calls of a block.
+    """
+    durations: dict[str, list[float]] = {name: [] for name in subjects}
+    for block in range(blocks + 1):
+        for name in list(subjects) if block % 2 else list(subjects)[::-1]:
+            calls, size = subjects[name]
+            block_durations = calls(block * size, size)
             if block:
-                durations[is_gantt] += block_durations
+                durations[name] += block_durations
         tick()
-    return PeerComparison(Times(np.array(durations[False])), Times(np.array(durations[True])))
+    return {name: Times(np.array(seconds)) for name, seconds in durations.items()}
 
 
 def _run_block(subject: TimedSubject, first: int, size: int) -> list[float]:

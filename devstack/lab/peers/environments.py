@@ -19,12 +19,17 @@ class PeerMissing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A project that does the same work: its name, its package and version on PyPI, and the script that runs it."""
+    """A project that does the same work: its name, its package and version on PyPI, and the script that runs it.
+
+    ``servers`` are packages that the script needs to serve it, ``command`` the one whose --install installs it.
+    """
 
     name: str
     package: str
     version: str
     script: str
+    servers: tuple[str, ...] = ()
+    command: str = "gantt-lab peers"
 
     @property
     def release(self) -> str:
@@ -34,6 +39,14 @@ class Peer:
 
 NOVA = Peer("nova", "nova", "34.0.0", "nova_side.py")
 PLACEMENT = Peer("placement", "openstack-placement", "16.0.0", "placement_side.py")
+PLACEMENT_SERVER = Peer(
+    "placement-server",
+    PLACEMENT.package,
+    PLACEMENT.version,
+    "placement_http_side.py",
+    ("cheroot>=11,<12", "PyMySQL"),
+    "gantt-lab placement",
+)
 PEERS = (NOVA, PLACEMENT)
 
 
@@ -48,7 +61,7 @@ def python(peer: Peer, cache: Path) -> Path:
     folder = _folder(peer, cache)
     if not (folder / READY).exists():
         raise PeerMissing(
-            f"{peer.release} is not installed in {cache}: `gantt-lab peers --install` installs it from PyPI into "
+            f"{peer.release} is not installed in {cache}: `{peer.command} --install` installs it from PyPI into "
             f"a virtual environment of its own"
         )
     return folder / "bin" / "python"
@@ -64,7 +77,7 @@ def install(peer: Peer, cache: Path) -> None:
         folder.mkdir(parents=True)
         _run(peer, [sys.executable, "-m", "venv", str(folder)])
         pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
-        _run(peer, [*pip, "--quiet", f"{peer.package}=={peer.version}"])
+        _run(peer, [*pip, "--quiet", f"{peer.package}=={peer.version}", *peer.servers])
         (folder / READY).write_text(f"{peer.package}=={peer.version}\n")
     except OSError as why:
         shutil.rmtree(folder, ignore_errors=True)

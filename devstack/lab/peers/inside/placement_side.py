@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenStack Placement: its WSGI application on an SQLite file, called without a socket."""
+"""OpenStack Placement: its WSGI application, called without a socket."""
 
 import json
 import logging
@@ -23,26 +23,34 @@ CONFIGURATION = """\
 [api]
 auth_strategy = noauth2
 [placement_database]
-connection = sqlite:///{folder}/placement.db
+connection = {connection}
 """
 LIMIT = 1000  # default of Nova's [scheduler] max_placement_results
+
+
+def deployed(conf_file: Path, *, upgrade: bool = False) -> Any:
+    """Return the WSGI application with this configuration; ``upgrade`` first makes the tables of the database."""
+    conf = cfg.ConfigOpts()
+    placement_conf.register_opts(conf)
+    conf([], project="placement", default_config_files=[str(conf_file)], default_config_dirs=[])
+    logging.getLogger().setLevel(logging.WARNING)
+    db_api.configure(conf)
+    if upgrade:
+        migration.upgrade("head")
+    deploy.update_database(conf)
+    placement_policy.init(conf)
+    return deploy.deploy(conf)
 
 
 class PlacementApplication:
     """Placement's application with the hosts in its database."""
 
-    def __init__(self, folder: Path) -> None:
-        conf = cfg.ConfigOpts()
-        placement_conf.register_opts(conf)
+    def __init__(self, folder: Path, connection: str | None = None) -> None:
+        """``connection`` is the database's URL; by default that of a file of SQLite in ``folder``."""
         conf_file = folder / "placement.conf"
-        conf_file.write_text(CONFIGURATION.format(folder=folder))
-        conf([], project="placement", default_config_files=[str(conf_file)], default_config_dirs=[])
-        logging.getLogger().setLevel(logging.WARNING)
-        db_api.configure(conf)
-        migration.upgrade("head")
-        deploy.update_database(conf)
-        placement_policy.init(conf)
-        self._application = deploy.deploy(conf)
+        url = f"sqlite:///{folder}/placement.db" if connection is None else connection
+        conf_file.write_text(CONFIGURATION.format(connection=url.replace("%", "%%")))
+        self._application = deployed(conf_file, upgrade=True)
 
     def prepare(self, hosts: Sequence[Mapping[str, Any]], requests: Sequence[Mapping[str, int]]) -> dict[str, Any]:
         """Write the hosts into the database, and return the number of candidates of the first request."""

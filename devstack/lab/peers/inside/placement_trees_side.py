@@ -31,8 +31,8 @@ class PlacementTreesApplication(PlacementApplication):
     "traits" [...], "aggregates" [uuids]}; parents come before their children.
     """
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, connection: str | None = None) -> None:
+        super().__init__(folder, connection)
         context = db_api.DbContext()
         _insert(context, [models.Project(id=1, external_id=PROJECT), models.User(id=1, external_id=PROJECT)])
         self._classes: dict[str, int] = {}
@@ -47,8 +47,8 @@ class PlacementTreesApplication(PlacementApplication):
         numbers = {provider["uuid"]: number for number, provider in enumerate(providers, 1)}
         groups = {uuid: number for number, uuid in enumerate(aggregates, 1)}
         _insert(context, [models.PlacementAggregate(id=number, uuid=uuid) for uuid, number in groups.items()])
-        for provider in providers:  # individually: a child's row refers to its parent's
-            _insert(context, [_provider_row(provider, numbers)])
+        for generation in _generations(providers):  # a child's row refers to its parent's
+            _insert(context, [_provider_row(provider, numbers) for provider in generation])
         _insert(
             context,
             [row for provider in providers for row in self._holdings(provider, numbers[provider["uuid"]], groups)],
@@ -99,6 +99,18 @@ class PlacementTreesApplication(PlacementApplication):
             for uuid in provider["aggregates"]
         ]
         return rows
+
+
+def _generations(providers: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """Return the roots, then their children, and so on."""
+    depths: dict[str | None, int] = {None: -1}
+    generations: list[list[Mapping[str, Any]]] = []
+    for provider in providers:
+        depth = depths[provider["uuid"]] = depths[provider["parent"]] + 1
+        if depth == len(generations):
+            generations.append([])
+        generations[depth].append(provider)
+    return generations
 
 
 def _provider_row(provider: Mapping[str, Any], numbers: Mapping[str, int]) -> Any:

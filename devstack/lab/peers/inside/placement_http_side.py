@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpenStack Placement on a database server, served over HTTP by processes of its own."""
+
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from peer_wire import serve
+from placement_trees_side import PlacementTreesApplication
+
+WORKER = Path(__file__).with_name("placement_http_worker.py")
+
+
+class PlacementOverHttp:
+    """Fills the database, then starts the processes that serve it. They end with this process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._workers: list[subprocess.Popen[bytes]] = []
+
+    def prepare(self, connection: str, providers: Sequence[Mapping[str, Any]]) -> str:
+        """Create the tables in the database, and write these providers; return the version."""
+        return PlacementTreesApplication(self._folder, connection).load(providers)
+
+    def serve_http(self, port: int, workers: int) -> list[int]:
+        """Serve on a port of 127.0.0.1 by this number of processes, and return their ids."""
+        command = [sys.executable, "-s", str(WORKER), str(self._folder / "placement.conf"), str(port)]
+        for _ in range(workers):
+            pipe = subprocess.PIPE
+            self._workers.append(subprocess.Popen(command, stdin=pipe, stdout=pipe))  # noqa: S603 - a fixed command
+        for worker in self._workers:
+            if worker.stdout is None or worker.stdout.readline() != b"ready\n":
+                raise RuntimeError(f"a process of Placement ended with {worker.wait()} while it was starting")
+        return [worker.pid for worker in self._workers]
+
+
+if __name__ == "__main__":
+    placement = PlacementOverHttp(Path(sys.argv[1]))
+    serve({"prepare": placement.prepare, "serve_http": placement.serve_http})

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One process that serves OpenStack Placement by cheroot: ``placement_http_worker.py CONFIGURATION PORT``.
+
+It writes "ready" to its output once it listens, and ends when its input is closed: with the process that started it.
+"""
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+from cheroot import wsgi
+from placement_side import deployed
+
+THREADS = 4
+
+
+def main(configuration: Path, port: int) -> None:
+    """Serve until the input ends."""
+    server = wsgi.Server(("127.0.0.1", port), deployed(configuration), numthreads=THREADS, reuse_port=True)
+    server.prepare()
+    threading.Thread(target=server.serve, daemon=True).start()
+    os.write(1, b"ready\n")
+    sys.stdin.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timed calls of one server: candidates after a write, allocations, and lists; some answers are checked."""
+
+import contextlib
+import json
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from devstack.lab.placement.client import HttpClient, allocation_body
+from devstack.lab.placement.cloud import FLAVOR
+from devstack.lab.processor_time import cpu_seconds
+from rpcapi.cli.error_messages import CommandFailed
+
+CHECK_EACH = 1_000  # calls: the first one and each thousandth are checked
+Used = Callable[[str], Mapping[str, int]]  # provider -> what is held from it
+
+
+class ServerCalls:
+    """Calls of one server over one connection, each timed by itself.
+
+    ``used`` reads what is held from a provider without the calls' help.
+    """
+
+    def __init__(self, port: int, hosts: Sequence[str], used: Used) -> None:
+        self._client = HttpClient(port)
+        self._hosts = hosts
+        self._used = used
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def candidates(self, first: int, count: int, path: str) -> list[float]:
+        """Ask for candidates; before each question something is written, which its answer must contain."""
+        seconds = []
+        for number in range(first, first + count):
+            host = self.claim(number)
+            began = time.perf_counter()
+            body = self._client.get(path)
+            seconds.append(time.perf_counter() - began)
+            if number % CHECK_EACH == 0:
+                self._check(json.loads(body), host)
+        return seconds
+
+    def allocate(self, first: int, count: int) -> list[float]:
+        """Write allocations of new consumers, each from the next host."""
+        seconds = []
+        for number in range(first, first + count):
+            path, body = self._allocation(number)
+            before = self._used(self._host(number)) if number % CHECK_EACH == 0 else None
+            began = time.perf_counter()
+            self._client.put(path, body)
+            seconds.append(time.perf_counter() - began)
+            if before is not None:
+                self._check_used(self._host(number), {name: before[name] + amount for name, amount in FLAVOR.items()})
+        return seconds
+
+    def get(self, first: int, count: int, path: str) -> list[float]:
+        """Read a resource."""
+        return repeat(lambda: self._client.get(path), first, count)
+
+    def read(self, path: str) -> bytes:
+        """Return one answer."""
+        return self._client.get(path)
+
+    def _host(self, number: int) -> str:
+        return self._hosts[number % len(self._hosts)]
+
+    def _allocation(self, number: int) -> tuple[str, bytes]:
+        return f"/allocations/{uuid.uuid4()}", allocation_body(self._host(number), FLAVOR)
+
+    def claim(self, number: int) -> str:
+        """Write an allocation of a new consumer from a host, and return the host."""
+        self._client.put(*self._allocation(number))
+        return self._host(number)
+
+    def _check(
+        self, answer: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Mapping[str, int]]]]], host: str
+    ) -> None:
+        """Compare the summary of the host that was written to, or of any one, with what is stored."""
+        summaries = answer["provider_summaries"]
+        if not answer["allocation_requests"] or not summaries:
+            raise CommandFailed("An answer has no candidates")
+        provider = host if host in summaries else next(iter(summaries))
+        shown = {name: amounts["used"] for name, amounts in summaries[provider]["resources"].items()}
+        self._check_used(provider, shown)
+
+    def _check_used(self, provider: str, expected: Mapping[str, int]) -> None:
+        stored = {name: self._used(provider).get(name, 0) for name in expected}
+        if stored != expected:
+            raise CommandFailed(f"Provider {provider}: {stored} is stored, {expected} was answered")
+
+
+def repeat(call: Callable[[], object], first: int, count: int) -> list[float]:
+    """Return the seconds that each of ``count`` calls took; ``first`` is the number of the first one."""
+    seconds = []
+    for _ in range(first, first + count):
+        began = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - began)
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Allocations by several clients: how many in how many seconds, of the clock and of processors."""
+
+    calls: int
+    seconds: float
+    server_seconds: float
+    client_seconds: float
+
+    @property
+    def per_second(self) -> float:
+        """Allocations a second."""
+        return self.calls / self.seconds
+
+    @property
+    def per_processor_second(self) -> float:
+        """Allocations for a second of processor time of the servers."""
+        return self.calls / self.server_seconds
+
+    @property
+    def client_us(self) -> float:
+        """Microseconds of the clients' processor time for each allocation."""
+        return 1e6 * self.client_seconds / self.calls
+
+
+def rate(port: int, pids: Sequence[int], hosts: Sequence[str], clients: int, seconds: float) -> Rate:
+    """Let clients write allocations of new consumers for some seconds, each from hosts of its own.
+
+    ``pids`` are the processes of the servers; those that they start count too.
+    """
+    stopping = threading.Event()
+
+    def write(index: int) -> int:
+        with contextlib.closing(ServerCalls(port, hosts[index::clients], lambda _provider: {})) as calls:
+            count = 0
+            while not stopping.is_set():
+                calls.claim(count)
+                count += 1
+        return count
+
+    with ThreadPoolExecutor(clients) as pool:
+        server_before, client_before, began = cpu_seconds(pids), time.process_time(), time.perf_counter()
+        counts = [pool.submit(write, index) for index in range(clients)]
+        wait(counts, seconds, FIRST_EXCEPTION)
+        stopping.set()
+        total = sum(count.result() for count in counts)
+        passed = time.perf_counter() - began
+    return Rate(total, passed, cpu_seconds(pids) - server_before, time.process_time() - client_before)

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab placement: requests of Placement's API to gantt-placement, to Placement and to an empty server."""
+
+import argparse
+import contextlib
+import itertools
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from devstack.lab.benchmark import Benchmark, host_count, positive
+from devstack.lab.peers import environments
+from devstack.lab.peers.comparison import TimedCalls, alternate
+from devstack.lab.peers.environments import PLACEMENT_SERVER, PeerMissing
+from devstack.lab.peers.side import PeerFailed
+from devstack.lab.placement import floor, ours, peer
+from devstack.lab.placement.calls import ServerCalls, rate, repeat
+from devstack.lab.placement.client import HttpClient, allocation_body
+from devstack.lab.placement.cloud import CANDIDATES, DEVICE_CANDIDATES, FLAVOR, Cloud
+from devstack.lab.placement.ours import GanttSide
+from devstack.lab.placement.peer import PlacementSide
+from devstack.lab.rows import ResultRow
+from devstack.lab.timing import Times
+from devstack.servers.errors import ServerError
+from devstack.servers.redis import AppendFsync
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.resources import names
+from scheduler_svc.store.allocations import AllocationChange
+
+CANDIDATES_BUDGET, DEVICES_BUDGET = 100.0, 500.0  # Placement's time divided by ours
+ALLOCATE_BUDGET, RATE_BUDGET = 30.0, 20.0
+EMPTY_BUDGET, BARE_BUDGET = 8.0, 3.0  # our time divided by that of the least work
+BUDGET_FROM = 10_000  # hosts
+WORKERS, CLIENTS = 2, 8
+BLOCKS = 4
+PEER_CLAIMS, LISTS = 10, 4  # calls of a block
+OUR_SECONDS, PEER_SECONDS = 3.0, 10.0  # of CLIENTS clients
+LIST = "/resource_providers"
+
+Figures = Mapping[str, float | int | str]
+ServedCalls = Callable[..., list[float]]  # (server, number of the first call, count) -> seconds of each call
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a store promises when it acknowledges a write: settings of Redis and MariaDB that promise the same."""
+
+    fsync: AppendFsync
+    flush: int  # innodb_flush_log_at_trx_commit
+
+
+PROMISES = {"second": Promise("everysec", 0), "commit": Promise("always", 1)}
+
+
+def promises(text: str) -> list[str]:
+    """Parse names of promises separated by commas; for argparse."""
+    listed = list(dict.fromkeys(text.split(",")))
+    for name in listed:
+        if name not in PROMISES:
+            raise argparse.ArgumentTypeError(f"{name!r} is unknown; use {' or '.join(PROMISES)}")
+    return listed
+
+
+class PlacementBenchmark(Benchmark):
+    """Time requests of Placement's API to gantt-placement, to OpenStack Placement, and to a server that does nothing.
+
+    All three are served over HTTP by the same server, on private stores that sync with the same promise: each second,
+    or at each commit. Hosts are half full and have 20 traits. A write precedes each question for candidates, and one
+    answer of a thousand is compared with the store.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--hosts", type=host_count, default=10_000, metavar="N", help="Flat hosts (%(default)s).")
+        parser.add_argument(
+            "--sync",
+            type=promises,
+            default=list(PROMISES),
+            metavar="NAME,...",
+            help="When both stores sync: each second, at each commit (second,commit).",
+        )
+        parser.add_argument("--calls", type=positive, default=50, metavar="N", help="Per block (%(default)s).")
+        parser.add_argument(
+            "--alone", action="store_true", help="Without Placement: beside the server that does nothing only."
+        )
+        parser.add_argument(
+            "--install", action="store_true", help=f"First install {PLACEMENT_SERVER.release} from PyPI."
+        )
+        parser.add_argument(
+            "--cache",
+            type=Path,
+            default=environments.default_cache(),
+            metavar="FOLDER",
+            help="Folder of Placement's environment (%(default)s).",
+        )
+        return parser
+
+    def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        try:
+            if args.install:
+                environments.install(PLACEMENT_SERVER, args.cache)
+            return self._measure(args)
+        except (PeerMissing, PeerFailed, ServerError) as error:
+            raise CommandFailed(str(error)) from error
+
+    def _measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
+        if not args.alone:
+            environments.python(PLACEMENT_SERVER, args.cache)  # before anything is started
+        cloud = Cloud(args.hosts)
+        rows: list[ResultRow] = []
+        with self.bar(len(args.sync) * 4 * (BLOCKS + 1), "asking", args) as bar:
+            for name in args.sync:
+                promise = PROMISES[name]
+                with contextlib.ExitStack() as stack:
+                    gantt = stack.enter_context(ours.running(cloud, WORKERS, promise.fsync))
+                    placement = None
+                    if not args.alone:
+                        running = peer.running(cloud, WORKERS, promise.flush, args.cache)
+                        placement = stack.enter_context(running)
+                    comparison = _Comparison(cloud, gantt, placement, calls=args.calls, promise=name, tick=bar.update)
+                    rows += comparison.measure()
+        return rows
+
+
+class _Comparison:
+    """The rows of one pair of running servers."""
+
+    def __init__(
+        self, cloud: Cloud, gantt: GanttSide, placement: PlacementSide | None, *, calls: int, promise: str, tick: Any
+    ) -> None:
+        self._cloud, self._gantt, self._placement = cloud, gantt, placement
+        self._calls, self._promise, self._tick = calls, promise, tick
+
+    def measure(self) -> Iterator[ResultRow]:
+        """Measure, and yield the rows."""
+        with contextlib.ExitStack() as stack:
+            self._served = self._connect(stack, self._gantt)
+            self._peer = None if self._placement is None else self._connect(stack, self._placement)
+            yield from self._candidates("candidates", CANDIDATES, CANDIDATES_BUDGET, EMPTY_BUDGET)
+            yield from self._candidates("candidates for five devices", DEVICE_CANDIDATES, DEVICES_BUDGET, None)
+            yield from self._allocations()
+            yield from self._list()
+        if self._placement is not None:
+            yield self._rates(self._placement)
+
+    def _connect(self, stack: contextlib.ExitStack, server: GanttSide | PlacementSide) -> ServerCalls:
+        return stack.enter_context(contextlib.closing(ServerCalls(server.port, self._cloud.flat, server.used)))
+
+    def _candidates(self, question: str, path: str, budget: float, least_budget: float | None) -> Iterator[ResultRow]:
+        body = self._served.read(path)
+        with _empty_server(body) as client:
+            times = self._alternate(
+                partial(ServerCalls.candidates, path=path), partial(repeat, lambda: client.get(path)), self._calls, 1
+            )
+        yield from self._rows(question, times, budget, least_budget, {"answer_kb": len(body) / 1e3})
+
+    def _allocations(self) -> Iterator[ResultRow]:
+        hosts, store = itertools.cycle(self._cloud.flat), self._gantt.store
+        with _empty_server(b"{}") as client:
+
+            def allocate() -> None:
+                """Send a request that is not applied, and apply it."""
+                host = next(hosts)
+                client.put(f"/allocations/{uuid.uuid4()}", allocation_body(host, FLAVOR))
+                change = AllocationChange(
+                    str(uuid.uuid4()), {names.api_provider(host): FLAVOR}, "lab", "lab", None, "INSTANCE"
+                )
+                if refusal := store.allocate([change]):
+                    raise CommandFailed(f"The store refused an allocation: {refusal}")
+
+            times = self._alternate(ServerCalls.allocate, partial(repeat, allocate), self._calls, PEER_CLAIMS)
+        yield from self._rows("PUT allocations", times, ALLOCATE_BUDGET, BARE_BUDGET, {})
+
+    def _list(self) -> Iterator[ResultRow]:
+        body = self._served.read(LIST)
+        with _empty_server(body) as client:
+            times = self._alternate(
+                partial(ServerCalls.get, path=LIST), partial(repeat, lambda: client.get(LIST)), LISTS, 1
+            )
+        figures = {"answer_kb": len(body) / 1e3, "kb_per_provider": self._gantt.bytes_per_provider / 1e3}
+        yield from self._rows("list of providers", times, None, None, figures)
+
+    def _alternate(self, calls: ServedCalls, least: TimedCalls, size: int, peer_size: int) -> dict[str, Times]:
+        """Time the same calls of each server; ``peer_size`` is the number of Placement's in a block."""
+        subjects: dict[str, tuple[TimedCalls, int]] = {
+            "ours": (partial(calls, self._served), size),
+            "least": (least, size),
+        }
+        if self._peer is not None:
+            subjects["theirs"] = (partial(calls, self._peer), peer_size)
+        return alternate(subjects, blocks=BLOCKS, tick=self._tick)
+
+    def _rows(
+        self,
+        question: str,
+        times: Mapping[str, Times],
+        budget: float | None,
+        least_budget: float | None,
+        figures: Figures,
+    ) -> Iterator[ResultRow]:
+        figures = {**{f"{name}_p50_ms": measured.p50_us / 1e3 for name, measured in times.items()}, **figures}
+        ours_us, is_large = times["ours"].p50_us, self._cloud.hosts >= BUDGET_FROM
+        name = f"{question}, {self._cloud.hosts} hosts, sync each {self._promise}"
+        if "theirs" in times:
+            ratio = times["theirs"].p50_us / ours_us
+            yield ResultRow(f"{name}: Placement / ours", ratio, budget if is_large else None, "at least", figures)
+        ratio = ours_us / times["least"].p50_us
+        yield ResultRow(f"{name}: ours / least", ratio, least_budget if is_large else None, "at most", figures)
+
+    def _rates(self, placement: PlacementSide) -> ResultRow:
+        """Compare allocations for a second of the servers' processor time."""
+        rates = {
+            name: rate(server.port, server.pids, self._cloud.flat, CLIENTS, seconds)
+            for name, server, seconds in (("ours", self._gantt, OUR_SECONDS), ("theirs", placement, PEER_SECONDS))
+        }
+        figures: dict[str, float | int | str] = {}
+        for name, measured in rates.items():
+            figures[f"{name}_per_s"] = measured.per_second
+            figures[f"{name}_per_processor_s"] = measured.per_processor_second
+            figures[f"{name}_client_us"] = measured.client_us
+        return ResultRow(
+            f"PUT allocations by {CLIENTS} clients a processor second, sync each {self._promise}: ours / Placement",
+            rates["ours"].per_processor_second / rates["theirs"].per_processor_second,
+            RATE_BUDGET,
+            "at least",
+            figures,
+        )
+
+
+@contextlib.contextmanager
+def _empty_server(body: bytes) -> Iterator[HttpClient]:
+    """Run a server that does nothing but to answer ``body``; yield a client of it."""
+    with floor.running(body) as port, contextlib.closing(HttpClient(port)) as client:
+        yield client
