@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The console scripts ``gantt-scheduler``, ``gantt-placement`` and ``gantt-placement-import``."""
 
+import warnings
+
 from rpcapi import entry
 
 
@@ -23,6 +25,7 @@ def placement() -> int:
 
 def placement_import() -> int:
     """Run ``gantt-placement-import``; return its exit code."""
+    warnings.filterwarnings("ignore", message=r"\s*Eventlet is deprecated")  # a library imports it, nothing uses it
     return entry.run(
         "gantt-placement-import",
         "placement",

@@ -18,9 +18,10 @@ from rpcapi.daemon.process import EX_CONFIG
 from scheduler_svc.composition.stores import open_configured
 from scheduler_svc.conf import placement_service as placement_conf
 from scheduler_svc.store.interface import Store
+from scheduler_svc.switching.export import NothingToExport, export
 from scheduler_svc.switching.failures import PlacementUnavailable
 from scheduler_svc.switching.report import Report
-from scheduler_svc.switching.sources import open_source
+from scheduler_svc.switching.sources import open_database, open_source
 from scheduler_svc.switching.store_reader import StoreReader
 from scheduler_svc.switching.store_writer import StoreRehearsal, StoreWriter
 from scheduler_svc.switching.switchover import Switchover
@@ -49,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"SOURCE is missing, as an argument and as {SOURCE_VARIABLE}")
     if arguments.until_equal and not arguments.follow:
         parser.error("--until-equal needs --follow")
+    if arguments.dry_run and (arguments.verify or arguments.follow):
+        parser.error("--dry-run rehearses one copy: it goes with neither --verify nor --follow")
     try:
         store = _open_store(arguments.config_file)
     except errors.BadConfiguration as error:
@@ -60,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"the other Placement: {error}", EX_UNAVAILABLE)
     except errors.Unavailable as error:
         return _fail(f"{error}; repeat the command to continue", EX_UNAVAILABLE)
-    except errors.StoreFull as error:
+    except (errors.StoreFull, NothingToExport) as error:
         return _fail(str(error), EX_DIFFERENT)
     except KeyboardInterrupt:
         return _fail("interrupted; repeat the command to continue", EX_INTERRUPTED)
@@ -77,8 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--config-file", action="append", default=[], help="gantt's configuration; by default as for gantt-placement"
     )
+    parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be written")
     task = parser.add_mutually_exclusive_group()
-    task.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be written")
+    task.add_argument("--export", action="store_true", help="copy in the other direction: all that gantt has to SOURCE")
     task.add_argument("--verify", action="store_true", help="write nothing, and list what differs")
     task.add_argument(
         "--follow", action="store_true", help="repeat for what changed, until interrupted; then once more"
@@ -97,6 +101,9 @@ def _open_store(config_files: Sequence[str]) -> Store:
 
 
 def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callable[[], bool]:
+    if arguments.export:
+        database = open_database(arguments.source)
+        return functools.partial(export, StoreReader(store), database, report, dry_run=arguments.dry_run)
     source, target = open_source(arguments.source), StoreReader(store)
     writer = StoreRehearsal(target.reported_names()) if arguments.dry_run else StoreWriter(store)
     switchover = Switchover(source, target, writer, report)

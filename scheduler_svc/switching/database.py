@@ -45,11 +45,13 @@ class PlacementDatabase:
                 connection.exec_driver_sql("ROLLBACK")
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """Open a transaction that is committed unless an error occurs; raises PlacementUnavailable."""
-        with self._failures(), self._engine.begin() as connection:
+    def transaction(self, *, commit: bool = True) -> Iterator[Connection]:
+        """Open a transaction, rolled back after an error or without ``commit``; raises PlacementUnavailable."""
+        with self._failures(), self._engine.connect() as connection:
             self._check_tables(connection)
             yield connection
+            if commit:
+                connection.commit()
 
     def _check_tables(self, connection: Connection) -> None:
         missing = tables.METADATA.tables.keys() - set(inspect(connection).get_table_names()) - OPTIONAL

@@ -10,9 +10,14 @@ from scheduler_svc.switching.database_reader import DatabaseReader
 from scheduler_svc.switching.failures import PlacementUnavailable
 
 
+def open_database(source: str) -> PlacementDatabase:
+    """Open the database at ``source``: its URL, or the path of a placement.conf; raises PlacementUnavailable."""
+    return PlacementDatabase(database_url(source))
+
+
 def open_source(source: str) -> DatabaseReader:
-    """Return a reader of the Placement at ``source``: the URL of its database, or the path of its placement.conf."""
-    return DatabaseReader(PlacementDatabase(database_url(source)))
+    """Return a reader of the Placement at ``source``; raises PlacementUnavailable."""
+    return DatabaseReader(open_database(source))
 
 
 def database_url(source: str) -> str:

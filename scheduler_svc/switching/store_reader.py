@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads all that the Placement API owns in gantt's store."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rpcapi.resources import names
@@ -13,7 +13,7 @@ from scheduler_svc.store.providers.changes import is_api_owned
 from scheduler_svc.store.providers.checks import MAX_GENERATIONS
 from scheduler_svc.store.providers.imports import imported_generation
 from scheduler_svc.store.validation import MAX_PAGE
-from scheduler_svc.switching.contents import ConsumerRecord, Contents, NameKind, ProviderRecord
+from scheduler_svc.switching.contents import ConsumerRecord, Contents, NameKind, ProviderRecord, is_custom
 
 NO_PROVIDER = names.api_provider("none")
 
@@ -30,12 +30,10 @@ class StoreReader:
         protected: set[str] = set()
         providers = {record.uuid: record for record in self._providers(base, protected)}
         consumers = {record.uuid: record for record in self._consumers(base, protected)}
-        created = {
-            (kind, name): document.get("changed_ms", 0)
-            for kind in NameKind
-            for name, _version, document in self._documents(kind)
-        }
-        return Contents(providers, consumers, created, protected=frozenset(protected), generation_base=base)
+        custom = _names_in_use(providers.values())
+        for kind in NameKind:
+            custom |= {(kind, name): document.get("changed_ms", 0) for name, _, document in self._documents(kind)}
+        return Contents(providers, consumers, custom, protected=frozenset(protected), generation_base=base)
 
     def reported_names(self) -> set[str]:
         """Return the names of the providers that agents report."""
@@ -74,6 +72,15 @@ class StoreReader:
             yield from page
             if marker is None:
                 return
+
+
+def _names_in_use(providers: Iterable[ProviderRecord]) -> dict[tuple[NameKind, str], int]:
+    """Return the custom names that providers have: they exist, though perhaps no client created them."""
+    names_in_use = {}
+    for record in providers:
+        for kind, parts in ((NameKind.TRAIT, record.traits), (NameKind.RESOURCE_CLASS, record.inventories)):
+            names_in_use.update({(kind, name): record.changed_ms for name in parts if is_custom(name)})
+    return names_in_use
 
 
 def _provider_record(document: Any, generation: int) -> ProviderRecord:

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies from gantt to a Placement database, and both ways."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rpcapi.resources import names
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.store.allocations import ANY, AllocationChange
+from scheduler_svc.store.providers.changes import (
+    VOCABULARIES,
+    CreateProvider,
+    DeleteProvider,
+    SetInventories,
+    SetTraits,
+    UpdateProvider,
+)
+from scheduler_svc.switching.contents import Contents
+from scheduler_svc.switching.database import PlacementDatabase
+from scheduler_svc.switching.database_reader import DatabaseReader
+from scheduler_svc.switching.differences import differences
+from scheduler_svc.switching.export import NothingToExport, export
+from scheduler_svc.switching.report import Report
+from scheduler_svc.switching.store_reader import StoreReader
+from scheduler_svc.switching.store_writer import StoreWriter
+from scheduler_svc.switching.switchover import Switchover
+from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.unit.scheduler_svc.switching.placement_database import PlacementFile, small_cloud, uuid_for
+
+CHILD = "host-1 numa/0 \N{SNOWMAN}"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> PlacementFile:
+    database = PlacementFile(tmp_path / "placement.sqlite")
+    small_cloud(database)
+    return database
+
+
+@pytest.fixture
+def partition(database: PlacementFile) -> StorePartition:
+    """A partition into which the database was imported."""
+    partition = memory_partition(namespaces=VOCABULARIES)
+    reader = StoreReader(partition.store)
+    source = DatabaseReader(PlacementDatabase(database.url))
+    assert Switchover(source, reader, StoreWriter(partition.store), Report()).copy()
+    return partition
+
+
+def read(database: PlacementFile) -> Contents:
+    return DatabaseReader(PlacementDatabase(database.url)).read()
+
+
+def send_back(partition: StorePartition, database: PlacementFile, **options: Any) -> bool:
+    return export(StoreReader(partition.store), PlacementDatabase(database.url), Report(), **options)
+
+
+def provider(name: str) -> str:
+    return names.api_provider(uuid_for(name))
+
+
+def change(partition: StorePartition) -> None:
+    """Change one of each as clients of gantt would."""
+    store = partition.store
+    store.change_provider(CreateProvider(provider("new"), "new", provider("pool")))
+    store.change_provider(SetInventories(provider("new"), {"CUSTOM_BAY": Inventory(4, min_unit=2)}, 0))
+    store.change_provider(SetTraits(provider("pool"), ["CUSTOM_FAST", "CUSTOM_NEW"]))
+    store.change_provider(SetInventories(provider("pool"), {"DISK_GB": Inventory(20, allocation_ratio=1.5)}))
+    store.change_provider(UpdateProvider(provider(CHILD), name="moved", parent=provider("pool")))
+    parts = {provider("new"): {"CUSTOM_BAY": 2}, provider("pool"): {"DISK_GB": 1}}
+    changes = [
+        AllocationChange(uuid_for("vm-1"), {}, "project-1", "user-1", ANY),
+        AllocationChange(uuid_for("vm-2"), parts, "project-3", "user-2", ANY, "MIGRATION"),
+        AllocationChange(uuid_for("vm-3"), parts, "project-1", "user-1", None, "INSTANCE"),
+    ]
+    assert store.allocate(changes) is None
+    assert not isinstance(store.change_provider(DeleteProvider(provider("host-1"))), str)
+
+
+def test_what_clients_changed_is_written_back(partition: StorePartition, database: PlacementFile) -> None:
+    change(partition)
+    assert send_back(partition, database)
+    source, target = StoreReader(partition.store).read(), read(database)
+    assert list(differences(source, target)) == []
+    assert (source.providers, source.consumers) == (target.providers, target.consumers)
+    moved = target.providers[uuid_for(CHILD)]
+    assert (moved.name, moved.parent) == ("moved", uuid_for("pool"))
+    assert uuid_for("host-1") not in target.providers
+
+
+def test_the_roots_of_trees_are_written(partition: StorePartition, database: PlacementFile) -> None:
+    change(partition)
+    assert send_back(partition, database)
+    with database.connect() as connection:
+        rows = connection.execute("SELECT id, name, root_provider_id FROM resource_providers").fetchall()
+    pool = next(number for number, name, _root in rows if name == "pool")
+    assert {name: root for _number, name, root in rows} == {"pool": pool, "moved": pool, "new": pool}
+
+
+def test_an_unchanged_copy_writes_nothing_back(partition: StorePartition, database: PlacementFile) -> None:
+    before = database.path.read_bytes()
+    assert send_back(partition, database)
+    assert database.path.read_bytes() == before
+
+
+def test_there_and_back_and_there_again_is_the_same(
+    partition: StorePartition, database: PlacementFile, tmp_path: Path
+) -> None:
+    change(partition)
+    empty = PlacementFile(tmp_path / "empty.sqlite")
+    assert send_back(partition, empty)
+    again = memory_partition(namespaces=VOCABULARIES)
+    source = DatabaseReader(PlacementDatabase(empty.url))
+    assert Switchover(source, StoreReader(again.store), StoreWriter(again.store), Report()).copy()
+    first, second = StoreReader(partition.store).read(), StoreReader(again.store).read()
+    assert (first.providers, first.consumers) == (second.providers, second.consumers)
+    again.check()
+
+
+def test_a_dry_run_writes_nothing(partition: StorePartition, database: PlacementFile) -> None:
+    change(partition)
+    before = read(database)
+    assert send_back(partition, database, dry_run=True)
+    after = read(database)
+    assert (before.providers, before.consumers, before.names) == (after.providers, after.consumers, after.names)
+
+
+def test_an_empty_store_is_not_exported(database: PlacementFile) -> None:
+    empty = memory_partition(namespaces=VOCABULARIES)
+    with pytest.raises(NothingToExport):
+        send_back(empty, database)
+    assert len(read(database).providers) == 3
+
+
+def test_what_is_held_from_agents_hosts_is_reported(partition: StorePartition, database: PlacementFile) -> None:
+    partition.add_host("h1")
+    request = AllocationChange(uuid_for("vm-4"), {"h1": {"VCPU": 1}}, "project-1", "user-1", None, "INSTANCE")
+    assert partition.store.allocate([request]) is None
+    assert not send_back(partition, database)
+    assert uuid_for("vm-4") not in read(database).consumers
+
+
+def test_a_schema_without_consumer_types_is_written(partition: StorePartition, database: PlacementFile) -> None:
+    database.execute("ALTER TABLE consumers DROP COLUMN consumer_type_id")
+    database.execute("DROP TABLE consumer_types")
+    assert send_back(partition, database)
+    assert {consumer.type for consumer in read(database).consumers.values()} == {""}
