@@ -25,6 +25,7 @@ PLACEMENT = [
     "orjson>=3.9",
     "oslo.middleware>=6.2",
     "oslo.policy>=4.4",
+    "urllib3>=2.2",
     "WebOb>=1.8.7",
     # for gantt-placement-import
     "SQLAlchemy>=2.0.30",
@@ -141,6 +142,7 @@ setup(
             "gantt-conductor = conductor.cmd.entry:main",
             "gantt-placement = scheduler_svc.cmd.entry:placement",
             "gantt-placement-import = scheduler_svc.cmd.entry:placement_import",
+            "gantt-placement-shadow = scheduler_svc.cmd.entry:placement_shadow",
             "gantt-compute = compute_agent.cmd.entry:main",
             "gantt-lab = devstack.lab.entry:main",
         ],

@@ -67,3 +67,6 @@ HTTP_REQUESTS = metrics.counter(
 HTTP_SECONDS = metrics.histogram(
     "http_request_seconds", "Time from reading a request of Placement's HTTP API to its answer", ("method", "route")
 )
+SHADOWED_REQUESTS = metrics.counter(
+    "shadowed_requests_total", "Requests to another Placement by what became of them on gantt", ("kind", "outcome")
+)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console scripts ``gantt-scheduler``, ``gantt-placement`` and ``gantt-placement-import``."""
+"""The console scripts of the scheduler and of Placement's API."""
 
 import warnings
 
@@ -31,4 +31,14 @@ def placement_import() -> int:
         "placement",
         "scheduler_svc.cmd.placement_import:main",
         needs=["numpy", "redis", "sqlalchemy", "tqdm"],
+    )
+
+
+def placement_shadow() -> int:
+    """Run ``gantt-placement-shadow``; return its exit code."""
+    return entry.run(
+        "gantt-placement-shadow",
+        "placement",
+        "scheduler_svc.cmd.placement_shadow:main",
+        needs=["cheroot", "urllib3"],
     )

@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import namespaces, opts, partitions, placement_service
+from scheduler_svc.conf import namespaces, opts, partitions, placement_service, placement_shadow
 
 LISTED = [
     (group, option)
@@ -18,6 +18,7 @@ LISTED = [
 def test_listed_options_are_registered_with_default_and_help(conf, group, option):
     scheduler_conf.register_opts(conf)
     placement_service.register_opts(conf)
+    placement_shadow.register_opts(conf)
     assert conf[group][option.dest] == option.default
     assert option.help.endswith(".")
 

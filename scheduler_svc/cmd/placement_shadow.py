@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The console script gantt-placement-shadow."""
+
+import sys
+
+from rpcapi.daemon.main import run
+from scheduler_svc.conf import placement_shadow
+
+
+def main() -> int:
+    """Run the daemon; return its exit status."""
+    return run(
+        "gantt-placement-shadow",
+        "scheduler_svc.placement_shadow_service:make_service",
+        register_opts=[placement_shadow.register_opts],
+        check=placement_shadow.check,
+        uses_bus=False,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A WSGI application that passes each request on to another Placement, and returns its answer unchanged."""
+
+import http
+import json
+import urllib.parse
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from oslo_log import log
+
+from scheduler_svc.placement.problems import UNDEFINED
+from scheduler_svc.placement_shadow.exchanges import NOT_FORWARDED, NotAnswered, SentRequest, Server
+from scheduler_svc.placement_shadow.mirror import Mirror
+
+LOG = log.getLogger(__name__)
+
+HEADER = "HTTP_"  # begins the names of headers in a WSGI environment
+NO_BODY = (204, 304)
+
+
+class ShadowProxy:
+    """Answers as ``placement`` does; ``mirror`` gets what was answered."""
+
+    def __init__(self, placement: Server, mirror: Mirror) -> None:
+        self._placement = placement
+        self._mirror = mirror
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        """Implement WSGI."""
+        request = _request(environ)
+        began = self._mirror.begin(request)
+        answer = None
+        try:
+            answer = self._placement.send(request)
+        except NotAnswered as error:
+            LOG.warning("%s %s: %s", request.method, request.target, error)
+        finally:
+            self._mirror.end(request, began, answer)
+        if answer is None:
+            return _bad_gateway(start_response)
+        headers = list(answer.headers)
+        if answer.status not in NO_BODY and request.method != "HEAD":
+            headers.append(("Content-Length", str(len(answer.body))))
+        start_response(_status(answer.status), headers)
+        return [answer.body]
+
+
+def _request(environ: dict[str, Any]) -> SentRequest:
+    headers = {
+        name.removeprefix(HEADER).replace("_", "-").title(): value
+        for name, value in environ.items()
+        if name.startswith(HEADER)
+    }
+    if environ.get("CONTENT_TYPE"):
+        headers["Content-Type"] = environ["CONTENT_TYPE"]
+    headers = {name: value for name, value in headers.items() if name.lower() not in NOT_FORWARDED}
+    path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+    target = urllib.parse.quote(path.encode("latin-1"), safe="/:@!$&'()*+,;=~") or "/"
+    if environ.get("QUERY_STRING"):
+        target += "?" + environ["QUERY_STRING"]
+    body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+    return SentRequest(environ["REQUEST_METHOD"], target, headers, body)
+
+
+def _status(code: int) -> str:
+    try:
+        return f"{code} {http.HTTPStatus(code).phrase}"
+    except ValueError:
+        return f"{code} Unknown"
+
+
+def _bad_gateway(start_response: Callable[..., Any]) -> Iterable[bytes]:
+    error = {
+        "status": 502,
+        "title": "Bad Gateway",
+        "detail": "Placement, to which this proxy passes requests on, did not answer.",
+        "code": UNDEFINED,
+    }
+    body = json.dumps({"errors": [error]}).encode()
+    start_response("502 Bad Gateway", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+    return [body]

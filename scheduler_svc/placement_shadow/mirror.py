@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Repeats on gantt what another Placement acknowledged, in that order, and compares the answers."""
+
+import collections
+import threading
+from enum import StrEnum
+
+from oslo_log import log
+
+from scheduler_svc.metrics import SHADOWED_REQUESTS
+from scheduler_svc.placement_shadow.comparison import difference
+from scheduler_svc.placement_shadow.exchanges import Answer, NotAnswered, SentRequest, Server
+
+LOG = log.getLogger(__name__)
+
+MAX_LOGGED = 1_000  # differences; all are counted
+RETRY_SECONDS = 1.0
+UNAVAILABLE = (502, 503, 504)
+
+
+class Outcome(StrEnum):
+    """What became of a request."""
+
+    EQUAL = "equal"  # gantt answers the same
+    DIFFERENT = "different"
+    REFUSED = "refused"  # a write that the other Placement refused; gantt does not get it
+    UNCERTAIN = "uncertain"  # a write that the other Placement did not answer: it may or may not be applied there
+    OVERLAPPED = "overlapped"  # a read beside a write, whose answer may be of before or after it; not compared
+    DROPPED = "dropped"  # gantt was too slow, or away, for too many requests
+    FAILED = "failed"  # a read that gantt did not answer
+
+
+DIVERGING = (Outcome.UNCERTAIN, Outcome.DROPPED)  # writes of which gantt may not have what the other Placement has
+
+
+class Mirror:
+    """Sends each exchange to ``gantt`` by one thread, after the other Placement has answered it.
+
+    At most ``max_waiting`` exchanges wait. A write that gantt cannot take now is repeated until it can; reads are not.
+    """
+
+    def __init__(self, gantt: Server, max_waiting: int, retry_s: float = RETRY_SECONDS) -> None:
+        self._gantt = gantt
+        self._max_waiting = max_waiting
+        self._retry_s = retry_s
+        self._waiting: collections.deque[tuple[SentRequest, Answer]] = collections.deque()
+        self._changed = threading.Condition()
+        self._writes_begun = self._writes_open = 0
+        self._logged = 0
+        self._is_sending = False
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
+
+    def start(self) -> None:
+        """Begin to send."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the exchange that is being sent; those that wait are dropped and counted."""
+        self._stopping.set()
+        with self._changed:
+            self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Wait until the thread has ended."""
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def begin(self, request: SentRequest) -> int | None:
+        """Note that a request is being sent to the other Placement; return what ``end`` needs."""
+        with self._changed:
+            if request.is_write:
+                self._writes_begun += 1
+                self._writes_open += 1
+                return None
+            return None if self._writes_open else self._writes_begun
+
+    def end(self, request: SentRequest, began: int | None, answer: Answer | None) -> None:
+        """Take over an exchange; ``answer`` None: there was none. Waits for nothing."""
+        with self._changed:
+            self._writes_open -= request.is_write
+            if self._is_comparable(request, began, answer) and answer is not None:
+                if len(self._waiting) < self._max_waiting and not self._stopping.is_set():
+                    self._waiting.append((request, answer))
+                    self._changed.notify_all()
+                    return
+                outcome = Outcome.DROPPED
+            elif answer is None:
+                outcome = Outcome.UNCERTAIN
+            else:
+                outcome = Outcome.REFUSED if request.is_write else Outcome.OVERLAPPED
+        self._count(request, outcome)
+
+    def drain(self, seconds: float) -> bool:
+        """Wait until nothing waits; return whether that was within ``seconds``."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._waiting and not self._is_sending, seconds)
+
+    def _is_comparable(self, request: SentRequest, began: int | None, answer: Answer | None) -> bool:
+        """Return whether gantt is sent the request: a write that succeeded, or a read that no write overlapped."""
+        if answer is None:
+            return False
+        return not answer.is_error if request.is_write else began == self._writes_begun
+
+    def _run(self) -> None:
+        while (exchange := self._next()) is not None:
+            request, answer = exchange
+            self._count(request, self._repeat(request, answer))
+            with self._changed:
+                self._is_sending = False
+                self._changed.notify_all()
+        for request, _ in self._waiting:
+            self._count(request, Outcome.DROPPED)
+
+    def _next(self) -> tuple[SentRequest, Answer] | None:
+        """Wait for an exchange and return it, or None once stopped."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._stopping.is_set())
+            if self._stopping.is_set():
+                return None
+            self._is_sending = True
+            return self._waiting.popleft()
+
+    def _repeat(self, request: SentRequest, expected: Answer) -> Outcome:
+        """Send a request to gantt and compare the answers."""
+        while True:
+            actual = self._send(request)
+            if actual is not None:
+                break
+            if not request.is_write:
+                return Outcome.FAILED
+            if self._stopping.wait(self._retry_s):
+                return Outcome.DROPPED
+        text = difference(request, expected, actual)
+        if text is None:
+            return Outcome.EQUAL
+        self._warn("%s %s: %s", request.method, request.target, text)
+        return Outcome.DIFFERENT
+
+    def _send(self, request: SentRequest) -> Answer | None:
+        """Return gantt's answer, None if it cannot answer now."""
+        try:
+            answer = self._gantt.send(request)
+        except NotAnswered as error:
+            self._warn("%s", error)
+            return None
+        return None if answer.status in UNAVAILABLE else answer
+
+    def _count(self, request: SentRequest, outcome: Outcome) -> None:
+        kind = "write" if request.is_write else "read"
+        SHADOWED_REQUESTS.labels(kind, outcome).inc()
+        if request.is_write and outcome in DIVERGING:
+            self._warn(
+                "%s %s is %s: compare both ends with gantt-placement-import --verify",
+                request.method,
+                request.target,
+                outcome,
+            )
+
+    def _warn(self, message: str, *values: object) -> None:
+        """Log a warning, unless there were MAX_LOGGED already."""
+        self._logged += 1
+        if self._logged <= MAX_LOGGED:
+            LOG.warning(message, *values)
+        if self._logged == MAX_LOGGED:
+            LOG.warning("No more differences are logged; the metrics count them")

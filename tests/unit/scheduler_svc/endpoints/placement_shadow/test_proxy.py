@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The proxy between two servers of the API: clients get the first one's answers, the second one gets the writes."""
+
+import contextlib
+import http.client
+import json
+
+import pytest
+
+from devstack.servers.ports import free_port
+from scheduler_svc.endpoints.placement.authentication import trust_tokens
+from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement_shadow.proxy import ShadowProxy
+from scheduler_svc.placement_shadow.exchanges import HttpServerAt
+from scheduler_svc.placement_shadow.mirror import Mirror
+from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+
+SECONDS = 30
+UUID = "11111111-2222-3333-4444-555555555555"
+
+
+class ShadowedApi:
+    """A client of the proxy, and the two ends."""
+
+    def __init__(self, stack):
+        self.placement, self.gantt = PlacementApi(), PlacementApi()
+        ends = [HttpServerAt(self._serve(stack, trust_tokens(end.application)), SECONDS, 2) for end in self._ends()]
+        self.mirror = Mirror(ends[1], 100)
+        self.mirror.start()
+        stack.callback(self.mirror.wait)
+        stack.callback(self.mirror.stop)
+        self.port = self._start(stack, ShadowProxy(ends[0], self.mirror))
+        for end in ends:
+            stack.callback(end.close)
+
+    def call(self, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
+        headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        response = connection.getresponse()
+        content = response.read()
+        connection.close()
+        return response, content
+
+    def _ends(self):
+        return self.placement, self.gantt
+
+    def _serve(self, stack, application):
+        return f"http://127.0.0.1:{self._start(stack, application)}"
+
+    @staticmethod
+    def _start(stack, application):
+        port = free_port()
+        server = HttpServer(application, "127.0.0.1", port, 2, shutdown_s=SECONDS)
+        server.start()
+        stack.callback(server.wait)
+        stack.callback(server.stop)
+        return port
+
+
+@pytest.fixture
+def shadowed():
+    with contextlib.ExitStack() as stack:
+        yield ShadowedApi(stack)
+
+
+def test_acknowledged_writes_reach_both_ends(shadowed):
+    response, _ = shadowed.call("POST", "/resource_providers", {"name": "host 1", "uuid": UUID})
+    assert response.status == 200
+    assert shadowed.call("POST", "/resource_providers", {"name": "host 1", "uuid": UUID})[0].status == 409
+    inventories = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 4}}}
+    path = f"/resource_providers/{UUID}/inventories"
+    assert shadowed.call("PUT", path, inventories)[0].status == 200
+    assert shadowed.mirror.drain(SECONDS)
+    answers = [end.call("GET", path).json for end in (shadowed.placement, shadowed.gantt)]
+    assert answers[0] == answers[1]
+    assert answers[0]["inventories"]["VCPU"]["total"] == 4
+
+
+def test_client_gets_the_answer_of_placement_unchanged(shadowed):
+    shadowed.call("PUT", "/traits/CUSTOM_ONLY_HERE")
+    assert shadowed.mirror.drain(SECONDS)
+    shadowed.gantt.call("DELETE", "/traits/CUSTOM_ONLY_HERE")
+    response, body = shadowed.call("GET", "/traits?name=startswith:CUSTOM_")
+    assert json.loads(body) == {"traits": ["CUSTOM_ONLY_HERE"]}
+    assert response.getheader("openstack-api-version") == "placement 1.39"
+    assert response.getheader("last-modified")
+    response, body = shadowed.call("POST", "/resource_providers", {"name": "snow \N{SNOWMAN}", "uuid": UUID})
+    assert (response.status, json.loads(body)["name"]) == (200, "snow \N{SNOWMAN}")
+    response, body = shadowed.call("DELETE", f"/resource_providers/{UUID}")
+    assert (response.status, body) == (204, b"")
+
+
+def test_difference_is_logged(shadowed, caplog):
+    shadowed.placement.call("PUT", "/traits/CUSTOM_ONLY_HERE")
+    shadowed.call("GET", "/traits?name=startswith:CUSTOM_")
+    assert shadowed.mirror.drain(SECONDS)
+    (message,) = [record.getMessage() for record in caplog.records if "CUSTOM_ONLY_HERE" in record.getMessage()]
+    assert message.startswith("GET /traits?name=startswith:CUSTOM_: /traits: 1 entries, gantt has 0;")
+
+
+def test_client_notices_nothing_when_gantt_is_away():
+    with contextlib.ExitStack() as stack:
+        placement = PlacementApi()
+        port = ShadowedApi._start(stack, trust_tokens(placement.application))
+        away = HttpServerAt(f"http://127.0.0.1:{free_port()}", 1, 1)
+        mirror = Mirror(away, 1)
+        mirror.start()
+        stack.callback(mirror.wait)
+        stack.callback(mirror.stop)
+        proxy = ShadowedApi._start(stack, ShadowProxy(HttpServerAt(f"http://127.0.0.1:{port}", SECONDS, 2), mirror))
+        client = ShadowedApi.__new__(ShadowedApi)
+        client.port = proxy
+        for number in range(5):
+            assert client.call("PUT", f"/traits/CUSTOM_{number}")[0].status == 201
+    assert len(placement.call("GET", "/traits?name=startswith:CUSTOM_").json["traits"]) == 5
+
+
+def test_placement_that_does_not_answer_is_a_bad_gateway_in_the_form_of_the_api(shadowed):
+    with contextlib.ExitStack() as stack:
+        away = HttpServerAt(f"http://127.0.0.1:{free_port()}", 1, 1)
+        shadowed.port = ShadowedApi._start(stack, ShadowProxy(away, shadowed.mirror))
+        response, body = shadowed.call("PUT", "/traits/CUSTOM_A")
+    assert response.status == 502
+    (error,) = json.loads(body)["errors"]
+    assert error["code"] == "placement.undefined_code" and error["detail"]
+    assert shadowed.mirror.drain(SECONDS)
+    assert shadowed.gantt.call("GET", "/traits/CUSTOM_A").status == 404

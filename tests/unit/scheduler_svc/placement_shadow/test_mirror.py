@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is repeated on gantt, in which order, and what becomes of it when gantt does not answer."""
+
+import contextlib
+import threading
+
+import pytest
+from prometheus_client import REGISTRY
+
+from scheduler_svc.placement_shadow.exchanges import Answer, NotAnswered, SentRequest
+from scheduler_svc.placement_shadow.mirror import Mirror, Outcome
+
+SECONDS = 30
+OK, CREATED, CONFLICT = (Answer(status, (), b"{}") for status in (200, 201, 409))
+
+
+class Gantt:
+    """Records requests and answers them with the next of ``answers``, by default OK; an exception is raised."""
+
+    def __init__(self):
+        self.targets = []
+        self.answers = []
+        self.released = threading.Event()
+        self.released.set()
+
+    def send(self, request):
+        assert self.released.wait(SECONDS)
+        self.targets.append(request.target)
+        answer = self.answers.pop(0) if self.answers else OK
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def gantt():
+    return Gantt()
+
+
+@pytest.fixture
+def start(gantt):
+    with contextlib.ExitStack() as stack:
+
+        def start_mirror(max_waiting=100):
+            mirror = Mirror(gantt, max_waiting, retry_s=0.01)
+            mirror.start()
+            stack.callback(mirror.wait)
+            stack.callback(mirror.stop)
+            stack.callback(gantt.released.set)
+            return mirror
+
+        yield start_mirror
+
+
+@pytest.fixture
+def counted():
+    """Returns how many requests had an outcome since the test began."""
+
+    def read(kind, outcome):
+        labels = {"kind": kind, "outcome": outcome}
+        return REGISTRY.get_sample_value("gantt_shadowed_requests_total", labels) or 0
+
+    before = {(kind, outcome): read(kind, outcome) for kind in ("read", "write") for outcome in Outcome}
+    return lambda kind, outcome: read(kind, outcome) - before[kind, outcome]
+
+
+def request(method, target):
+    return SentRequest(method, target, {}, b"")
+
+
+def exchange(mirror, method, target, answer=OK):
+    sent = request(method, target)
+    mirror.end(sent, mirror.begin(sent), answer)
+
+
+def test_exchanges_are_repeated_in_their_order(gantt, start, counted):
+    mirror = start()
+    for number in range(20):
+        exchange(mirror, "PUT" if number % 2 else "GET", f"/{number}")
+    assert mirror.drain(SECONDS)
+    assert gantt.targets == [f"/{number}" for number in range(20)]
+    assert (counted("read", Outcome.EQUAL), counted("write", Outcome.EQUAL)) == (10, 10)
+
+
+def test_refused_and_unanswered_writes_are_not_repeated(gantt, start, counted):
+    mirror = start()
+    exchange(mirror, "PUT", "/refused", CONFLICT)
+    exchange(mirror, "PUT", "/lost", None)
+    exchange(mirror, "GET", "/missing", Answer(404, (), b"{}"))
+    assert mirror.drain(SECONDS)
+    assert gantt.targets == ["/missing"]
+    assert (counted("write", Outcome.REFUSED), counted("write", Outcome.UNCERTAIN)) == (1, 1)
+    assert counted("read", Outcome.DIFFERENT) == 1
+
+
+@pytest.mark.parametrize("order", ["read begins first", "write begins first", "write within the read"])
+def test_read_that_overlaps_a_write_is_not_compared(gantt, start, counted, order):
+    mirror = start()
+    reading, writing = request("GET", "/read"), request("PUT", "/write")
+    if order == "write begins first":
+        mirror.begin(writing)
+        began = mirror.begin(reading)
+        mirror.end(writing, None, OK)
+        mirror.end(reading, began, OK)
+    else:
+        began = mirror.begin(reading)
+        mirror.begin(writing)
+        if order == "write within the read":
+            mirror.end(writing, None, OK)
+            mirror.end(reading, began, OK)
+        else:
+            mirror.end(reading, began, OK)
+            mirror.end(writing, None, OK)
+    exchange(mirror, "GET", "/after")
+    assert mirror.drain(SECONDS)
+    assert gantt.targets == ["/write", "/after"]
+    assert counted("read", Outcome.OVERLAPPED) == 1
+
+
+def test_write_is_repeated_until_gantt_answers(gantt, start, counted):
+    gantt.answers = [NotAnswered("refused"), Answer(503, (), b"{}"), CREATED]
+    mirror = start()
+    exchange(mirror, "PUT", "/1", CREATED)
+    exchange(mirror, "PUT", "/2")
+    assert mirror.drain(SECONDS)
+    assert gantt.targets == ["/1", "/1", "/1", "/2"]
+    assert counted("write", Outcome.EQUAL) == 2
+
+
+def test_read_that_gantt_does_not_answer_is_given_up(gantt, start, counted):
+    gantt.answers = [NotAnswered("refused")]
+    mirror = start()
+    exchange(mirror, "GET", "/1")
+    assert mirror.drain(SECONDS)
+    assert (gantt.targets, counted("read", Outcome.FAILED)) == (["/1"], 1)
+
+
+def test_no_more_wait_than_allowed(gantt, start, counted):
+    mirror = start(max_waiting=2)
+    gantt.released.clear()
+    for number in range(5):
+        exchange(mirror, "PUT", f"/{number}")
+    dropped = counted("write", Outcome.DROPPED)
+    assert dropped in (2, 3)  # the first one may have been taken already
+    gantt.released.set()
+    assert mirror.drain(SECONDS)
+    assert len(gantt.targets) == 5 - dropped
+
+
+def test_stop_ends_a_write_that_gantt_never_answers(gantt, start, counted):
+    gantt.answers = [NotAnswered("refused")] * 1_000_000
+    mirror = start()
+    exchange(mirror, "PUT", "/1")
+    exchange(mirror, "PUT", "/2")
+    mirror.stop()
+    mirror.wait()
+    assert counted("write", Outcome.DROPPED) == 2
