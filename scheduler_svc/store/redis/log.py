@@ -1,48 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Snapshot and log of a partition in Redis."""
+"""The log of a partition in Redis."""
 
 import json
-from collections.abc import Collection
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.core.records import LogEntry, Snapshot
-from scheduler_svc.store import documents, log
+from scheduler_svc.core.records import LogEntry
+from scheduler_svc.store import log
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import BLOCK_MS, RedisConnection
-from scheduler_svc.store.redis.keys import prefix, state_key
-
-
-def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapshot:
-    """Return the state that a replica needs, read in one transaction, with these declared namespaces."""
-    head = prefix(connection.partition)
-
-    def fill(pipe: Any) -> None:
-        pipe.hmget(head + "meta", "epoch", "position")
-        for word in ("providers", "used", "services", "alive", "opened"):
-            pipe.hgetall(head + word)
-        for namespace in namespaces:
-            pipe.hgetall(state_key(connection.partition, namespace))
-
-    reply = connection.read(fill)
-    if reply[0][0] is None:  # the keys were deleted while the server kept running
-        connection.check_identity()
-        reply = connection.read(fill)
-    (epoch, position), providers, used, services, alive, opened, *states = reply
-    connection.identity.observe(int(epoch), int(position))
-    return Snapshot(
-        epoch=int(epoch),
-        position=int(position),
-        providers={name: documents.decode(text, "provider") for name, text in providers.items()},
-        used={name: json.loads(text) for name, text in used.items()},
-        services={name: documents.decode(text, "service") for name, text in services.items()},
-        alive={name: value == "1" for name, value in alive.items()},
-        opened={host: max(0, int(value)) for host, value in opened.items()},
-        states={
-            namespace: {name: documents.decode_state(text)[1] for name, text in raw.items()}
-            for namespace, raw in zip(namespaces, states, strict=True)
-        },
-    )
+from scheduler_svc.store.redis.keys import prefix
 
 
 def follow(connection: RedisConnection, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:

@@ -29,7 +29,18 @@ from scheduler_svc.store.records import (
     StatsOutcome,
     Verification,
 )
-from scheduler_svc.store.redis import allocations, audit, claims, clock, decisions, log, prepare, providers, sizes
+from scheduler_svc.store.redis import (
+    allocations,
+    audit,
+    claims,
+    clock,
+    decisions,
+    log,
+    prepare,
+    providers,
+    sizes,
+    snapshot,
+)
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.keys import prefix
@@ -266,7 +277,7 @@ class RedisStore(interface.Store):
         return allocations.import_allocations(self._connection, imports)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
-        return log.snapshot(self._connection, namespaces)
+        return snapshot.snapshot(self._connection, namespaces)
 
     def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
         return log.follow(self._connection, position, block_ms, limit)
