@@ -20,6 +20,8 @@ LOG = log.getLogger(__name__)
 
 NAMES_PER_CALL = 1000  # hosts that one script takes
 BLOCK_MS = 1000  # bounds how long a stop waits for the follower
+# Seconds until the next read while the log brings nothing but this worker's claims, which it knows from their answers.
+OWN_CLAIMS_PAUSE = 0.01
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
 
@@ -53,6 +55,7 @@ class Replica(BackgroundLoop):
         self.absent_hosts: set[str] = set()
         self.collects_names = False  # whether the store still collected names of forgotten hosts at the last load
         self._pause = FIRST_PAUSE  # after the next failure
+        self._rests = False  # whether the last read brought only this worker's claims
 
     @property
     def partition(self) -> str:
@@ -135,21 +138,25 @@ class Replica(BackgroundLoop):
             collects = self._store.name_hosts(epoch, batch, complete=complete and number == len(batches))
         return collects
 
-    def step(self, block_ms: int) -> None:
-        """Apply log entries after the replica's position, waiting up to ``block_ms`` for the first."""
+    def step(self, block_ms: int) -> bool:
+        """Apply log entries after the replica's position, waiting up to ``block_ms`` for the first.
+
+        Return whether there were some, and this worker knew them from the answers to its own claims.
+        """
         position = self.log_position.position
         entries = self._store.follow(position, block_ms)
         self.presence.record_answer()
         if entries is None:
             LOG.warning("The log of %s no longer reaches back to %d: loading a snapshot", self.partition, position)
             self.load()
-            return
+            return False
         if any(entry.kind == "epoch" for entry in entries):
             LOG.warning("The store of partition %s began a new epoch: loading a snapshot", self.partition)
             self.load()
-            return
+            return False
+        own = 0
         for entry in entries:
-            self._table.apply(entry, self.number)
+            own += self._table.apply(entry, self.number)
             self._operator_writes.apply(entry)
             if entry.kind == "opened":
                 self.absent_hosts -= entry.payload.keys()
@@ -161,6 +168,8 @@ class Replica(BackgroundLoop):
         if part.needs_compaction:
             LOG.info("%d names of partition %s departed: loading a snapshot to free them", part.departures, part.name)
             self.load()
+        # The last one may have been read before the answer to its claim.
+        return own > 0 and own >= len(entries) - 1
 
     def reach(self, position: int, timeout: float) -> bool:
         """Wait until the replica has applied ``position``; return False if it has not after ``timeout`` seconds."""
@@ -170,6 +179,8 @@ class Replica(BackgroundLoop):
                 remaining_s = deadline - time.monotonic()
                 if remaining_s <= 0:
                     return False
+                if self._rests:
+                    self.wake()
                 self._moved.wait(remaining_s)
             return True
 
@@ -185,15 +196,15 @@ class Replica(BackgroundLoop):
         if not self._is_loaded or self._reloads_requested > self._reloads_done:
             self.load()
             self._pause = FIRST_PAUSE
-        self.step(BLOCK_MS)
-        return 0.0
+        self._rests = self.step(BLOCK_MS)
+        return OWN_CLAIMS_PAUSE if self._rests else 0.0
 
     def handle_failure(self, error: Exception) -> float:
         """Log the failure; return a pause, after which the partition is loaded again.
 
         Otherwise entries that were applied partly would stay so, and this worker would decide on stale hosts for good.
         """
-        self._is_loaded = False
+        self._is_loaded = self._rests = False
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
         if isinstance(error, errors.Unavailable):
             self.presence.record_failure()

@@ -210,6 +210,13 @@ class HostRows:
             for resource_class, amount in part.forest.used(name).items():
                 self._resource_columns(resource_class).set_used(row, amount)
 
+    def _used_position(self, part: PartitionRows, name: str) -> int:
+        """Return the log position of a provider's sums, 0 if it has none."""
+        row = part.rows.get(name)
+        if row is not None:
+            return int(self._used_positions[row])
+        return part.forest.used_position(name) if name in part.forest.rows else 0
+
     def _resource_columns(self, resource_class: str) -> ResourceColumns:
         """Return the columns of a class, created if they do not exist."""
         if resource_class not in self.resources:

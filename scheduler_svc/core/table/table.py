@@ -146,12 +146,19 @@ class HostTable(HostRows):
         with self._lock:
             self._replace_partition(part, source)
 
-    def apply(self, entry: LogEntry, number: int = 0) -> None:
-        """Apply one entry of a partition's log; raises ValueError for an entry kind unknown to this version."""
+    def apply(self, entry: LogEntry, number: int = 0) -> bool:
+        """Apply one entry of a partition's log; return whether ``apply_used`` had applied all of it before.
+
+        Raises ValueError for an entry kind unknown to this version.
+        """
         part = self.partitions[number]
         with self._lock:
+            was_applied = entry.kind == "used" and all(
+                self._used_position(part, name) >= entry.position for name in entry.payload
+            )
             self._apply(part, entry)
             part.position = max(part.position, entry.position)
+            return was_applied
 
     def apply_used(self, used: Mapping[str, Amounts], position: int, number: int = 0) -> None:
         """Apply the usage that a claim returned, ahead of its log entry; the partition's position is unchanged."""

@@ -17,6 +17,7 @@ from rpcapi.redis_failover.identity import EpochMissing
 from rpcapi.redis_failover.scripts import LuaScript
 from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis.identity import RedisIdentity
+from scheduler_svc.store.redis.kernel_timeouts import use_kernel_timeouts
 from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.redis.scripts import load, script_keys
 
@@ -142,6 +143,7 @@ class RedisConnection:
         # hub: half the cost of a short command. There is never one, because an interrupted command disconnects; and
         # a connection closed by the server fails the command itself.
         fresh.can_read = _nothing_unread  # type: ignore[method-assign]
+        use_kernel_timeouts(fresh)
         self.identity.check_connection(fresh)
 
     def _unavailable(self, error: redis.RedisError) -> errors.StoreUnavailable:

@@ -151,6 +151,51 @@ def test_reach_returns_when_position_is_applied(store):
         replica.wait()
 
 
+def claim_as_worker(replica, store, consumer, host):
+    """Claim as the replica's own worker, which applies the answer."""
+    position = claim(store, consumer, host)
+    replica.table.apply_used({host: store.snapshot().used[host]}, position)
+    return position
+
+
+def test_step_tells_entries_of_own_claims_from_others(store):
+    replica = Replica(store)
+    replica.load()
+    assert not replica.step(0)
+    claim_as_worker(replica, store, "own", "a/1")
+    assert replica.step(0)
+    claim(store, "others", "a/1")
+    assert not replica.step(0)
+    claim_as_worker(replica, store, "own2", "a/1")
+    hosts.join(store, {"c/1": node(), "d/1": node()})
+    assert not replica.step(0)
+    same(replica, store)
+
+
+def test_step_that_read_the_last_own_claim_before_its_answer_brings_nothing_new(store):
+    replica = Replica(store)
+    replica.load()
+    claim_as_worker(replica, store, "own", "a/1")
+    claim(store, "unanswered", "b/1")
+    assert replica.step(0)
+    same(replica, store)
+
+
+def test_reach_ends_the_pause_after_own_claims(store, monkeypatch):
+    monkeypatch.setattr("scheduler_svc.replication.replica.OWN_CLAIMS_PAUSE", 3600)
+    replica = Replica(store)
+    replica.load()
+    claim_as_worker(replica, store, "own", "a/1")
+    replica.start()
+    try:
+        assert replica.reach(store.state.position, 10)
+        assert replica.reach(claim(store, "others", "b/1"), 10)
+        same(replica, store)
+    finally:
+        replica.stop()
+        replica.wait()
+
+
 class Flaky(MemoryStore):
     """A store with simulated outages."""
 

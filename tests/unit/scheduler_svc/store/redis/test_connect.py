@@ -2,6 +2,7 @@
 """Redis that restarts, hangs or is unavailable, and the commands that its ACL allows."""
 
 import threading
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from devstack.servers.redis_users import STORE_USERS
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
-from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.redis import RedisStore, connect
 from scheduler_svc.store.redis.keys import prefix
 from tests.unit.scheduler_svc.store.backends import partition_on, redis_partition
 from tests.unit.scheduler_svc.store.store_partition import poll
@@ -109,6 +110,33 @@ def test_unavailable_store_raises_and_recovers(make_redis: Any) -> None:
     server.start()
     assert partition.store.get_state("service", "h1")[1]["binary"] == "gantt-compute"
     partition.store.close()
+
+
+@pytest.mark.parametrize("read", [RedisStore.snapshot, lambda store: store.follow(0, 50)], ids=["command", "follow"])
+def test_server_that_hangs_is_unavailable(
+    make_redis: Any, monkeypatch: pytest.MonkeyPatch, read: Callable[[RedisStore], Any]
+) -> None:
+    """A read ends after its time-out; without one it would wait for as long as the server."""
+    monkeypatch.setattr(connect, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(connect, "READER_SECONDS", 0.5)
+    server = make_redis()
+    store = RedisStore(server.url(), "cell1")
+    store.follow(store.snapshot().position, 10)
+    server.pause()
+    with pytest.raises(errors.StoreUnavailable):
+        read(store)
+    server.resume()
+    assert store.snapshot().epoch
+    store.close()
+
+
+def test_time_outs_need_no_second_system_call(redis_server: RedisServer) -> None:
+    """A socket with a time-out of Python's waits for readiness before each read, in a call of its own."""
+    store = RedisStore(redis_server.url(), "cell1")
+    store.snapshot()
+    connections = store._connection._client.connection_pool._available_connections
+    assert [connection._sock.gettimeout() for connection in connections] == [None]
+    store.close()
 
 
 def test_blocking_follow_raises_when_the_store_dies(make_redis: Any) -> None:
