@@ -28,6 +28,8 @@ PLACEMENT = [
     "urllib3>=2.2",
     "WebOb>=1.8.7",
     # for gantt-placement-import
+    "keystoneauth1>=5.6",
+    "requests>=2.31",
     "SQLAlchemy>=2.0.30",
     "psycopg[binary]>=3.3",
     "PyMySQL>=1.1",

@@ -30,7 +30,7 @@ def placement_import() -> int:
         "gantt-placement-import",
         "placement",
         "scheduler_svc.cmd.placement_import:main",
-        needs=["numpy", "redis", "sqlalchemy", "tqdm"],
+        needs=["numpy", "redis", "sqlalchemy", "tqdm", "keystoneauth1", "microversion_parse"],
     )
 
 

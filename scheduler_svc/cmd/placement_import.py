@@ -34,8 +34,10 @@ EX_INTERRUPTED = 130
 
 EPILOG = f"""
 SOURCE is the path of a placement.conf, whose [placement_database] connection is used, or the URL of a database
-(mysql, postgresql, sqlite). It may also be in the environment variable {SOURCE_VARIABLE}, where a
-password is not shown in the list of processes. The command may be interrupted and repeated: it continues.
+(mysql, postgresql, sqlite), or of Placement's HTTP API (http, https; it authenticates with OS_TOKEN, or with
+OS_AUTH_URL, OS_USERNAME, OS_PASSWORD and so on). It may also be in the environment variable
+{SOURCE_VARIABLE}, where a password is not shown in the list of processes. The command may be
+interrupted and repeated: it continues.
 
 Exit status: 0 all is carried, or equal; 1 something could not be carried, or differs; 69 one end does not answer;
 78 the configuration is wrong; 130 interrupted.
@@ -104,7 +106,7 @@ def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callab
     if arguments.export:
         database = open_database(arguments.source)
         return functools.partial(export, StoreReader(store), database, report, dry_run=arguments.dry_run)
-    source, target = open_source(arguments.source), StoreReader(store)
+    source, target = open_source(arguments.source, report.progress), StoreReader(store)
     writer = StoreRehearsal(target.reported_names()) if arguments.dry_run else StoreWriter(store)
     switchover = Switchover(source, target, writer, report)
     if arguments.verify:

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens the other Placement."""
 
+import os
 from pathlib import Path
 
 from oslo_config import cfg
 
+from scheduler_svc.switching.copying import Progress
 from scheduler_svc.switching.database import PlacementDatabase
 from scheduler_svc.switching.database_reader import DatabaseReader
 from scheduler_svc.switching.failures import PlacementUnavailable
+from scheduler_svc.switching.http_client import PlacementClient, credentials
+from scheduler_svc.switching.http_reader import HttpReader
 
 
 def open_database(source: str) -> PlacementDatabase:
@@ -15,8 +19,13 @@ def open_database(source: str) -> PlacementDatabase:
     return PlacementDatabase(database_url(source))
 
 
-def open_source(source: str) -> DatabaseReader:
-    """Return a reader of the Placement at ``source``; raises PlacementUnavailable."""
+def open_source(source: str, progress: Progress) -> DatabaseReader | HttpReader:
+    """Return a reader of the Placement at ``source``, its URL or its database; raises PlacementUnavailable.
+
+    Over HTTP it authenticates with what the environment has for the OpenStack client.
+    """
+    if source.startswith(("http://", "https://")):
+        return HttpReader(PlacementClient(source, credentials(source, os.environ)), progress)
     return DatabaseReader(open_database(source))
 
 

@@ -118,14 +118,14 @@ def test_what_is_no_placement_database_is_refused(tmp_path: Path) -> None:
         DatabaseReader(PlacementDatabase(f"sqlite:///{missing}")).read()
     for url in ("nonsense://", "//"):
         with pytest.raises(PlacementUnavailable):
-            open_source(url)
+            open_source(url, lambda *_: None)
 
 
 def test_the_database_of_a_placement_conf_is_read(database: PlacementFile, tmp_path: Path) -> None:
     conf = tmp_path / "placement.conf"
     conf.write_text(f"[placement_database]\nconnection = {database.url}\n[other]\nkey = value\n", encoding="utf-8")
     assert database_url(str(conf)) == database.url
-    assert len(open_source(str(conf)).read().providers) == 3
+    assert len(open_source(str(conf), lambda *_: None).read().providers) == 3
     conf.write_text("[placement_database]\n", encoding="utf-8")
     with pytest.raises(PlacementUnavailable, match="no option connection"):
         database_url(str(conf))
