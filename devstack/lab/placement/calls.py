@@ -36,6 +36,7 @@ class ServerCalls:
 
     def candidates(self, first: int, count: int, path: str) -> list[float]:
         """Ask for candidates; before each question something is written, which its answer must contain."""
+        self._client.reconnect()
         seconds = []
         for number in range(first, first + count):
             host = self.claim(number)
@@ -48,6 +49,7 @@ class ServerCalls:
 
     def allocate(self, first: int, count: int) -> list[float]:
         """Write allocations of new consumers, each from the next host."""
+        self._client.reconnect()
         seconds = []
         for number in range(first, first + count):
             path, body = self._allocation(number)
@@ -61,6 +63,7 @@ class ServerCalls:
 
     def get(self, first: int, count: int, path: str) -> list[float]:
         """Read a resource."""
+        self._client.reconnect()
         return repeat(lambda: self._client.get(path), first, count)
 
     def read(self, path: str) -> bytes:

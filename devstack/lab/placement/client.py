@@ -23,8 +23,8 @@ class HttpClient:
     """One connection of an administrator to 127.0.0.1, kept open. Not for several threads."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._port = port
+        self._socket = self._connect()
         self._head = (
             f"Host: 127.0.0.1:{port}\r\nX-Auth-Token: admin\r\nOpenStack-API-Version: placement 1.39\r\n"
             "Accept: application/json\r\n"
@@ -39,9 +39,19 @@ class HttpClient:
         length = b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
         self._exchange(b"PUT %s HTTP/1.1\r\n%s%s%s" % (path.encode(), self._head, length, body), NO_CONTENT)
 
+    def reconnect(self) -> None:
+        """Replace the connection, which the server may have closed because it was idle."""
+        self._socket.close()
+        self._socket = self._connect()
+
     def close(self) -> None:
         """Close the connection."""
         self._socket.close()
+
+    def _connect(self) -> socket.socket:
+        connection = socket.create_connection(("127.0.0.1", self._port), timeout=SECONDS)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
 
     def _exchange(self, request: bytes, expected: int) -> bytes:
         try:

@@ -19,6 +19,7 @@ from devstack.servers.ports import answers, free_port
 from devstack.servers.process import ServerProcess
 
 THREADS = 4
+IDLE_SECONDS = 3600  # a connection waits while others are measured
 START_SECONDS = 60.0
 
 
@@ -56,7 +57,9 @@ def application(body: bytes) -> Any:
 def main(arguments: list[str]) -> None:
     """Serve until SIGTERM."""
     port, path = arguments
-    server = wsgi.Server(("127.0.0.1", int(port)), application(Path(path).read_bytes()), numthreads=THREADS)
+    server = wsgi.Server(
+        ("127.0.0.1", int(port)), application(Path(path).read_bytes()), numthreads=THREADS, timeout=IDLE_SECONDS
+    )
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     server.start()
 

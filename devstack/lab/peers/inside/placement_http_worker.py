@@ -13,11 +13,14 @@ from cheroot import wsgi
 from placement_side import deployed
 
 THREADS = 4
+IDLE_SECONDS = 3600  # a connection waits while others are measured
 
 
 def main(configuration: Path, port: int) -> None:
     """Serve until the input ends."""
-    server = wsgi.Server(("127.0.0.1", port), deployed(configuration), numthreads=THREADS, reuse_port=True)
+    server = wsgi.Server(
+        ("127.0.0.1", port), deployed(configuration), numthreads=THREADS, timeout=IDLE_SECONDS, reuse_port=True
+    )
     server.prepare()
     threading.Thread(target=server.serve, daemon=True).start()
     os.write(1, b"ready\n")
