@@ -11,7 +11,7 @@ import pytest
 from devstack.lab.peers import environments
 from rpcapi.resources.groups import ISOLATE, NONE
 from rpcapi.resources.trees.search import StepBudget, search
-from rpcapi.resources.trees.tree import ProviderTree
+from rpcapi.resources.trees.tree import ProviderInventory, ProviderTree
 from scheduler_svc.core.trees.ranking import rank
 from tests.differential import asking
 from tests.property import tree_clouds, trees
@@ -57,7 +57,7 @@ def compare(cloud, tree_request, answers, tally):
         assert all(CONTRADICTION in why for why in refused), refused[0]
         tally["refused by both"] += 1
         return
-    names = {ident(provider.id): provider.id for provider in cloud.every}
+    names = {ident(provider.id): provider.id for provider in cloud.providers}
     recheck_isolation = has_wrong_sums(tree_request)
     candidates = {
         anchor: {
@@ -133,14 +133,14 @@ def to_placement(cloud):
             "traits": sorted(provider.traits) + ([] if provider.parent else [anchor_trait(provider.id)]),
             "aggregates": [ident(name) for name in sorted(provider.aggregates)],
         }
-        for provider in cloud.every
+        for provider in cloud.providers
     ]
     # An unrelated provider has all names that a request may use, so that Placement knows them.
     return [*placement_providers, spare()]
 
 
 def spare():
-    stocks = {name: inventory(trees.Stock(1)) for name in trees.CLASSES}
+    stocks = {name: inventory(ProviderInventory(1)) for name in trees.CLASSES}
     names = {"uuid": ident("spare"), "parent": None, "root": ident("spare")}
     return {**names, "inventories": stocks, "used": dict.fromkeys(stocks, 1), "traits": trees.TRAITS, "aggregates": []}
 

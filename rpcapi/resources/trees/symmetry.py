@@ -16,10 +16,9 @@ class SymmetryBreaker:
     """
 
     def __init__(self, tree: ProviderTree, requirements: Sequence[GroupRequirement], request: TreeRequest) -> None:
-        numbers = {provider.id: number for number, provider in enumerate(tree.providers)}
-        self._parents = [numbers.get(provider.parent or "", -1) for provider in tree.providers] + [-1] * len(
-            tree.sharing
-        )
+        providers = (*tree.providers, *tree.sharing)
+        numbers = {provider.id: number for number, provider in enumerate(providers)}
+        self._parents = [numbers.get(provider.parent or "", -1) for provider in providers]
         self._search = (tree, requirements, request)
         self._uses = [0] * len(self._parents)
         self._paths: list[list[int]] = []  # from the root down to each provider

@@ -38,8 +38,8 @@ class Provider:
 
     ``aggregates`` are those of the provider itself or, for a root, of its service host. ``traits`` None: they are
     unknown and assumed to satisfy the request. Providers that are equal in everything, including ``symmetry_key``, are
-    interchangeable in a search, and only one of them is tried. ``root`` is the root of a sharing provider's own tree,
-    if it is below it.
+    interchangeable in a search, and only one of them is tried. Of a sharing provider that is below a root, ``root``
+    is that root and ``parent`` the closest provider above it that shares too.
     """
 
     id: str
@@ -53,7 +53,7 @@ class Provider:
 
 @dataclass(frozen=True, slots=True)
 class ProviderTree:
-    """The providers of a tree, the root first and parents before children, and the sharing providers."""
+    """The providers of a tree, the root first, and the sharing providers; parents before children in both."""
 
     providers: Sequence[Provider]
     sharing: Sequence[Provider] = ()

@@ -77,6 +77,13 @@ class Forest:
         """Return the name of the parent provider."""
         return self._parents[row]
 
+    def ancestors(self, row: int) -> list[str]:
+        """Return the names of the providers above a provider, its parent first and its root last."""
+        names = [self._parents[row]]
+        while (above := self.rows.get(names[-1])) is not None and self.present[above]:
+            names.append(self._parents[above])
+        return names
+
     def provider_position(self, name: str) -> int:
         """Return the log position of a provider's document; 0 if there never was one."""
         return self._provider_positions[self.rows[name]] if name in self.rows else 0

@@ -52,10 +52,19 @@ class TreeReader:
         """Return the tree of a host with its sharing providers; ``ledger`` counts as used."""
         root = self.root(row, ledger)
         sharing = [self.root(sharing_row, ledger) for sharing_row in self._trees.find_sharing_rows(row)]
-        for child in self._trees.find_sharing_children(row):
-            provider = self._child(child.forest, child.row, None, ledger)
-            sharing.append(replace(provider, root=self._view.name(child.root)))
+        sharing += self._sharing_children(row, {provider.id for provider in sharing}, ledger)
         return ProviderTree([root, *self._below(row, root.id, ledger)], sharing)
+
+    def _sharing_children(self, row: int, roots: set[str], ledger: AllocationLedger) -> Iterator[Provider]:
+        """Yield the providers below other roots that share with a host; ``roots`` are the roots that do."""
+        children = [
+            (child, self._trees.forest(child.root).ancestors(child.row))
+            for child in self._trees.find_sharing_children(row)
+        ]
+        names = roots | {child.forest.names[child.row] for child, _ in children}
+        for child, ancestors in sorted(children, key=lambda pair: len(pair[1])):
+            parent = next((name for name in ancestors if name in names), None)
+            yield replace(self._child(child.forest, child.row, parent, ledger), root=self._view.name(child.root))
 
     def _below(self, row: int, root: str, ledger: AllocationLedger) -> Iterator[Provider]:
         """Yield the descendants of a host, each after its parent."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import webob
 from peer_wire import serve
 from placement import db_api
 from placement.db.sqlalchemy import models
@@ -71,6 +72,16 @@ class PlacementTreesApplication(PlacementApplication):
             except RuntimeError as why:
                 answer = str(why)
             answers.append([answer, time.perf_counter() - began])
+        return answers
+
+    def answer(self, queries: Sequence[tuple[str, str]]) -> list[tuple[int, str]]:
+        """Return status and body for each (microversion, query string) of a query for allocation candidates."""
+        answers = []
+        for version, query in queries:
+            headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": f"placement {version}"}
+            request = webob.Request.blank(f"/allocation_candidates?{query}", headers=headers)
+            response = request.get_response(self._application)
+            answers.append((response.status_int, response.text))
         return answers
 
     def _learn(self, providers: Sequence[Mapping[str, Any]]) -> None:
@@ -145,4 +156,4 @@ def _empty(context: Any) -> None:
 
 if __name__ == "__main__":
     placement = PlacementTreesApplication(Path(sys.argv[1]))
-    serve({"load": placement.load, "ask": placement.ask})
+    serve({"load": placement.load, "ask": placement.ask, "answer": placement.answer})

@@ -138,6 +138,20 @@ def test_provider_below_a_root_shares_with_other_trees():
     assert [sorted(item.allocations) for item in find(table(documents), in_tree).candidates] == [["h0", "store/disk"]]
 
 
+def test_sharing_providers_of_one_tree_are_related_where_they_share():
+    shelf = child_provider("store", "store", {"VGPU": 1}, [SHARING_TRAIT]) | {"aggregates": ["rack"]}
+    plain = child_provider("store/shelf", "store", {"VGPU": 1})
+    disk = child_provider("store/shelf/slot", "store", {"DISK_GB": 100}, [SHARING_TRAIT]) | {"aggregates": ["rack"]}
+    documents = {
+        **{"store/shelf/slot/disk": disk, "store/shelf/slot": plain, "store/shelf": shelf, "store": node({"VCPU": 1})},
+        **{"h0": node({"VCPU": 4}) | {"aggregates": ["rack"]}},
+    }
+    groups = [RequestGroup("_a", {"VGPU": 1}), RequestGroup("_b", {"DISK_GB": 1}), RequestGroup("", {"VCPU": 4})]
+    request = TreeRequest(groups, NONE, same_subtree=(("_a", "_b"),))
+    (candidate,) = find(table(documents), request).candidates
+    assert candidate.providers == {"_a": ("store/shelf",), "_b": ("store/shelf/slot/disk",), "": ("h0",)}
+
+
 def test_client_without_trees_gets_single_providers_of_them():
     hosts = table(nodes(1, 1))
     both = TreeRequest([RequestGroup("", {"VCPU": 1, CARD: 1})])
