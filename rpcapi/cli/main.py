@@ -31,6 +31,7 @@ COMMANDS = {
     "client enroll": "rpcapi.cli.client_enroll:EnrollClient",
     "client revoke": "rpcapi.cli.client_enroll:RevokeClient",
     "quota show": "rpcapi.cli.quota:ShowQuota",
+    "partition acknowledge": "rpcapi.cli.partition:AcknowledgeEpoch",
     "partition list": "rpcapi.cli.partition:ListPartitions",
     "claim list": "rpcapi.cli.claim:ListClaims",
     "claim show": "rpcapi.cli.claim:ShowClaim",

@@ -5,9 +5,12 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rpcapi import errors
 from rpcapi.cli.columns import CountsColumn, TextColumn
-from rpcapi.cli.command import Lister
+from rpcapi.cli.command import Command, Lister
+from rpcapi.cli.state_write import update_document
 
+NAMESPACE, ACKNOWLEDGED = "placement", "acknowledged_epoch"  # of each partition with the Placement API, by its name
 COLUMNS = ("name", "state", "hosts", "alive", "claims", "epoch", "position")
 
 
@@ -27,6 +30,29 @@ class ListPartitions(Lister):
             strict=True,
         )
         return COLUMNS, list(rows)
+
+
+class AcknowledgeEpoch(Command):
+    """Acknowledge that clients of the Placement API lost nothing, or stored it again, up to an epoch.
+
+    `gantt-status upgrade check` warns of later epochs only.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("partition", help="The partition; see `gantt partition list`.")
+        parser.add_argument("epoch", type=int, help="The epoch that `gantt-status upgrade check` names.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        name, epoch = parsed_args.partition, parsed_args.epoch
+        present = self.session.partition_epochs().get(name)
+        if present is None:
+            raise errors.UnknownPartition(partition=name, known=", ".join(self.session.partition_epochs()))
+        if not 0 < epoch <= present:
+            raise errors.InvalidRequest(why=f"partition {name!r} is in epoch {present}; it had no epoch {epoch}")
+        update_document(self.session, NAMESPACE, name, {ACKNOWLEDGED: epoch})
+        self.show_message(f"epoch {epoch} of partition {name} is acknowledged")
 
 
 def add_partition_option(parser: argparse.ArgumentParser) -> None:

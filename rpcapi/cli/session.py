@@ -113,6 +113,11 @@ class Session:
             raise errors.UnknownPartition(partition=only, known=", ".join(names))
         return [only]
 
+    def partition_epochs(self) -> dict[str, int]:
+        """Return the present epoch of each partition of the deployment."""
+        reply = self.call(self.scheduler.list_partitions)
+        return dict(zip(reply.names, reply.epochs, strict=True))
+
     def call(self, method: Callable[..., Any], *args: Any, **values: Any) -> Any:
         """Call an API method in this run's context, with retries without a reply: every call is idempotent."""
         import oslo_messaging as messaging  # noqa: PLC0415 - lazy, see above

@@ -28,6 +28,7 @@ from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.server import HttpServer
 from scheduler_svc.endpoints.placement.traits import TraitHandlers
 from scheduler_svc.endpoints.placement.usages import UsageHandlers
+from scheduler_svc.placement import acknowledged_epoch
 from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
 from scheduler_svc.placement.catalogue import Catalogue
 from scheduler_svc.placement.consumers import Consumers
@@ -36,6 +37,7 @@ from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.provider_list import ProviderList
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
+from scheduler_svc.replication.replica import Replica
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,13 @@ class PlacementWorker:
 def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
     """Build a worker; nothing is read from the store yet. Raises BadConfiguration."""
     policies = Policies(conf)
-    partition_set = open_partitions(conf, opener, NO_READS, None)
+
+    def on_loaded(replica: Replica) -> None:
+        if replica.partition == conf.rpc.partition:
+            store = partition_set.partitions.own.store
+            acknowledged_epoch.record_first(store, replica.partition, replica.log_position.epoch)
+
+    partition_set = open_partitions(conf, opener, NO_READS, on_loaded)
     options = conf.placement
     unknown_owner = (options.incomplete_consumer_project_id, options.incomplete_consumer_user_id)
     limits = SearchLimits(options.max_allocation_candidates, options.allocation_candidates_timeout)

@@ -38,7 +38,8 @@ _gantt_words() {
         "host show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "image") _gantt_reply="list" ;;
         "image list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
-        "partition") _gantt_reply="list" ;;
+        "partition") _gantt_reply="acknowledge list" ;;
+        "partition acknowledge") _gantt_reply="-h --help" ;;
         "partition list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
         "quota") _gantt_reply="show" ;;
         "quota show") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;

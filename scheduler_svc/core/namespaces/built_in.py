@@ -62,6 +62,14 @@ VOCABULARY: Schema = {
     "additionalProperties": False,
 }
 
+# The epoch up to which nothing that clients of the Placement API stored is missing, of a partition, by its name.
+PLACEMENT: Schema = {
+    "type": "object",
+    "properties": {"acknowledged_epoch": {"type": "integer", "minimum": 0}},
+    "required": ["acknowledged_epoch"],
+    "additionalProperties": False,
+}
+
 
 def build() -> list[Namespace]:
     """Return all built-in namespaces. Documents of ``compute`` and ``service`` are validated when reported."""
@@ -73,4 +81,5 @@ def build() -> list[Namespace]:
         Namespace("network", "gantt-network", NETWORK),
         Namespace("trait", "gantt-placement", VOCABULARY),
         Namespace("resource_class", "gantt-placement", VOCABULARY),
+        Namespace("placement", "gantt", PLACEMENT),
     ]

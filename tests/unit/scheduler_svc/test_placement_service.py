@@ -45,7 +45,7 @@ def start(settings):
     services = []
 
     def start_service():
-        store = MemoryStore("default", namespaces=["trait", "resource_class"])
+        store = MemoryStore("default", namespaces=["trait", "resource_class", "placement"])
         services.append(PlacementService(settings, 0, lambda partition: store))
         services[-1].start()
         return services[-1]

@@ -125,7 +125,7 @@ class Scheduler:
     """Host state, decisions and partitions."""
 
     def __init__(self):
-        self.state = {"compute": {}, "service": {}, "aggregate": {}}
+        self.state = {"compute": {}, "service": {}, "aggregate": {}, "placement": {}}
         self.concurrent_updates = []  # aggregate documents written by others just before an update
         self.versions = {}
         self.decisions = {}
@@ -187,6 +187,8 @@ class Scheduler:
 
     @expose
     def list_host_state(self, ctxt, namespace, marker=None, limit=1000, *, matching=None, partition=None):
+        if namespace not in self.state:
+            raise errors.UnknownNamespace(namespace=namespace, known=", ".join(self.state))
         criteria = dict(matching or {})
         host = criteria.pop("host", None)
         names = [

@@ -126,3 +126,19 @@ def test_dead_letters_are_a_warning(check, monkeypatch):
     code, checks = check()
     details = "2; the newest was sent to gantt_bus:topic:x:conductor: MessageForeign: it has no id"
     assert (code, checks["Dead letters"]) == (1, (1, details))
+
+
+def test_epoch_after_the_acknowledged_one_is_a_warning_for_the_placement_api(check, cluster):
+    assert check()[1]["Placement API"] == (0, "not used")
+    cluster.scheduler.state["placement"]["default"] = {"acknowledged_epoch": 7}
+    assert check()[1]["Placement API"] == (0, "nothing was lost in default")
+    cluster.scheduler.state["placement"]["default"] = {"acknowledged_epoch": 6}
+    code, checks = check()
+    assert (code, checks["Placement API"][0]) == (1, 1)
+    assert checks["Placement API"][1].startswith("partition default began epoch 7: ")
+    assert checks["Placement API"][1].endswith("gantt partition acknowledge default 7")
+
+
+def test_scheduler_without_the_namespace_serves_no_placement_api(check, cluster):
+    del cluster.scheduler.state["placement"]
+    assert check()[1]["Placement API"] == (0, "not used")

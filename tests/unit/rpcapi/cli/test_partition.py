@@ -65,3 +65,26 @@ def test_verify_checks_all_partitions(cluster_of_two, gantt):
 def test_unknown_partition_is_rejected_with_the_known_ones(cluster_of_two, gantt):
     result = gantt("claim", "verify", "--partition", "third")
     assert (result.code, result.err) == (1, "There is no partition 'third' here; configured: default, second\n")
+
+
+def test_acknowledged_epoch_is_recorded(cluster, gantt):
+    cluster.scheduler.state["placement"]["default"] = {"acknowledged_epoch": 1}
+    result = gantt("partition", "acknowledge", "default", "6")
+    assert (result.code, result.err) == (0, "epoch 6 of partition default is acknowledged\n")
+    assert cluster.scheduler.state["placement"]["default"] == {"acknowledged_epoch": 6}
+    assert cluster.scheduler.writers == ["gantt"]
+
+
+@pytest.mark.parametrize("epoch", ["8", "0"])
+def test_epoch_that_did_not_begin_cannot_be_acknowledged(cluster, gantt, epoch):
+    cluster.scheduler.state["placement"]["default"] = {"acknowledged_epoch": 1}
+    result = gantt("partition", "acknowledge", "default", epoch)
+    assert result.code == 1
+    assert f"partition 'default' is in epoch 7; it had no epoch {epoch}" in result.err
+    assert cluster.scheduler.state["placement"]["default"] == {"acknowledged_epoch": 1}
+
+
+def test_only_partitions_with_the_placement_api_are_acknowledged(cluster, gantt):
+    assert "'third'" in gantt("partition", "acknowledge", "third", "7").err
+    assert gantt("partition", "acknowledge", "default", "7").code == 1
+    assert cluster.scheduler.state["placement"] == {}

@@ -26,7 +26,7 @@ def test_declared_namespaces_are_added_to_built_in_ones(conf, tmp_path):
     path = tmp_path / "rack.json"
     path.write_text(json.dumps(RACK))
     registry = namespaces.load(declare(conf, ["rack"], writer="rackd", schema=str(path)))
-    assert registry.stored_names == ("aggregate", "volume", "network", "trait", "resource_class", "rack")
+    assert registry.stored_names == ("aggregate", "volume", "network", "trait", "resource_class", "placement", "rack")
     assert registry.find("rack").writer == "rackd"
     with pytest.raises(errors.InvalidHostState, match="watts"):
         registry.find("rack").check_document("h1", {"watts": -1})

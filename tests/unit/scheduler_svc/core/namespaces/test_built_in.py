@@ -25,6 +25,9 @@ NAMESPACES = {namespace.name: namespace for namespace in built_in.build()}
         ("resource_class", {"changed_ms": 1_700_000_000_000}, True),
         ("trait", {"changed_ms": "now"}, False),
         ("resource_class", {"description": "x"}, False),
+        ("placement", {"acknowledged_epoch": 0}, True),
+        ("placement", {"acknowledged_epoch": -1}, False),
+        ("placement", {}, False),
     ],
 )
 def test_the_built_in_schemas(namespace, document, fits):
@@ -46,6 +49,7 @@ def test_the_built_in_schemas(namespace, document, fits):
         ("network", "gantt-network"),
         ("trait", "gantt-placement"),
         ("resource_class", "gantt-placement"),
+        ("placement", "gantt"),
     ],
 )
 def test_namespace_has_one_writer(name, writer):
