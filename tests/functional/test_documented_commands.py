@@ -38,6 +38,8 @@ NOT_RUN = {
     "gantt host revoke": "needs the administrator of a RabbitMQ; tests/functional/test_enrollment.py runs it",
     "gantt client enroll": "needs the administrator of a RabbitMQ; tests/functional/test_enrollment.py runs it",
     "gantt client revoke": "needs the administrator of a RabbitMQ; tests/functional/test_enrollment.py runs it",
+    "openstack": "needs osc-placement; tests/placement/test_openstack_client.py runs it",
+    "export": "is for the commands of openstack",
     "createuser": "needs the administrator of a PostgreSQL server",
     "devstack/systemd/install.sh": "needs root; tests/functional/systemd runs it",
     "$EDITOR": "is interactive",
