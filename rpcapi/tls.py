@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS to brokers and stores: checks of certificate files, and descriptions of failed handshakes."""
+"""TLS to brokers and stores, and of HTTP servers: checks of certificate files, descriptions of failed handshakes."""
 
 import ssl
 from pathlib import Path
@@ -40,20 +40,28 @@ def client_context(
     for path in filter(None, (ca_file, cert_file, key_file)):
         _check_readable(subject, path)
     context = ssl.create_default_context()
-    try:
-        if ca_file or ca_path:
-            context.load_verify_locations(ca_file or None, ca_path or None)
-    except OSError as error:
-        why = f"{subject}: {ca_file or ca_path} has no certificate of an authority: {_reason(error)}"
-        raise errors.BadConfiguration(why=why) from error
+    if ca_file or ca_path:
+        _load_authority(context, subject, ca_file, ca_path)
     if cert_file:
-        # OpenSSL would ask the terminal for a missing password.
-        try:
-            context.load_cert_chain(cert_file, key_file or None, password or "")
-        except OSError as error:
-            files = f"{cert_file} and {key_file}" if key_file else cert_file
-            why = f"{subject}: {files} are no client certificate and its key: {_reason(error)}"
-            raise errors.BadConfiguration(why=why) from error
+        _load_certificate(context, subject, "client", cert_file, key_file, password=password)
+    return context
+
+
+def server_context(
+    subject: str, *, cert_file: str, key_file: str | None = None, client_ca_file: str | None = None
+) -> ssl.SSLContext:
+    """Return the context of a server; with ``client_ca_file`` it requires certificates of this authority of clients.
+
+    Files are in PEM; ``key_file`` is only needed when ``cert_file`` has no key. Raises BadConfiguration, which names
+    ``subject`` and the file, when one cannot be used.
+    """
+    for path in filter(None, (cert_file, key_file, client_ca_file)):
+        _check_readable(subject, path)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    _load_certificate(context, subject, "server", cert_file, key_file)
+    if client_ca_file:
+        _load_authority(context, subject, client_ca_file, None)
+        context.verify_mode = ssl.CERT_REQUIRED
     return context
 
 
@@ -81,6 +89,33 @@ def _known_reason(error: ssl.SSLError) -> str | None:
         return "the server's port does not use TLS"
     _, is_alert, alert = reason.partition("_ALERT_")
     return _ALERTS.get(alert) if is_alert else None
+
+
+def _load_authority(context: ssl.SSLContext, subject: str, ca_file: str | None, ca_path: str | None) -> None:
+    try:
+        context.load_verify_locations(ca_file or None, ca_path or None)
+    except OSError as error:
+        why = f"{subject}: {ca_file or ca_path} has no certificate of an authority: {_reason(error)}"
+        raise errors.BadConfiguration(why=why) from error
+
+
+def _load_certificate(
+    context: ssl.SSLContext,
+    subject: str,
+    role: str,
+    cert_file: str,
+    key_file: str | None,
+    *,
+    password: str | None = None,
+) -> None:
+    """Load the certificate of a 'client' or a 'server'; raises BadConfiguration."""
+    try:
+        # OpenSSL would ask the terminal for a missing password.
+        context.load_cert_chain(cert_file, key_file or None, password or "")
+    except OSError as error:
+        files = f"{cert_file} and {key_file}" if key_file else cert_file
+        why = f"{subject}: {files} are no {role} certificate and its key: {_reason(error)}"
+        raise errors.BadConfiguration(why=why) from error
 
 
 def _check_readable(subject: str, path: str) -> None:

@@ -49,8 +49,9 @@ class PlacementService:
         self._worker.partition_set.close()
 
     def reset(self) -> None:
-        """Apply the current policy file; raises BadConfiguration, and the former rules are then unchanged."""
+        """Apply the current certificate and policy file; raises BadConfiguration, and what it names remains."""
         if self._worker is not None:
+            self._worker.server.reload()
             self._worker.policies.reload()
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the HTTP API that one process of gantt-placement serves."""
 
+import functools
 from dataclasses import dataclass
 
 from keystonemiddleware import auth_token
@@ -9,6 +10,7 @@ from oslo_middleware import cors, http_proxy_to_wsgi
 
 from scheduler_svc.composition.stores import open_partitions
 from scheduler_svc.conf import api
+from scheduler_svc.conf import placement as placement_conf
 from scheduler_svc.core.reads import NO_READS
 from scheduler_svc.endpoints.placement import root
 from scheduler_svc.endpoints.placement.aggregates import AggregateHandlers
@@ -65,7 +67,12 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
     api_routes = routes(partition_set.partitions.own, unknown_owner, limits)
     application = surround(conf, PlacementApplication(api_routes, policies))
     server = HttpServer(
-        application, options.host, options.port, options.threads, shutdown_s=conf.graceful_shutdown_timeout
+        application,
+        options.host,
+        options.port,
+        options.threads,
+        shutdown_s=conf.graceful_shutdown_timeout,
+        tls=functools.partial(placement_conf.server_context, conf) if options.tls_cert_file else None,
     )
     return PlacementWorker(partition_set, policies, server)
 

@@ -23,6 +23,10 @@ MAX_QUOTED = 4000  # characters of a validation message, which may quote the who
 Environ = Mapping[str, Any]
 
 
+class BodyTooLarge(Exception):
+    """Raised by a server when a body of unknown length becomes larger than MAX_BODY."""
+
+
 class Caller(NamedTuple):
     """Who sent a request, as the authentication established it. ``system_scope`` is 'all' for a token of the system."""
 
@@ -82,7 +86,14 @@ class Request:
         length = content_length(self.environ)
         if length is not None and length > MAX_BODY:
             raise _too_large()
-        body: bytes = self.environ["wsgi.input"].read(MAX_BODY + 1 if length is None else length)
+        try:
+            body: bytes = self.environ["wsgi.input"].read(MAX_BODY + 1 if length is None else length)
+        except TimeoutError as error:
+            raise Problem(408, "The body did not arrive in time.") from error
+        except BodyTooLarge as error:
+            raise _too_large() from error
+        except (OSError, ValueError) as error:
+            raise bad_request(f"The body could not be read: {error}") from error
         if len(body) > MAX_BODY:
             raise _too_large()
         return body

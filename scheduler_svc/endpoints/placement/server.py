@@ -4,28 +4,52 @@
 Any other WSGI server can serve the application as well.
 """
 
+import contextlib
 import json
+import socket
 import threading
+import time
+from typing import Any
 
+import cheroot.errors
 import cheroot.server
 from cheroot import wsgi
 from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc.endpoints.placement.authentication import Application
-from scheduler_svc.endpoints.placement.messages import JSON, MAX_BODY
+from scheduler_svc.endpoints.placement.messages import JSON, MAX_BODY, BodyTooLarge
+from scheduler_svc.endpoints.placement.timed_sockets import IDLE_SECONDS, make_file
+from scheduler_svc.endpoints.placement.tls_adapter import ContextSource, TlsAdapter
 from scheduler_svc.placement.problems import UNDEFINED
 
 LOG = log.getLogger(__name__)
 
 MAX_HEADERS = 64 << 10  # bytes of a request's header
-IDLE_SECONDS = 30  # after which a connection without a request, or with half of one, is closed
+HEADER_SECONDS = 10  # within which a request's header must come, from its first byte on
+BODY_SECONDS = 60  # within which its body must come
+LINGER_SECONDS = 1  # for which the rest of a refused request is read
+ANSWER_SECONDS = 60  # within which a client must take the answer
 BACKLOG = 1024
 FIRST_ERROR = 400  # HTTP status
 
 
 class _Request(cheroot.server.HTTPRequest):
-    """Answers requests that cannot be parsed, or are too large, as the API answers errors."""
+    """Answers requests that cannot be parsed, are too large or too slow, as the API answers errors."""
+
+    def parse_request(self) -> None:
+        """Read the header; the body is read by the application."""
+        self.conn.rfile.raw.deadline = time.monotonic() + HEADER_SECONDS
+        super().parse_request()
+        self.conn.rfile.raw.deadline = time.monotonic() + BODY_SECONDS
+
+    def send_headers(self) -> None:
+        """Begin to write the answer; the connection is closed after it where a rest of the body may remain unread."""
+        now = time.monotonic()
+        self.conn.has_unread |= self.conn.rfile.raw.deadline <= now or (self.chunked_read and not self.rfile.closed)
+        self.close_connection |= self.conn.has_unread
+        self.conn.wfile.raw.deadline = now + ANSWER_SECONDS
+        super().send_headers()
 
     def simple_response(self, status: str, msg: str = "") -> None:
         """Write a response without the application, and close the connection after an error."""
@@ -33,7 +57,8 @@ class _Request(cheroot.server.HTTPRequest):
         if int(code) < FIRST_ERROR:
             super().simple_response(status, msg)
             return
-        self.close_connection = True
+        self.close_connection = self.conn.has_unread = True
+        self.conn.wfile.raw.deadline = time.monotonic() + ANSWER_SECONDS
         error = {"status": int(code), "title": title, "detail": msg or title, "code": UNDEFINED}
         body = json.dumps({"errors": [error]}).encode()
         head = f"{self.server.protocol} {status}\r\nContent-Type: {JSON}\r\nContent-Length: {len(body)}\r\n"
@@ -46,11 +71,66 @@ class _Request(cheroot.server.HTTPRequest):
 class _Connection(cheroot.server.HTTPConnection):
     RequestHandlerClass = _Request
 
+    def __init__(self, server: Any, sock: socket.socket, makefile: Any = None) -> None:
+        super().__init__(server, sock, make_file)
+        self.has_unread = False
+
+    def close(self) -> None:
+        """Close the socket, after the rest of a refused request: the client would lose the answer otherwise."""
+        if self.has_unread:
+            with contextlib.suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
+                self._discard(time.monotonic() + LINGER_SECONDS)
+        super().close()
+
+    def _discard(self, deadline: float) -> None:
+        while (remaining := deadline - time.monotonic()) > 0:
+            self.socket.settimeout(remaining)
+            if not self.socket.recv(1 << 16):
+                break
+
+
+class _ChunkedBody:
+    """A body of unknown length."""
+
+    def __init__(self, body: cheroot.server.ChunkedRFile) -> None:
+        self._body = body
+
+    def read(self, size: int) -> bytes:
+        """Read up to ``size`` bytes; raises BodyTooLarge, and ValueError for a malformed chunk."""
+        try:
+            content: bytes = self._body.read(size)
+        except cheroot.errors.MaxSizeExceeded as error:
+            raise BodyTooLarge from error
+        except OSError as error:
+            if type(error) is OSError:  # of a single chunk that is too large; those of the connection are subclasses
+                raise BodyTooLarge from error
+            raise
+        return content
+
+
+class _Gateway(wsgi.Gateway_10):
+    def get_environ(self) -> dict[str, Any]:  # type: ignore[override]
+        environ: dict[str, Any] = super().get_environ()
+        if self.req.chunked_read:
+            environ["wsgi.input"] = _ChunkedBody(self.req.rfile)
+        return environ
+
 
 class _Server(wsgi.Server):
     ConnectionClass = _Connection
     max_request_header_size = MAX_HEADERS
     max_request_body_size = MAX_BODY
+
+    def process_conn(self, conn: Any) -> None:
+        """Give a thread to a connection with something to read; a new one waits without a thread for its first bytes.
+
+        Cheroot would give it a thread at once.
+        """
+        if conn.last_used is None:
+            self.put_conn(conn)
+        else:
+            super().process_conn(conn)
 
     def error_log(self, msg: str = "", level: int = log.INFO, traceback: bool = False) -> None:
         """Write a line to the log."""
@@ -60,8 +140,20 @@ class _Server(wsgi.Server):
 class HttpServer:
     """Serves an application on an address that all worker processes listen to."""
 
-    def __init__(self, application: Application, host: str, port: int, threads: int, *, shutdown_s: int) -> None:
-        """``shutdown_s`` limits how long requests in progress may take once it is stopped."""
+    def __init__(
+        self,
+        application: Application,
+        host: str,
+        port: int,
+        threads: int,
+        *,
+        shutdown_s: int,
+        tls: ContextSource | None = None,
+    ) -> None:
+        """``shutdown_s`` limits how long requests in progress may take once it is stopped; ``tls`` is as in TlsAdapter.
+
+        Raises BadConfiguration where the certificate of ``tls`` cannot be used.
+        """
         self._server = _Server(
             (host, port),
             application,
@@ -71,13 +163,15 @@ class HttpServer:
             shutdown_timeout=shutdown_s,
             reuse_port=True,
         )
+        self._server.gateway = _Gateway
+        self._tls = self._server.ssl_adapter = None if tls is None else TlsAdapter(tls)
         self._thread = threading.Thread(target=self._server.serve, name="http", daemon=True)
 
     @property
     def url(self) -> str:
         """The address, for logs."""
         host, port = self._server.bind_addr[:2]
-        return f"http://{host}:{port}"
+        return f"{'http' if self._tls is None else 'https'}://{host}:{port}"
 
     def start(self) -> None:
         """Listen and serve; raises BadConfiguration where the address cannot be bound."""
@@ -86,6 +180,11 @@ class HttpServer:
         except OSError as error:
             raise errors.BadConfiguration(why=f"[placement] {self.url} cannot be served: {error}") from error
         self._thread.start()
+
+    def reload(self) -> None:
+        """Read the certificate again; raises BadConfiguration, and the former one remains."""
+        if self._tls is not None:
+            self._tls.reload()
 
     def stop(self) -> None:
         """Accept no more connections, and answer the requests that were read."""

@@ -2,6 +2,7 @@
 """Start, reload and stop of one worker of gantt-placement, and its authentication by Keystone."""
 
 import http.client
+import ssl
 import threading
 
 import pytest
@@ -15,6 +16,7 @@ from rpcapi.daemon.waiting import ShutdownRequested
 from scheduler_svc.conf import placement_service as placement_conf
 from scheduler_svc.placement_service import PlacementService
 from scheduler_svc.store.memory import MemoryStore
+from tests.certificates import write_certificates
 
 SECONDS = 30
 
@@ -85,6 +87,20 @@ def test_reload_reads_the_policy_file_again(settings, start, tmp_path):
     with pytest.raises(errors.BadConfiguration):
         service.reset()
     assert status_of(settings, "/resource_providers", "user") == 200
+
+
+def test_reload_reads_the_certificate_again(settings, start, tmp_path):
+    folder = write_certificates(tmp_path / "tls")
+    settings.set_override("tls_cert_file", str(folder / "server.pem"), group="placement")
+    settings.set_override("tls_key_file", str(folder / "server.key"), group="placement")
+    service = start()
+    address = ("127.0.0.1", settings.placement.port)
+    former = ssl.get_server_certificate(address, timeout=SECONDS)
+    write_certificates(tmp_path / "renewed")
+    for name in ("server.pem", "server.key"):
+        (tmp_path / "renewed" / name).replace(folder / name)
+    service.reset()
+    assert ssl.get_server_certificate(address, timeout=SECONDS) != former
 
 
 def test_keystone_validates_tokens(settings, start):

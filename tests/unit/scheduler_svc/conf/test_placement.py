@@ -36,3 +36,16 @@ def test_believed_tokens_on_a_public_address_are_refused(host):
 )
 def test_other_addresses_are_accepted(options):
     placement_service.check(configured(**options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tls_cert_file": "/absent/server.pem"}, r"\[placement\] tls_cert_file: /absent/server\.pem cannot be read"),
+        ({"tls_key_file": "/absent/server.key"}, "need tls_cert_file"),
+        ({"tls_client_ca_file": "/absent/ca.pem"}, "need tls_cert_file"),
+    ],
+)
+def test_files_that_tls_cannot_use_are_refused_at_start(options, message):
+    with pytest.raises(errors.BadConfiguration, match=message):
+        placement_service.check(configured(**options))

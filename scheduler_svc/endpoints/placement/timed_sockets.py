@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files over a connection's socket that end at a deadline, however slowly the client sends or receives."""
+
+import _pyio
+import socket
+import ssl
+import time
+
+from cheroot import errors as cheroot_errors
+from cheroot.makefile import StreamReader, StreamWriter
+from oslo_log import log
+
+LOG = log.getLogger(__name__)
+
+IDLE_SECONDS = 30  # after which a connection without a request, or in the middle of one, is closed
+
+
+class TimedSocket(socket.SocketIO):
+    """Reads or writes a socket until ``deadline``, in seconds of the monotonic clock."""
+
+    def __init__(self, connection: socket.socket, mode: str) -> None:
+        super().__init__(connection, "rb" if "r" in mode else "wb")
+        self._connection = connection
+        self.deadline = time.monotonic() + IDLE_SECONDS
+
+    def readinto(self, buffer: bytearray) -> int | None:  # type: ignore[override]
+        """Read what has come; raises TimeoutError."""
+        self._limit()
+        try:
+            return super().readinto(buffer)
+        except TimeoutError:
+            self.deadline = 0
+            raise
+        except ssl.SSLError as error:
+            raise _refused(error) from error
+        finally:
+            self._connection.settimeout(IDLE_SECONDS)
+
+    def write(self, data: bytes) -> int | None:  # type: ignore[override]
+        """Write as much as the client takes; raises TimeoutError."""
+        self._limit()
+        try:
+            return super().write(data)
+        except TimeoutError:
+            self.deadline = 0
+            raise
+        except ssl.SSLError as error:
+            raise _refused(error) from error
+        finally:
+            self._connection.settimeout(IDLE_SECONDS)
+
+    def _limit(self) -> None:
+        remaining = self.deadline - time.monotonic()
+        if remaining <= 0:
+            raise TimeoutError("timed out")  # the text by which the server tells it from other failures
+        self._connection.settimeout(min(remaining, IDLE_SECONDS))
+
+
+class TimedReader(StreamReader):
+    """What a client sends."""
+
+    def __init__(self, connection: socket.socket, mode: str, size: int) -> None:
+        _pyio.BufferedReader.__init__(self, TimedSocket(connection, mode), size)
+        self.bytes_read = 0
+
+
+class TimedWriter(StreamWriter):
+    """What a client receives."""
+
+    def __init__(self, connection: socket.socket, mode: str, size: int) -> None:
+        _pyio.BufferedWriter.__init__(self, TimedSocket(connection, mode), size)
+        self.bytes_written = 0
+
+
+def make_file(connection: socket.socket, mode: str, size: int) -> TimedReader | TimedWriter:
+    """Return the reader or the writer of a connection."""
+    return (TimedReader if "r" in mode else TimedWriter)(connection, mode, size)
+
+
+def _refused(error: ssl.SSLError) -> Exception:
+    """Return what closes the connection without an answer, which the client could not read."""
+    LOG.info("A connection is closed since TLS failed: %s", error)
+    return cheroot_errors.FatalSSLAlert(*error.args)

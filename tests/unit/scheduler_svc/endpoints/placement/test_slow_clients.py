@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that send or receive slowly, at the HTTP server on a real socket."""
+
+import http.client
+import socket
+import time
+
+import pytest
+
+from devstack.servers.ports import free_port
+from scheduler_svc.endpoints.placement import server as http_server
+from scheduler_svc.endpoints.placement.messages import Caller, Request
+from scheduler_svc.endpoints.placement.microversions import LATEST
+from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.placement.problems import Problem
+
+SECONDS = 20  # less than the server gives an idle connection
+BEGIN = b"POST / HTTP/1.1\r\nHost: a\r\n"
+LARGE = 64 << 20  # bytes, more than the buffers of a socket
+THREADS = 2
+
+
+class Anything:
+    """A schema that all fulfil."""
+
+    def iter_errors(self, instance):
+        return iter(())
+
+
+def application(environ, start_response):
+    """Answer with the status of reading the body, and with a large body if the path says so."""
+    if environ["PATH_INFO"] == "/large":
+        start_response("200 OK", [("content-length", str(LARGE))])
+        return [bytes(LARGE)]
+    status = 200
+    if environ["REQUEST_METHOD"] == "POST":
+        try:
+            Request(environ, LATEST, Caller("u", "p", ()), "req-a").json(Anything())
+        except Problem as problem:
+            status = problem.status
+    start_response(f"{status} Status", [("content-length", "0")])
+    return []
+
+
+@pytest.fixture
+def port():
+    number = free_port()
+    server = HttpServer(application, "127.0.0.1", number, threads=THREADS, shutdown_s=SECONDS)
+    server.start()
+    yield number
+    server.stop()
+    server.wait()
+
+
+def connect(port):
+    return socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+
+
+def status_of(connection):
+    response = http.client.HTTPResponse(connection)
+    response.begin()
+    return response.status, response.read()
+
+
+def test_idle_connections_take_no_thread(port):
+    connections = [connect(port) for _ in range(10 * THREADS)]
+    with connect(port) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert status_of(connection)[0] == 200
+    for connection in connections:
+        connection.close()
+
+
+def trickle(connection, begin):
+    """Send some bytes now, and one from time to time until the server answers; return its answer."""
+    connection.sendall(begin)
+    connection.settimeout(0.1)
+    for _ in range(600):
+        try:
+            if connection.recv(1, socket.MSG_PEEK):
+                break
+        except TimeoutError:
+            connection.sendall(b"a")
+    connection.settimeout(SECONDS)
+    return status_of(connection)
+
+
+@pytest.mark.parametrize(
+    ("limit", "begin"),
+    [
+        ("HEADER_SECONDS", b"G"),
+        ("HEADER_SECONDS", BEGIN + b"Long: "),
+        ("BODY_SECONDS", BEGIN + b"Content-Length: 100000\r\n\r\n"),
+    ],
+)
+def test_request_that_trickles_is_ended(port, monkeypatch, limit, begin):
+    monkeypatch.setattr(http_server, limit, 0.5)
+    with connect(port) as connection:
+        status, _ = trickle(connection, begin)
+        assert status == 408
+        assert not connection.recv(1)
+
+
+def test_answer_that_a_client_does_not_take_is_ended(port, monkeypatch):
+    monkeypatch.setattr(http_server, "ANSWER_SECONDS", 0.5)
+    with connect(port) as connection:
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
+        with connect(port) as other:
+            other.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert status_of(other)[0] == 200
+        received, chunk = 0, b"a"
+        while chunk:
+            time.sleep(0.2 if received < 1 << 20 else 0)
+            try:
+                chunk = connection.recv(1 << 16)
+            except ConnectionResetError:
+                break
+            received += len(chunk)
+    assert received < LARGE
+
+
+def send_chunks(connection, *sizes):
+    """Send a body in chunks of sizes; return the status of the answer, which may come before all of them."""
+    connection.sendall(BEGIN + b"Transfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n")
+    try:
+        for size in sizes:
+            connection.sendall(b"%x\r\n%b\r\n" % (size, b"1" * size))
+        connection.sendall(b"0\r\n\r\n")
+    except OSError:
+        pass
+    return status_of(connection)[0]
+
+
+@pytest.mark.parametrize("sizes", [[1 << 20] * 9, [9 << 20]])
+def test_body_in_chunks_is_bounded(port, sizes):
+    with connect(port) as connection:
+        assert send_chunks(connection, *sizes) == 413
+
+
+def test_connection_serves_further_requests_after_a_body_in_chunks(port):
+    with connect(port) as connection:
+        for _ in range(3):
+            assert send_chunks(connection, 2, 3) == 200
+
+
+def test_malformed_chunk_is_refused(port):
+    with connect(port) as connection:
+        connection.sendall(BEGIN + b"Transfer-Encoding: chunked\r\n\r\nmoose\r\n")
+        assert status_of(connection)[0] == 400
