@@ -52,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"SOURCE is missing, as an argument and as {SOURCE_VARIABLE}")
     if arguments.until_equal and not arguments.follow:
         parser.error("--until-equal needs --follow")
+    if arguments.overwrite and (arguments.verify or arguments.export):
+        parser.error("--overwrite goes with a copy to gantt only")
     if arguments.dry_run and (arguments.verify or arguments.follow):
         parser.error("--dry-run rehearses one copy: it goes with neither --verify nor --follow")
     try:
@@ -90,6 +92,11 @@ def _parser() -> argparse.ArgumentParser:
         "--follow", action="store_true", help="repeat for what changed, until interrupted; then once more"
     )
     parser.add_argument("--until-equal", action="store_true", help="with --follow: end when nothing was left to write")
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace and delete also what clients of gantt, or a shadow, wrote to it, so that it has what SOURCE has",
+    )
     parser.add_argument("--interval", type=float, default=5.0, help="with --follow: seconds between passes")
     parser.add_argument("--report", type=Path, help="file for the whole report; at the terminal lists are shortened")
     return parser
@@ -106,8 +113,13 @@ def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callab
     if arguments.export:
         database = open_database(arguments.source)
         return functools.partial(export, StoreReader(store), database, report, dry_run=arguments.dry_run)
-    source, target = open_source(arguments.source, report.progress), StoreReader(store)
-    writer = StoreRehearsal(target.reported_names()) if arguments.dry_run else StoreWriter(store)
+    source = open_source(arguments.source, report.progress)
+    target = StoreReader(store, overwrite=arguments.overwrite)
+    writer = (
+        StoreRehearsal(target.reported_names())
+        if arguments.dry_run
+        else StoreWriter(store, overwrite=arguments.overwrite)
+    )
     switchover = Switchover(source, target, writer, report)
     if arguments.verify:
         return switchover.verify

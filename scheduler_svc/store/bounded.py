@@ -110,9 +110,9 @@ class BoundedStore(ForwardingStore):
         self._check_consumers(changes)
         return super().allocate(changes)
 
-    def import_allocations(self, imports: Sequence[ConsumerImport]) -> Refusal | None:
+    def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
         self._check_consumers(imports)
-        return super().import_allocations(imports)
+        return super().import_allocations(imports, overwrite=overwrite)
 
     def _check_consumers(self, changes: Sequence[AllocationChange | ConsumerImport]) -> None:
         if self._bounds.is_full(CLAIMS):

@@ -118,8 +118,8 @@ class ForwardingStore(Store):
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         return self._store.allocate(changes)
 
-    def import_allocations(self, imports: Sequence[ConsumerImport]) -> Refusal | None:
-        return self._store.import_allocations(imports)
+    def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
+        return self._store.import_allocations(imports, overwrite=overwrite)
 
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         return self._store.get_state(namespace, name)

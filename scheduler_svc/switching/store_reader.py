@@ -19,10 +19,14 @@ NO_PROVIDER = names.api_provider("none")
 
 
 class StoreReader:
-    """Reads a partition: each record as of one moment, but not all as of the same."""
+    """Reads a partition: each record as of one moment, but not all as of the same.
 
-    def __init__(self, store: Store) -> None:
+    With ``overwrite`` no record is protected from imports.
+    """
+
+    def __init__(self, store: Store, *, overwrite: bool = False) -> None:
         self._store = store
+        self._overwrite = overwrite
 
     def read(self) -> Contents:
         """Return all records; raises StoreUnavailable."""
@@ -33,7 +37,8 @@ class StoreReader:
         custom = _names_in_use(providers.values())
         for kind in NameKind:
             custom |= {(kind, name): document.get("changed_ms", 0) for name, _, document in self._documents(kind)}
-        return Contents(providers, consumers, custom, protected=frozenset(protected), generation_base=base)
+        unchangeable = frozenset[str]() if self._overwrite else frozenset(protected)
+        return Contents(providers, consumers, custom, protected=unchangeable, generation_base=base)
 
     def reported_names(self) -> set[str]:
         """Return the names of the providers that agents report."""

@@ -32,10 +32,11 @@ _INVALID = (errors.InvalidRequest, errors.InvalidName)
 
 
 class StoreWriter(Writer):
-    """Writes to a partition by the verbs for imports, and deletes only what they wrote."""
+    """Writes to a partition by the verbs for imports, which replace only what they wrote, unless ``overwrite``."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, overwrite: bool = False) -> None:
         self._store = store
+        self._overwrite = overwrite
 
     def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
         try:
@@ -49,7 +50,8 @@ class StoreWriter(Writer):
         except errors.UnknownHost:
             return
         position = 0
-        for _ in range(RETIREMENTS if MARK.items() <= document.items() else 0):
+        may_go = self._overwrite or MARK.items() <= document.items()
+        for _ in range(RETIREMENTS if may_go else 0):
             # A name that a provider has exists without its document too.
             refusal = self._store.retire(kind, name, position)
             if refusal is None or refusal.actual is None:
@@ -57,7 +59,7 @@ class StoreWriter(Writer):
             position = refusal.actual
 
     def put_provider(self, record: ProviderRecord) -> str | None:
-        change = provider_import(record)
+        change = dataclasses.replace(provider_import(record), overwrite=self._overwrite)
         try:
             answer = self._store.change_provider(change)
         except _INVALID as error:
@@ -81,7 +83,7 @@ class StoreWriter(Writer):
         """Import consumers together, without those that are refused."""
         refusals: Refusals = {}
         while imports:
-            refusal = self._store.import_allocations(imports)
+            refusal = self._store.import_allocations(imports, overwrite=self._overwrite)
             if refusal is None:
                 break
             refusals[refusal.consumer] = _reason(refusal)

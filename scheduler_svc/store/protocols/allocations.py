@@ -49,12 +49,12 @@ class AllocationStore(Protocol):
         """
 
     @abc.abstractmethod
-    def import_allocations(self, imports: Sequence[ConsumerImport]) -> Refusal | None:
+    def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
         """Store what consumers hold in another Placement, all of them or none; return why it is refused, or None.
 
         Capacities, units and inventories are not compared: an excess is stored, and flagged. Refused with
 
         - OWNER: the consumer holds by a claim that an agent owns, or an agent reports an unverified one;
-        - CONSUMER: a client of the API wrote it; ``actual`` is its generation;
+        - CONSUMER: a client of the API wrote it, unless ``overwrite``; ``actual`` is its generation;
         - PROVIDER: there is no such provider.
         """

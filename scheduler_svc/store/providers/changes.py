@@ -151,6 +151,8 @@ class SetAggregates:
 class ImportProvider:
     """Store a provider as another Placement has it: made, or replaced if nothing but imports has written it since.
 
+    With ``overwrite`` it is replaced whoever wrote it.
+
     Times are in ms. The generation becomes ``generation``, or the one at which the epoch began if that is larger.
     Inventories may go though they are in use, and may be less than is in use. Refused with NAME, PARENT, LOOP, or
     GENERATION where others than imports changed the provider, or claims were made on it: ``expected`` is then the
@@ -166,6 +168,7 @@ class ImportProvider:
     generation: int
     created_ms: int
     changed_ms: int
+    overwrite: bool = False
 
 
 InventoryChange = SetInventories | AddInventory | ReplaceInventory | RemoveInventory

@@ -67,7 +67,7 @@ def _refusal(change: ImportProvider, stored: Document | None, reads: ProviderRea
     provider = change.provider
     if stored is not None:
         actual = reads.generation(provider)
-        if imported_generation(stored, actual, reads.generation_base) is None:
+        if not change.overwrite and imported_generation(stored, actual, reads.generation_base) is None:
             return Refusal(RefusalKind.GENERATION, provider, (), stored.get(IMPORTED), actual)
         if stored["name"] == change.name:
             return None

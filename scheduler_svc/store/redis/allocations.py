@@ -81,13 +81,16 @@ def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -
     return Refusal(RefusalKind.CONSUMER, "", (), None if expected is ANY else expected, actual, consumer)
 
 
-def import_allocations(connection: RedisConnection, imports: Sequence[ConsumerImport]) -> Refusal | None:
+def import_allocations(
+    connection: RedisConnection, imports: Sequence[ConsumerImport], *, overwrite: bool
+) -> Refusal | None:
     """Store what consumers hold in another Placement, or return why nothing is changed."""
     allocations.check_imports(imports)
     answer = connection.run(
         "import_allocations",
         [value for item in imports for value in _import_arguments(item)],
         import_request=IMPORT_REQUEST,
+        overwrite=int(overwrite),
         generation=max(item.generation for item in imports),
     )
     if not answer:

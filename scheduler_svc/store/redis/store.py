@@ -273,8 +273,8 @@ class RedisStore(interface.Store):
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         return allocations.allocate(self._connection, changes)
 
-    def import_allocations(self, imports: Sequence[ConsumerImport]) -> Refusal | None:
-        return allocations.import_allocations(self._connection, imports)
+    def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
+        return allocations.import_allocations(self._connection, imports, overwrite=overwrite)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         return snapshot.snapshot(self._connection, namespaces)

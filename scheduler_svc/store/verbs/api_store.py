@@ -79,7 +79,9 @@ class ApiVerbStore(interface.Store):
         copied = copy.deepcopy(changes)
         return self._transact(lambda partition, now: allocating.allocate(partition, copied, now))
 
-    def import_allocations(self, imports: Sequence[ConsumerImport]) -> Refusal | None:
+    def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
         allocations.check_imports(imports)
         copied = copy.deepcopy(imports)
-        return self._transact(lambda partition, now: importing.import_allocations(partition, copied, now))
+        return self._transact(
+            lambda partition, now: importing.import_allocations(partition, copied, now, overwrite=overwrite)
+        )

@@ -13,7 +13,9 @@ from scheduler_svc.store.verbs.allocating import EXPIRE_BATCH
 from scheduler_svc.store.verbs.partition import PartitionState
 
 
-def import_allocations(partition: PartitionState, imports: Sequence[ConsumerImport], now: int) -> Refusal | None:
+def import_allocations(
+    partition: PartitionState, imports: Sequence[ConsumerImport], now: int, *, overwrite: bool
+) -> Refusal | None:
     """Store what consumers hold, as checked, or return why nothing is changed."""
     partition.expire(now, EXPIRE_BATCH)
     partition.flush(now)
@@ -23,7 +25,7 @@ def import_allocations(partition: PartitionState, imports: Sequence[ConsumerImpo
     )
     former = {item.consumer: partition.live_claim(item.consumer, now) for item in imports}
     partition.flush(now)
-    refusal = _refusal(partition, imports, former)
+    refusal = _refusal(partition, imports, former, overwrite=overwrite)
     if refusal is not None:
         return refusal
     partition.reach(max(item.generation for item in imports))
@@ -39,13 +41,17 @@ def import_allocations(partition: PartitionState, imports: Sequence[ConsumerImpo
 
 
 def _refusal(
-    partition: PartitionState, imports: Sequence[ConsumerImport], former: Mapping[str, Claim | None]
+    partition: PartitionState,
+    imports: Sequence[ConsumerImport],
+    former: Mapping[str, Claim | None],
+    *,
+    overwrite: bool,
 ) -> Refusal | None:
     for item in imports:
         live = former[item.consumer]
         if item.consumer in partition.unverified or (live is not None and not allocations.is_api_claim(live)):
             return Refusal(RefusalKind.OWNER, "", consumer=item.consumer)
-        if live is not None and not allocations.is_imported(live):
+        if live is not None and not overwrite and not allocations.is_imported(live):
             actual = allocations.generation_of(live, partition.generation_base)
             return Refusal(RefusalKind.CONSUMER, "", actual=actual, consumer=item.consumer)
     for item in imports:

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Stores what consumers hold in another Placement, all of them or none, as verbs/importing.py does.
--- ARGV: log length, the request id that marks imported claims, the largest generation, then for each consumer: name,
+-- ARGV: log length, the request id that marks imported claims, 1 to replace others too, the largest
+--       generation, then for each consumer: name,
 --       generation, allocations as JSON or '' to end them, the claim's further JSON members
 -- Returns: nothing if it is done; else why it is refused: kind, consumer, provider or '', the consumer's generation or ''
---@ args log_length import_request generation
+--@ args log_length import_request overwrite generation
 --@ include _partition
 --@ include _reach
 local EXPIRE_BATCH = 1000 -- claims past their deadline that are ended first, at most
@@ -23,7 +24,7 @@ local function consumer_refusal(item)
   local live = item.live
   if has_unverified(item.consumer) or live and live.host ~= '@api' then
     return { 'owner', item.consumer, '', '' }
-  elseif live and live.request_id ~= A.import_request then
+  elseif live and A.overwrite ~= '1' and live.request_id ~= A.import_request then
     return { 'consumer', item.consumer, '', int(math.max(live.generation, base)) }
   end
 end

@@ -10,7 +10,7 @@ import pytest
 from rpcapi.resources import names
 from scheduler_svc.cmd import placement_import
 from scheduler_svc.store.allocations import ANY, AllocationChange
-from scheduler_svc.store.providers.changes import VOCABULARIES, SetTraits
+from scheduler_svc.store.providers.changes import VOCABULARIES, CreateProvider, SetTraits
 from scheduler_svc.store.sql import SqlStore
 from scheduler_svc.switching.contents import Contents
 from scheduler_svc.switching.database import PlacementDatabase
@@ -155,6 +155,20 @@ def test_what_clients_of_gantt_changed_is_left_and_reported(
     after = contents(store)
     assert after.providers[uuid_for("pool")] == before.providers[uuid_for("pool")]
     assert after.consumers[consumer] == before.consumers[consumer]
+
+
+def test_with_overwrite_gantt_gets_what_the_source_has(run: Any, partition: StorePartition, database: Any) -> None:
+    store = partition.store
+    assert run() == 0
+    store.change_provider(SetTraits(names.api_provider(uuid_for("pool")), ["CUSTOM_OWN"]))
+    store.change_provider(CreateProvider(names.api_provider(uuid_for("own")), "own"))
+    host = names.api_provider(uuid_for("host-1"))
+    for name in ("vm-1", "own-vm"):
+        assert store.allocate([AllocationChange(uuid_for(name), {host: {"VCPU": 1}}, "p", "u", ANY)]) is None
+    assert run() == 1
+    assert run("--overwrite") == 0
+    assert run("--verify") == 0
+    partition.check()
 
 
 def test_what_cannot_be_stored_is_reported_and_the_rest_carried(

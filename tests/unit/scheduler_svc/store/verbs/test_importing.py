@@ -234,3 +234,23 @@ def test_malformed_imports_are_refused(partition: StorePartition) -> None:
     for malformed in ([], [consumer(), consumer()], [consumer(generation=-1)], [replace(consumer(), type="\0")]):
         with pytest.raises(errors.InvalidRequest):
             partition.store.import_allocations(malformed)
+
+
+def test_with_overwrite_what_clients_wrote_is_replaced(partition: StorePartition) -> None:
+    imported(partition, provider())
+    partition.store.change_provider(SetTraits(ROOT, ["CUSTOM_A"]))
+    for allocations in ({ROOT: {"VCPU": 1}}, {ROOT: {"VCPU": 2}}):
+        assert partition.store.allocate([AllocationChange("c1", allocations, "p", "u", ANY)]) is None
+    assert imported(partition, provider(overwrite=True)).document["traits"] == ["HW_CPU_X86_AVX"]
+    assert partition.store.import_allocations([consumer(amount=3)], overwrite=True) is None
+    partition.check()
+    state = partition.store.read_allocations(["c1"])["c1"]
+    assert (state.generation, state.allocations, state.is_imported) == (3, {ROOT: {"VCPU": 3}}, True)
+    assert partition.store.read_generations([ROOT])[ROOT] == 57
+
+
+def test_with_overwrite_what_agents_own_stays(partition: StorePartition) -> None:
+    imported(partition, provider())
+    partition.hold("c2", "h1")
+    refusal = partition.store.import_allocations([consumer("c2")], overwrite=True)
+    assert refusal == Refusal(RefusalKind.OWNER, "", consumer="c2")
