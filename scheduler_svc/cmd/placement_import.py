@@ -46,16 +46,16 @@ Exit status: 0 all is carried, or equal; 1 something could not be carried, or di
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    parser = _parser()
-    arguments = parser.parse_args(argv)
+    command = parser()
+    arguments = command.parse_args(argv)
     if not arguments.source:
-        parser.error(f"SOURCE is missing, as an argument and as {SOURCE_VARIABLE}")
+        command.error(f"SOURCE is missing, as an argument and as {SOURCE_VARIABLE}")
     if arguments.until_equal and not arguments.follow:
-        parser.error("--until-equal needs --follow")
+        command.error("--until-equal needs --follow")
     if arguments.overwrite and (arguments.verify or arguments.export):
-        parser.error("--overwrite goes with a copy to gantt only")
+        command.error("--overwrite goes with a copy to gantt only")
     if arguments.dry_run and (arguments.verify or arguments.follow):
-        parser.error("--dry-run rehearses one copy: it goes with neither --verify nor --follow")
+        command.error("--dry-run rehearses one copy: it goes with neither --verify nor --follow")
     try:
         store = _open_store(arguments.config_file)
     except errors.BadConfiguration as error:
@@ -73,33 +73,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail("interrupted; repeat the command to continue", EX_INTERRUPTED)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    command = argparse.ArgumentParser(
         PROG,
         description="Copy all that another Placement has to gantt, as it is.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("source", nargs="?", default=os.environ.get(SOURCE_VARIABLE), help="the other Placement")
-    parser.add_argument(
+    command.add_argument("source", nargs="?", default=os.environ.get(SOURCE_VARIABLE), help="the other Placement")
+    command.add_argument(
         "--config-file", action="append", default=[], help="gantt's configuration; by default as for gantt-placement"
     )
-    parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be written")
-    task = parser.add_mutually_exclusive_group()
+    command.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be written")
+    task = command.add_mutually_exclusive_group()
     task.add_argument("--export", action="store_true", help="copy in the other direction: all that gantt has to SOURCE")
     task.add_argument("--verify", action="store_true", help="write nothing, and list what differs")
     task.add_argument(
         "--follow", action="store_true", help="repeat for what changed, until interrupted; then once more"
     )
-    parser.add_argument("--until-equal", action="store_true", help="with --follow: end when nothing was left to write")
-    parser.add_argument(
+    command.add_argument("--until-equal", action="store_true", help="with --follow: end when nothing was left to write")
+    command.add_argument(
         "--overwrite",
         action="store_true",
         help="replace and delete also what clients of gantt, or a shadow, wrote to it, so that it has what SOURCE has",
     )
-    parser.add_argument("--interval", type=float, default=5.0, help="with --follow: seconds between passes")
-    parser.add_argument("--report", type=Path, help="file for the whole report; at the terminal lists are shortened")
-    return parser
+    command.add_argument("--interval", type=float, default=5.0, help="with --follow: seconds between passes")
+    command.add_argument("--report", type=Path, help="file for the whole report; at the terminal lists are shortened")
+    return command
 
 
 def _open_store(config_files: Sequence[str]) -> Store:

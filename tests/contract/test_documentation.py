@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from devstack.lab import main as lab
 from rpcapi.cli import main as operators
-from scheduler_svc.cmd import catalogue
+from scheduler_svc.cmd import catalogue, placement_import
 from tests import documentation
 
 APPLICATIONS = {"gantt": operators.COMMANDS, "gantt-lab": lab.COMMANDS, "gantt-status": {}}
@@ -32,6 +32,9 @@ def test_commands_and_their_options_exist(page, arguments):
         command, url, *options = words
         assert command == catalogue.COMMAND
         assert catalogue.parser().parse_args([url, *options])
+        return
+    if program == "gantt-placement-import":
+        assert placement_import.parser().parse_args(words)
         return
     if words[0] == "help":
         return

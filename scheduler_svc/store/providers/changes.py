@@ -151,7 +151,7 @@ class SetAggregates:
 class ImportProvider:
     """Store a provider as another Placement has it: made, or replaced if nothing but imports has written it since.
 
-    With ``overwrite`` it is replaced whoever wrote it.
+    With ``overwrite`` it is replaced also where clients wrote it.
 
     Times are in ms. The generation becomes ``generation``, or the one at which the epoch began if that is larger.
     Inventories may go though they are in use, and may be less than is in use. Refused with NAME, PARENT, LOOP, or
