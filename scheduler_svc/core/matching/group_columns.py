@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which providers, and which hosts' trees, could serve a request group, by columns."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from rpcapi.resources.groups import RequestGroup
@@ -29,7 +32,27 @@ def can_serve_alone(providers: ProviderColumns, group: RequestGroup) -> Column:
     return column
 
 
-def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: bool) -> Column:
+class HostsAlone:
+    """Trees of which only the root counts, without the providers below it and those that share with it."""
+
+    def __init__(self, trees: TreeColumns) -> None:
+        self.hosts = trees.hosts
+        self._trees = trees
+
+    def any(self, test: Callable[..., Column], *args: Any) -> Column:
+        """Return a mask of the hosts for which ``test`` is true."""
+        return test(self.hosts, *args)
+
+    def sum(self, count: Callable[[ProviderColumns], IntColumn]) -> IntColumn:
+        """Return ``count`` of each host."""
+        return count(self.hosts)
+
+    def containing(self, name: str, *, sharing: bool = False) -> Column:
+        """Return a mask of the hosts whose tree contains a provider."""
+        return self._trees.containing(name)
+
+
+def can_serve(trees: TreeColumns | HostsAlone, group: RequestGroup, times: int, *, isolated: bool) -> Column:
     """Return a mask of the hosts whose trees and sharing providers can serve ``times`` such suffixed groups.
 
     ``isolated``: each by another provider.
@@ -38,7 +61,7 @@ def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: 
     def count(providers: ProviderColumns) -> IntColumn:
         units = [providers.units(name, amount) for name, amount in group.resources.items()]
         limit = np.minimum.reduce(units) if units else np.full(providers.size, times, np.int64)
-        return np.where(has_properties(providers, group), np.minimum(limit, 1) if isolated else limit, 0)
+        return np.where(_is_suitable(providers, group), np.minimum(limit, 1) if isolated else limit, 0)
 
     column = trees.sum(count) >= times
     if group.in_tree is not None:
@@ -46,11 +69,34 @@ def can_serve(trees: TreeColumns, group: RequestGroup, times: int, *, isolated: 
     return column
 
 
-def could_serve_unsuffixed(trees: TreeColumns, group: RequestGroup) -> Column:
+def could_use(providers: ProviderColumns, groups: Sequence[RequestGroup]) -> Column:
+    """Return a mask of the providers that one of these groups could use for anything, regardless of other providers."""
+    column = np.zeros(providers.size, np.bool_)
+    for group in groups:
+        fits = [providers.can_allocate(name, amount) for name, amount in group.resources.items()]
+        if group.suffix:
+            column |= np.logical_and.reduce([_is_suitable(providers, group), *fits])
+        elif fits:
+            column |= np.logical_or.reduce(fits) & providers.has_none(group.forbidden)
+    return column
+
+
+def _is_suitable(providers: ProviderColumns, group: RequestGroup) -> Column:
+    """Return a mask of the providers with the traits and aggregates of a suffixed group."""
+    column = providers.has_all(group.required) & ~providers.has_any(group.forbidden)
+    for choice in group.any_of:
+        column &= providers.has_any(choice)
+    for names in group.member_of:
+        column &= providers.members(names)
+    if group.forbidden_aggregates:
+        column &= ~providers.members(group.forbidden_aggregates)
+    return column
+
+
+def could_serve_unsuffixed(trees: TreeColumns | HostsAlone, group: RequestGroup) -> Column:
     """Return a mask of the hosts whose providers could serve an unsuffixed group, together with those that share.
 
-    Each condition is tested by itself, so of a host with several providers it says what is necessary. A host with no
-    other providers than itself can serve the group if its element is True.
+    Each condition is tested by itself, so of a tree it says what is necessary. Of a host alone it is sufficient too.
     """
     hosts = trees.hosts
     column = np.ones(hosts.size, np.bool_)

@@ -150,9 +150,15 @@ class TreeColumns:
         ``test`` is called with ProviderColumns and the further arguments.
         """
         own = test(self.hosts, *args, **kwargs)
-        if self.are_flat:
-            return own
-        column = own.copy()
+        return own if self.are_flat else own | self._any_other(own, test, *args, **kwargs)
+
+    def any_other(self, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
+        """Return a mask of the hosts for which ``test`` is true of any other provider of their tree or sharing it."""
+        return self._any_other(test(self.hosts, *args, **kwargs), test, *args, **kwargs)
+
+    def _any_other(self, own: Column, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
+        """Return the answer of any_other; ``own`` is that of ``test`` for the hosts themselves."""
+        column = np.zeros(self.hosts.size, np.bool_)
         for forest, below in self.forests:
             inside = test(below, *args, **kwargs) & forest.present[: forest.size]
             column[forest.root[: forest.size][inside]] = True
@@ -160,7 +166,9 @@ class TreeColumns:
                 if child.forest is forest and inside[child.row]:
                     column |= self.served_by_child(child)
         for row in self.sharing_rows[own[self.sharing_rows]].tolist():
-            column |= self.served_by(row)
+            served = self.served_by(row).copy()
+            served[row] = False
+            column |= served
         return column
 
     def sum(self, count: ProviderCount[P], *args: P.args, **kwargs: P.kwargs) -> FloatColumn:

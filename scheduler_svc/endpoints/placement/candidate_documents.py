@@ -65,15 +65,15 @@ def _request(
 
 def _summaries(providers: ProviderSummaries, classes: set[str] | None, version: Microversion) -> Iterator[str]:
     """Yield a summary of each provider, with the inventories of these classes, None: all."""
-    resources: list[list[str]] = [[] for _ in providers.ids]
+    resources = [""] * len(providers.ids)  # each inventory begins with a comma
     for resource_class, indices, capacities, used in providers.classes:
         if classes is None or resource_class in classes:
-            start = f'"{resource_class}":{{"capacity":'
+            start = f',"{resource_class}":{{"capacity":'
             for index, capacity, amount in zip(indices, capacities, used, strict=True):
-                resources[index].append(f'{start}{capacity},"used":{amount}}}')
+                resources[index] += f'{start}{capacity},"used":{amount}}}'
     uuids = [uuid_of(name) for name in providers.ids]
     for uuid, inventories, rest in zip(uuids, resources, _rests(providers, uuids, version), strict=True):
-        yield f'"{uuid}":{{"resources":{{{",".join(inventories)}}}{rest}}}'
+        yield f'"{uuid}":{{"resources":{{{inventories[1:]}}}{rest}}}'
 
 
 def _rests(providers: ProviderSummaries, uuids: Sequence[str], version: Microversion) -> Iterator[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rpcapi.resources.groups import ISOLATE, RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
-from scheduler_svc.core.matching.group_columns import can_serve, could_serve_unsuffixed
+from scheduler_svc.core.matching.group_columns import HostsAlone, can_serve, could_serve_unsuffixed, could_use
 from scheduler_svc.core.table.columns import Column
 from scheduler_svc.core.table.trees import TreeColumns
 from scheduler_svc.core.table.view import View
@@ -21,8 +21,8 @@ from scheduler_svc.placement.candidates.request import CandidateRequest
 class Anchors(NamedTuple):
     """Roots to be searched, in this order.
 
-    ``bare``: a root has no other providers, none share with it, and it can serve the whole request. ``any_shares``:
-    there are sharing providers.
+    ``bare``: a root serves the whole request by itself, and no other provider of its tree or sharing with it could
+    serve any part. ``any_shares``: there are sharing providers.
     """
 
     ids: list[str]
@@ -33,9 +33,9 @@ class Anchors(NamedTuple):
 def find_anchors(view: View, request: CandidateRequest) -> Anchors:
     """Return the roots that could serve a request."""
     trees = view.all_trees
-    mask = view.present & _could_serve(trees, request.trees)
-    nested = trees.nested_hosts
-    mask &= nested | _serves_alone(trees, request.trees)
+    nested = trees.any_other(could_use, request.trees.groups)
+    nested[trees.sharing_rows] = True  # what it serves alone is a candidate of other roots too
+    mask = view.present & np.where(nested, _could_serve(trees, request.trees), _serves_alone(trees, request.trees))
     rows = np.flatnonzero(mask)
     if request.limit is not None:
         digest = hashlib.blake2b(request.seed.encode(), digest_size=8).digest()
@@ -54,7 +54,7 @@ def total_amounts(request: TreeRequest) -> Mapping[str, int]:
     return dict(totals)
 
 
-def _could_serve(trees: TreeColumns, request: TreeRequest) -> Column:
+def _could_serve(trees: TreeColumns | HostsAlone, request: TreeRequest) -> Column:
     """Return a mask of the roots whose trees could serve each group by itself, and that are as roots must be."""
     column = trees.hosts.has_all(request.root_required) & trees.hosts.has_none(request.root_forbidden)
     counts: dict[str, tuple[RequestGroup, int]] = {}
@@ -70,10 +70,10 @@ def _could_serve(trees: TreeColumns, request: TreeRequest) -> Column:
 
 
 def _serves_alone(trees: TreeColumns, request: TreeRequest) -> Column:
-    """Return a mask of the roots that can hold all groups together; each by itself is tested elsewhere."""
-    column = np.ones(trees.hosts.size, np.bool_)
+    """Return a mask of the roots that can serve all groups together by themselves."""
     if request.policy == ISOLATE and sum(bool(group.suffix) for group in request.groups) > 1:
-        return ~column
+        return np.zeros(trees.hosts.size, np.bool_)
+    column = _could_serve(HostsAlone(trees), request)
     for name, amount in total_amounts(request).items():
         column &= trees.hosts.can_hold(name, amount)
     return column

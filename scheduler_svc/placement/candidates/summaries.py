@@ -27,32 +27,29 @@ def read_summaries(table: HostTable, roots: Iterable[str], only: Collection[str]
 def _read(view: View, names: Sequence[str], only: Collection[str] | None, summaries: ProviderSummaries) -> None:
     trees, present = view.all_trees, view.present
     rows = {name: row for name in names if (row := view.row(name)) is not None and present[row]}
-    hosts = [(name, None, name, row) for name, row in rows.items() if only is None or name in only]
-    _add(hosts, trees.hosts.resources, trees.hosts.traits, summaries)
+    used = [name for name in rows if only is None or name in only]
+    summaries.ids.extend(used)
+    summaries.parents.extend([None] * len(used))
+    summaries.roots.extend(used)
+    _add_columns([rows[name] for name in used], trees.hosts.resources, trees.hosts.traits, summaries)
     for forest, _ in trees.forests:
-        children = [
-            (forest.names[row], forest.parent(row), name, row)
-            for name, root in rows.items()
-            for row in forest.descendants(root)
-            if only is None or forest.names[row] in only
-        ]
-        _add(children, forest.resources, forest.traits, summaries)
+        below = [row for root in rows.values() for row in forest.descendants(root)]
+        if only is not None:
+            below = [row for row in below if forest.names[row] in only]
+        summaries.ids.extend([forest.names[row] for row in below])
+        summaries.parents.extend([forest.parent(row) for row in below])
+        summaries.roots.extend([view.name(root) for root in forest.root[below].tolist()])
+        _add_columns(below, forest.resources, forest.traits, summaries)
 
 
-def _add(
-    providers: Sequence[tuple[str, str | None, str, int]],
+def _add_columns(
+    numbers: Sequence[int],
     resources: Mapping[str, ResourceColumns],
     traits: TraitColumns,
     summaries: ProviderSummaries,
 ) -> None:
-    """Add providers: their ids, parents, roots and rows in these columns."""
-    if not providers:
-        return
-    ids, parents, roots, numbers = zip(*providers, strict=True)
-    first, rows = len(summaries.ids), np.array(numbers, np.intp)
-    summaries.ids.extend(ids)
-    summaries.parents.extend(parents)
-    summaries.roots.extend(roots)
+    """Add traits and inventories of the providers with these rows, which were added last."""
+    first, rows = len(summaries.traits), np.array(numbers, np.intp)
     summaries.traits.extend(traits.names_of(rows))
     for name, columns in resources.items():
         indices = np.flatnonzero(columns.has_inventory(rows))

@@ -20,7 +20,7 @@ INTERNAL = {
     "view.hosts": {"resources", "traits", "can_hold"},
     "view.trees": {
         *("hosts", "forests", "forest", "sharing_rows", "find_sharing_rows", "served_by"),
-        *("sharing_children", "find_sharing_children", "served_by_child"),
+        *("sharing_children", "find_sharing_children", "served_by_child", "any_other"),
     },
     "view.aggregates": {"in_zone"},
     "view.partitions": {"log_position", "log_positions", "numbers", "sums_since"},
