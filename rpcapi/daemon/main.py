@@ -41,6 +41,7 @@ def run(
     try:
         conf = configuration.load(prog, register_opts, argv)
         configuration.check_present(conf)
+        configuration.check_executor(conf)
         if uses_bus:
             transport.check(conf)
         else:

@@ -3,17 +3,18 @@
 
 from oslo_config import cfg
 
-DEFAULT_EXECUTOR = "eventlet"
+DEFAULT_EXECUTOR = "threading"
 
 DAEMON: list[cfg.Opt] = [
     cfg.StrOpt(
         "executor",
         default=DEFAULT_EXECUTOR,
         choices=[
-            ("eventlet", "green threads: thousands of waiting requests in one native thread"),
             ("threading", "native threads: a pool of them handles the requests"),
+            ("eventlet", "green threads in one native thread; needs the extra gantt[eventlet]"),
         ],
-        help="Concurrency model of worker processes. It is read once, before the workers are forked.",
+        help="Concurrency model of worker processes. It is read once, before the workers are forked. oslo.messaging "
+        "removes its support of eventlet, and gantt will follow.",
     ),
     cfg.IntOpt(
         "graceful_shutdown_timeout",

@@ -53,7 +53,10 @@ class ThreadPool:
         self._is_shut_down = False
 
     def submit(self, work: Callable[..., Any], *args: Any) -> None:
-        """Run ``work(*args)`` in a thread of the pool, as soon as one is free; raises RuntimeError after a shutdown."""
+        """Run ``work(*args)`` in a thread of the pool, as soon as one is free.
+
+        Raises RuntimeError after a shutdown, and if not even the first thread can be started.
+        """
         job = partial(work, *args)
         with self._lock:
             if self._is_shut_down:
@@ -81,8 +84,14 @@ class ThreadPool:
         slot.put(job)
         name = f"{self._name} {len(self._threads)}"
         thread = threading.Thread(target=self._run, args=(slot,), name=name, daemon=True)
-        thread.start()
-        self._threads.append(thread)
+        try:
+            thread.start()
+        except RuntimeError:  # the process may have no more threads: another one of the pool gets the job
+            if not self._threads:
+                raise
+            self._backlog.append(job)
+        else:
+            self._threads.append(thread)
 
     def _run(self, slot: _JobSlot) -> None:
         job = slot.take()

@@ -67,7 +67,7 @@ class ToyDaemon:
                 start_new_session=True,
             )
 
-    def begin(self, workers: int = 1, executor: str = "eventlet", default: str = "", **toy: object) -> None:
+    def begin(self, workers: int = 1, executor: str = "threading", default: str = "", **toy: object) -> None:
         """Configure, start, and wait for READY."""
         metrics = str(toy.pop("metrics", ""))
         self.configure(f"executor = {executor}\n{default}", metrics, workers=workers, **toy)

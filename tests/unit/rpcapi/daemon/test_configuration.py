@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bad configuration: exit status 78 and one line with the reason, before anything starts."""
 
-import pytest
+import importlib.util
 
+import pytest
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.daemon import configuration, options
 from tests.unit.rpcapi.daemon.conftest import ToyDaemon
 
 
@@ -59,6 +64,17 @@ def test_invalid_value_is_reported(toy: ToyDaemon, default: str, option: str) ->
     toy.start()
 
     assert option in startup_error(toy)
+
+
+def test_executor_without_its_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    conf = cfg.ConfigOpts()
+    options.register_opts(conf)
+    conf([])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    configuration.check_executor(conf)
+    conf.set_override("executor", "eventlet")
+    with pytest.raises(errors.BadConfiguration, match=r"gantt\[eventlet\]"):
+        configuration.check_executor(conf)
 
 
 def test_invalid_value_in_a_group_is_reported(toy: ToyDaemon) -> None:

@@ -123,7 +123,7 @@ def test_worker_respawned_after_a_reload_has_the_new_options(toy: ToyDaemon) -> 
 def test_worker_with_a_blocked_hub_is_respawned(toy: ToyDaemon) -> None:
     with (toy.folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        toy.begin(workers=2, hang_index=1, default=HANG)
+        toy.begin(workers=2, executor="eventlet", hang_index=1, default=HANG)
 
         eventually(lambda: "sent no heartbeat" in toy.text(), "the hang to be detected")
         assert [index for _, index, _, _ in toy.await_events("start", 3)][2] == 1

@@ -19,6 +19,10 @@ def test_all_options_are_listed_for_the_sample_file(registered: cfg.ConfigOpts) 
     assert {option.dest for option in listed["DEFAULT"]} <= set(registered)
 
 
+def test_native_threads_are_the_default(registered: cfg.ConfigOpts) -> None:
+    assert registered.executor == "threading"
+
+
 def test_metrics_are_disabled_by_default(registered: cfg.ConfigOpts) -> None:
     assert registered.metrics.listen == ""
 

@@ -85,6 +85,22 @@ def test_jobs_beyond_the_largest_number_of_threads_wait_in_their_order(pool: Thr
         blocker.released.set()
 
 
+def test_a_job_waits_for_another_thread_if_the_process_can_start_no_more(
+    pool: ThreadPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    blocker = begin(pool)
+    ran: list[int] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", fail)
+        pool.submit(ran.append, 1)
+    blocker.released.set()
+    wait_until_idle(pool, 1)
+    assert ran == [1]
+
+
 def test_a_shutdown_runs_what_was_submitted_and_ends_the_threads() -> None:
     pool = ThreadPool(1)
     blocker = begin(pool)
