@@ -114,6 +114,12 @@ class BoundedStore(ForwardingStore):
         self._check_consumers(imports)
         return super().import_allocations(imports, overwrite=overwrite)
 
+    def reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
+        self._check_consumers(changes)
+        if self._bounds.is_full(HOSTS) and any(map(self._may_grow, inventories)):
+            self._bounds.check(HOSTS)
+        return super().reshape(inventories, changes)
+
     def _check_consumers(self, changes: Sequence[AllocationChange | ConsumerImport]) -> None:
         if self._bounds.is_full(CLAIMS):
             consumers = [change.consumer for change in changes if change.allocations]

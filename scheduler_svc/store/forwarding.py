@@ -8,7 +8,7 @@ from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, SetInventories
 from scheduler_svc.store.records import (
     COLLECT_MS,
     AuditOutcome,
@@ -120,6 +120,9 @@ class ForwardingStore(Store):
 
     def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
         return self._store.import_allocations(imports, overwrite=overwrite)
+
+    def reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
+        return self._store.reshape(inventories, changes)
 
     def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
         return self._store.get_state(namespace, name)

@@ -10,6 +10,7 @@ from scheduler_svc.store.protocols.host_state import HostReportStore, LivenessSt
 from scheduler_svc.store.protocols.log import DecisionRecordStore, LogStore
 from scheduler_svc.store.protocols.maintenance import MaintenanceStore, PinStore
 from scheduler_svc.store.protocols.providers import ProviderStore
+from scheduler_svc.store.protocols.reshaping import ReshapingStore
 
 
 class Store(
@@ -19,6 +20,7 @@ class Store(
     HostReportStore,
     ProviderStore,
     AllocationStore,
+    ReshapingStore,
     LivenessStore,
     LogStore,
     DecisionRecordStore,

@@ -74,6 +74,20 @@ allocation_changes = st.lists(
     max_size=2,
     unique_by=lambda change: change.consumer,
 )
+reshapes = st.tuples(
+    st.lists(
+        st.builds(
+            SetInventories,
+            api_providers | st.just("h1/n1"),
+            st.dictionaries(st.sampled_from(["VCPU", "DISK_GB"]), st.builds(Inventory, st.integers(0, 3))),
+            st.sampled_from([None, None, 0, 2]),
+        ),
+        min_size=1,
+        max_size=2,
+        unique_by=lambda change: change.provider,
+    ),
+    st.just([]) | allocation_changes,
+)
 consumer_imports = st.lists(
     st.builds(
         ConsumerImport,
@@ -101,6 +115,7 @@ changes = st.lists(
         st.tuples(st.just("provide"), api_changes | provider_imports),
         st.tuples(st.just("import"), consumer_imports),
         st.tuples(st.just("allocate"), allocation_changes),
+        st.tuples(st.just("reshape"), reshapes),
         st.tuples(st.just("follow"), st.integers(1, 3)),
     ),
     max_size=25,
@@ -134,6 +149,8 @@ def change(partition: StorePartition, kind: str, subject: Any, *more: Any) -> No
                 store.put_state("service", subject, version, {"enabled": more[0]})
     elif kind == "silence":
         store.reap(dead_after_ms=0, tombstone_ms=600_000)
+    elif kind == "reshape":
+        store.reshape(*subject)
     elif kind in API_VERBS:
         getattr(store, API_VERBS[kind])(subject)
     else:

@@ -32,7 +32,7 @@ def change_inventories(
     """Plan new inventories of a provider; those that go must not be in use."""
     provider, stored = change.provider, document["inventories"]
     if isinstance(change, (SetInventories, ReplaceInventory)):
-        refusal = _compare_generation(provider, change.generation, reads)
+        refusal = compare_generation(provider, change.generation, reads)
         if refusal is not None:
             return refusal
     if isinstance(change, SetInventories):
@@ -56,7 +56,7 @@ def change_inventories(
 
 def set_traits(change: SetTraits, document: Document, reads: ProviderReads, clock_ms: int) -> ProviderPlan | Refusal:
     """Plan the traits. Of an agent's provider those that it reports stay, and what the API adds is stored beside."""
-    refusal = _compare_generation(change.provider, change.generation, reads)
+    refusal = compare_generation(change.provider, change.generation, reads)
     if refusal is not None:
         return refusal
     traits, beside = set(change.traits), {}
@@ -77,7 +77,7 @@ def set_aggregates(
     change: SetAggregates, document: Document, reads: ProviderReads, clock_ms: int
 ) -> ProviderPlan | Refusal:
     """Plan the aggregates of a provider of either owner."""
-    refusal = _compare_generation(change.provider, change.generation, reads)
+    refusal = compare_generation(change.provider, change.generation, reads)
     if refusal is not None:
         return refusal
     aggregates = sorted(set(change.aggregates))
@@ -92,7 +92,8 @@ def set_aggregates(
     )
 
 
-def _compare_generation(provider: str, expected: int | None, reads: ProviderReads) -> Refusal | None:
+def compare_generation(provider: str, expected: int | None, reads: ProviderReads) -> Refusal | None:
+    """Return the refusal of a change with another generation than the provider has; None is not compared."""
     if expected is None:
         return None
     actual = reads.generation(provider)

@@ -69,11 +69,15 @@ def _page(connection: RedisConnection, cursor: int) -> tuple[int, dict[str, str]
 def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -> Refusal | None:
     """Replace what consumers hold, or return why nothing is changed."""
     allocations.check(changes)
-    answer = connection.run("allocate", [value for change in changes for value in _arguments(change)])
+    return refusal_of(connection.run("allocate", [value for change in changes for value in arguments(change)]), changes)
+
+
+def refusal_of(answer: Sequence[Any], changes: Sequence[AllocationChange]) -> Refusal | None:
+    """Return the refusal of these changes in a script's answer, None for an empty one."""
     if not answer:
         return None
-    kind, consumer, provider, resource_class, generation = answer
-    classes = (resource_class,) if resource_class else ()
+    kind, consumer, provider, resource_classes, generation = answer
+    classes = tuple(resource_classes.split(",")) if resource_classes else ()
     if kind != RefusalKind.CONSUMER:
         return Refusal(RefusalKind(kind), provider, classes, consumer=consumer)
     (expected,) = (change.generation for change in changes if change.consumer == consumer)
@@ -107,7 +111,8 @@ def _import_arguments(item: ConsumerImport) -> Iterator[Any]:
     yield "," + documents.encode(members)[1:-1]
 
 
-def _arguments(change: AllocationChange) -> Iterator[Any]:
+def arguments(change: AllocationChange) -> Iterator[Any]:
+    """Yield the arguments of a script for one consumer; see _allocating.lua."""
     yield change.consumer
     yield "any" if change.generation is ANY else "none" if change.generation is None else change.generation
     yield documents.encode(change.allocations) if change.allocations else ""

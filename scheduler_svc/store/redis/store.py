@@ -8,11 +8,7 @@ from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
-from scheduler_svc.store import interface, reports, validation, verification
-from scheduler_svc.store import namespaces as rules
-from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
-from scheduler_svc.store.providers import checks
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
+from scheduler_svc.store import reports, validation, verification
 from scheduler_svc.store.records import (
     COLLECT_MS,
     DECISION_BYTES,
@@ -29,18 +25,8 @@ from scheduler_svc.store.records import (
     StatsOutcome,
     Verification,
 )
-from scheduler_svc.store.redis import (
-    allocations,
-    audit,
-    claims,
-    clock,
-    decisions,
-    log,
-    prepare,
-    providers,
-    sizes,
-    snapshot,
-)
+from scheduler_svc.store.redis import audit, claims, clock, decisions, log, prepare, sizes, snapshot
+from scheduler_svc.store.redis.api_store import RedisApiStore
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.keys import prefix
@@ -49,7 +35,7 @@ from scheduler_svc.store.redis.states import RedisHostStates
 MAX_REAP = 1000
 
 
-class RedisStore(interface.Store):
+class RedisStore(RedisApiStore):
     """A partition in Redis; may be shared by threads, but not by processes."""
 
     def __init__(
@@ -237,44 +223,6 @@ class RedisStore(interface.Store):
     def remove(self, host: str, *, lost: bool = False) -> None:
         validation.check_service_host(host)
         self._states.remove(host, lost=lost)
-
-    def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
-        checks.check_ids(ids, validation.MAX_PAGE)
-        return providers.read(self._connection, ids)
-
-    def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
-        checks.check_ids(ids, checks.MAX_GENERATIONS)
-        return providers.read_generations(self._connection, ids)
-
-    def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
-        checks.check(change)
-        return providers.change(self._connection, change)
-
-    def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
-        checks.check_retirement(namespace, name, as_of)
-        rules.check(namespace, self._declared)
-        return providers.retire(self._connection, namespace, name, as_of)
-
-    def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
-        validation.check_consumers(consumers)
-        return allocations.read(self._connection, consumers)
-
-    def list_holders(
-        self, provider: str, marker: str | None = None, limit: int = 1000
-    ) -> tuple[list[ConsumerState], str | None]:
-        validation.check_name(provider)
-        validation.check_page(limit)
-        validation.check_marker(marker)
-        return allocations.list_holders(self._connection, provider, marker, limit)
-
-    def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
-        return allocations.usages(self._connection, project, user, consumer_type)
-
-    def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
-        return allocations.allocate(self._connection, changes)
-
-    def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
-        return allocations.import_allocations(self._connection, imports, overwrite=overwrite)
 
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         return snapshot.snapshot(self._connection, namespaces)

@@ -2,7 +2,7 @@
 """Reads and changes of allocations by the Placement API; the script `allocate` does the same."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,10 @@ from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.verbs.partition import PartitionState
 
 EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
+
+FormerClaims = Mapping[str, Claim | None]  # by consumer
+Unit = int | Sequence[int]  # the capacity of a class alone, or with its min_unit, max_unit and step_size
+Capacities = Mapping[str, Mapping[str, Unit]]  # by provider and resource class
 
 
 def read(partition: PartitionState, consumers: Sequence[str], now: int) -> dict[str, ConsumerState]:
@@ -45,25 +49,44 @@ def list_holders(
 
 def allocate(partition: PartitionState, changes: Sequence[AllocationChange], now: int) -> Refusal | None:
     """Replace what consumers hold, as checked, or return why nothing is changed."""
+    former = read_former(partition, changes, now)
+    refusal = refusal_of(partition, changes, former, partition.capacity)
+    if refusal is None:
+        replace_all(partition, changes, former, now)
+    return refusal
+
+
+def read_former(
+    partition: PartitionState, changes: Sequence[AllocationChange], now: int, providers: Collection[str] = ()
+) -> FormerClaims:
+    """Return what each consumer holds, and fetch what the changes and ``providers`` need."""
     partition.expire(now, EXPIRE_BATCH)
     partition.flush(now)
     partition.prefetch(
         consumers=[change.consumer for change in changes],
-        providers={provider for change in changes for provider in change.allocations},
+        providers={*providers, *(provider for change in changes for provider in change.allocations)},
     )
     former = {change.consumer: partition.live_claim(change.consumer, now) for change in changes}
     partition.flush(now)
+    return former
+
+
+def refusal_of(
+    partition: PartitionState, changes: Sequence[AllocationChange], former: FormerClaims, capacity: Capacities
+) -> Refusal | None:
+    """Return why the changes are refused where providers have this ``capacity``, or None."""
     for change in changes:
         refusal = _consumer_refusal(partition, change, former[change.consumer])
         if refusal is not None:
             return refusal
-    deltas = _deltas(changes, former)
-    for refusal in _provider_refusals(partition, changes, deltas):
-        return refusal
+    return next(_provider_refusals(partition, changes, deltas_of(changes, former), capacity), None)
+
+
+def replace_all(partition: PartitionState, changes: Sequence[AllocationChange], former: FormerClaims, now: int) -> None:
+    """Carry out changes that are not refused."""
     for change in changes:
         _replace(partition, change, former[change.consumer], now + partition.lead_ms)
     partition.flush(now)
-    return None
 
 
 def _consumer_refusal(partition: PartitionState, change: AllocationChange, live: Claim | None) -> Refusal | None:
@@ -82,7 +105,7 @@ def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
     return allocations.is_api_claim(live) or (is_known and bool(change.allocations))
 
 
-def _deltas(changes: Sequence[AllocationChange], former: Mapping[str, Claim | None]) -> Counter[tuple[str, str]]:
+def deltas_of(changes: Sequence[AllocationChange], former: FormerClaims) -> Counter[tuple[str, str]]:
     """Return by how much each sum grows."""
     deltas: Counter[tuple[str, str]] = Counter()
     for change in changes:
@@ -95,36 +118,41 @@ def _deltas(changes: Sequence[AllocationChange], former: Mapping[str, Claim | No
 
 
 def _provider_refusals(
-    partition: PartitionState, changes: Sequence[AllocationChange], deltas: Mapping[tuple[str, str], int]
+    partition: PartitionState,
+    changes: Sequence[AllocationChange],
+    deltas: Mapping[tuple[str, str], int],
+    capacity: Capacities,
 ) -> Iterator[Refusal]:
     """Yield why amounts cannot be part: unknown providers first, all in order of consumer, provider and class."""
     for change in changes:
         for provider in sorted(change.allocations):
-            if provider not in partition.capacity:
+            if provider not in capacity:
                 yield Refusal(RefusalKind.PROVIDER, provider, consumer=change.consumer)
     for change in changes:
         for provider, amounts in sorted(change.allocations.items()):
             for resource_class, amount in sorted(amounts.items()):
-                kind = _refusal_kind(partition, provider, resource_class, amount, deltas[provider, resource_class])
+                place = (provider, resource_class)
+                unit = capacity[provider].get(resource_class)
+                kind = _refusal_kind(partition, place, amount, deltas[place], unit)
                 if kind is not None:
                     yield Refusal(kind, provider, (resource_class,), consumer=change.consumer)
 
 
 def _refusal_kind(
-    partition: PartitionState, provider: str, resource_class: str, amount: int, delta: int
+    partition: PartitionState, place: tuple[str, str], amount: int, delta: int, unit: Unit | None
 ) -> RefusalKind | None:
-    unit = partition.capacity[provider].get(resource_class)
     if unit is None:
         return RefusalKind.INVENTORY
-    capacity, least, most, step = (unit, 1, amount, 1) if isinstance(unit, int) else unit
+    total, least, most, step = (unit, 1, amount, 1) if isinstance(unit, int) else unit
     if not least <= amount <= most or amount % step:
         return RefusalKind.UNITS
     if delta <= 0:
         return None
+    provider, resource_class = place
     if not partition.is_open(provider):
         return RefusalKind.CLOSED
     used = partition.used.get(provider, {}).get(resource_class, 0)
-    return RefusalKind.CAPACITY if used + delta > capacity else None
+    return RefusalKind.CAPACITY if used + delta > total else None
 
 
 def _replace(partition: PartitionState, change: AllocationChange, live: Claim | None, clock_ms: int) -> None:

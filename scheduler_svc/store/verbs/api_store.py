@@ -9,8 +9,9 @@ from typing import TypeVar
 from scheduler_svc.store import allocations, interface, namespaces, validation
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.providers import checks
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
-from scheduler_svc.store.verbs import allocating, importing, providing
+from scheduler_svc.store.providers import reshaping as reshape_plans
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, SetInventories
+from scheduler_svc.store.verbs import allocating, importing, providing, reshaping
 from scheduler_svc.store.verbs.partition import PartitionState
 
 T = TypeVar("T")
@@ -85,3 +86,8 @@ class ApiVerbStore(interface.Store):
         return self._transact(
             lambda partition, now: importing.import_allocations(partition, copied, now, overwrite=overwrite)
         )
+
+    def reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
+        reshape_plans.check(inventories, changes)
+        copied = copy.deepcopy(changes)
+        return self._transact(lambda partition, now: reshaping.reshape(partition, inventories, copied, now))

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans of inventories that are replaced together with allocations."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scheduler_svc.store import allocations, validation
+from scheduler_svc.store.allocations import AllocationChange
+from scheduler_svc.store.providers import checks
+from scheduler_svc.store.providers.changes import Refusal, RefusalKind, SetInventories, is_api_owned
+from scheduler_svc.store.providers.contents import compare_generation, stored_inventory
+from scheduler_svc.store.providers.plans import Document, ProviderReads, next_version
+
+MAX_RESHAPED = 1000  # providers of one call
+
+
+@dataclass(frozen=True, slots=True)
+class ReshapedProvider:
+    """A provider whose inventories are replaced.
+
+    interim   its document while allocations are replaced, with the inventories that it loses beside the new ones
+    final     its document afterwards
+    is_new    whether ``interim`` is a step of its own: the provider has new inventories
+    removed   the classes that it loses, sorted
+    """
+
+    provider: str
+    interim: Document
+    final: Document
+    is_new: bool
+    removed: Sequence[str]
+
+
+def check(inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> None:
+    """Raise InvalidRequest or InvalidName unless these are valid changes of different providers and consumers."""
+    if not 1 <= len(inventories) <= MAX_RESHAPED:
+        raise validation.refuse(f"a call must contain 1 to {MAX_RESHAPED} providers, got {len(inventories)}")
+    if len({change.provider for change in inventories}) < len(inventories):
+        raise validation.refuse("a call must not contain the same provider twice")
+    for change in inventories:
+        checks.check(change)
+    if changes:
+        allocations.check(changes)
+
+
+def plan(
+    inventories: Sequence[SetInventories], reads: ProviderReads, clock_ms: int
+) -> list[ReshapedProvider] | Refusal:
+    """Return what a reshape writes of each provider at ``clock_ms`` by the server's clock, or why it is refused."""
+    plans: list[ReshapedProvider] = []
+    for change in inventories:
+        document = reads.document(change.provider)
+        if document is None:
+            return Refusal(RefusalKind.PROVIDER, change.provider)
+        if not is_api_owned(document):
+            return Refusal(RefusalKind.OWNER, change.provider)
+        refusal = compare_generation(change.provider, change.generation, reads)
+        if refusal is not None:
+            return refusal
+        plans.append(_plan(change, document, clock_ms))
+    return plans
+
+
+def in_use(plans: Sequence[ReshapedProvider], used: Mapping[tuple[str, str], int]) -> Refusal | None:
+    """Return the refusal of the first provider that would lose what is in use; ``used`` by provider and class."""
+    for planned in plans:
+        classes = [name for name in planned.removed if used[planned.provider, name] > 0]
+        if classes:
+            return Refusal(RefusalKind.IN_USE, planned.provider, classes)
+    return None
+
+
+def _plan(change: SetInventories, document: Document, clock_ms: int) -> ReshapedProvider:
+    stored = document["inventories"]
+    inventories = {name: stored_inventory(inventory) for name, inventory in change.inventories.items()}
+    is_new = bool(inventories)
+    interim = next_version({**document, "inventories": {**stored, **inventories}}, clock_ms) if is_new else document
+    final = next_version({**interim, "inventories": inventories}, clock_ms)
+    return ReshapedProvider(change.provider, interim, final, is_new, sorted(stored.keys() - inventories.keys()))

@@ -1,0 +1,146 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Replacement of what consumers hold by claims of the Placement API. Included after _partition.
+-- For each consumer there are seven arguments: name, its generation as expected, 'none' if it must hold nothing or
+-- 'any', allocations as JSON or '' to end them, 1 to increase the generations of the providers that it gives up else 0,
+-- 1 and its type or 0 and '' to leave it, the claim's further JSON members.
+local base = tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)
+local changes, deltas = {}, {}
+local capacities = {} -- of providers for which the stored one does not count, and those that were read
+
+local function plan(allocations, sign)
+  for provider, amounts in pairs(allocations) do
+    deltas[provider] = deltas[provider] or {}
+    for class, amount in pairs(amounts) do
+      deltas[provider][class] = (deltas[provider][class] or 0) + sign * amount
+    end
+  end
+end
+
+-- Reads the changes of consumers, whose arguments begin at ARGV[first].
+local function read_changes(first)
+  for i = first, #ARGV, 7 do
+    local live = live_claim(redis.call('HGET', K.claims, ARGV[i]))
+    local change = {
+      consumer = ARGV[i], expected = ARGV[i + 1], text = ARGV[i + 2], bump = ARGV[i + 3] == '1',
+      type = ARGV[i + 4] == '1' and ARGV[i + 5] or live and live.type or '', members = ARGV[i + 6], live = live,
+      allocations = ARGV[i + 2] ~= '' and cjson.decode(ARGV[i + 2]) or {},
+      generation = live and math.max(live.generation, base) or nil,
+    }
+    changes[#changes + 1] = change
+    plan(change.allocations, 1)
+    if live then
+      plan(live.allocations, -1)
+    end
+  end
+end
+
+local function sorted_keys(map)
+  local keys = {}
+  for key in pairs(map) do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys)
+  return keys
+end
+
+local function is_of_agent(live)
+  return live and live.host ~= '@api'
+end
+
+-- Returns whether a change may replace a live claim: an agent's, if it is confirmed and the client has read it.
+local function is_replaceable(change)
+  local is_known = change.live and change.live.state == 'confirmed' and change.expected ~= 'any'
+  return not is_of_agent(change.live) or (is_known and change.text ~= '')
+end
+
+local function consumer_refusal(change)
+  if has_unverified(change.consumer) or not is_replaceable(change) then
+    return 'owner'
+  elseif change.expected ~= 'any' and change.expected ~= (change.generation and int(change.generation) or 'none') then
+    return 'consumer'
+  end
+end
+
+-- Returns the sum of a class at a provider once everything is replaced.
+local function sum_afterwards(provider, class)
+  return (sums_of(provider)[class] or 0) + (deltas[provider] and deltas[provider][class] or 0)
+end
+
+local function amount_refusal(provider, class, amount)
+  local unit = capacities[provider][class]
+  if not unit then
+    return 'inventory'
+  elseif type(unit) == 'table' and (amount < unit[2] or amount > unit[3] or amount % unit[4] ~= 0) then
+    return 'units'
+  elseif deltas[provider][class] <= 0 then
+    return nil
+  elseif not is_open(provider) then
+    return 'closed'
+  end
+  return sum_afterwards(provider, class) > capacity_in(unit) and 'capacity' or nil
+end
+
+-- Returns nil if the changes may be made; else kind, consumer, provider or '', resource class or '', the consumer's
+-- generation or '' if it holds nothing.
+local function refusal()
+  for _, change in ipairs(changes) do
+    local kind = consumer_refusal(change)
+    if kind then
+      return { kind, change.consumer, '', '', change.generation and int(change.generation) or '' }
+    end
+  end
+  for _, change in ipairs(changes) do
+    for _, provider in ipairs(sorted_keys(change.allocations)) do
+      local raw = not capacities[provider] and redis.call('HGET', K.capacity, provider)
+      capacities[provider] = capacities[provider] or raw and cjson.decode(raw)
+      if not capacities[provider] then
+        return { 'provider', change.consumer, provider, '', '' }
+      end
+    end
+  end
+  for _, change in ipairs(changes) do
+    for _, provider in ipairs(sorted_keys(change.allocations)) do
+      for _, class in ipairs(sorted_keys(change.allocations[provider])) do
+        local kind = amount_refusal(provider, class, change.allocations[provider][class])
+        if kind then
+          return { kind, change.consumer, provider, class, '' }
+        end
+      end
+    end
+  end
+end
+
+local function add(change)
+  local attempt = change.live and change.live.attempt or last_end(ends_of(change.consumer)) + 1
+  add_claim({ consumer = change.consumer, state = 'confirmed', host = '@api', allocations = change.allocations },
+    '{"schema":1,"consumer":' .. quote(change.consumer) .. ',"attempt":' .. int(attempt)
+    .. ',"generation":' .. int((change.generation or base) + 1) .. ',"state":"confirmed","host":"@api","allocations":'
+    .. change.text .. ',"alternates":"","created_ms":' .. clock_text .. ',"type":' .. quote(change.type)
+    .. change.members .. '}')
+end
+
+-- Replaces what an agent's claim holds: it stays the agent's, on its host.
+local function add_again(change)
+  local claim, members = change.live, cjson.decode('{' .. string.sub(change.members, 2) .. '}')
+  claim.generation, claim.type, claim.allocations = change.generation + 1, change.type, change.allocations
+  claim.project, claim.user = members.project, members.user
+  add_claim(claim, cjson.encode(claim))
+end
+
+-- Makes the changes; flush() writes the sums.
+local function replace_all()
+  for _, change in ipairs(changes) do
+    local freed = change.live and change.bump and change.live.allocations or {}
+    if change.live then
+      drop_claim(change.live)
+    end
+    if change.text ~= '' and is_of_agent(change.live) then
+      add_again(change)
+    elseif change.text ~= '' then
+      add(change)
+    end
+    for provider in pairs(change.text ~= '' and change.allocations or freed) do
+      claimed_providers[provider] = true
+    end
+  end
+end
