@@ -25,6 +25,7 @@ from scheduler_svc.endpoints.placement.policies import Policies
 from scheduler_svc.endpoints.placement.prefix import below
 from scheduler_svc.endpoints.placement.provider_traits import ProviderTraitHandlers
 from scheduler_svc.endpoints.placement.providers import ProviderHandlers
+from scheduler_svc.endpoints.placement.reshaper import ReshaperHandlers
 from scheduler_svc.endpoints.placement.resource_classes import ResourceClassHandlers
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.server import HttpServer
@@ -37,6 +38,7 @@ from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.provider_list import ProviderList
+from scheduler_svc.placement.reshaping import Reshaper
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.replication.replica import Replica
@@ -109,6 +111,7 @@ def routes(
     providers = ProviderList(partition.store, table, number, freshness)
     catalogue = Catalogue(partition.store, directory, freshness)
     consumers = Consumers(partition.store, directory, catalogue)
+    reshaper = Reshaper(partition.store, directory, catalogue, consumers)
     return [
         *root.routes(),
         *HealthHandlers(freshness).routes(),
@@ -116,6 +119,7 @@ def routes(
         *InventoryHandlers(directory, catalogue).routes(),
         *AllocationHandlers(consumers, directory, unknown_owner).routes(),
         *AllocationCandidateHandlers(CandidateFinder(table, freshness, limits), directory, catalogue).routes(),
+        *ReshaperHandlers(reshaper, unknown_owner).routes(),
         *UsageHandlers(directory, consumers).routes(),
         *AggregateHandlers(directory).routes(),
         *ProviderTraitHandlers(directory, catalogue).routes(),

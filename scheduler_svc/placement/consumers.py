@@ -8,6 +8,7 @@ from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.identities import uuid_of
 from scheduler_svc.placement.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
+from scheduler_svc.placement.providers import Provider
 from scheduler_svc.store.allocations import AllocationChange, AnyGeneration, ConsumerState, Usage
 from scheduler_svc.store.protocols.allocations import AllocationStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
@@ -62,33 +63,39 @@ class Consumers:
 
     def replace(self, requests: Sequence[ConsumerRequest]) -> None:
         """Replace what all these consumers hold, or nothing; raises Problem."""
-        changes = [self._change(request) for request in requests]
-        refusal = self._store.allocate(changes)
+        refusal = self._store.allocate(self.changes(requests))
         if refusal is not None:
-            raise _problem(refusal)
+            raise refused_allocation(refusal)
 
-    def _change(self, request: ConsumerRequest) -> AllocationChange:
-        providers = {}
-        for uuid, amounts in request.allocations.items():
-            provider = self._directory.find(uuid)
-            if provider is None:
-                raise bad_request(f"Allocation for resource provider '{uuid}' that does not exist.")
-            providers[provider.id] = amounts
-        failure = f"Unable to allocate inventory for consumer {request.consumer}: "
-        classes = {name for amounts in request.allocations.values() for name in amounts}
-        self._catalogue.check(RESOURCE_CLASSES, classes, failure)
-        return AllocationChange(
-            request.consumer,
-            providers,
-            request.project,
-            request.user,
-            request.generation,
-            request.type,
-            request.is_deletion,
-        )
+    def changes(self, requests: Sequence[ConsumerRequest]) -> list[AllocationChange]:
+        """Return these requests with the ids of providers; raises Problem for unknown providers and classes."""
+        providers = self._directory.find_each(uuid for request in requests for uuid in request.allocations)
+        known_classes: set[str] = set()
+        for request in requests:
+            for uuid in request.allocations:
+                if uuid not in providers:
+                    raise bad_request(f"Allocation for resource provider '{uuid}' that does not exist.")
+            classes = {name for amounts in request.allocations.values() for name in amounts} - known_classes
+            failure = f"Unable to allocate inventory for consumer {request.consumer}: "
+            self._catalogue.check(RESOURCE_CLASSES, classes, failure)
+            known_classes |= classes
+        return [_change(request, providers) for request in requests]
 
 
-def _problem(refusal: Refusal) -> Problem:
+def _change(request: ConsumerRequest, providers: Mapping[str, Provider]) -> AllocationChange:
+    return AllocationChange(
+        request.consumer,
+        {providers[uuid].id: amounts for uuid, amounts in request.allocations.items()},
+        request.project,
+        request.user,
+        request.generation,
+        request.type,
+        request.is_deletion,
+    )
+
+
+def refused_allocation(refusal: Refusal) -> Problem:
+    """Return the problem of a refusal that is about a consumer."""
     match refusal.kind:
         case RefusalKind.CONSUMER:
             expected, sent = (

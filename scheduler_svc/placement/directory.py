@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds and changes resource providers by UUID."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from oslo_utils import uuidutils
 
@@ -13,6 +13,7 @@ from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import no_provider
 from scheduler_svc.store.protocols.providers import ProviderStore
 from scheduler_svc.store.providers.changes import ProviderChange, Refusal
+from scheduler_svc.store.validation import MAX_PAGE
 
 UUID_LENGTH = 36  # with dashes
 
@@ -29,7 +30,7 @@ class ProviderDirectory:
 
     def find(self, uuid: str) -> Provider | None:
         """Return the provider with this UUID, None if there is none."""
-        if not uuidutils.is_uuid_like(uuid) or len(uuid) != UUID_LENGTH:
+        if not _is_uuid(uuid):
             return None
         reported = self._agents.find(uuid)
         if reported is None:
@@ -40,6 +41,16 @@ class ProviderDirectory:
             reported = self._agents.find(uuid)
         (provider,) = (self._read([reported]) if reported is not None else []) or (None,)
         return provider
+
+    def find_each(self, uuids: Iterable[str]) -> dict[str, Provider]:
+        """Return the providers that have one of these UUIDs, by UUID."""
+        uuids = {uuid for uuid in uuids if _is_uuid(uuid)}
+        providers = self._read_each(uuids)
+        missing = uuids - providers.keys()
+        if missing:
+            self._agents.learn(self._provider_ids())
+            providers |= self._read_each(missing)
+        return providers
 
     def get(self, uuid: str) -> Provider:
         """Return the provider with this UUID; raises Problem 404."""
@@ -73,5 +84,17 @@ class ProviderDirectory:
         answer = self._store.change_provider(change)
         return answer if isinstance(answer, Refusal) else Provider.of(answer)
 
+    def _read_each(self, uuids: Iterable[str]) -> dict[str, Provider]:
+        ids = {self._agents.find(uuid) or names.api_provider(uuid): uuid for uuid in uuids}
+        return {ids[provider.id]: provider for page in _pages(list(ids)) for provider in self._read(page)}
+
     def _read(self, ids: Sequence[str]) -> list[Provider]:
         return [Provider.of(state) for state in self._store.read_providers(ids).values()]
+
+
+def _is_uuid(text: str) -> bool:
+    return len(text) == UUID_LENGTH and bool(uuidutils.is_uuid_like(text))
+
+
+def _pages(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[start : start + MAX_PAGE] for start in range(0, len(ids), MAX_PAGE))

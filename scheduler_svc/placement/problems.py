@@ -9,6 +9,7 @@ MISSING_PARAMETER = "placement.query.missing_value"
 BAD_PARAMETER = "placement.query.bad_value"
 DUPLICATE_PARAMETER = "placement.query.duplicate_key"
 PROVIDER_IN_USE = "placement.resource_provider.inuse"
+PROVIDER_NOT_FOUND = "placement.resource_provider.not_found"
 PROVIDER_HAS_CHILDREN = "placement.resource_provider.cannot_delete_parent"
 
 

@@ -3,7 +3,7 @@
 
 # Options of gantt-placement by group, beside those of the deployment.
 CONFIGURATIONS: dict[str, dict[str, dict[str, str]]] = {
-    "default": {},
+    "default": {"oslo_policy": {"enforce_new_defaults": "false"}},
     "cors": {"cors": {"allowed_origin": "http://valid.example.com"}},
     "legacy policy": {"oslo_policy": {"enforce_new_defaults": "false"}},
     "secure policy": {"oslo_policy": {"enforce_new_defaults": "true"}},
@@ -29,11 +29,13 @@ FILES: dict[str, dict[str, int]] = {
         "bug-1674694": 3,
         "confirm-auth": 4,
         "consumer-types-bug-story-2009167": 2,
+        "consumer-types-1.38": 19,
         "ensure-consumer": 2,
         "inventory": 64,
         "microversion": 8,
         "microversion-bug-1724065": 1,
         "non-cors": 2,
+        "reshaper": 23,
         "resource-class-in-use": 10,
         "resource-classes": 30,
         "resource-classes-1-6": 1,

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from devstack.servers.redis import RedisServer
-from scheduler_svc.store.providers.changes import ProviderState
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.store.allocations import ANY, AllocationChange
+from scheduler_svc.store.providers.changes import CreateProvider, ProviderState, SetInventories
 from tests.property.replica import check_trees
-from tests.property.test_replica_equals_snapshot import EXAMPLES, change, changes
+from tests.property.test_replica_equals_snapshot import EXAMPLES, amounts, api_providers, change, changes
 from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
 from tests.unit.scheduler_svc.store.databases import sql_partition
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
@@ -19,6 +22,36 @@ from tests.unit.scheduler_svc.store.store_partition import StorePartition
 PROVIDERS = ("@api/1", "@api/2", "@api/3", "h1/n1")
 CONSUMERS = ("c1", "c2", "c4", "c5")
 TIMES = ("created_ms", "changed_ms")
+# Three providers of the API with processors, of which a consumer holds some.
+FILLED = [
+    *(("provide", CreateProvider(name, name[5:])) for name in PROVIDERS[:3]),
+    *(("provide", SetInventories(name, {"VCPU": Inventory(3)})) for name in PROVIDERS[:3]),
+    ("allocate", [AllocationChange("c1", {PROVIDERS[0]: {"VCPU": 2}}, "p", "u", None)]),
+]
+consumers = st.lists(
+    st.builds(
+        AllocationChange,
+        st.sampled_from(CONSUMERS[:2]),
+        st.dictionaries(api_providers, amounts, max_size=2),
+        st.just("p"),
+        st.just("u"),
+        st.sampled_from([ANY, ANY, ANY, 1]),
+    ),
+    max_size=2,
+    unique_by=lambda change: change.consumer,
+)
+inventories = st.lists(
+    st.builds(
+        SetInventories,
+        api_providers,
+        st.dictionaries(st.sampled_from(["VCPU", "DISK_GB"]), st.builds(Inventory, st.integers(1, 5))),
+        st.sampled_from([None, None, None, 2]),
+    ),
+    min_size=1,
+    max_size=3,
+    unique_by=lambda change: change.provider,
+)
+moves = st.lists(st.tuples(st.just("reshape"), st.tuples(inventories, consumers)), min_size=4, max_size=10)
 
 
 def without_times(answer: Any) -> Any:
@@ -75,3 +108,15 @@ def test_redis_answers_like_memory(redis_server: RedisServer, steps: list[Any]) 
 @given(steps=changes)
 def test_sqlite_answers_like_memory(run_folder: Path, steps: list[Any]) -> None:
     compare(memory_partition(), sql_partition(f"sqlite:///{run_folder / 'store.sqlite'}"), steps)
+
+
+@settings(max_examples=60, **EXAMPLES)
+@given(steps=moves)
+def test_redis_moves_inventories_like_memory(redis_server: RedisServer, steps: list[Any]) -> None:
+    compare(memory_partition(), redis_partition(redis_server), [*FILLED, *steps])
+
+
+@settings(max_examples=20, **EXAMPLES)
+@given(steps=moves)
+def test_sqlite_moves_inventories_like_memory(run_folder: Path, steps: list[Any]) -> None:
+    compare(memory_partition(), sql_partition(f"sqlite:///{run_folder / 'store.sqlite'}"), [*FILLED, *steps])

@@ -79,13 +79,15 @@ class AllocationHandlers:
             body["allocations"] = {
                 allocation["resource_provider"]["uuid"]: {"resources": allocation["resources"]} for allocation in listed
             }
-        self._consumers.replace([self._request(consumer, body, request)])
+        self._consumers.replace([consumer_request(consumer, body, request, self._unknown_owner)])
         return Response(204)
 
     def replace_many(self, request: Request) -> Response:
         """Replace what several consumers hold, all of them or none."""
         body = request.json(of_version(schemas.REPLACE_MANY, request.version))
-        self._consumers.replace([self._request(consumer, part, request) for consumer, part in body.items()])
+        self._consumers.replace(
+            [consumer_request(consumer, part, request, self._unknown_owner) for consumer, part in body.items()]
+        )
         return Response(204)
 
     def delete(self, _request: Request, consumer: str) -> Response:
@@ -95,17 +97,6 @@ class AllocationHandlers:
             raise not_found(f"No allocations for consumer '{consumer}'")
         self._consumers.replace([ConsumerRequest(consumer, {}, state.project, state.user, ANY, is_deletion=True)])
         return Response(204)
-
-    def _request(self, consumer: str, body: Mapping[str, Any], request: Request) -> ConsumerRequest:
-        project, user = self._unknown_owner
-        return ConsumerRequest(
-            consumer,
-            {provider: part["resources"] for provider, part in body["allocations"].items()},
-            body.get("project_id", project),
-            body.get("user_id", user),
-            body["consumer_generation"] if request.version >= GENERATION_SINCE else ANY,
-            body.get("consumer_type"),
-        )
 
     def _document(self, state: ConsumerState, request: Request) -> dict[str, Any]:
         generations = self._directory.generations(list(state.allocations))
@@ -122,3 +113,18 @@ class AllocationHandlers:
         if request.version >= TYPE_SINCE:
             document["consumer_type"] = state.type or NO_TYPE
         return document
+
+
+def consumer_request(
+    consumer: str, body: Mapping[str, Any], request: Request, unknown_owner: tuple[str, str]
+) -> ConsumerRequest:
+    """Return what one consumer is to hold, from its part of a body; ``unknown_owner`` is as in AllocationHandlers."""
+    project, user = unknown_owner
+    return ConsumerRequest(
+        consumer,
+        {provider: part["resources"] for provider, part in body["allocations"].items()},
+        body.get("project_id", project),
+        body.get("user_id", user),
+        body["consumer_generation"] if request.version >= GENERATION_SINCE else ANY,
+        body.get("consumer_type"),
+    )

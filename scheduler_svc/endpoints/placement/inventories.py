@@ -76,7 +76,7 @@ class InventoryHandlers:
         resource_class = body["resource_class"]
         failure = f"Unable to create inventory for resource provider {uuid}"
         self._catalogue.check(RESOURCE_CLASSES, [resource_class], f"{failure}: ")
-        inventory = _inventory(body, resource_class, request, failure)
+        inventory = parse_inventory(body, resource_class, request, failure)
         answer = self._change(uuid, AddInventory(provider.id, resource_class, inventory))
         location = f"{request.prefix}/resource_providers/{uuid}/inventories/{resource_class}"
         return _respond(answer, resource_class, 201, location)
@@ -88,7 +88,7 @@ class InventoryHandlers:
         generation = body["resource_provider_generation"]
         check_generation(provider, generation, STALE)
         failure = f"Unable to update inventory for resource provider {uuid}"
-        inventory = _inventory(body, resource_class, request, failure)
+        inventory = parse_inventory(body, resource_class, request, failure)
         answer = self._change(uuid, ReplaceInventory(provider.id, resource_class, inventory, generation))
         return _respond(answer, resource_class)
 
@@ -102,7 +102,7 @@ class InventoryHandlers:
             RESOURCE_CLASSES, body["inventories"], f"Unknown resource class in inventory for {uuid}: "
         )
         failure = f"Unable to update inventory for resource provider {uuid}"
-        inventories = {name: _inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
+        inventories = {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
         return _respond_all(self._change(uuid, SetInventories(provider.id, inventories, generation)))
 
     def delete(self, _request: Request, uuid: str, resource_class: str) -> Response:
@@ -123,7 +123,7 @@ class InventoryHandlers:
         return answer
 
 
-def _inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
+def parse_inventory(raw: Mapping[str, Any], resource_class: str, request: Request, failure: str) -> Inventory:
     """Return an inventory from a body; raises Problem 400 where nothing of it could be used.
 
     Before microversion 1.26 it may also not be reserved as a whole.

@@ -64,7 +64,7 @@ def plan(
 def in_use(plans: Sequence[ReshapedProvider], used: Mapping[tuple[str, str], int]) -> Refusal | None:
     """Return the refusal of the first provider that would lose what is in use; ``used`` by provider and class."""
     for planned in plans:
-        classes = [name for name in planned.removed if used[planned.provider, name] > 0]
+        classes = tuple(name for name in planned.removed if used[planned.provider, name] > 0)
         if classes:
             return Refusal(RefusalKind.IN_USE, planned.provider, classes)
     return None

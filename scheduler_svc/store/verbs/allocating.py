@@ -17,8 +17,8 @@ from scheduler_svc.store.verbs.partition import PartitionState
 EXPIRE_BATCH = 1000  # claims past their deadline that are ended first, at most
 
 FormerClaims = Mapping[str, Claim | None]  # by consumer
-Unit = int | Sequence[int]  # the capacity of a class alone, or with its min_unit, max_unit and step_size
-Capacities = Mapping[str, Mapping[str, Unit]]  # by provider and resource class
+Unit = int | list[int]  # the capacity of a class alone, or with its min_unit, max_unit and step_size
+Capacities = Mapping[str, dict[str, Unit]]  # by provider and resource class
 
 
 def read(partition: PartitionState, consumers: Sequence[str], now: int) -> dict[str, ConsumerState]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schemas of allocations."""
 
+from typing import Any
+
 from scheduler_svc.endpoints.placement.schemas.validators import INTEGER, NAME_PATTERN, UUID, Schema, body, fields
 
 UUID_PATTERN = "^[0-9a-fA-F-]{36}$"
@@ -44,7 +46,7 @@ def _consumer(minimum: int, extra: Schema, required: tuple[str, ...] = ()) -> Sc
     )
 
 
-def _consumers(schema: Schema) -> Schema:
+def _consumers(schema: Schema) -> dict[str, Any]:
     return {
         "type": "object",
         "minProperties": 1,
@@ -69,9 +71,10 @@ REPLACE = (
     (8, body(fields({"allocations": _LIST, **_PROJECT_AND_USER}, ["allocations", "project_id", "user_id"]))),
     (0, body(fields({"allocations": _LIST}, ["allocations"]))),
 )
-REPLACE_MANY = (
-    (38, body(_consumers(_CONSUMER_1_38))),
-    (34, body(_consumers(_CONSUMER_1_34))),
-    (28, body(_consumers(_CONSUMER_1_28))),
-    (13, body(_consumers(_CONSUMER_1_13))),
+MANY = (
+    (38, _consumers(_CONSUMER_1_38)),
+    (34, _consumers(_CONSUMER_1_34)),
+    (28, _consumers(_CONSUMER_1_28)),
+    (13, _consumers(_CONSUMER_1_13)),
 )
+REPLACE_MANY = tuple((minor, body(schema)) for minor, schema in MANY)

@@ -29,12 +29,11 @@ CREATE = body(
     fields({**_INVENTORY, "resource_class": {"type": "string", "pattern": NAME_PATTERN}}, ["total", "resource_class"])
 )
 UPDATE = body(fields(_INVENTORY, ["total", "resource_provider_generation"]))
-REPLACE = body(
-    fields(
-        {
-            "resource_provider_generation": INTEGER,
-            "inventories": {"type": "object", "patternProperties": {NAME_PATTERN: fields(_INVENTORY, ["total"])}},
-        },
-        ["resource_provider_generation", "inventories"],
-    )
+ALL = fields(
+    {
+        "resource_provider_generation": INTEGER,
+        "inventories": {"type": "object", "patternProperties": {NAME_PATTERN: fields(_INVENTORY, ["total"])}},
+    },
+    ["resource_provider_generation", "inventories"],
 )
+REPLACE = body(ALL)

@@ -4,7 +4,7 @@
 -- ARGV: log length, epoch as read, number of providers, number of service hosts, then
 --       for each provider: id, document while allocations are replaced or '' if that is no step of its own, its
 --       capacity then as JSON, document afterwards, its capacity then, the classes that it loses as a JSON list;
---       for each provider: id, document as read, increments of the generation as read;
+--       for each provider: id, document as read, increments of the generation as read or '' if they do not count;
 --       service hosts of agents in whose trees this is;
 --       seven for each consumer: see _allocating
 -- Returns: 1, and as allocate why it is refused, the resource classes joined by commas; or 0
@@ -21,7 +21,7 @@ local function is_as_read()
   local same = tonumber(A.epoch) == epoch
   for i = first_read, first_host - 1, 3 do
     same = same and redis.call('HGET', K.providers, ARGV[i]) == ARGV[i + 1]
-      and (redis.call('HGET', K.generations, ARGV[i]) or '0') == ARGV[i + 2]
+      and (ARGV[i + 2] == '' or (redis.call('HGET', K.generations, ARGV[i]) or '0') == ARGV[i + 2])
   end
   return same
 end

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inventories that move to other providers together with what consumers hold from them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scheduler_svc.endpoints.placement.allocations import consumer_request
+from scheduler_svc.endpoints.placement.inventories import parse_inventory
+from scheduler_svc.endpoints.placement.messages import Request, Response
+from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.routes import Route
+from scheduler_svc.endpoints.placement.schemas import reshaper as schemas
+from scheduler_svc.endpoints.placement.schemas.validators import of_version
+from scheduler_svc.placement.reshaping import InventoryRequest, Reshaper
+
+SINCE = Microversion(1, 30)
+
+
+class ReshaperHandlers:
+    """Replaces inventories and allocations together; ``unknown_owner`` is as in AllocationHandlers."""
+
+    def __init__(self, reshaper: Reshaper, unknown_owner: tuple[str, str]) -> None:
+        self._reshaper = reshaper
+        self._unknown_owner = unknown_owner
+
+    def routes(self) -> list[Route]:
+        """Return the route of the reshaper."""
+        return [Route("POST", "/reshaper", self.reshape, "reshaper:reshape", SINCE, takes_json=True)]
+
+    def reshape(self, request: Request) -> Response:
+        """Replace the inventories of providers and what consumers hold, all or nothing."""
+        body = request.json(of_version(schemas.RESHAPE, request.version))
+        inventories = [_inventory_request(uuid, part, request) for uuid, part in body["inventories"].items()]
+        consumers = [
+            consumer_request(consumer, part, request, self._unknown_owner)
+            for consumer, part in body["allocations"].items()
+        ]
+        self._reshaper.reshape(inventories, consumers)
+        return Response(204)
+
+
+def _inventory_request(uuid: str, body: Mapping[str, Any], request: Request) -> InventoryRequest:
+    failure = f"Unable to update inventory for resource provider {uuid}"
+    inventories = {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
+    return InventoryRequest(uuid, inventories, body["resource_provider_generation"])

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Schemas of inventories that are replaced together with allocations."""
+
+from jsonschema.protocols import Validator
+
+from scheduler_svc.endpoints.placement.schemas import allocations, inventories
+from scheduler_svc.endpoints.placement.schemas.validators import Schema, Versioned, body, fields
+
+
+def _reshape(consumers: Schema) -> Validator:
+    providers = {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": False,
+        "patternProperties": {allocations.UUID_PATTERN: inventories.ALL},
+    }
+    parts = {"inventories": providers, "allocations": {**consumers, "minProperties": 0}}
+    return body(fields(parts, list(parts)))
+
+
+RESHAPE: Versioned = tuple((minor, _reshape(consumers)) for minor, consumers in allocations.MANY if minor >= 28)
