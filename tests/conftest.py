@@ -29,7 +29,7 @@ OPT_IN = {
     "differential": "also run the tests that compare with Nova and Placement, if `gantt-lab peers` has installed them",
     "long": "also run the long forms of the suites",
     "openstack": "also run the tests that need the program openstack with osc-placement",
-    "placement": "also run all files of Placement's own suite whose routes are served",
+    "placement": "also run all files of Placement's own suite",
     "systemd": "also run the tests that boot a private systemd",
     "zookeeper": "also run the tests that start a private ZooKeeper",
 }

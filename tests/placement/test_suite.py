@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of Placement's own suite whose routes are served.
+"""The files of Placement's own suite.
 
 A test of the suite counts as passed only if it ran as it is: none is skipped or changed.
 """

@@ -114,7 +114,7 @@ def test_new_claims_are_judged_by_the_new_inventories(partition: StorePartition)
 def test_inventory_that_stays_in_use_is_not_removed(partition: StorePartition) -> None:
     expected = Refusal(RefusalKind.IN_USE, ROOT, ("DISK_GB", "VCPU"))
     assert refused(partition, [have(CHILD, VCPU=VCPUS), have(ROOT)]) == expected
-    # Nor one that somebody takes into use by the same call
+    # Nor one that another consumer takes into use by the same call
     assert refused(partition, MOVED, HELD, put("c2", {ROOT: {"VCPU": 1}})).kind is RefusalKind.IN_USE
 
 
@@ -192,8 +192,8 @@ def test_the_largest_call_is_made(partition: StorePartition) -> None:
 
 def test_readers_and_writers_see_all_of_it_or_nothing(partition: StorePartition) -> None:
     places = (ROOT, CHILD)
-    seen: list[set[str]] = []
-    taken: list[str] = []
+    snapshots: list[set[str]] = []
+    accepted_at: list[str] = []
 
     def move() -> None:
         for number in range(1, 13):
@@ -205,13 +205,13 @@ def test_readers_and_writers_see_all_of_it_or_nothing(partition: StorePartition)
     def read() -> None:
         while mover.is_alive():
             states = partition.store.read_providers(places)
-            seen.append({name for name in places if states[name].used.get("VCPU")})
+            snapshots.append({name for name in places if states[name].used.get("VCPU")})
 
     def claim(number: int) -> None:
         while mover.is_alive():
             for place in places:
                 if partition.store.allocate([put(f"n{number}", {place: {"VCPU": 3}})]) is None:
-                    taken.append(place)
+                    accepted_at.append(place)
 
     partition.store.allocate([put("c1", {ROOT: {"VCPU": 8}})])
     mover = threading.Thread(target=move)
@@ -220,6 +220,6 @@ def test_readers_and_writers_see_all_of_it_or_nothing(partition: StorePartition)
         thread.start()
     for thread in (mover, *others):
         thread.join()
-    assert all(len(names) == 1 for names in seen)
-    assert not taken  # at no moment were there three processors free
+    assert all(len(names) == 1 for names in snapshots)
+    assert not accepted_at  # at no moment were there three processors free
     assert list(partition.check().excess) == []
