@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """``gantt quota``."""
 
+import pytest
+
+pytestmark = pytest.mark.usefixtures("cluster")
+
 
 def test_usage_and_limits_of_the_project_are_listed(gantt):
     assert gantt("--project", "small", "quota", "show", "-f", "json").json == [
