@@ -4,6 +4,8 @@
 import logging
 import random
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -185,6 +187,25 @@ def test_refused_connection_says_why_at_once_and_logs_no_password(
     assert f"{SERVER_NAME}:{broker.port}" in str(refused.value)
     password = broker.node.passwords.of(USER)
     assert password not in caplog.text + str(refused.value)
+
+
+def test_status_command_checks_the_bus_by_tls(broker: TlsBroker, tmp_path: Path) -> None:
+    """With the documented options gantt-status reads what it shows from the broker; another authority is an error."""
+    text = broker.of_docs("[DEFAULT]\ntransport_url = gantt-rabbit://conductor:", "operator")
+    text = text.replace("gantt-rabbit://conductor:", "gantt-rabbit://operator:") + "[rpc]\ncall_timeout = 0.3\n"
+
+    def letters(text: str) -> str:
+        """Return what the command says of dead letters; no service answers its other checks."""
+        conf = tmp_path / "status.conf"
+        conf.write_text(text)
+        command = [str(Path(sys.executable).with_name("gantt-status")), "--config-file", str(conf), "upgrade", "check"]
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+        assert broker.node.passwords.of("operator") not in shown.stdout + shown.stderr
+        return " ".join(shown.stdout.replace("|", " ").split()).partition("Check: Dead letters ")[2]
+
+    assert letters(text).startswith("Result: Success Details: none")
+    refused = letters(text.replace("/ca.pem", "/other-ca.pem"))
+    assert refused.startswith("Result: Failure Details: ") and "is not accepted" in refused
 
 
 def test_wrong_name_is_refused(broker: TlsBroker, open_transport) -> None:
