@@ -13,13 +13,15 @@ from oslo_messaging.rpc import dispatcher
 
 from rpcapi import errors
 from tests.property.calls import AHEAD, CONTEXTS, MALFORMED, calls_of, mostly
-from tests.property.fuzzed_services import FuzzedService
+from tests.property.fuzzed_services import Dump, FuzzedService
 
 CALLS = 4  # in an example: longer ones exceed what hypothesis generates
 LINE = 1000  # characters
+KEPT = 1000  # refused calls
 
 # Sends a message with a context to a topic; returns None for an answer, or the error.
 Send = Callable[[str, dict[str, Any], dict[str, Any]], Exception | None]
+Call = tuple[str, dict[str, Any], dict[str, Any]]  # topic, message, context
 
 
 class Lines(logging.Handler):
@@ -44,6 +46,8 @@ class Fuzz:
         self._send = send
         self.outcomes: Counter[str] = Counter()  # calls by their answer: "ok", or the class of an error
         self.accepted: set[str] = set()  # methods with an accepted call
+        self.refused: list[Call] = []  # the first calls that were refused
+        self._last: Dump | None = None  # the state that a refused call has left
 
     def run(self, examples: int) -> None:
         """Make ``examples`` sequences of CALLS calls for each method, whose calls are half of them.
@@ -77,7 +81,8 @@ class Fuzz:
 
     def call(self, topic: str, message: dict[str, Any], ctxt: dict[str, Any]) -> None:
         """Make one call and check its effects."""
-        before = self._service.dump()
+        before = self._service.dump() if self._last is None else self._last
+        self._last = None
         error = self._send(topic, message, ctxt)
         if error is None:
             self.outcomes["ok"] += 1
@@ -86,7 +91,11 @@ class Fuzz:
             return
         self.outcomes[type(error).__name__] += 1
         assert isinstance(error, errors.GanttError | dispatcher.RPCDispatcherError), repr(error)
-        assert len(str(error)) < LINE
-        after = self._service.dump()
-        changed = {name: (before[name], after[name]) for name in before if before[name] != after[name]}
+        text = str(error).partition("\nTraceback ")[0]  # which oslo.messaging adds to the text of a remote error
+        assert len(text) < LINE, text
+        if len(self.refused) < KEPT:
+            self.refused.append((topic, message, ctxt))
+        after = self._last = self._service.dump()
+        names = sorted({*before, *after})
+        changed = {name: (before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)}
         assert not changed, f"{message.get('method')} was refused with {error!r} and changed {changed}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The endpoints of all services in this process, on stores that only their calls change."""
+"""The endpoints of all services in this process, on stores in memory or in Redis that only their calls change."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,18 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from oslo_config import cfg
 
 from compute_agent.endpoints.compute import ComputeEndpoint
 from conductor import conf as conductor_conf
 from conductor.service import ConductorService
 from conductor.service_clients import ServiceClients
+from conductor.store import keys
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
+from conductor.store.redis import RedisConductorStore
 from rpcapi import conf as rpc_conf
 from rpcapi import objects
 from rpcapi.messaging import bus
 from scheduler_svc.composition import tasks
+from scheduler_svc.store.redis import RedisStore
+from scheduler_svc.store.redis.keys import prefix
 from tests.property.calls import HOST, INSTANCES, NODE, PARTITION
 from tests.unit.compute_agent import rig
 from tests.unit.conductor.fakes import FakeClaims, FakeHosts, FakeScheduler
@@ -31,6 +36,17 @@ NOW_MS = 1_800_000_000_000  # the time of all stores, which stands still: nothin
 NOT_DUMPED = frozenset(
     {"_lock", "_clock", "_timeouts", "_log", "_decision", "_decision_bytes", "_decisions", "_decided"}
 )
+
+# As NOT_DUMPED, the last words of keys in Redis, and the fields of `meta` that are dumped.
+KEYS_NOT_DUMPED = frozenset({"decisions", "decided", "acknowledged"})
+META = ("schema", "epoch", "position", "sequence", "vocabulary")
+READERS = {
+    "hash": lambda client, key: client.hgetall(key),
+    "zset": lambda client, key: client.zrange(key, 0, -1, withscores=True),
+    "set": lambda client, key: client.smembers(key),
+    "stream": lambda client, key: client.xlen(key),
+    "string": lambda client, key: client.get(key),
+}
 
 Dump = dict[str, str]
 
@@ -61,9 +77,36 @@ def attributes_of(state: Any) -> Dump:
     return {name: repr(value) for name, value in vars(state).items() if name not in NOT_DUMPED}
 
 
+def keys_of(client: Any, beginning: str) -> Dump:
+    """Return what is stored under all keys with that beginning, in any order."""
+    dump = {}
+    for key in sorted(client.scan_iter(match=beginning.replace("{", "[{]").replace("}", "[}]") + "*", count=1000)):
+        word = key.removeprefix(beginning)
+        if word not in KEYS_NOT_DUMPED:
+            value = READERS[client.type(key)](client, key)
+            value = {name: value.get(name) for name in META} if word == "meta" else value
+            dump[key] = repr(sorted(value.items() if isinstance(value, dict) else value) if word != "log" else value)
+    return dump
+
+
+class RedisWorker(FakeTransportWorker):
+    """A worker whose store is in Redis, where time stands still."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.stores = {PARTITION: RedisStore(url, PARTITION, namespaces=["aggregate"], max_step_ms=0)}
+        self.store = self.stores[PARTITION]
+
+    def join(self, host: str, nodes: dict[str, Any]) -> None:
+        answer = self.report(host, nodes)
+        self.audit(host, answer.epoch)
+        replica = self.service._worker.partition_set.partitions.own.replica
+        assert replica.reach(self.store.snapshot().position, 10)
+
+
 @contextmanager
-def scheduler() -> Iterator[FuzzedService]:
-    """A worker with one node, without background tasks."""
+def scheduler(url: str | None = None) -> Iterator[FuzzedService]:
+    """A worker with one node, without background tasks; its store is in Redis at ``url``, or in memory."""
     servers: list[Any] = []
     stock = bus.StrictServer
 
@@ -74,12 +117,16 @@ def scheduler() -> Iterator[FuzzedService]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bus, "StrictServer", server)
         patch.setattr(tasks, "build", lambda *_: [])
-        worker = FakeTransportWorker()
+        worker = RedisWorker(url) if url else FakeTransportWorker()
         worker.store._clock = lambda: NOW_MS
         worker.service.start()
     worker.join(HOST, {NODE: node_report()})
     endpoints = {server._target.topic: server.dispatcher.endpoints for server in servers}
-    yield FuzzedService(endpoints, lambda: attributes_of(worker.store.state))
+    if url:
+        client = redis.Redis.from_url(url, decode_responses=True)
+        yield FuzzedService(endpoints, lambda: keys_of(client, prefix(PARTITION)))
+    else:
+        yield FuzzedService(endpoints, lambda: attributes_of(worker.store.state))
     worker.service.stop()
     worker.service.wait()
 
@@ -95,20 +142,28 @@ class Hosts(FakeHosts):
 
 
 @contextmanager
-def conductor() -> Iterator[FuzzedService]:
-    """A conductor without its loops: only calls change records."""
+def conductor(url: str | None = None) -> Iterator[FuzzedService]:
+    """A conductor without its loops: only calls change records, in Redis at ``url`` or in memory."""
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     rpc_conf.register_opts(conf)
     conductor_conf.register_opts(conf)
     bus.set_defaults(conf)
     conf.set_override("transport_url", "fake://")
-    store = MemoryConductorStore(StoreTimeouts(), lambda: NOW_MS)
+    store: Any = (
+        RedisConductorStore(url, StoreTimeouts(max_step_ms=0))
+        if url
+        else MemoryConductorStore(StoreTimeouts(), lambda: NOW_MS)
+    )
     service = ConductorService(conf, store)
     ledger = Ledger({NODE: 4}, lambda: NOW_MS)
     clients: Any = (FakeScheduler(ledger), Hosts(ledger, lambda report: None), lambda partition: FakeClaims(ledger))
     service._clients = ServiceClients(*clients, PARTITION)
-    yield FuzzedService({"conductor": [service._endpoint()]}, lambda: attributes_of(store))
+    if url:
+        client = redis.Redis.from_url(url, decode_responses=True)
+        yield FuzzedService({"conductor": [service._endpoint()]}, lambda: keys_of(client, keys.PREFIX))
+    else:
+        yield FuzzedService({"conductor": [service._endpoint()]}, lambda: attributes_of(store))
     service._transport.cleanup()
 
 
@@ -134,7 +189,7 @@ def compute_agent(folder: Path) -> Iterator[FuzzedService]:
 
 
 @contextmanager
-def all_services(folder: Path) -> Iterator[Mapping[str, FuzzedService]]:
-    """All services by name, each alone: what it calls are doubles."""
-    with scheduler() as first, conductor() as second, compute_agent(folder) as third:
+def all_services(folder: Path, url: str | None = None) -> Iterator[Mapping[str, FuzzedService]]:
+    """All services by name, each alone: what it calls are doubles. Stores are in Redis at ``url``, or in memory."""
+    with scheduler(url) as first, conductor(url) as second, compute_agent(folder) as third:
         yield {"scheduler": first, "conductor": second, "compute": third}
