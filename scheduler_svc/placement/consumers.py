@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What consumers hold, with providers by UUID."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.identities import uuid_of
 from scheduler_svc.placement.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
-from scheduler_svc.placement.providers import Provider
 from scheduler_svc.store.allocations import AllocationChange, AnyGeneration, ConsumerState, Usage
 from scheduler_svc.store.protocols.allocations import AllocationStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
@@ -63,35 +62,46 @@ class Consumers:
 
     def replace(self, requests: Sequence[ConsumerRequest]) -> None:
         """Replace what all these consumers hold, or nothing; raises Problem."""
-        refusal = self._store.allocate(self.changes(requests))
+        refusal = self.apply(requests, self._store.allocate)
         if refusal is not None:
             raise refused_allocation(refusal)
 
-    def changes(self, requests: Sequence[ConsumerRequest]) -> list[AllocationChange]:
-        """Return these requests with the ids of providers; raises Problem for unknown providers and classes."""
-        providers = self._directory.find_each(uuid for request in requests for uuid in request.allocations)
+    def apply(
+        self, requests: Sequence[ConsumerRequest], write: Callable[[list[AllocationChange]], Refusal | None]
+    ) -> Refusal | None:
+        """Return what ``write`` answers to these requests; raises Problem for unknown classes and malformed UUIDs.
+
+        It is called again where a provider is missing and agents have reported providers since.
+        """
+        refusal = write(self._changes(requests))
+        is_missing = refusal is not None and refusal.kind is RefusalKind.PROVIDER and refusal.consumer
+        return write(self._changes(requests)) if is_missing and self._directory.learn_agents() else refusal
+
+    def _changes(self, requests: Sequence[ConsumerRequest]) -> list[AllocationChange]:
         known_classes: set[str] = set()
         for request in requests:
-            for uuid in request.allocations:
-                if uuid not in providers:
-                    raise bad_request(f"Allocation for resource provider '{uuid}' that does not exist.")
             classes = {name for amounts in request.allocations.values() for name in amounts} - known_classes
             failure = f"Unable to allocate inventory for consumer {request.consumer}: "
             self._catalogue.check(RESOURCE_CLASSES, classes, failure)
             known_classes |= classes
-        return [_change(request, providers) for request in requests]
+        return [self._change(request) for request in requests]
 
+    def _change(self, request: ConsumerRequest) -> AllocationChange:
+        return AllocationChange(
+            request.consumer,
+            {self._provider_id(uuid): amounts for uuid, amounts in request.allocations.items()},
+            request.project,
+            request.user,
+            request.generation,
+            request.type,
+            request.is_deletion,
+        )
 
-def _change(request: ConsumerRequest, providers: Mapping[str, Provider]) -> AllocationChange:
-    return AllocationChange(
-        request.consumer,
-        {providers[uuid].id: amounts for uuid, amounts in request.allocations.items()},
-        request.project,
-        request.user,
-        request.generation,
-        request.type,
-        request.is_deletion,
-    )
+    def _provider_id(self, uuid: str) -> str:
+        provider = self._directory.id_of(uuid)
+        if provider is None:
+            raise _no_provider(uuid)
+        return provider
 
 
 def refused_allocation(refusal: Refusal) -> Problem:
@@ -109,10 +119,14 @@ def refused_allocation(refusal: Refusal) -> Problem:
                 "request with the consumer's generation may replace it, but only the agent may end it."
             )
         case RefusalKind.PROVIDER:
-            return bad_request(f"Allocation for resource provider '{uuid_of(refusal.provider)}' that does not exist.")
+            return _no_provider(uuid_of(refusal.provider))
         case kind:
             classes, provider = ", ".join(refusal.resource_classes), uuid_of(refusal.provider)
             return conflict(
                 f"Unable to allocate inventory: Inventory for '{classes}' on resource provider '{provider}' invalid: "
                 f"{_REASONS[kind]}"
             )
+
+
+def _no_provider(uuid: str) -> Problem:
+    return bad_request(f"Allocation for resource provider '{uuid}' that does not exist.")

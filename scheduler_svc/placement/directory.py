@@ -28,6 +28,19 @@ class ProviderDirectory:
         self._freshness = freshness
         self._agents = AgentIdentities()
 
+    def id_of(self, uuid: str) -> str | None:
+        """Return the id that a provider with this UUID has, if there is one; None of what is no UUID.
+
+        Reads nothing: for an agent's provider that was not learned yet it is the id that an API's one would have.
+        """
+        if not _is_uuid(uuid):
+            return None
+        return self._agents.find(uuid) or names.api_provider(uuid)
+
+    def learn_agents(self) -> bool:
+        """Learn the UUIDs of agents' providers; return whether there were new ones."""
+        return self._agents.learn(self._provider_ids())
+
     def find(self, uuid: str) -> Provider | None:
         """Return the provider with this UUID, None if there is none."""
         if not _is_uuid(uuid):
@@ -37,7 +50,7 @@ class ProviderDirectory:
             (created,) = self._read([names.api_provider(uuid)]) or (None,)
             if created is not None:
                 return created
-            self._agents.learn(self._provider_ids())
+            self.learn_agents()
             reported = self._agents.find(uuid)
         (provider,) = (self._read([reported]) if reported is not None else []) or (None,)
         return provider
@@ -48,7 +61,7 @@ class ProviderDirectory:
         providers = self._read_each(uuids)
         missing = uuids - providers.keys()
         if missing:
-            self._agents.learn(self._provider_ids())
+            self.learn_agents()
             providers |= self._read_each(missing)
         return providers
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inventories and what consumers hold, replaced together, with providers by UUID."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,7 +51,7 @@ class Reshaper:
                 f"a request may contain at most {MAX_RESHAPED} providers, got {len(inventories)}; split it"
             )
         changes = self._changes(inventories)
-        refusal = self._store.reshape(changes, self._consumers.changes(consumers))
+        refusal = self._consumers.apply(consumers, functools.partial(self._store.reshape, changes))
         if refusal is not None:
             raise _problem(refusal)
 
