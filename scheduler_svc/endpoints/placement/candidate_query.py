@@ -2,7 +2,7 @@
 """Reads the request groups of a query for allocation candidates, and how they are related."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,6 +10,8 @@ from oslo_utils import uuidutils
 
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import TreeRequest
+from rpcapi.validation.amounts import MAX_CLASSES
+from rpcapi.validation.groups import MAX_GROUPS, MAX_SUBTREES
 from scheduler_svc.endpoints.placement import query_parameters
 from scheduler_svc.endpoints.placement.messages import Request
 from scheduler_svc.endpoints.placement.microversions import Microversion
@@ -38,6 +40,7 @@ def read(request: Request) -> CandidateQuery:
     required, forbidden = _root_traits(request)
     subtrees = _subtrees(request)
     groups = _groups(request)
+    _check_size(groups, subtrees)
     if request.version >= SUBTREES_SINCE:
         _check_subtrees(groups, subtrees)
     else:
@@ -115,6 +118,21 @@ def _subtrees(request: Request) -> tuple[tuple[str, ...], ...]:
             raise bad_request("Empty string (unsuffixed group) can not be specified in `same_subtree`", BAD_PARAMETER)
         subtrees.append(tuple(sorted(suffixes)))
     return tuple(subtrees)
+
+
+def _check_size(groups: Groups, subtrees: Sequence[Sequence[str]]) -> None:
+    """Raise Problem 400 for a request that is larger than the scheduler takes from others."""
+    sizes = {
+        "request groups": (len(groups), MAX_GROUPS),
+        "same_subtree parameters": (len(subtrees), MAX_SUBTREES),
+        "resource classes in one group": (
+            max((len(group.resources) for group in groups.values()), default=0),
+            MAX_CLASSES,
+        ),
+    }
+    for noun, (count, maximum) in sizes.items():
+        if count > maximum:
+            raise bad_request(f"{INVALID}there may be at most {maximum} {noun}. Got: {count}")
 
 
 def _check_subtrees(groups: Groups, subtrees: tuple[tuple[str, ...], ...]) -> None:

@@ -76,3 +76,20 @@ def test_cleared_rows_have_no_traits():
     columns = columns_of(NAMES, NAMES, NAMES)
     columns.clear(np.array([0, 2]))
     assert [len(columns.of(row)) for row in range(3)] == [0, len(NAMES), 0]
+
+
+def test_names_are_sorted_with_custom_ones_last_and_shared_by_equal_sets():
+    columns = columns_of(["CUSTOM_B", "HW_Z", "CUSTOM_A"], [], ["CUSTOM_A", "CUSTOM_B", "HW_Z"], NAMES)
+    first, empty, equal, many = columns.names_of(np.array([0, 1, 2, 3]))
+    assert (first, empty) == (("HW_Z", "CUSTOM_A", "CUSTOM_B"), ())
+    assert equal is first
+    assert many == tuple(sorted(NAMES))
+    columns.set_row(1, ["HW_Z"])
+    assert columns.names_of(np.array([1])) == [("HW_Z",)]
+    assert TraitColumns(2).names_of(np.array([0, 1])) == [(), ()]
+
+
+def test_traits_in_use_are_those_of_the_masked_rows():
+    columns = columns_of(NAMES[:1], NAMES[WORD : WORD + 2], NAMES)
+    assert columns.in_use(np.array([True, True, False])) == {NAMES[0], *NAMES[WORD : WORD + 2]}
+    assert columns.in_use(np.array([False, False, False])) == set()
