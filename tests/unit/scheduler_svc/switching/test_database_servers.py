@@ -4,6 +4,7 @@
 import importlib.util
 import shutil
 import subprocess
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,11 +21,10 @@ from scheduler_svc.switching.copying import CopyPass
 from scheduler_svc.switching.database import PlacementDatabase
 from scheduler_svc.switching.database_reader import DatabaseReader
 from scheduler_svc.switching.database_writer import DatabaseWriter
-from tests.functional.servers.waiting import wait_until
 from tests.run_folders import claim_folder, release_folder
 from tests.unit.scheduler_svc.switching.placement_database import PlacementFile, small_cloud, uuid_for
 
-SHUTDOWN_SECONDS = 120
+START_SECONDS = SHUTDOWN_SECONDS = 100
 SYSTEM_TABLES = Path("/usr/share/mysql")  # where Debian has the statements that make them
 READ_ONLY = "(?i)read.only"
 
@@ -32,7 +32,8 @@ READ_ONLY = "(?i)read.only"
 @pytest.fixture(scope="module")
 def mariadb_url() -> Iterator[str]:
     """The URL of a private MariaDB; skips where its server or driver is not installed."""
-    if shutil.which("mariadbd") is None or importlib.util.find_spec("pymysql") is None:
+    has_server = shutil.which("mariadbd") is not None and SYSTEM_TABLES.is_dir()
+    if not has_server or importlib.util.find_spec("pymysql") is None:
         pytest.skip("needs the programs of Debian's mariadb-server, and PyMySQL")
     folder, port = claim_folder(), free_port()
     (folder / "data").mkdir()
@@ -51,7 +52,10 @@ def mariadb_url() -> Iterator[str]:
     with log_path.open("wb") as log:
         server = subprocess.Popen([*program, *listening], stdout=log, stderr=log)
     try:
-        wait_until(lambda: b"ready for connections" in log_path.read_bytes() or server.poll() is not None, "MariaDB")
+        deadline = time.monotonic() + START_SECONDS
+        while b"ready for connections" not in log_path.read_bytes() and server.poll() is None:
+            assert time.monotonic() < deadline, log_path.read_text()
+            time.sleep(0.05)
         assert server.poll() is None, log_path.read_text()
         yield f"mysql://root@127.0.0.1:{port}/"
     finally:
