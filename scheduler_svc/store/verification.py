@@ -23,6 +23,8 @@ class StoreDump:
     the (host, consumer) pairs of the index, ``deadlines`` {consumer: ms}, ``unverified`` {consumer: number of them}.
     Of the Placement API's providers, ``provider_names`` is {name: id}, ``children`` the (parent, child) pairs of the
     index and ``api_providers`` their documents by id. ``holders`` are the entries provider|claim of the index.
+    ``tallies`` are the sums by (project, user, consumer type, resource class), '' for the number of consumers, None
+    where the store has none; ``tallied`` are the keys of their index.
     """
 
     epoch: int
@@ -41,6 +43,8 @@ class StoreDump:
     children: Collection[tuple[str, str]] = ()
     api_providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     holders: Collection[str] = ()
+    tallies: Mapping[tuple[str, ...], int] | None = None
+    tallied: Collection[tuple[str, ...]] = ()
 
 
 def verify(dump: StoreDump) -> Verification:
@@ -50,6 +54,7 @@ def verify(dump: StoreDump) -> Verification:
         *(*_sum_problems(dump, sums), *_index_problems(dump), *_excess_problems(dump, sums)),
         *_provider_problems(dump),
         *_holder_problems(dump),
+        *_tally_problems(dump),
     ]
     excess = [
         {
@@ -135,6 +140,21 @@ def _holder_problems(dump: StoreDump) -> Iterator[str]:
     recorded = dict.fromkeys(dump.holders, 1)
     optional = expected.keys() - recorded.keys() - required
     yield from _differences("holder", {key: 1 for key in expected if key not in optional}, recorded)
+
+
+def _tally_problems(dump: StoreDump) -> Iterator[str]:
+    """Compare the sums by project with the claims, where the store has them."""
+    if dump.tallies is None:
+        return
+    expected: Counter[tuple[str, ...]] = Counter()
+    for claim in dump.claims:
+        if claim.state != ClaimState.UNVERIFIED:
+            owner = (claim.project, claim.user, claim.type)
+            expected[*owner, ""] += 1
+            for amounts in claim.allocations.values():
+                expected.update({(*owner, name): amount for name, amount in amounts.items()})
+    yield from _differences("tally", {key: amount for key, amount in expected.items() if amount}, dump.tallies)
+    yield from _differences("index of tallies", dict.fromkeys(dump.tallies, 1), dict.fromkeys(dump.tallied, 1), "sums")
 
 
 def _differences(

@@ -24,6 +24,12 @@ for i = 12, #ARGV, 2 do
   redis.call('HGET', K.opened, ARGV[i + 1])
 end
 redis.call('SCARD', K.awaited)
+for class, amount in pairs({ [''] = 1, VCPU = 1, MEMORY_MB = 1024, DISK_GB = 1 }) do
+  local field = '"lab","lab","INSTANCE","' .. class .. '"'
+  if redis.call('HINCRBY', K.tallies, field, string.format('%d', amount)) == amount then
+    redis.call('ZADD', K.tallied, '0', field)
+  end
+end
 redis.call('HSET', K.claims, ARGV[2], ARGV[3])
 redis.call('ZADD', K.by_host, '0', ARGV[4])
 redis.call('ZADD', K.deadlines, ARGV[5], ARGV[2])

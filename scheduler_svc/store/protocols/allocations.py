@@ -30,8 +30,8 @@ class AllocationStore(Protocol):
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
         """Return what the consumers of ``project`` hold, by consumer type; of one user or one type if these are set.
 
-        Reads all claims. In Redis it does so a thousand at a time, so that claims are served meanwhile: a consumer
-        whose allocations change during the call counts before or after the change, each by itself.
+        Redis has these sums. It returns up to a thousand of them at one moment, and those of a project with more in
+        several steps. The other stores sum up all claims.
         """
 
     @abc.abstractmethod

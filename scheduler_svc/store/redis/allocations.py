@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Allocations in Redis."""
 
-import re
+import json
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scheduler_svc.store import allocations, documents
 from scheduler_svc.store.allocations import ANY, IMPORT_REQUEST, AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
-from scheduler_svc.store.redis import claims
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.-]*")
-SCAN_PAGE = 1000  # claims that one command reads
+TALLY_PAGE = 1000  # sums that one script returns
 
 
 def read(connection: RedisConnection, consumers: Sequence[str]) -> dict[str, ConsumerState]:
@@ -48,22 +47,31 @@ def list_holders(
 def usages(connection: RedisConnection, project: str, user: str | None, consumer_type: str | None) -> dict[str, Usage]:
     """Return what the consumers of a project hold, by consumer type."""
     allocations.check_usages(project, user, consumer_type)
-    claims.expire_all(connection)
-    cursor, texts = _page(connection, 0)
-    while cursor:
-        cursor, page = _page(connection, cursor)
-        texts |= page
-    # Scripts and Python may escape a text in different ways, but not a plain one.
-    member = documents.encode({"project": project})[1:-1] if _PLAIN.fullmatch(project) else ""
-    matches = (documents.decode_claim(text) for text in texts.values() if member in text)
-    return allocations.usages(matches, project, user, consumer_type)
+    consumers: Counter[str] = Counter()
+    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for type_name, resource_class, amount in _tallies(connection, project, user):
+        if consumer_type not in (None, type_name):
+            continue
+        if resource_class:
+            sums[type_name][resource_class] += amount
+        else:
+            consumers[type_name] += amount
+    return {name: Usage(count, dict(sums[name])) for name, count in consumers.items()}
 
 
-def _page(connection: RedisConnection, cursor: int) -> tuple[int, dict[str, str]]:
-    """Return the next cursor, 0 after the last page, and about SCAN_PAGE live claims as JSON by name."""
-    key = prefix(connection.partition) + "claims"
-    following, texts = connection.read(lambda pipe: pipe.hscan(key, cursor, count=SCAN_PAGE))[0]
-    return int(following), texts
+def _tallies(connection: RedisConnection, project: str, user: str | None) -> Iterator[tuple[str, str, int]]:
+    """Yield (consumer type, resource class or '' for the number of consumers, sum) of each user."""
+    arguments = {"project": project, "has_user": int(user is not None), "user": user or "", "limit": TALLY_PAGE}
+    marker = None
+    while marker != "":
+        outcome, *rows = connection.run("usages", marker=marker or "", **arguments)
+        if outcome == "untallied":
+            connection.run("tally")
+        elif outcome == "page":
+            marker, *values = rows
+            for names, amount in zip(values[::2], values[1::2], strict=True):
+                _user, type_name, resource_class = json.loads(names)
+                yield type_name, resource_class, int(amount)
 
 
 def allocate(connection: RedisConnection, changes: Sequence[AllocationChange]) -> Refusal | None:

@@ -153,7 +153,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
     head = prefix(connection.partition)
 
     def fill(pipe: Any) -> None:
-        pipe.hmget(head + "meta", "epoch", "position", *clock.FIELDS)
+        pipe.hmget(head + "meta", "epoch", "position", "tallied", *clock.FIELDS)
         for word in ("claims", "capacity", "used", "groups", "opened", "excess"):
             pipe.hgetall(head + word)
         pipe.zrange(head + "deadlines", 0, -1, withscores=True)
@@ -163,11 +163,13 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         pipe.hgetall(head + "provider_names")
         pipe.zrange(head + "children", 0, -1)
         pipe.zrange(head + "holders", 0, -1)
+        pipe.hgetall(head + "tallies")
+        pipe.zrange(head + "tallied", 0, -1)
         pipe.hscan(head + "providers", match=f"{names.api_provider('')}*", count=WHOLE_HASH)
 
     reply = connection.read(fill)
-    (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, *more = reply
-    by_host, awaited, unverified, provider_names, children, holders, (_cursor, api_providers) = more
+    (epoch, position, has_tallies, *time), claims, capacity, used, groups, opened, excess, deadlines, *more = reply
+    by_host, awaited, unverified, provider_names, children, holders, tallies, tallied, (_cursor, api_providers) = more
     lead = clock.lead(*time)
     return verification.StoreDump(
         epoch=int(epoch or 0),
@@ -182,11 +184,18 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         awaited=awaited,
         provider_names=provider_names,
         holders=holders,
+        tallies={_owner(field): int(amount) for field, amount in tallies.items()} if has_tallies else None,
+        tallied={_owner(field) for field in tallied},
         children={_pair(member) for member in children},
         api_providers={name: documents.decode(text, "provider") for name, text in api_providers.items()},
         unverified={consumer: int(number) for consumer, number in unverified.items()},
         excess={_pair(member): int(since) + lead for member, since in excess.items()},
     )
+
+
+def _owner(field: str) -> tuple[str, ...]:
+    """Return project, user, consumer type and resource class of a tally."""
+    return tuple(json.loads(f"[{field}]"))
 
 
 def _decoded(raw: dict[str, str]) -> dict[str, Any]:

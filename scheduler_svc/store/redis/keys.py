@@ -12,7 +12,8 @@ judged by them.
 KEYS: dict[str, str] = {
     "meta": "hash: schema, epoch, position, run_id, replid, time, clock (the server's, at that time), decision_bytes, "
     "generation_base (position at which the epoch began, 0 in the first one), "
-    "vocabulary (position of the last change of any provider's traits or inventories)",
+    "vocabulary (position of the last change of any provider's traits or inventories), "
+    "tallied (1: tallies have all claims; absent where an older version created the partition)",
     "claims": "hash consumer -> live claim, JSON; or 'unverified CONSUMER ATTEMPT HOST' -> unverified claim",
     "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}; "
     "or 'fence HOST TOKEN' -> JSON {number of claims it ended: fenced, or 'fencing EPOCH' until the last step}",
@@ -21,6 +22,9 @@ KEYS: dict[str, str] = {
     "unverified": "hash consumer -> number of its unverified claims",
     "by_host": "zset, all scores 0: host|consumer of live claims, in byte order",
     "holders": "zset, all scores 0: provider|claim of live claims, for all providers but their host, in byte order",
+    "tallies": "hash PROJECT,USER,TYPE,CLASS, JSON strings -> sum of what verified claims hold, never 0; with an empty "
+    "CLASS the number of claims",
+    "tallied": "zset, all scores 0: the fields of tallies, in byte order",
     "groups": "hash group -> live claims by host, JSON {host: n}",
     "providers": "hash provider -> document, JSON",
     "capacity": "hash provider -> JSON {class: capacity, or [capacity, min_unit, max_unit, step_size]}",

@@ -110,9 +110,16 @@ local function refusal()
   end
 end
 
+local function owner_of(change)
+  return cjson.decode('{' .. string.sub(change.members, 2) .. '}')
+end
+
 local function add(change)
   local attempt = change.live and change.live.attempt or last_end(ends_of(change.consumer)) + 1
-  add_claim({ consumer = change.consumer, state = 'confirmed', host = '@api', allocations = change.allocations },
+  local claim = owner_of(change)
+  claim.consumer, claim.state, claim.host = change.consumer, 'confirmed', '@api'
+  claim.type, claim.allocations = change.type, change.allocations
+  add_claim(claim,
     '{"schema":1,"consumer":' .. quote(change.consumer) .. ',"attempt":' .. int(attempt)
     .. ',"generation":' .. int((change.generation or base) + 1) .. ',"state":"confirmed","host":"@api","allocations":'
     .. change.text .. ',"alternates":"","created_ms":' .. clock_text .. ',"type":' .. quote(change.type)
@@ -121,9 +128,9 @@ end
 
 -- Replaces what an agent's claim holds: it stays the agent's, on its host.
 local function add_again(change)
-  local claim, members = change.live, cjson.decode('{' .. string.sub(change.members, 2) .. '}')
+  local claim, owner = change.live, owner_of(change)
   claim.generation, claim.type, claim.allocations = change.generation + 1, change.type, change.allocations
-  claim.project, claim.user = members.project, members.user
+  claim.project, claim.user = owner.project, owner.user
   add_claim(claim, cjson.encode(claim))
 end
 

@@ -4,6 +4,7 @@
 -- `now` is the partition's time, by which everything is judged; `clock_text` the server's clock, for human readers.
 --@ include _time
 --@ include _unverified
+--@ include _tallies
 --@ keys meta claims ended ended_at deadlines by_host holders groups providers capacity used changed opened excess generations log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
 local UNKNOWN_END = 'unknown' -- the end of a claim that never existed
@@ -118,6 +119,7 @@ local function add_tombstone(consumer, attempt, state, settled)
   redis.call('ZADD', K.ended_at, now_text, consumer)
 end
 
+-- Adds a live claim; `text` is its JSON, of which `claim` has at least what is read here.
 local function add_claim(claim, text)
   redis.call('HSET', K.claims, claim.consumer, text)
   redis.call('ZADD', K.by_host, '0', claim.host .. '|' .. claim.consumer)
@@ -130,6 +132,7 @@ local function add_claim(claim, text)
     redis.call('ZADD', K.deadlines, int(claim.deadline_ms), claim.consumer)
   end
   count(claim, 1)
+  tally(claim, 1)
   if claim.state == 'unverified' then
     count_unverified(claim, 1)
   end
@@ -152,6 +155,7 @@ local function drop_claim(claim)
   end
   redis.call('ZREM', K.deadlines, claim.consumer)
   count(claim, -1)
+  tally(claim, -1)
   if claim.state == 'unverified' then
     count_unverified(claim, -1)
   end
@@ -254,6 +258,7 @@ end
 
 -- Writes sums and group counts, and logs the sums in one entry per script. Returns the sums as JSON.
 local function flush(flag)
+  write_tallies()
   for id, group in pairs(group_hosts) do
     if group.changed then
       if next(group.hosts) then

@@ -66,7 +66,9 @@ for _, item in ipairs(imports) do
     drop_claim(item.live)
   end
   if item.text ~= '' then
-    add_claim({ consumer = item.consumer, state = 'confirmed', host = '@api', allocations = item.allocations },
+    local claim = cjson.decode('{' .. string.sub(item.members, 2) .. '}')
+    claim.consumer, claim.state, claim.host, claim.allocations = item.consumer, 'confirmed', '@api', item.allocations
+    add_claim(claim,
       '{"schema":1,"consumer":' .. quote(item.consumer) .. ',"attempt":' .. int(attempt) .. ',"generation":'
       .. item.generation .. ',"state":"confirmed","host":"@api","allocations":' .. item.text
       .. ',"alternates":"","request_id":' .. quote(A.import_request) .. item.members .. '}')

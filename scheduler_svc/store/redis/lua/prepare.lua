@@ -170,7 +170,7 @@ end
 for i, intent in ipairs(intents) do
   examine(i, intent)
 end
-local accepted = 1
+local accepted, owner = 1, nil
 for _, intent in ipairs(intents) do
   if not intent.known then
     place(intent)
@@ -190,6 +190,8 @@ for _, intent in ipairs(intents) do
       add_tombstone(intent.consumer, intent.replaces, 'aborted')
     end
     if intent.planned then
+      owner = owner or cjson.decode('{' .. string.sub(common, 2) .. '}')
+      intent.project, intent.user, intent.type = owner.project, owner.user, owner.type
       add_claim(intent, text_of(intent))
       note_return()
     end

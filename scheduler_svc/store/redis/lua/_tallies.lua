@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the consumers of each project hold, by user, consumer type and resource class; and with the class '', how many
+-- consumers there are. Unverified claims are nobody's. Changes are collected and written once, by write_tallies().
+--@ keys tallies tallied
+local tally_changes = {}
+local tally_owner, tally_head = {}, nil -- project, user and type of the last claim, and how its fields begin
+
+local function add_to_tally(field, amount)
+  tally_changes[field] = (tally_changes[field] or 0) + amount
+end
+
+-- Adds a claim to the tallies (sign 1), or subtracts it (-1).
+local function tally(claim, sign)
+  if claim.state == 'unverified' then
+    return
+  end
+  local owner = tally_owner
+  if owner.project ~= claim.project or owner.user ~= claim.user or owner.type ~= claim.type then
+    tally_owner = { project = claim.project, user = claim.user, type = claim.type }
+    tally_head = cjson.encode(claim.project) .. ',' .. cjson.encode(claim.user) .. ',' .. cjson.encode(claim.type) .. ','
+  end
+  add_to_tally(tally_head .. '""', sign)
+  for _, amounts in pairs(claim.allocations) do
+    for class, amount in pairs(amounts) do
+      add_to_tally(tally_head .. '"' .. class .. '"', sign * amount)
+    end
+  end
+end
+
+-- Only what is not 0 has a field, and an entry in the index.
+local function write_tallies()
+  for field, change in pairs(tally_changes) do
+    if change ~= 0 then
+      local text = string.format('%d', change)
+      local sum = redis.call('HINCRBY', K.tallies, field, text)
+      if sum == 0 then
+        redis.call('HDEL', K.tallies, field)
+        redis.call('ZREM', K.tallied, field)
+      elseif sum == change then
+        redis.call('ZADD', K.tallied, '0', field)
+      end
+    end
+  end
+  tally_changes = {}
+end

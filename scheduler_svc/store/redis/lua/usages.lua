@@ -1,0 +1,27 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Returns a page of what the consumers of a project hold.
+-- ARGV: log length, project, 1 and a user or 0 and '', the field after which the page begins or '', maximum number of
+--       fields
+-- Returns: 'page', the last field if there may be more or '', then for each sum: user, type and class as a JSON list,
+--          the sum; 'untallied': the script tally must run first; 'due': claims past their deadline are left to end
+--@ args log_length project has_user user marker limit
+--@ include _partition
+local EXPIRE_BATCH = 1000 -- claims past their deadline that one call ends first
+local _, due = expire(EXPIRE_BATCH)
+flush(false)
+if not redis.call('HGET', K.meta, 'tallied') then
+  return { 'untallied' }
+elseif due == EXPIRE_BATCH then
+  return { 'due' }
+end
+local head = cjson.encode(A.project) .. ','
+local range = A.has_user == '1' and head .. cjson.encode(A.user) .. ',' or head
+local first = A.marker == '' and '[' .. range or '(' .. A.marker
+local fields = redis.call('ZRANGEBYLEX', K.tallied, first, '(' .. range .. '\255', 'LIMIT', '0', A.limit)
+local out = { 'page', #fields == tonumber(A.limit) and fields[#fields] or '' }
+if #fields > 0 then
+  for i, sum in ipairs(redis.call('HMGET', K.tallies, unpack(fields))) do
+    out[2 * i + 1], out[2 * i + 2] = '[' .. string.sub(fields[i], #head + 1) .. ']', sum
+  end
+end
+return out
