@@ -61,7 +61,12 @@ def usages(connection: RedisConnection, project: str, user: str | None, consumer
 
 def _tallies(connection: RedisConnection, project: str, user: str | None) -> Iterator[tuple[str, str, int]]:
     """Yield (consumer type, resource class or '' for the number of consumers, sum) of each user."""
-    arguments = {"project": project, "has_user": int(user is not None), "user": user or "", "limit": TALLY_PAGE}
+    arguments: dict[str, Any] = {
+        "project": project,
+        "has_user": int(user is not None),
+        "user": user or "",
+        "limit": TALLY_PAGE,
+    }
     marker = None
     while marker != "":
         outcome, *rows = connection.run("usages", marker=marker or "", **arguments)

@@ -42,8 +42,8 @@ def test_claims_of_an_older_version_are_summed_up_once(redis_server: RedisServer
     client.delete(head + "tallies", head + "tallied")
     last = AllocationChange("last", {"h1": {"VCPU": 1}}, "p", "u", ANY, "VM")
     assert partition.store.allocate([last]) is None
-    partition.check()  # which does not compare sums that nobody reads yet
-    # when somebody reads them
+    partition.check()  # which does not compare sums that were not made yet
+    # when a caller reads them
     more = {"VM": Usage(6, {"VCPU": 6, "MEMORY_MB": 20})}
     assert partition.store.usages("p") == EVERYTHING | more
     partition.check()
