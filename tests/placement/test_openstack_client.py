@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quick start of docs/placement.md with the program ``openstack``, which this project does not install."""
+"""OpenStack's clients of Placement's API, which this project does not install: ``openstack`` and neutron-lib."""
 
 import os
 import re
@@ -43,3 +43,15 @@ def test_documented_commands_print_what_the_page_says(placement_servers, tmp_pat
             ["bash", "-c", command], env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
         )
         assert (answer.returncode, answer.stdout.strip()) == (0, output.strip()), (command, answer.stderr)
+
+
+@pytest.mark.parametrize("placement_servers", ["redis"], indirect=True)
+def test_client_of_neutron_lib_is_served(placement_servers):
+    url = f"http://127.0.0.1:{placement_servers.port('default')}"
+    python = Path(os.environ[PROGRAM]).with_name("python")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OS_", "PYTHON"))}
+    command = [python, "-W", "ignore", Path(__file__).with_name("neutron_client.py"), url]
+
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+    assert answer.returncode == 0, answer.stderr
