@@ -27,7 +27,7 @@ ROUNDS = [
 ]
 KILLS = [
     pytest.param(4, id="short"),
-    pytest.param(100, id="long", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
+    pytest.param(30, id="long", marks=[pytest.mark.long, pytest.mark.timeout(1800)]),
 ]
 WRITERS = 6
 WRITES_PER_KILL = 40

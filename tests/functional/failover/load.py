@@ -12,13 +12,16 @@ from typing import Any, TypeVar
 
 from conductor.store.records import BuildRequestRecord
 from conductor.store.redis import RedisConductorStore as Records
+from devstack.servers.redis_users import PLACEMENT, SCHEDULER
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
+from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimBatch, ClaimRef
 from scheduler_svc.store.records import AuditOutcome, HostReport
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
+from tests.functional.failover.api_client import ApiClient, make_pool
 from tests.functional.failover.setups import FailoverSetup
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL, intent, node_stats, poll, running
 
@@ -26,6 +29,7 @@ T = TypeVar("T")
 
 CELL = "cell3"  # on the same one of three primaries as the conductor's records
 KEY = prefix(CELL)
+API_CLIENTS = 4
 CAPACITY = 6  # claims that fit on one host
 HOSTS = [f"h{number}" for number in range(6)]
 RECOVERY_TIMEOUT = 60.0  # seconds within which the store must serve again after a failover
@@ -70,15 +74,20 @@ class Acknowledged:
     reasserted: int = 0  # guests with claims that the store had lost
     returned: int = 0  # released claims that came back
     forgotten: int = 0  # request records that the store had lost
+    allocated: int = 0  # by clients of the Placement API
+    forgotten_allocations: int = 0
 
     @property
     def lost_count(self) -> int:
         """Number of acknowledged writes that were lost, at least for a while."""
-        return self.reasserted + self.returned + self.forgotten
+        return self.reasserted + self.returned + self.forgotten + self.forgotten_allocations
 
 
 class FailoverLoad:
-    """Four scheduler workers with the agents of their hosts, an auditor and a conductor, on separate connections."""
+    """Four scheduler workers with the agents of their hosts, an auditor, a conductor and clients of the Placement API.
+
+    Each is on separate connections.
+    """
 
     def __init__(self, setup: FailoverSetup, replicas: ReplicaAcknowledgement, writers: int = 4) -> None:
         self._setup = setup
@@ -88,12 +97,14 @@ class FailoverLoad:
         self.failures: list[BaseException] = []
         self._count = threading.Lock()
         self._enough = threading.Event()
+        self._api_clients = [ApiClient(number, self._persist) for number in range(API_CLIENTS)]
         work: list[Callable[[], None]] = [self._write] * writers + [self._audit, self._record]
+        work += [partial(self._allocate, client) for client in self._api_clients]
         self._threads = [threading.Thread(target=self._edge, args=(item,), daemon=True) for item in work]
 
-    def store(self) -> RedisStore:
+    def store(self, user: str = SCHEDULER.name) -> RedisStore:
         """Return the partition's store on separate connections."""
-        return RedisStore(self._setup.url("scheduler"), CELL, durability="always", replicas=self._replicas)
+        return RedisStore(self._setup.url(user), CELL, durability="always", replicas=self._replicas)
 
     def begin(self) -> None:
         """Report the hosts, and start all threads."""
@@ -101,6 +112,7 @@ class FailoverLoad:
         for name in HOSTS:
             nodes = {name: node_stats({"VCPU": CAPACITY, "MEMORY_MB": 64 * CAPACITY})}
             store.update_stats(name, HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes=nodes))
+        make_pool(store)
         store.close()
         for thread in self._threads:
             thread.start()
@@ -132,9 +144,14 @@ class FailoverLoad:
         report = store.verify()
         assert (list(report.problems), list(report.excess)) == ([], [])
         claims, _more = store.claims()
-        assert sorted((claim.consumer, claim.host, claim.state) for claim in claims) == sorted(
+        of_agents = [claim for claim in claims if claim.host != names.API_HOST]
+        assert sorted((claim.consumer, claim.host, claim.state) for claim in of_agents) == sorted(
             (consumer, host.name, "confirmed") for host in self.hosts.values() for consumer in host.guests
         )
+        for client in self._api_clients:
+            client.check(store)
+            self.promised.allocated += client.accepted
+            self.promised.forgotten_allocations += client.forgotten
         store.close()
         records = Records(self._setup.url("conductor"))
         self.promised.forgotten = len(self.promised.requests) - len(records.requests(self.promised.requests))
@@ -198,10 +215,10 @@ class FailoverLoad:
                 consumers.append((consumer, host))
         store.close()
 
-    def _prepare(self, store: RedisStore, consumer: str, names: list[str]) -> AgentModel | None:
+    def _prepare(self, store: RedisStore, consumer: str, hosts: list[str]) -> AgentModel | None:
         def once() -> Any:
             now = store.snapshot()
-            claim_intent = intent(consumer, *names)
+            claim_intent = intent(consumer, *hosts)
             batch = ClaimBatch("req-1", "p", "u", SMALL, [claim_intent], now.epoch, now.position, LONG_MS, fresh=True)
             return store.prepare(batch)
 
@@ -261,6 +278,13 @@ class FailoverLoad:
             for host in self.hosts.values():
                 if now.opened.get(host.name) != now.epoch:
                     self._note(self._persist(partial(host.audit, store, now.epoch, LONG_MS)))
+            self._enough.wait(PAUSE)
+        store.close()
+
+    def _allocate(self, client: ApiClient) -> None:
+        store = self.store(PLACEMENT.name)
+        while not self._enough.is_set():
+            client.write(store)
             self._enough.wait(PAUSE)
         store.close()
 

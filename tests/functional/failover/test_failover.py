@@ -102,6 +102,7 @@ def run_faults(
             assert load.epoch() > before
         load.end()
         load.settle()
+    assert load.promised.allocated > 0
     return load.promised
 
 
