@@ -4,7 +4,6 @@
 import functools
 from dataclasses import dataclass
 
-from keystonemiddleware import auth_token
 from oslo_config import cfg
 from oslo_middleware import cors, http_proxy_to_wsgi
 
@@ -21,6 +20,7 @@ from scheduler_svc.endpoints.placement.authentication import Application, except
 from scheduler_svc.endpoints.placement.frame import Frame
 from scheduler_svc.endpoints.placement.health import HealthHandlers
 from scheduler_svc.endpoints.placement.inventories import InventoryHandlers
+from scheduler_svc.endpoints.placement.keystone import KeystoneTokens
 from scheduler_svc.endpoints.placement.policies import Policies
 from scheduler_svc.endpoints.placement.prefix import below
 from scheduler_svc.endpoints.placement.provider_traits import ProviderTraitHandlers
@@ -98,7 +98,7 @@ def _authenticated(conf: cfg.ConfigOpts, application: Application) -> Applicatio
         return trust_tokens(application)
     # It passes on requests with an invalid token, without a user, so that the application answers them in its own form.
     options = {"oslo_config_config": conf, "delay_auth_decision": True}
-    return except_open_paths(auth_token.AuthProtocol(application, options), application)
+    return except_open_paths(KeystoneTokens(application, options), application)
 
 
 def routes(

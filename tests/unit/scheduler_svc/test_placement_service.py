@@ -2,10 +2,12 @@
 """Start, reload and stop of one worker of gantt-placement, and its authentication by Keystone."""
 
 import http.client
+import json
 import ssl
 import threading
 
 import pytest
+from keystoneauth1 import loading
 from keystonemiddleware.fixture import AuthTokenFixture
 from keystonemiddleware.opts import list_auth_token_opts
 
@@ -121,6 +123,27 @@ def test_keystone_validates_tokens(settings, start):
         assert status_of(settings, "/resource_providers", "token of admin") == 200
     finally:
         keystone.cleanUp()
+
+
+def test_token_is_not_refused_while_keystone_cannot_validate_it(settings, start):
+    settings.set_override("auth_strategy", "keystone", group="api")
+    for group, opts in list_auth_token_opts():
+        settings.register_opts(opts, group=group)
+    settings.register_opts(loading.get_auth_plugin_conf_options("password"), group="keystone_authtoken")
+    values = {"auth_type": "password", "auth_url": f"http://127.0.0.1:{free_port()}/v3", "username": "placement"}
+    values |= {"password": "p", "project_name": "service", "user_domain_id": "d", "project_domain_id": "d"}
+    values |= {"www_authenticate_uri": "http://keystone.example"}
+    for name, value in values.items():
+        settings.set_override(name, value, group="keystone_authtoken")
+    start()
+
+    connection = http.client.HTTPConnection("127.0.0.1", settings.placement.port, timeout=SECONDS)
+    connection.request("GET", "/resource_providers", headers={"x-auth-token": "a token"})
+    response = connection.getresponse()
+
+    assert (response.status, response.getheader("retry-after")) == (503, "1")
+    assert json.load(response)["errors"][0]["status"] == 503
+    connection.close()
 
 
 def test_stop_ends_a_start_that_waits_for_the_store(settings):
