@@ -19,7 +19,7 @@ from devstack.servers.redis_users import (
 )
 from scheduler_svc.store.redis.scripts import load, script_keys
 
-# The verbs of gantt-placement: of the API, of imports, of its replica, and of a replica that repeats what a failover forgot.
+# The verbs of the API, of imports, of a replica, and of one that repeats what a failover forgot.
 PLACEMENT_SCRIPTS = (
     *("allocate", "change_provider", "expire", "holders", "hosts", "identity", "import_allocations", "name_hosts"),
     *("reshape", "retire", "service", "state"),
