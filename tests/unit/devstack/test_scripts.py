@@ -89,4 +89,4 @@ def test_installation_of_the_units_covers_every_program_and_is_the_same_everywhe
     programs = [
         extra for path in entries for extra in re.findall(r'entry\.run\(\s*"gantt[a-z-]*",\s*"(\w+)"', path.read_text())
     ]
-    assert sorted(programs) == sorted(tested[0].split(","))
+    assert sorted(set(programs)) == sorted(tested[0].split(","))  # several programs share an extra
