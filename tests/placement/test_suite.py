@@ -11,7 +11,11 @@ import pytest
 from tests.placement import fixtures, suite
 from tests.placement.files import ALL, FILES
 
-SHORT = ("basic-http", "resource-provider", "traits")
+# Some files, for runs without --placement, by deployment.
+SHORT = {
+    "redis": ("basic-http", "resource-provider", "traits"),
+    "memory": ("reshaper", "allocations-1.28", "granular-same-subtree"),
+}
 # The suite's client refuses to send this request; tests/unit/scheduler_svc/endpoints/placement sends it.
 NOT_SENDABLE = "bad content length not int"
 
@@ -25,8 +29,11 @@ def check(servers, configuration, name):
     assert count == suite.number_of_tests(name) == FILES[configuration][name]
 
 
-@pytest.mark.parametrize("placement_servers", ["redis"], indirect=True)
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize(
+    ("placement_servers", "name"),
+    [(deployment, name) for deployment, names in SHORT.items() for name in names],
+    indirect=["placement_servers"],
+)
 def test_file_of_the_short_form_passes(placement_servers, name):
     check(placement_servers, "default", name)
 

@@ -10,6 +10,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.store.allocations import AllocationChange
 from scheduler_svc.store.bounded import OPTIONS, BoundedStore
 from scheduler_svc.store.forwarding import ForwardingStore
 from scheduler_svc.store.providers.changes import (
@@ -154,3 +155,12 @@ def test_changes_of_providers_that_add_nothing_are_served_at_the_bound(partition
         DeleteProvider("@api/1"),
     ):
         assert isinstance(partition.store.change_provider(change), ProviderState)
+
+
+def test_reshapes_that_add_nothing_are_served_at_the_bound(partition: StorePartition) -> None:
+    smaller = [SetInventories("@api/1", {"PCPU": Inventory(1)})]
+    new_consumer = AllocationChange("c9", {"@api/1": {"PCPU": 1}}, "p", "u", None)
+    for inventories, changes in (([SetInventories("@api/1", TWO)], []), (smaller, [new_consumer])):
+        with pytest.raises(errors.StoreFull):
+            partition.store.reshape(inventories, changes)
+    assert partition.store.reshape(smaller, []) is None

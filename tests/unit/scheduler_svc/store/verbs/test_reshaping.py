@@ -164,6 +164,18 @@ def test_capacity_may_be_less_than_is_held_and_is_flagged(partition: StorePartit
     )
 
 
+def test_providers_below_a_host_are_reshaped(partition: StorePartition) -> None:
+    partition.store.change_provider(CreateProvider("@api/device", "device", "h1"))
+    replica = LogFollower(partition)
+    reshaped(partition, [have("@api/device", 0, VGPU=Inventory(2))], put("c2", {"@api/device": {"VGPU": 2}}, None))
+    assert partition.used("@api/device") == {"VGPU": 2}
+    # A report of the host leaves them as they are
+    partition.add_host("h1")
+    assert inventories(partition, "@api/device") == {"VGPU"}
+    replica.follow()
+    replica.check()
+
+
 @pytest.mark.parametrize(
     ("inventories", "changes"),
     [

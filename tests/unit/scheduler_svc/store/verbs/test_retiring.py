@@ -55,6 +55,7 @@ def test_retired_name_is_gone_from_log_and_snapshot(partition: StorePartition) -
     [
         lambda partition: partition.store.change_provider(SetTraits(POOL, ["CUSTOM_A"])),
         lambda partition: partition.store.change_provider(SetInventories(POOL, {"CUSTOM_A": Inventory(1)})),
+        lambda partition: partition.store.reshape([SetInventories(POOL, {"CUSTOM_A": Inventory(1)})], []),
         lambda partition: partition.report("h1", {"h1": node_stats(ROOMY, traits=["CUSTOM_A"])}),
         lambda partition: partition.report("h1", {"h1": node_stats({**ROOMY, "CUSTOM_A": 1})}),
     ],
