@@ -14,6 +14,8 @@ from scheduler_svc.replication.partition_set import StoreOpener
 
 LOG = log.getLogger(__name__)
 
+STORE_SECONDS = 5.0  # for which a request waits for a store that does not answer, before its client gets 503
+
 
 class PlacementService:
     """Serves Placement's HTTP API. Implements the service protocol of rpcapi.daemon."""
@@ -22,7 +24,7 @@ class PlacementService:
         """``opener`` opens the store of a partition; by default as configured."""
         self._conf = conf
         self._index = worker_index
-        self._opener = opener or ConfiguredStores(conf)
+        self._opener = opener or ConfiguredStores(conf, STORE_SECONDS)
         self._stopping = threading.Event()
         self._worker: PlacementWorker | None = None
 

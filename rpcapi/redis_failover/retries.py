@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Retries of Redis commands: every verb is idempotent, so that one without a response may be sent again."""
 
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -22,8 +23,14 @@ def is_retryable(error: BaseException) -> bool:
     return isinstance(error, _UNANSWERED_ERRORS) or (isinstance(error, redis.RedisError) and is_not_primary(error))
 
 
-def run_with_retries(operation: Callable[[], T], *extra_errors: type[Exception]) -> T:
-    """Return the result of ``operation``, retried on retryable and ``extra_errors``; raises the last error."""
+def run_with_retries(
+    operation: Callable[[], T], *extra_errors: type[Exception], wait_seconds: float | None = None
+) -> T:
+    """Return the result of ``operation``, retried on retryable and ``extra_errors``; raises the last error.
+
+    It is tried ATTEMPTS times, or, with ``wait_seconds``, again and again for this time.
+    """
+    end = None if wait_seconds is None else time.monotonic() + wait_seconds
 
     def should_retry(error: BaseException) -> bool:
         return is_retryable(error) or isinstance(error, extra_errors)
@@ -31,12 +38,16 @@ def run_with_retries(operation: Callable[[], T], *extra_errors: type[Exception])
     try:
         return operation()
     except redis.RedisError as error:
-        if not should_retry(error):
+        if not should_retry(error) or _is_past(end):
             raise
     retrying = tenacity.Retrying(
-        stop=tenacity.stop_after_attempt(ATTEMPTS - 1),
+        stop=tenacity.stop_after_attempt(ATTEMPTS - 1) if end is None else lambda state: _is_past(end),
         wait=tenacity.wait_random_exponential(multiplier=0.05, max=LONGEST_PAUSE),
         retry=tenacity.retry_if_exception(should_retry),
         reraise=True,
     )
     return retrying(operation)
+
+
+def _is_past(end: float | None) -> bool:
+    return end is not None and time.monotonic() >= end

@@ -19,8 +19,8 @@ from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import Liveness
 
 
-def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
-    """Open a partition's store by its configuration; raises BadConfiguration."""
+def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | None = None) -> Store:
+    """Open a partition's store by its configuration; raises BadConfiguration. ``wait_seconds`` is as in open_store."""
     declared = (*namespaces.load(conf).stored_names, lease.NAMESPACE)
     store = open_store(
         partitions.url(conf, partition),
@@ -32,6 +32,7 @@ def open_configured(conf: cfg.ConfigOpts, partition: str) -> Store:
         liveness=liveness_source(conf),
         replicas=replicas.from_options(conf.store, partitions.url(conf, partition)),
         max_step_ms=milliseconds(conf.store.max_clock_step),
+        wait_seconds=wait_seconds,
     )
     bounded_store = BoundedStore(store, {name: conf.store[option] for name, option in OPTIONS.items()})
     return attach_state_store(bounded_store, conf.store.state_url, conf.store.state_namespaces, declared)
@@ -43,15 +44,17 @@ class ConfiguredStores:
     Of a partition in memory there is one store: another one would see nothing of its changes.
     """
 
-    def __init__(self, conf: cfg.ConfigOpts) -> None:
+    def __init__(self, conf: cfg.ConfigOpts, wait_seconds: float | None = None) -> None:
+        """``wait_seconds`` is as in open_store."""
         self._conf = conf
+        self._wait_seconds = wait_seconds
         self._in_memory: dict[str, Store] = {}
 
     def __call__(self, partition: str) -> Store:
         """Return a store of a partition; raises BadConfiguration."""
         if partition in self._in_memory:
             return self._in_memory[partition]
-        store = open_configured(self._conf, partition)
+        store = open_configured(self._conf, partition, self._wait_seconds)
         if partitions.url(self._conf, partition).startswith("memory:"):
             self._in_memory[partition] = store
         return store

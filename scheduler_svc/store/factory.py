@@ -28,6 +28,7 @@ def open_store(
     namespaces: Collection[str] = (),
     replicas: ReplicaAcknowledgement | None = None,
     max_step_ms: int = MAX_STEP_MS,
+    wait_seconds: float | None = None,
 ) -> Store:
     """Return the store of ``partition`` at ``url``, whose scheme is one of SCHEMES.
 
@@ -36,7 +37,8 @@ def open_store(
     ``log_length`` bounds the log in entries, ``decision_bytes`` the decision record. ``liveness`` is what decides
     which services are alive, ``namespaces`` are the declared namespaces of host state. ``replicas`` is the number of
     Redis replicas that must have a claim before it is acknowledged. ``max_step_ms`` is the longest step of the server's
-    clock that advances the partition's time.
+    clock that advances the partition's time. ``wait_seconds`` limits how long a command waits for a Redis that does not
+    answer, for callers whose clients wait.
     Raises BadConfiguration for a URL of another scheme, InvalidName for an invalid partition name.
     """
     validation.check_service_host(partition)
@@ -53,7 +55,9 @@ def open_store(
     if scheme in REDIS:
         from scheduler_svc.store.redis import RedisStore  # noqa: PLC0415 - memory needs no redis-py installed
 
-        return RedisStore(url, partition, durability=durability, replicas=replicas, **options)
+        return RedisStore(
+            url, partition, durability=durability, replicas=replicas, wait_seconds=wait_seconds, **options
+        )
     if scheme in SQL:
         return _open_sql(url, partition, durability, options)
     if scheme == MEMCACHED:

@@ -8,6 +8,7 @@ from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, Co
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, SetInventories
 from scheduler_svc.store.redis import allocations, providers, reshaping
+from scheduler_svc.store.redis.certainty import certain
 from scheduler_svc.store.redis.connect import RedisConnection
 
 
@@ -27,7 +28,7 @@ class RedisApiStore(interface.Store):
 
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
         checks.check(change)
-        return providers.change(self._connection, change)
+        return certain(self._connection, lambda: providers.change(self._connection, change))
 
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
         checks.check_retirement(namespace, name, as_of)
@@ -50,10 +51,10 @@ class RedisApiStore(interface.Store):
         return allocations.usages(self._connection, project, user, consumer_type)
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
-        return allocations.allocate(self._connection, changes)
+        return certain(self._connection, lambda: allocations.allocate(self._connection, changes))
 
     def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
         return allocations.import_allocations(self._connection, imports, overwrite=overwrite)
 
     def reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
-        return reshaping.reshape(self._connection, inventories, changes)
+        return certain(self._connection, lambda: reshaping.reshape(self._connection, inventories, changes))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Connections to Redis: time-outs, the identity check on each new connection, and retries."""
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -45,13 +46,17 @@ class RedisConnection:
         replicas: ReplicaAcknowledgement | None = None,
         *,
         max_step_ms: int = MAX_STEP_MS,
+        wait_seconds: float | None = None,
     ) -> None:
+        """``wait_seconds`` limits how long a command waits for a server that does not answer, retries included."""
         self.partition = partition
+        self._wait_seconds = wait_seconds
+        self._repeats = threading.local()
         self._max_step_ms = max_step_ms
         self._replicas = replicas or ReplicaAcknowledgement()
         self.identity = identity
         self.log_length = log_length
-        self._client = self._open(url, ANSWER_SECONDS)
+        self._client = self._open(url, wait_seconds or ANSWER_SECONDS)
         # A blocking read waits longer than a short command, but a follower must notice soon that its server hangs.
         self._reader = self._open(url, READER_SECONDS)
 
@@ -64,7 +69,20 @@ class RedisConnection:
         script = load(verb)
         keys = script_keys(script, self.partition, values.get("namespace", ""))
         arguments = script.arguments(rest, log_length=self.log_length, max_step_ms=self._max_step_ms, **values)
-        return self.run_with_retries(lambda: self._evaluate(script, keys, arguments))
+        attempts = 0
+
+        def attempt() -> Any:
+            nonlocal attempts
+            attempts += 1
+            self._repeats.count = self.repeats + (attempts > 1)
+            return self._evaluate(script, keys, arguments)
+
+        return self.run_with_retries(attempt)
+
+    @property
+    def repeats(self) -> int:
+        """How many scripts this thread has sent again since no answer came: the first run may have been carried out."""
+        return getattr(self._repeats, "count", 0)
 
     def read(self, fill: Callable[[Any], Any]) -> list[Any]:
         """Return the answers to the commands that ``fill`` puts into one transaction."""
@@ -103,7 +121,7 @@ class RedisConnection:
     def run_with_retries(self, attempt: Callable[[], T]) -> T:
         """Return the result of ``attempt``, retried where no answer came; raises StoreUnavailable."""
         try:
-            return retries.run_with_retries(attempt, EpochMissing)
+            return retries.run_with_retries(attempt, EpochMissing, wait_seconds=self._wait_seconds)
         except redis.RedisError as error:
             raise self._unavailable(error) from error
 

@@ -50,13 +50,16 @@ class RedisStore(RedisApiStore):
         namespaces: Collection[str] = (),
         replicas: ReplicaAcknowledgement | None = None,
         max_step_ms: int = MAX_STEP_MS,
+        wait_seconds: float | None = None,
     ) -> None:
         self.partition = partition
         self._decision_bytes = decision_bytes
         # A server's durability guarantees nothing where another server may take over.
         effective = "everysec" if redis_nodes.has_multiple_servers(url) else durability
         identity = RedisIdentity(partition, effective, log_length)
-        self._connection = RedisConnection(url, partition, identity, log_length, replicas, max_step_ms=max_step_ms)
+        self._connection = RedisConnection(
+            url, partition, identity, log_length, replicas, max_step_ms=max_step_ms, wait_seconds=wait_seconds
+        )
         self._declared = frozenset(namespaces)
         self._states = RedisHostStates(self._connection, self._declared, liveness)
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Retries of verbs: their number, and errors that are not retried."""
 
+from types import SimpleNamespace
+
 import pytest
 import redis
 from redis.exceptions import TryAgainError
@@ -66,3 +68,22 @@ def test_extra_errors_are_retried() -> None:
         retries.run_with_retries(verb)
     verb = Verb(redis.WatchError("another was faster"))
     assert (retries.run_with_retries(verb, redis.WatchError), verb.calls) == ("answer", 2)
+
+
+def test_verb_is_retried_for_the_given_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([100.0, *(100.0 + number for number in range(10))])
+    monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    monkeypatch.setattr(retries, "LONGEST_PAUSE", 0)
+    verb = Verb(*[redis.ConnectionError("gone")] * 20)
+    with pytest.raises(redis.ConnectionError):
+        retries.run_with_retries(verb, wait_seconds=5)
+    assert verb.calls == 6  # after which 0, 1, 2, 3, 4 and 5 s have passed
+
+
+def test_verb_that_hung_for_the_whole_time_is_not_retried(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([100.0, 105.0])
+    monkeypatch.setattr(retries, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    verb = Verb(redis.TimeoutError("late"))
+    with pytest.raises(redis.TimeoutError):
+        retries.run_with_retries(verb, wait_seconds=5)
+    assert verb.calls == 1

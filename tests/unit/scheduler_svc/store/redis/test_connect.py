@@ -182,3 +182,9 @@ def test_primary_without_replicas_rejects_writes(make_redis: Any, redis_flavour:
         partition.prepare("c1", "h1")
     assert partition.states() == {}
     partition.store.close()
+
+
+@pytest.mark.parametrize(("options", "seconds"), [({}, connect.ANSWER_SECONDS), ({"wait_seconds": 5.0}, 5.0)])
+def test_command_waits_as_long_for_its_answer_as_its_caller_does(options: dict[str, Any], seconds: float) -> None:
+    store = RedisStore("redis://localhost/0", "cell1", **options)
+    assert store._connection._client.connection_pool.connection_kwargs["socket_timeout"] == seconds
