@@ -10,7 +10,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import ClaimRef
-from scheduler_svc.store.allocations import AllocationChange
+from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.bounded import OPTIONS, BoundedStore
 from scheduler_svc.store.forwarding import ForwardingStore
 from scheduler_svc.store.providers.changes import (
@@ -62,6 +62,10 @@ def register(partition: StorePartition) -> object:
     return partition.store.update_stats("h2", report)
 
 
+def holding(consumer: str) -> AllocationChange:
+    return AllocationChange(consumer, {"@api/1": {"VCPU": 1}}, "project", "user", ANY)
+
+
 @pytest.mark.parametrize(
     ("refused", "collection"),
     [
@@ -71,6 +75,7 @@ def register(partition: StorePartition) -> object:
         (lambda partition: partition.store.group_home("g", "a", LONG_MS), "pins"),
         (lambda partition: partition.store.leave_group("g", "1", LONG_MS), "pins"),
         (lambda partition: partition.store.put_state("rack", "h2", 0, {"u": 1}), "documents"),
+        (lambda partition: partition.store.allocate([holding("new")]), "claims"),
         (lambda partition: partition.store.change_provider(CreateProvider("@api/2", "q")), "hosts"),
         (lambda partition: partition.store.change_provider(SetTraits("@api/1", ["CUSTOM_A"])), "hosts"),
         (lambda partition: partition.store.change_provider(SetAggregates("h1", ["a"])), "hosts"),

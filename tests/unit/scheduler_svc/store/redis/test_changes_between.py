@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes that were planned on what another write changes before their script runs."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.store.allocations import AllocationChange
+from scheduler_svc.store.providers.changes import CreateProvider, Refusal, RefusalKind, SetInventories, SetTraits
+from scheduler_svc.store.redis import RedisStore
+from tests.unit.scheduler_svc.store.backends import redis_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
+
+PROVIDER = "@api/" + str(uuid.UUID(int=1))
+
+
+@pytest.fixture
+def partition(redis_server: Any) -> StorePartition:
+    partition = redis_partition(redis_server)
+    partition.store.change_provider(CreateProvider(PROVIDER, "p"))
+    partition.store.change_provider(SetInventories(PROVIDER, {"VCPU": Inventory(8)}))
+    return partition
+
+
+def run_before(store: RedisStore, script: str, change: Callable[[], object]) -> None:
+    """Make a change just before the next run of a script."""
+    connection, evaluate = store._connection, store._connection._evaluate
+
+    def changed(loaded: Any, *arguments: Any) -> Any:
+        if loaded.name == script:
+            connection._evaluate = evaluate  # type: ignore[method-assign]
+            change()
+        return evaluate(loaded, *arguments)
+
+    connection._evaluate = changed  # type: ignore[method-assign]
+
+
+def test_generation_that_an_allocation_increased_meanwhile_is_compared(partition: StorePartition) -> None:
+    store = partition.store
+    assert isinstance(store, RedisStore)
+    holding = AllocationChange("c", {PROVIDER: {"VCPU": 1}}, "project", "user", None)
+    run_before(store, "change_provider", lambda: store.allocate([holding]))
+    refusal = store.change_provider(SetInventories(PROVIDER, {"VCPU": Inventory(9)}, 1))
+    assert isinstance(refusal, Refusal)
+    assert (refusal.kind, refusal.expected, refusal.actual) == (RefusalKind.GENERATION, 1, 2)
+
+
+def test_report_keeps_traits_that_were_added_meanwhile(partition: StorePartition) -> None:
+    store = partition.store
+    assert isinstance(store, RedisStore)
+    partition.add_host("h1")
+    run_before(store, "report", lambda: store.change_provider(SetTraits("h1", ["CUSTOM_ADDED"])))
+    partition.report("h1", {"h1": {"inventories": {}, "traits": ["CUSTOM_REPORTED"]}})
+    assert store.read_providers(["h1"])["h1"].document["traits"] == ["CUSTOM_ADDED", "CUSTOM_REPORTED"]
+    partition.check()
+
+
+def test_generations_begin_at_their_base_in_a_new_epoch(partition: StorePartition) -> None:
+    mark = partition.mark()
+    partition.store.change_provider(SetInventories(PROVIDER, {}))
+    partition.forget_since(mark)
+    generations = partition.store.read_generations([PROVIDER, "unknown"])
+    assert generations[PROVIDER] == generations["unknown"] > 1
