@@ -73,9 +73,14 @@ class Consumers:
 
         It is called again where a provider is missing and agents have reported providers since.
         """
-        refusal = write(self._changes(requests))
-        is_missing = refusal is not None and refusal.kind is RefusalKind.PROVIDER and refusal.consumer
-        return write(self._changes(requests)) if is_missing and self._directory.learn_agents() else refusal
+        changes = self._changes(requests)
+        refusal = write(changes)
+        if refusal is None or refusal.kind is not RefusalKind.PROVIDER or not refusal.consumer:
+            return refusal
+        self._directory.learn_agents()
+        # Another thread may have learned the provider meanwhile.
+        learned = self._changes(requests)
+        return refusal if learned == changes else write(learned)
 
     def _changes(self, requests: Sequence[ConsumerRequest]) -> list[AllocationChange]:
         known_classes: set[str] = set()

@@ -37,9 +37,9 @@ class ProviderDirectory:
             return None
         return self._agents.find(uuid) or names.api_provider(uuid)
 
-    def learn_agents(self) -> bool:
-        """Learn the UUIDs of agents' providers; return whether there were new ones."""
-        return self._agents.learn(self._provider_ids())
+    def learn_agents(self) -> None:
+        """Learn the UUIDs of agents' providers."""
+        self._agents.learn(self._provider_ids())
 
     def find(self, uuid: str) -> Provider | None:
         """Return the provider with this UUID, None if there is none."""

@@ -36,16 +36,12 @@ class AgentIdentities:
         self._names: set[str] = set()
         self._lock = threading.Lock()
 
-    def learn(self, providers: Iterable[str]) -> bool:
-        """Add the providers with these ids; return whether any was new.
-
-        None is forgotten: whether it exists is for the store to say.
-        """
+    def learn(self, providers: Iterable[str]) -> None:
+        """Add the providers with these ids. None is forgotten: whether it exists is for the store to say."""
         with self._lock:
             new = [name for name in providers if name not in self._names and not names.is_api_provider(name)]
             self._names.update(new)
             self._ids.update((uuid_of(name), name) for name in new)
-        return bool(new)
 
     def find(self, uuid: str) -> str | None:
         """Return the id of the agent's provider with this UUID, None if none with it was learned."""

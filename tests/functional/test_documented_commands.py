@@ -40,6 +40,7 @@ NOT_RUN = {
     "gantt client revoke": "needs the administrator of a RabbitMQ; tests/functional/test_enrollment.py runs it",
     "openstack": "needs osc-placement; tests/placement/test_openstack_client.py runs it",
     "export": "is for the commands of openstack",
+    "gantt-placement-import": "needs another Placement; tests/functional/servers/test_placement_import.py runs it",
     "createuser": "needs the administrator of a PostgreSQL server",
     "devstack/systemd/install.sh": "needs root; tests/functional/systemd runs it",
     "$EDITOR": "is interactive",
