@@ -27,7 +27,8 @@ OPTS: list[cfg.Opt] = [
         "max_waiting",
         default=10_000,
         min=1,
-        help="Requests that may wait for gantt; those beyond are answered as ever, and not repeated on gantt.",
+        help="Requests that may wait for gantt, with bodies of up to 256 MiB; those beyond are answered as ever, and "
+        "not repeated on gantt. Reads take half of that at most, so that there is space for writes.",
     ),
 ]
 

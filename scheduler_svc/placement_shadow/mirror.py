@@ -16,6 +16,10 @@ LOG = log.getLogger(__name__)
 MAX_LOGGED = 1_000  # differences; all are counted
 RETRY_SECONDS = 1.0
 UNAVAILABLE = (502, 503, 504)
+MAX_WAITING_BYTES = 256 << 20  # of bodies
+SHARE_OF_READS = 0.5  # of both limits: the rest is for writes, without which gantt would not have what Placement has
+
+Exchange = tuple[SentRequest, Answer]  # with the other Placement
 
 
 class Outcome(StrEnum):
@@ -27,23 +31,29 @@ class Outcome(StrEnum):
     UNCERTAIN = "uncertain"  # a write that the other Placement did not answer: it may or may not be applied there
     OVERLAPPED = "overlapped"  # a read beside a write, whose answer may be of before or after it; not compared
     DROPPED = "dropped"  # gantt was too slow, or away, for too many requests
-    FAILED = "failed"  # a read that gantt did not answer
+    FAILED = "failed"  # a read that gantt did not answer, or a request at which the proxy failed
 
 
-DIVERGING = (Outcome.UNCERTAIN, Outcome.DROPPED)  # writes of which gantt may not have what the other Placement has
+# Writes after which gantt may lack what the other Placement has.
+DIVERGING = (Outcome.UNCERTAIN, Outcome.DROPPED, Outcome.FAILED)
 
 
 class Mirror:
     """Sends each exchange to ``gantt`` by one thread, after the other Placement has answered it.
 
-    At most ``max_waiting`` exchanges wait. A write that gantt cannot take now is repeated until it can; reads are not.
+    At most ``max_waiting`` exchanges wait, with bodies of at most ``max_bytes``; reads have a share of both. A write
+    that gantt cannot take now is repeated until it can; reads are not.
     """
 
-    def __init__(self, gantt: Server, max_waiting: int, retry_s: float = RETRY_SECONDS) -> None:
+    def __init__(
+        self, gantt: Server, max_waiting: int, retry_s: float = RETRY_SECONDS, max_bytes: int = MAX_WAITING_BYTES
+    ) -> None:
         self._gantt = gantt
         self._max_waiting = max_waiting
+        self._max_bytes = max_bytes
         self._retry_s = retry_s
-        self._waiting: collections.deque[tuple[SentRequest, Answer]] = collections.deque()
+        self._waiting: collections.deque[Exchange] = collections.deque()
+        self._waiting_bytes = 0
         self._changed = threading.Condition()
         self._writes_begun = self._writes_open = 0
         self._logged = 0
@@ -80,8 +90,11 @@ class Mirror:
         with self._changed:
             self._writes_open -= request.is_write
             if self._is_comparable(request, began, answer) and answer is not None:
-                if len(self._waiting) < self._max_waiting and not self._stopping.is_set():
-                    self._waiting.append((request, answer))
+                # Of a write's answer only the status is compared.
+                exchange = (request, Answer(answer.status, (), b"") if request.is_write else answer)
+                if self._has_space(exchange) and not self._stopping.is_set():
+                    self._waiting.append(exchange)
+                    self._waiting_bytes += _size(exchange)
                     self._changed.notify_all()
                     return
                 outcome = Outcome.DROPPED
@@ -102,24 +115,38 @@ class Mirror:
             return False
         return not answer.is_error if request.is_write else began == self._writes_begun
 
+    def _has_space(self, exchange: Exchange) -> bool:
+        share = 1 if exchange[0].is_write else SHARE_OF_READS
+        return (
+            len(self._waiting) < self._max_waiting * share
+            and self._waiting_bytes + _size(exchange) <= self._max_bytes * share
+        )
+
     def _run(self) -> None:
         while (exchange := self._next()) is not None:
             request, answer = exchange
-            self._count(request, self._repeat(request, answer))
+            try:
+                outcome = self._repeat(request, answer)
+            except Exception:
+                LOG.exception("%s %s could not be repeated or compared", request.method, request.target)
+                outcome = Outcome.FAILED
+            self._count(request, outcome)
             with self._changed:
                 self._is_sending = False
                 self._changed.notify_all()
         for request, _ in self._waiting:
             self._count(request, Outcome.DROPPED)
 
-    def _next(self) -> tuple[SentRequest, Answer] | None:
+    def _next(self) -> Exchange | None:
         """Wait for an exchange and return it, or None once stopped."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._stopping.is_set())
             if self._stopping.is_set():
                 return None
             self._is_sending = True
-            return self._waiting.popleft()
+            exchange = self._waiting.popleft()
+            self._waiting_bytes -= _size(exchange)
+            return exchange
 
     def _repeat(self, request: SentRequest, expected: Answer) -> Outcome:
         """Send a request to gantt and compare the answers."""
@@ -164,3 +191,8 @@ class Mirror:
             LOG.warning(message, *values)
         if self._logged == MAX_LOGGED:
             LOG.warning("No more differences are logged; the metrics count them")
+
+
+def _size(exchange: Exchange) -> int:
+    """Return the bytes of the bodies."""
+    return sum(len(part.body) for part in exchange)

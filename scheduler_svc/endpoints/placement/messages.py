@@ -76,27 +76,29 @@ class Request:
     def json(self, validator: Validator) -> Any:
         """Return the body; raises Problem 400 unless it is JSON that satisfies a schema, 413 where it is too large."""
         try:
-            body = orjson.loads(self._read_body())
+            body = orjson.loads(read_body(self.environ))
         except orjson.JSONDecodeError as error:
             raise bad_request(f"Malformed JSON: {error}") from error
         _validate(body, validator, "JSON does not validate")
         return body
 
-    def _read_body(self) -> bytes:
-        length = content_length(self.environ)
-        if length is not None and length > MAX_BODY:
-            raise _too_large()
-        try:
-            body: bytes = self.environ["wsgi.input"].read(MAX_BODY + 1 if length is None else length)
-        except TimeoutError as error:
-            raise Problem(408, "The body did not arrive in time.") from error
-        except BodyTooLarge as error:
-            raise _too_large() from error
-        except (OSError, ValueError) as error:
-            raise bad_request(f"The body could not be read: {error}") from error
-        if len(body) > MAX_BODY:
-            raise _too_large()
-        return body
+
+def read_body(environ: Environ) -> bytes:
+    """Return the body of a request, also of one that does not announce its length; raises Problem."""
+    length = content_length(environ)
+    if length is not None and length > MAX_BODY:
+        raise _too_large()
+    try:
+        body: bytes = environ["wsgi.input"].read(MAX_BODY + 1 if length is None else length)
+    except TimeoutError as error:
+        raise Problem(408, "The body did not arrive in time.") from error
+    except BodyTooLarge as error:
+        raise _too_large() from error
+    except (OSError, ValueError) as error:
+        raise bad_request(f"The body could not be read: {error}") from error
+    if len(body) > MAX_BODY:
+        raise _too_large()
+    return body
 
 
 def content_length(environ: Environ) -> int | None:

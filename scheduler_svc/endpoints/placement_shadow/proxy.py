@@ -9,7 +9,8 @@ from typing import Any
 
 from oslo_log import log
 
-from scheduler_svc.placement.problems import UNDEFINED
+from scheduler_svc.endpoints.placement.messages import read_body
+from scheduler_svc.placement.problems import UNDEFINED, Problem
 from scheduler_svc.placement_shadow.exchanges import NOT_FORWARDED, NotAnswered, SentRequest, Server
 from scheduler_svc.placement_shadow.mirror import Mirror
 
@@ -28,7 +29,10 @@ class ShadowProxy:
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         """Implement WSGI."""
-        request = _request(environ)
+        try:
+            request = _request(environ)
+        except Problem as problem:
+            return _refuse(problem, start_response)
         began = self._mirror.begin(request)
         answer = None
         try:
@@ -38,7 +42,8 @@ class ShadowProxy:
         finally:
             self._mirror.end(request, began, answer)
         if answer is None:
-            return _bad_gateway(start_response)
+            detail = "Placement, to which this proxy passes requests on, did not answer."
+            return _refuse(Problem(502, detail, UNDEFINED), start_response)
         headers = list(answer.headers)
         if answer.status not in NO_BODY and request.method != "HEAD":
             headers.append(("Content-Length", str(len(answer.body))))
@@ -59,8 +64,7 @@ def _request(environ: dict[str, Any]) -> SentRequest:
     target = urllib.parse.quote(path.encode("latin-1"), safe="/:@!$&'()*+,;=~") or "/"
     if environ.get("QUERY_STRING"):
         target += "?" + environ["QUERY_STRING"]
-    body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-    return SentRequest(environ["REQUEST_METHOD"], target, headers, body)
+    return SentRequest(environ["REQUEST_METHOD"], target, headers, read_body(environ))
 
 
 def _status(code: int) -> str:
@@ -70,13 +74,15 @@ def _status(code: int) -> str:
         return f"{code} Unknown"
 
 
-def _bad_gateway(start_response: Callable[..., Any]) -> Iterable[bytes]:
+def _refuse(problem: Problem, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Answer a request that is not passed on, or not answered, in the form of the API."""
+    line = _status(problem.status)
     error = {
-        "status": 502,
-        "title": "Bad Gateway",
-        "detail": "Placement, to which this proxy passes requests on, did not answer.",
-        "code": UNDEFINED,
+        "status": problem.status,
+        "title": line.partition(" ")[2],
+        "detail": problem.detail,
+        "code": problem.code,
     }
     body = json.dumps({"errors": [error]}).encode()
-    start_response("502 Bad Gateway", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+    start_response(line, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
     return [body]

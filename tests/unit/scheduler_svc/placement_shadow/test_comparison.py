@@ -83,3 +83,9 @@ def test_what_is_no_json_is_compared_as_text():
     expected, actual = Answer(200, (), b"\xff<html>"), Answer(200, (), b"\xff<body>")
     assert difference(get("/"), expected, expected) is None
     assert difference(get("/"), expected, actual) is not None
+
+
+def test_limited_candidates_differ_from_what_is_no_document():
+    request = get("/allocation_candidates?limit=1")
+    assert difference(request, answer({"allocation_requests": ["a"]}), Answer(200, (), b"<html>")) is not None
+    assert difference(request, answer({"allocation_requests": ["a"]}), answer({})) is not None

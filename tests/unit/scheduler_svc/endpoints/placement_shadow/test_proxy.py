@@ -9,6 +9,7 @@ import pytest
 
 from devstack.servers.ports import free_port
 from scheduler_svc.endpoints.placement.authentication import trust_tokens
+from scheduler_svc.endpoints.placement.messages import MAX_BODY
 from scheduler_svc.endpoints.placement.server import HttpServer
 from scheduler_svc.endpoints.placement_shadow.proxy import ShadowProxy
 from scheduler_svc.placement_shadow.exchanges import HttpServerAt
@@ -91,6 +92,32 @@ def test_client_gets_the_answer_of_placement_unchanged(shadowed):
     assert (response.status, json.loads(body)["name"]) == (200, "snow \N{SNOWMAN}")
     response, body = shadowed.call("DELETE", f"/resource_providers/{UUID}")
     assert (response.status, body) == (204, b"")
+
+
+def test_body_in_chunks_reaches_both_ends(shadowed):
+    text = json.dumps({"name": "host 1", "uuid": UUID}).encode()
+    connection = http.client.HTTPConnection("127.0.0.1", shadowed.port, timeout=SECONDS)
+    headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39", "Content-Type": "application/json"}
+    connection.request("POST", "/resource_providers", iter([text[:5], text[5:]]), headers, encode_chunked=True)
+    response = connection.getresponse()
+    assert (response.status, json.loads(response.read())["name"]) == (200, "host 1")
+    connection.close()
+    assert shadowed.mirror.drain(SECONDS)
+    assert shadowed.gantt.call("GET", f"/resource_providers/{UUID}").json["name"] == "host 1"
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_body_that_is_too_large_is_refused_in_the_form_of_the_api(shadowed, chunked):
+    connection = http.client.HTTPConnection("127.0.0.1", shadowed.port, timeout=SECONDS)
+    body = b"x" * (MAX_BODY + 1)
+    headers = {"Content-Type": "application/json"}
+    with contextlib.suppress(ConnectionError):  # it is answered before all of it is sent
+        connection.request("POST", "/allocations", iter([body]) if chunked else body, headers, encode_chunked=chunked)
+    response = connection.getresponse()
+    (error,) = json.loads(response.read())["errors"]
+    assert (response.status, error["status"]) == (413, 413)
+    assert error["detail"] and error["code"]
+    connection.close()
 
 
 def test_difference_is_logged(shadowed, caplog):
