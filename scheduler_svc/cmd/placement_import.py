@@ -18,8 +18,8 @@ from rpcapi.daemon.process import EX_CONFIG
 from scheduler_svc.composition.stores import open_configured
 from scheduler_svc.conf import placement_service as placement_conf
 from scheduler_svc.store.interface import Store
-from scheduler_svc.switching.export import NothingToExport, export
-from scheduler_svc.switching.failures import PlacementUnavailable
+from scheduler_svc.switching.export import export
+from scheduler_svc.switching.failures import NothingToCopy, PlacementUnavailable
 from scheduler_svc.switching.report import Report
 from scheduler_svc.switching.sources import open_database, open_source
 from scheduler_svc.switching.store_reader import StoreReader
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"the other Placement: {error}", EX_UNAVAILABLE)
     except errors.Unavailable as error:
         return _fail(f"{error}; repeat the command to continue", EX_UNAVAILABLE)
-    except (errors.StoreFull, NothingToExport) as error:
+    except (errors.StoreFull, NothingToCopy) as error:
         return _fail(str(error), EX_DIFFERENT)
     except KeyboardInterrupt:
         return _fail("interrupted; repeat the command to continue", EX_INTERRUPTED)

@@ -5,13 +5,10 @@ from scheduler_svc.switching.contents import Contents
 from scheduler_svc.switching.database import PlacementDatabase
 from scheduler_svc.switching.database_reader import DatabaseReader
 from scheduler_svc.switching.database_writer import DatabaseWriter
+from scheduler_svc.switching.failures import NothingToCopy
 from scheduler_svc.switching.report import Report
 from scheduler_svc.switching.store_reader import StoreReader
 from scheduler_svc.switching.switchover import Switchover
-
-
-class NothingToExport(Exception):
-    """Raised when gantt has no provider: an export would empty the other Placement."""
 
 
 class ReadContents:
@@ -28,12 +25,12 @@ class ReadContents:
 def export(source: StoreReader, database: PlacementDatabase, report: Report, *, dry_run: bool = False) -> bool:
     """Make a Placement database equal to gantt, in one transaction; return whether all could be written.
 
-    A dry run does the same, and rolls it back. Raises NothingToExport and PlacementUnavailable; the database is then
+    A dry run does the same, and rolls it back. Raises NothingToCopy and PlacementUnavailable; the database is then
     as it was.
     """
     contents = source.read()
     if not contents.providers:
-        raise NothingToExport("gantt has no provider that was imported or made by a client: nothing is exported")
+        raise NothingToCopy("gantt has no provider that was imported or made by a client: nothing is exported")
     target = DatabaseReader(database).read()
     with database.transaction(commit=not dry_run) as connection:
         writer = DatabaseWriter(connection)

@@ -8,6 +8,7 @@ from typing import Protocol
 from scheduler_svc.switching.contents import Contents
 from scheduler_svc.switching.copying import CopyOutcome, CopyPass
 from scheduler_svc.switching.differences import differences, excess
+from scheduler_svc.switching.failures import NothingToCopy
 from scheduler_svc.switching.report import Report
 from scheduler_svc.switching.writer import Writer
 
@@ -20,7 +21,10 @@ class Reader(Protocol):
 
 
 class Switchover:
-    """Copies from ``source`` to ``target``, which ``writer`` writes. Each method returns whether nothing is amiss."""
+    """Copies from ``source`` to ``target``, which ``writer`` writes. Each method returns whether nothing is amiss.
+
+    A source without any provider is the wrong one, or was emptied: copies raise NothingToCopy, and write nothing.
+    """
 
     def __init__(self, source: Reader, target: Reader, writer: Writer, report: Report) -> None:
         self._source = source
@@ -62,6 +66,8 @@ class Switchover:
         return number == 0
 
     def _pass(self, number: int, source: Contents, target: Contents) -> CopyOutcome:
+        if target.providers and not source.providers:
+            raise NothingToCopy(f"the source has no provider, and {len(target.providers)} would be deleted")
         start = time.monotonic()
         outcome = CopyPass(source, target, self._writer, self._report.progress).run()
         summary = ", ".join(f"{count} {what}" for what, count in outcome.counts.items()) or "nothing"

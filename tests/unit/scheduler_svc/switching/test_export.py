@@ -21,7 +21,8 @@ from scheduler_svc.switching.contents import Contents
 from scheduler_svc.switching.database import PlacementDatabase
 from scheduler_svc.switching.database_reader import DatabaseReader
 from scheduler_svc.switching.differences import differences
-from scheduler_svc.switching.export import NothingToExport, export
+from scheduler_svc.switching.export import export
+from scheduler_svc.switching.failures import NothingToCopy
 from scheduler_svc.switching.report import Report
 from scheduler_svc.switching.store_reader import StoreReader
 from scheduler_svc.switching.store_writer import StoreWriter
@@ -130,7 +131,7 @@ def test_a_dry_run_writes_nothing(partition: StorePartition, database: Placement
 
 def test_an_empty_store_is_not_exported(database: PlacementFile) -> None:
     empty = memory_partition(namespaces=VOCABULARIES)
-    with pytest.raises(NothingToExport):
+    with pytest.raises(NothingToCopy):
         send_back(empty, database)
     assert len(read(database).providers) == 3
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command gantt-placement-import, from a Placement database to a store in SQLite."""
 
+import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,24 @@ def test_follow_repeats_until_it_is_stopped_or_nothing_is_left(
     assert reader.reads == reads
     assert contents(store).consumers[uuid_for("vm-2")].allocations == {uuid_for("pool"): {"DISK_GB": 3}}
     assert list(differences(reader.read(), contents(store))) == []
+
+
+@pytest.mark.parametrize("arguments", [(), ("--overwrite",), ("--dry-run",), ("--follow", "--until-equal")])
+def test_an_empty_source_does_not_empty_gantt(
+    run: Any, store: SqlStore, tmp_path: Path, capsys: Any, arguments: tuple[str, ...]
+) -> None:
+    assert run() == 0
+    before = contents(store)
+    empty = PlacementFile(tmp_path / "empty.sqlite")
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        assert placement_import.main([empty.url, "--config-file", str(tmp_path / "gantt.conf"), *arguments]) == 1
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert "the source has no provider, and 3 would be deleted" in capsys.readouterr().err
+    after = contents(store)
+    assert (before.providers, before.consumers, before.names) == (after.providers, after.consumers, after.names)
 
 
 def test_bad_ends_are_named(run: Any, tmp_path: Path, capsys: Any) -> None:
