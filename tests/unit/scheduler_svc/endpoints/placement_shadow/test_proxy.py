@@ -3,16 +3,17 @@
 
 import contextlib
 import http.client
+import io
 import json
 
 import pytest
 
 from devstack.servers.ports import free_port
 from scheduler_svc.endpoints.placement.authentication import trust_tokens
-from scheduler_svc.endpoints.placement.messages import MAX_BODY
+from scheduler_svc.endpoints.placement.messages import MAX_BODY, BodyTooLarge
 from scheduler_svc.endpoints.placement.server import HttpServer
 from scheduler_svc.endpoints.placement_shadow.proxy import ShadowProxy
-from scheduler_svc.placement_shadow.exchanges import HttpServerAt
+from scheduler_svc.placement_shadow.exchanges import Answer, HttpServerAt
 from scheduler_svc.placement_shadow.mirror import Mirror
 from tests.unit.scheduler_svc.fakes.placement import PlacementApi
 
@@ -155,3 +156,55 @@ def test_placement_that_does_not_answer_is_a_bad_gateway_in_the_form_of_the_api(
     assert error["code"] == "placement.undefined_code" and error["detail"]
     assert shadowed.mirror.drain(SECONDS)
     assert shadowed.gantt.call("GET", "/traits/CUSTOM_A").status == 404
+
+
+@pytest.mark.parametrize(("error", "status"), [(TimeoutError, 408), (BodyTooLarge, 413), (ConnectionError, 400)])
+def test_request_whose_body_does_not_come_is_passed_on_to_nobody(error, status):
+    class Body:
+        def read(self, size):
+            raise error
+
+    received = {}
+    environ = {"REQUEST_METHOD": "PUT", "PATH_INFO": "/traits/CUSTOM_A", "wsgi.input": Body()}
+    body = ShadowProxy(None, None)(environ, lambda line, headers: received.update(headers, status=int(line[:3])))
+    assert (received["status"], received["Content-Type"]) == (status, "application/json")
+    (problem,) = json.loads(b"".join(body))["errors"]
+    assert problem["status"] == status and problem["detail"]
+
+
+def test_request_and_redirection_are_passed_on_as_they_came():
+    requests = []
+
+    def redirect(environ, start_response):
+        requests.append(environ)
+        start_response("302 Found", [("Location", "/elsewhere"), ("Content-Length", "4"), ("Upgrade", "h2c")])
+        return [b"gone"]
+
+    with contextlib.ExitStack() as stack:
+        ends = [f"http://127.0.0.1:{ShadowedApi._start(stack, redirect)}/placement/" for _ in range(2)]
+        mirror = Mirror(HttpServerAt(ends[1], SECONDS, 1), 10)
+        port = ShadowedApi._start(stack, ShadowProxy(HttpServerAt(ends[0], SECONDS, 1), mirror))
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
+        headers = {"Accept-Encoding": "gzip", "Keep-Alive": "5", "X-Auth-Token": "t"}
+        connection.request("GET", "/traits/a%20b%2Fc?name=in:A%2CB&name=", headers=headers)
+        response = connection.getresponse()
+        assert (response.status, response.getheader("location"), response.read()) == (302, "/elsewhere", b"gone")
+        assert response.headers.get_all("content-length") == ["4"] and response.getheader("upgrade") is None
+        connection.close()
+    (environ,) = requests
+    assert (environ["PATH_INFO"], environ["QUERY_STRING"]) == ("/placement/traits/a b%2Fc", "name=in:A%2CB&name=")
+    assert (environ["HTTP_ACCEPT_ENCODING"], environ["HTTP_X_AUTH_TOKEN"]) == ("identity", "t")
+    assert "HTTP_KEEP_ALIVE" not in environ
+
+
+@pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("DELETE", 204)])
+def test_answer_without_a_body_announces_no_length(method, status):
+    class Placement:
+        def send(self, request):
+            return Answer(status, [], b"")
+
+    received = {}
+    environ = {"REQUEST_METHOD": method, "PATH_INFO": "/traits", "wsgi.input": io.BytesIO()}
+    proxy = ShadowProxy(Placement(), Mirror(Placement(), 10))
+    body = proxy(environ, lambda line, headers: received.update(headers, status=int(line[:3])))
+    assert (received, b"".join(body)) == ({"status": status}, b"")
