@@ -7,6 +7,7 @@ import threading
 import pytest
 from prometheus_client import REGISTRY
 
+from scheduler_svc.placement_shadow import mirror as mirrors
 from scheduler_svc.placement_shadow.exchanges import Answer, NotAnswered, SentRequest
 from scheduler_svc.placement_shadow.mirror import Mirror, Outcome
 
@@ -193,3 +194,22 @@ def test_mirror_goes_on_after_a_request_that_cannot_be_sent(gantt, start, counte
     assert mirror.drain(SECONDS)
     assert gantt.targets == ["/1", "/2"]
     assert (counted("write", Outcome.FAILED), counted("write", Outcome.EQUAL)) == (1, 1)
+
+
+def test_log_is_bounded_and_all_is_counted(gantt, start, counted, caplog, monkeypatch):
+    monkeypatch.setattr(mirrors, "MAX_LOGGED", 2)
+    gantt.answers = [CONFLICT] * 5
+    mirror = start()
+    for number in range(5):
+        exchange(mirror, "GET", f"/{number}")
+    assert mirror.drain(SECONDS)
+    assert counted("read", Outcome.DIFFERENT) == 5
+    lines = [record.getMessage() for record in caplog.records if record.name == mirrors.__name__]
+    assert [line.partition(":")[0] for line in lines[:2]] == ["GET /0", "GET /1"]
+    assert lines[2:] == ["No more differences are logged; the metrics count them"]
+
+
+def test_write_that_may_be_missing_is_logged_with_the_command_that_compares(start, caplog):
+    mirror = start()
+    exchange(mirror, "PUT", "/lost", None)
+    assert "PUT /lost is uncertain: compare both ends with gantt-placement-import --verify" in caplog.text

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WSGI applications on loopback ports."""
+
+from contextlib import ExitStack
+
+from devstack.servers.ports import free_port
+from scheduler_svc.endpoints.placement.authentication import Application
+from scheduler_svc.endpoints.placement.server import HttpServer
+
+SHUTDOWN_SECONDS = 30
+
+
+def serve(stack: ExitStack, application: Application) -> str:
+    """Serve an application until the stack is closed; return its URL."""
+    server = HttpServer(application, "127.0.0.1", free_port(), 2, shutdown_s=SHUTDOWN_SECONDS)
+    server.start()
+    stack.callback(server.wait)
+    stack.callback(server.stop)
+    return server.url
