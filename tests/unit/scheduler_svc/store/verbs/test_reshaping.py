@@ -2,6 +2,7 @@
 """Inventories that move to other providers together with what consumers hold from them."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 ROOT, CHILD = "@api/root", "@api/child"
 VCPUS, DISK = Inventory(10), Inventory(2000, step_size=10)
+OBSERVED = 20  # reads, and attempts to claim, beside reshapes
 
 
 @pytest.fixture
@@ -204,34 +206,35 @@ def test_the_largest_call_is_made(partition: StorePartition) -> None:
 
 def test_readers_and_writers_see_all_of_it_or_nothing(partition: StorePartition) -> None:
     places = (ROOT, CHILD)
-    snapshots: list[set[str]] = []
-    accepted_at: list[str] = []
+    filled: list[set[str]] = []  # the places that hold something, as each read shows them
+    attempts: list[Refusal | None] = []
+    is_over = threading.Event()
 
-    def move() -> None:
-        for number in range(1, 13):
-            at, other = places[number % 2], places[1 - number % 2]
-            changed = [have(at, VCPU=VCPUS), have(other)]
-            refusal = partition.store.reshape(changed, [put("c1", {at: {"VCPU": 8}})])
-            assert refusal is None, refusal
+    def move(at: str, other: str) -> None:
+        refusal = partition.store.reshape([have(at, VCPU=VCPUS), have(other)], [put("c1", {at: {"VCPU": 8}})])
+        assert refusal is None, refusal
 
     def read() -> None:
-        while mover.is_alive():
+        while not is_over.is_set():
             states = partition.store.read_providers(places)
-            snapshots.append({name for name in places if states[name].used.get("VCPU")})
+            filled.append({name for name in places if states[name].used.get("VCPU")})
 
     def claim(number: int) -> None:
-        while mover.is_alive():
-            for place in places:
-                if partition.store.allocate([put(f"n{number}", {place: {"VCPU": 3}})]) is None:
-                    accepted_at.append(place)
+        while not is_over.is_set():
+            attempts.extend(partition.store.allocate([put(f"n{number}", {place: {"VCPU": 3}})]) for place in places)
 
-    partition.store.allocate([put("c1", {ROOT: {"VCPU": 8}})])
-    mover = threading.Thread(target=move)
-    others = [threading.Thread(target=read), *(threading.Thread(target=claim, args=(number,)) for number in range(2))]
-    for thread in (mover, *others):
-        thread.start()
-    for thread in (mover, *others):
-        thread.join()
-    assert all(len(names) == 1 for names in snapshots)
-    assert not accepted_at  # at no moment were there three processors free
+    assert partition.store.allocate([put("c1", {ROOT: {"VCPU": 8}})]) is None
+    with ThreadPoolExecutor(3) as pool:
+        runs = [pool.submit(read), *(pool.submit(claim, number) for number in range(2))]
+        try:
+            # Moves go on until the others have done their part, or one of them has failed
+            while min(len(filled), len(attempts)) < OBSERVED and not any(run.done() for run in runs):
+                move(CHILD, ROOT)
+                move(ROOT, CHILD)
+        finally:
+            is_over.set()
+    for run in runs:
+        run.result()
+    assert all(len(names) == 1 for names in filled)
+    assert None not in attempts  # at no moment were there three processors free
     assert list(partition.check().excess) == []
