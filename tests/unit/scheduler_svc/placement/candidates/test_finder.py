@@ -9,6 +9,7 @@ from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.trees.tree import SHARING_TRAIT, TreeRequest
 from scheduler_svc.core.records import LogEntry
+from scheduler_svc.placement.candidates import finder, summaries
 from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
 from scheduler_svc.placement.candidates.request import CandidateRequest
 from scheduler_svc.placement.problems import Problem
@@ -49,8 +50,7 @@ def nodes(count, *cards):
 
 
 def find(hosts, request=ONE, *, limits=DEFAULT_LIMITS, clock=Clock, **fields):
-    finder = CandidateFinder(hosts, Fresh(), limits, clock())
-    return finder.find(CandidateRequest(request, **fields))
+    return CandidateFinder(hosts, Fresh(), limits, clock()).find(CandidateRequest(request, **fields))
 
 
 def roots(answer):
@@ -196,3 +196,30 @@ def test_provider_that_is_deleted_during_the_search_is_no_candidate(below, readi
     assert "h39" not in answer.providers.ids
     hosts.apply(LogEntry(102, "provider", {"h39": provider("h39", node({"VCPU": 4}))}))
     assert len(roots(find(hosts))) == 40
+
+
+def test_nothing_is_lost_where_trees_are_more_than_are_read_or_searched_at_a_time(monkeypatch):
+    monkeypatch.setattr(finder, "READ_TREES", 2)
+    monkeypatch.setattr(finder, "MAX_SUSPENDED", 3)
+    monkeypatch.setattr(summaries, "MAX_ROOTS", 2)
+    hosts = table(nodes(9, 1, 2, 3))
+    answer = find(hosts, cards(1))
+    expected = {f"h{number}/c{card}": card + 1 for number in range(9) for card in range(3)}
+    assert sorted(name for candidate in answer.candidates for name in candidate.allocations) == sorted(expected)
+    ids, classes = answer.providers.ids, answer.providers.classes
+    capacities = {
+        ids[index]: capacity
+        for name, indices, amounts, _ in classes
+        if name == CARD
+        for index, capacity in zip(indices, amounts, strict=True)
+    }
+    assert (len(ids), capacities) == (9 * 4, expected)
+    assert len(find(hosts, cards(1), limit=11).candidates) == 11
+
+
+def test_root_that_is_deleted_before_its_tree_is_read_is_left_out():
+    hosts = table(nodes(3, 1))
+    events = {1: lambda: hosts.apply(LogEntry(101, "gone", ["h1", "h1/c0"]))}
+    answer = find(hosts, cards(1), clock=lambda: Clock(events))
+    assert sorted(name for candidate in answer.candidates for name in candidate.allocations) == ["h0/c0", "h2/c0"]
+    assert sorted(answer.providers.ids) == ["h0", "h0/c0", "h2", "h2/c0"]
