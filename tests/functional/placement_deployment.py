@@ -18,6 +18,7 @@ from tests.placement.client import PlacementClient
 from tests.unit.scheduler_svc.store.backends import redis_partition
 
 READY_SECONDS = 90.0
+PAUSE = 0.05  # before a request that got no answer is repeated
 NO_ANSWER = (OSError, http.client.HTTPException)
 
 
@@ -167,6 +168,7 @@ class Writer:
                 status, document = self._client.call("GET", path)
             except NO_ANSWER:
                 assert time.monotonic() < deadline, "gantt-placement does not answer any more"
+                time.sleep(PAUSE)
                 continue
             assert status == 200, document
             return document

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,16 @@ def run(command: list[str], *arguments: str) -> subprocess.CompletedProcess[str]
     )
 
 
+@contextlib.contextmanager
+def started(command: list[str], stdout: int = subprocess.DEVNULL, stderr: int | None = None) -> Iterator[Any]:
+    """Start the command, which does not outlive the test."""
+    with subprocess.Popen(command, stdout=stdout, stderr=stderr, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def fill(database: PlacementFile) -> None:
     """Add providers and consumers, in three statements."""
     database.execute(
@@ -83,13 +94,12 @@ def test_an_import_that_was_killed_is_continued(
     command: list[str], database: PlacementFile, store: RedisStore, at_least: int
 ) -> None:
     fill(database)
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-
-    deadline = time.monotonic() + SECONDS
-    while process.poll() is None and len(StoreReader(store).read().providers) < at_least:
-        assert time.monotonic() < deadline
-    process.kill()
-    assert process.communicate(timeout=SECONDS)[1] == b""
+    with started(command, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + SECONDS
+        while process.poll() is None and len(StoreReader(store).read().providers) < at_least:
+            assert time.monotonic() < deadline
+        process.kill()
+        assert process.communicate(timeout=SECONDS)[1] == ""
     assert run(command).returncode == 0
     assert run(command, "--verify").returncode == 0
     contents = StoreReader(store).read()
@@ -98,12 +108,12 @@ def test_an_import_that_was_killed_is_continued(
 
 
 def test_follow_ends_with_a_last_pass_after_sigint(command: list[str], database: PlacementFile) -> None:
-    process = subprocess.Popen([*command, "--follow", "--interval", "600"], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith("Pass 1: wrote 2 names, 3 providers, 2 consumers")
-    database.allocate("vm-2", {"pool": {"DISK_GB": 1}})
-    process.send_signal(signal.SIGINT)
-    output = process.communicate(timeout=SECONDS)[0]
+    with started([*command, "--follow", "--interval", "600"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("Pass 1: wrote 2 names, 3 providers, 2 consumers")
+        database.allocate("vm-2", {"pool": {"DISK_GB": 1}})
+        process.send_signal(signal.SIGINT)
+        output = process.communicate(timeout=SECONDS)[0]
     assert process.returncode == 0
     assert output.startswith("Pass 2: wrote 1 providers, 1 consumers")
     assert run(command, "--verify").returncode == 0

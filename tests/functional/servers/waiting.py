@@ -3,7 +3,7 @@
 
 import time
 
-DEADLINE = 20.0
+DEADLINE = 60.0  # what is waited for is the start of several processes beside those of other tests
 
 
 def wait_until(condition, what: str) -> None:
