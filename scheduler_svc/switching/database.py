@@ -77,7 +77,7 @@ def _engine(url: str) -> Engine:
         parsed = make_url(url)
         driver = DRIVERS.get(parsed.drivername, parsed.drivername)
         engine = create_engine(parsed.set(drivername=driver), poolclass=NullPool)
-    except (ArgumentError, NoSuchModuleError, ImportError) as error:
+    except (ArgumentError, NoSuchModuleError, ImportError, ValueError) as error:
         raise PlacementUnavailable(f"the database cannot be opened: {_first_line(error)}") from error
     _check_file(parsed)
     return engine

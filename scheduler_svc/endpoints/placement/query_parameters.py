@@ -4,6 +4,8 @@
 ``suffix`` is that of a request group, '' for the parameters without one.
 """
 
+import re
+
 from oslo_utils import uuidutils
 
 from scheduler_svc.endpoints.placement.messages import Request
@@ -18,6 +20,8 @@ ANY_TRAITS_SINCE = Microversion(1, 39)
 MAX_DIGITS = 18  # of an amount; no capacity has more
 INVALID = "Invalid query string parameters: "
 
+_AMOUNT = re.compile("[+-]?[0-9]+")
+
 
 def resources(text: str) -> dict[str, int]:
     """Return the amounts of ``VCPU:2,MEMORY_MB:1024`` by resource class; raises Problem 400."""
@@ -30,7 +34,7 @@ def resources(text: str) -> dict[str, int]:
         name, colon, number = part.partition(":")
         if not colon or ":" in number:
             raise bad_request(f"{form}{part}.")
-        if not (number.isascii() and number.strip().lstrip("+-").isdigit()):
+        if not _AMOUNT.fullmatch(number.strip()):
             raise bad_request(f"Requested resource {name} expected positive integer amount. Got: {number}.")
         if len(number) > MAX_DIGITS:
             raise bad_request(f"Requested resource {name} expected at most {MAX_DIGITS} digits. Got: {len(number)}.")

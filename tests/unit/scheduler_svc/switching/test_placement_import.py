@@ -257,6 +257,10 @@ def test_an_empty_source_does_not_empty_gantt(
 def test_bad_ends_are_named(run: Any, tmp_path: Path, capsys: Any) -> None:
     assert placement_import.main([str(tmp_path / "none"), "--config-file", str(tmp_path / "gantt.conf")]) == 69
     assert "the other Placement: it is neither a file nor a URL" in capsys.readouterr().err
+    url = "mysql://user:secret@host:port/placement"
+    assert placement_import.main([url, "--config-file", str(tmp_path / "gantt.conf")]) == 69
+    error = capsys.readouterr().err
+    assert "the database cannot be opened" in error and "secret" not in error
     assert placement_import.main(["sqlite://", "--config-file", str(tmp_path / "none.conf")]) == 78
     for arguments in ([], ["sqlite://", "--until-equal"], ["sqlite://", "--verify", "--follow"]):
         with pytest.raises(SystemExit) as exit_info:

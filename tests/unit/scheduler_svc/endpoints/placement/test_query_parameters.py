@@ -26,7 +26,9 @@ def test_resources(text, amounts):
     assert query_parameters.resources(text) == amounts
 
 
-@pytest.mark.parametrize("text", ["", " ", "VCPU", "VCPU:", "VCPU:x", "VCPU:0", "VCPU:-1", "VCPU:1:2", "A:1,", "A:٣"])
+@pytest.mark.parametrize(
+    "text", ["", " ", "VCPU", "VCPU:", "VCPU:x", "VCPU:0", "VCPU:-1", "VCPU:+-1", "VCPU:1:2", "A:1,", "A:٣"]
+)
 def test_malformed_resources_are_refused(text):
     with pytest.raises(Problem) as refusal:
         query_parameters.resources(text)
