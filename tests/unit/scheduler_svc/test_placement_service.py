@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start, reload and stop of one worker of gantt-placement, and its authentication by Keystone."""
 
+import contextlib
 import http.client
 import json
 import ssl
 import threading
+import uuid
 
 import pytest
 from keystoneauth1 import loading
@@ -19,6 +21,7 @@ from scheduler_svc.conf import placement_service as placement_conf
 from scheduler_svc.placement_service import PlacementService
 from scheduler_svc.store.memory import MemoryStore
 from tests.certificates import write_certificates
+from tests.placement.client import PlacementClient
 
 SECONDS = 30
 
@@ -75,6 +78,19 @@ def test_started_service_serves_until_it_is_stopped(settings, start):
     service.wait()
     with pytest.raises(ConnectionRefusedError):
         status_of(settings, "/")
+
+
+def test_number_of_candidates_is_limited_as_configured(settings, start):
+    settings.set_override("max_allocation_candidates", 2, group="placement")
+    start()
+    with contextlib.closing(PlacementClient(settings.placement.port)) as client:
+        for number in range(3):
+            path = f"/resource_providers/{uuid.UUID(int=number)}"
+            client.change("POST", "/resource_providers", {"name": f"node {number}", "uuid": path[-36:]})
+            inventories = {"resource_provider_generation": 0, "inventories": {"VCPU": {"total": 4}}}
+            client.change("PUT", f"{path}/inventories", inventories)
+        status, document = client.call("GET", "/allocation_candidates?resources=VCPU:1")
+    assert (status, len(document["allocation_requests"])) == (200, 2)
 
 
 def test_reload_reads_the_policy_file_again(settings, start, tmp_path):

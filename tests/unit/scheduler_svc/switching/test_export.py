@@ -13,6 +13,8 @@ from scheduler_svc.store.providers.changes import (
     VOCABULARIES,
     CreateProvider,
     DeleteProvider,
+    ProviderState,
+    SetAggregates,
     SetInventories,
     SetTraits,
     UpdateProvider,
@@ -90,6 +92,24 @@ def test_what_clients_changed_is_written_back(partition: StorePartition, databas
     moved = target.providers[uuid_for(CHILD)]
     assert (moved.name, moved.parent) == ("moved", uuid_for("pool"))
     assert uuid_for("host-1") not in target.providers
+
+
+def test_what_clients_removed_is_removed(partition: StorePartition, database: PlacementFile) -> None:
+    store = partition.store
+    assert store.allocate([AllocationChange(uuid_for("vm-1"), {}, "project-1", "user-1", ANY)]) is None
+    for removal in (
+        SetTraits(provider("host-1"), []),
+        SetAggregates(provider("host-1"), []),
+        SetInventories(provider("host-1"), {"MEMORY_MB": Inventory(4)}),
+        SetInventories(provider(CHILD), {}),
+    ):
+        assert isinstance(store.change_provider(removal), ProviderState)
+    assert send_back(partition, database)
+    target = read(database)
+    host = target.providers[uuid_for("host-1")]
+    assert (host.traits, host.aggregates, set(host.inventories)) == (set(), set(), {"MEMORY_MB"})
+    assert target.providers[uuid_for(CHILD)].inventories == {}
+    assert set(target.consumers) == {uuid_for("vm-2")}
 
 
 def test_the_roots_of_trees_are_written(partition: StorePartition, database: PlacementFile) -> None:

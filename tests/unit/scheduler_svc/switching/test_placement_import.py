@@ -158,6 +158,24 @@ def test_what_clients_of_gantt_changed_is_left_and_reported(
     assert after.consumers[consumer] == before.consumers[consumer]
 
 
+def test_what_clients_of_gantt_made_stays(run: Any, store: SqlStore, capsys: Any) -> None:
+    assert run() == 0
+    own, consumer = names.api_provider(uuid_for("own")), uuid_for("own-vm")
+    store.change_provider(CreateProvider(own, "own"))
+    host = names.api_provider(uuid_for("host-1"))
+    assert store.allocate([AllocationChange(consumer, {host: {"VCPU": 1}}, "p", "u", None)]) is None
+    before = contents(store)
+    run()
+    after = contents(store)
+    assert (after.providers, after.consumers) == (before.providers, before.consumers)
+    printed = capsys.readouterr().out
+    assert uuid_for("own") not in printed and consumer not in printed  # nothing was tried
+    assert run("--verify") == 1
+    printed = capsys.readouterr().out
+    assert f"provider {uuid_for('own')} is not in the source" in printed
+    assert f"consumer {consumer} is not in the source" in printed
+
+
 def test_with_overwrite_gantt_gets_what_the_source_has(run: Any, partition: StorePartition, database: Any) -> None:
     store = partition.store
     assert run() == 0

@@ -179,6 +179,11 @@ def test_trait_that_only_an_agent_reported_is_known(api, host):
         ("required=HW_CPU_X86_AVX", "There must be at least one resources", "placement.query.missing_value"),
         ("resources=VCPU:1&same_subtree=", "Empty string (unsuffixed group)", "placement.query.bad_value"),
         ("resources=VCPU:1&same_subtree=_a", "Real suffixes should be specified", "placement.query.bad_value"),
+        (
+            "resources=VCPU:1&root_required=HW_CPU_X86_AVX,!HW_CPU_X86_AVX",
+            "Conflicting required and forbidden traits found in root_required: HW_CPU_X86_AVX",
+            "placement.query.bad_value",
+        ),
         ("resources=VCPU:1&required_a=HW_CPU_X86_AVX", "Resourceless suffixed group", "placement.query.bad_value"),
         (
             "resources=VCPU:1&root_required=HW_CPU_X86_AVX&root_required=HW_CPU_X86_SSE",
@@ -214,3 +219,27 @@ def test_parameters_are_those_of_the_microversion(api, version, query, text):
 
 def test_there_are_no_candidates_before_1_10(api):
     assert api.call("GET", f"{CANDIDATES}?resources=VCPU:1", version="1.9").status == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("", "abc"),
+        ("&required=in:CUSTOM_A,CUSTOM_B", "ab"),
+        ("&required=in:CUSTOM_A,CUSTOM_B&required=in:CUSTOM_B,CUSTOM_C", "b"),
+        ("&required=!CUSTOM_A", "bc"),
+        ("&root_required=CUSTOM_A", "a"),
+        ("&root_required=!CUSTOM_A", "bc"),
+        ("&root_required=CUSTOM_C,!CUSTOM_A", "c"),
+        (f"&member_of={AGGREGATE}", "a"),
+        (f"&member_of=!{AGGREGATE}", "bc"),
+    ],
+)
+def test_conditions_select_among_the_hosts(api, query, names):
+    uuids = {name: api.create(name) for name in "abc"}
+    for name, host in uuids.items():
+        assert api.call("PUT", f"/traits/CUSTOM_{name.upper()}").status == 201
+        api.set_inventories(host, VCPU=4)
+        set_traits(api, host, f"CUSTOM_{name.upper()}")
+    set_aggregates(api, uuids["a"], AGGREGATE)
+    assert providers(candidates(api, f"resources=VCPU:1{query}")) == sorted([uuids[name]] for name in names)

@@ -85,14 +85,22 @@ def trickle(connection, begin):
     return status_of(connection)
 
 
-@pytest.mark.parametrize(
-    ("limit", "begin"),
-    [
-        ("HEADER_SECONDS", b"G"),
-        ("HEADER_SECONDS", BEGIN + b"Long: "),
-        ("BODY_SECONDS", BEGIN + b"Content-Length: 100000\r\n\r\n"),
-    ],
-)
+INCOMPLETE = [
+    ("HEADER_SECONDS", b"G"),
+    ("HEADER_SECONDS", BEGIN + b"Long: "),
+    ("BODY_SECONDS", BEGIN + b"Content-Length: 100000\r\n\r\n"),
+]
+
+
+@pytest.mark.parametrize(("limit", "begin"), INCOMPLETE)
+def test_request_of_which_no_more_comes_is_ended(port, monkeypatch, limit, begin):
+    monkeypatch.setattr(http_server, limit, 0.5)
+    with connect(port) as connection:
+        connection.sendall(begin)
+        assert status_of(connection)[0] == 408  # before the connection would be idle for too long
+
+
+@pytest.mark.parametrize(("limit", "begin"), INCOMPLETE)
 def test_request_that_trickles_is_ended(port, monkeypatch, limit, begin):
     monkeypatch.setattr(http_server, limit, 0.5)
     with connect(port) as connection:
