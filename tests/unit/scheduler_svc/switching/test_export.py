@@ -112,6 +112,17 @@ def test_what_clients_removed_is_removed(partition: StorePartition, database: Pl
     assert set(target.consumers) == {uuid_for("vm-2")}
 
 
+@pytest.mark.parametrize(("first", "second"), [("pool", "host-1"), ("host-1", "pool")])
+def test_name_that_became_free_is_written(
+    partition: StorePartition, database: PlacementFile, first: str, second: str
+) -> None:
+    partition.store.change_provider(UpdateProvider(provider(first), name="former"))
+    partition.store.change_provider(UpdateProvider(provider(second), name=first))
+    assert send_back(partition, database)
+    target = read(database).providers
+    assert (target[uuid_for(first)].name, target[uuid_for(second)].name) == ("former", first)
+
+
 def test_the_roots_of_trees_are_written(partition: StorePartition, database: PlacementFile) -> None:
     change(partition)
     assert send_back(partition, database)

@@ -15,6 +15,7 @@ from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.providers.changes import (
     VOCABULARIES,
     CreateProvider,
+    DeleteProvider,
     SetAggregates,
     SetInventories,
     SetTraits,
@@ -142,6 +143,19 @@ def test_a_consumer_that_ends_meanwhile_is_left_out(server: Server) -> None:
 
     server.before = change
     assert set(server.reader().read().consumers) == {OTHER}
+
+
+def test_a_provider_that_is_deleted_meanwhile_is_left_out(server: Server) -> None:
+    store, idle = server.api.store, uuid_for("idle")
+    store.change_provider(CreateProvider(names.api_provider(idle), "idle"))
+    assert idle in server.reader().read().providers
+
+    def delete(path: str) -> None:
+        if path == f"/resource_providers/{idle}/traits":
+            store.change_provider(DeleteProvider(names.api_provider(idle)))
+
+    server.before = delete
+    assert set(server.reader().read().providers) == {uuid_for("root"), uuid_for("child")}
 
 
 def test_failures_are_named(server: Server) -> None:
