@@ -49,6 +49,8 @@ class Frame:
             body = _refuse(environ, answer, answer.status, exchange)
         elif REQUEST_ID not in answer.names():
             answer.headers.append((REQUEST_ID, exchange.request_id))
+        if environ["REQUEST_METHOD"] == "HEAD":
+            body = []  # a client would take it for the beginning of the connection's next answer
         seconds = time.perf_counter() - started
         method = environ["REQUEST_METHOD"] if environ["REQUEST_METHOD"] in METHODS else OTHER_METHOD
         metrics.HTTP_REQUESTS.labels(method, exchange.route, str(answer.status)).inc()

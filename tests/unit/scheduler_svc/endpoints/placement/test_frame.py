@@ -54,6 +54,11 @@ def serve(environ, start_response):
     return [b"ab", b"c"]
 
 
+@pytest.mark.parametrize(("application", "status"), [(serve, 200), (refuse, 503), (fail, 500)])
+def test_answer_to_head_has_no_body(application, status):
+    assert answer(application, REQUEST_METHOD="HEAD")[::2] == (status, b"")
+
+
 @pytest.mark.parametrize(("version", "has_code"), [("1.22", False), ("1.23", True), ("9.9", True)])
 def test_refusal_of_a_middleware_becomes_an_error_of_the_api(version, has_code):
     status, headers, body = answer(refuse, HTTP_OPENSTACK_API_VERSION=f"placement {version}")
