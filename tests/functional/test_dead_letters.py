@@ -142,7 +142,7 @@ def test_status_command_warns_with_the_newest(
     rabbit_node: RabbitNode, serve: Callable[[str, str], str], admin: amqp.Channel, tmp_path: Path
 ) -> None:
     conf = tmp_path / "gantt.conf"
-    conf.write_text(f"[DEFAULT]\ntransport_url = {rabbit_node.url('operator')}\n[rpc]\ncall_timeout = 1\n")
+    conf.write_text(f"[DEFAULT]\ntransport_url = {rabbit_node.url('operator')}\n[rpc]\ncall_timeout = 0.3\n")
     queue = serve("conductor", "conductor.s2")
     for number in range(2):
         publish(admin, queue, b"junk %d" % number)
