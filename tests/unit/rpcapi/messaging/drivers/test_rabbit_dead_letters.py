@@ -72,6 +72,17 @@ def test_letters_are_dropped_for_a_while_after_a_failure(error: Exception, monke
     assert (broker.letters, broker.tries) == (["kept"], 2)
 
 
+def test_letters_that_wait_are_dropped_with_the_one_that_failed() -> None:
+    broker = Broker(OSError("reset"))
+    broker.gate.clear()
+    outbox = DeadLetterOutbox(broker.publish)
+    for number in range(3):
+        outbox.add(letter(f"q{number}"))
+    broker.gate.set()
+    eventually_stopped(outbox)
+    assert (broker.letters, broker.tries) == ([], 1)
+
+
 def eventually_stopped(outbox: DeadLetterOutbox) -> None:
     stopped = threading.Event()
     for _ in range(int(WAIT_SECONDS * 100)):
