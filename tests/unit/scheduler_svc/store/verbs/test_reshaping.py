@@ -151,6 +151,15 @@ def test_refused_allocation_leaves_inventories_as_they_were(
     assert (refusal.kind, refusal.consumer) == (kind, "c1")
 
 
+def test_names_that_may_have_been_taken_into_use_are_not_retired(make_partition: Any) -> None:
+    partition = make_partition(namespaces=["resource_class"])
+    partition.store.change_provider(CreateProvider(ROOT, "root"))
+    position = partition.store.snapshot().position
+    reshaped(partition, [have(ROOT, CUSTOM_A=VCPUS)])
+    refusal = partition.store.retire("resource_class", "CUSTOM_A", position)
+    assert refusal is not None and refusal.kind is RefusalKind.BEHIND
+
+
 def test_claim_of_an_agent_is_not_replaced(partition: StorePartition) -> None:
     partition.hold("c2", "h1")
     refusal = refused(partition, MOVED, HELD, put("c2", {CHILD: {"VCPU": 1}}))
