@@ -6,13 +6,14 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from devstack.servers.errors import BinaryMissing, ServerError
 from devstack.servers.folder import private_folder, write_private
-from devstack.servers.process import ServerProcess, start_ticks
+from devstack.servers.process import POLL, ServerProcess, start_ticks
 
 PROGRAMS_ROOT = "/usr/lib/postgresql"  # Debian has one folder per version
 USER = "gantt"
@@ -79,12 +80,21 @@ class PostgresqlServer:
         self._process.stop(STOP_SECONDS)
 
     def kill(self) -> None:
-        """Kill the server and its sessions with SIGKILL, as in a crash of the machine."""
-        sessions = self.sessions()
+        """Kill the server and its sessions with SIGKILL, as in a crash of the machine.
+
+        It returns when all have ended: the next server does not start while one has its shared memory. Raises
+        ServerError when one does not end.
+        """
+        sessions = {session: start_ticks(session) for session in self.sessions()}
         self._process.kill()
         for session in sessions:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(session, signal.SIGKILL)
+        deadline = time.monotonic() + STOP_SECONDS
+        while any(started is not None and start_ticks(session) == started for session, started in sessions.items()):
+            if time.monotonic() > deadline:
+                raise ServerError(f"Sessions of {self.name} did not end on SIGKILL; check what blocks them.")
+            time.sleep(POLL)
 
     def promote(self) -> None:
         """Make a standby the primary."""
