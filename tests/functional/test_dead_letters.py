@@ -45,8 +45,9 @@ def connect(node: RabbitNode, user: str) -> amqp.Connection:
 
 @pytest.fixture
 def open_transport(rabbit_node: RabbitNode, admin: amqp.Channel) -> Iterator[Callable[[str], Any]]:
-    """Open transports of users; there are no dead letters before the test."""
+    """Open transports of users; there are no dead letters before the test, and no queues of other tests or for them."""
     admin.queue_purge(DEAD_LETTER_QUEUE)
+    _delete_queues(admin)
     opened: list[Any] = []
 
     def open_transport(user: str) -> Any:
@@ -58,6 +59,12 @@ def open_transport(rabbit_node: RabbitNode, admin: amqp.Channel) -> Iterator[Cal
     yield open_transport
     for transport in opened:
         transport.cleanup()
+    _delete_queues(admin)
+
+
+def _delete_queues(admin: amqp.Channel) -> None:
+    for _, queue in SERVERS:
+        admin.queue_delete(queue)
 
 
 @pytest.fixture
