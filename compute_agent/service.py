@@ -10,6 +10,7 @@ from oslo_log import log
 
 from compute_agent import metrics, state_files
 from compute_agent.attempts.calls import CallRejected, ServiceCalls
+from compute_agent.attempts.isolation import IsolationWatch
 from compute_agent.conf import state_path
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.resources import nodes
@@ -31,6 +32,8 @@ from rpcapi.serializer import GanttSerializer
 
 LOG = log.getLogger(__name__)
 
+PAUSES_BEFORE_ISOLATION = 3  # pauses between reports, at least, without an answer
+
 
 class ComputeService:
     """Serves one or hundreds of service hosts; implements the service protocol of rpcapi.daemon."""
@@ -41,7 +44,7 @@ class ComputeService:
         self._folder = state_files.OwnedFolder(state_path.state_folder(conf))
         self._profile = HostProfile.from_conf(conf)
         self._intervals = _intervals(conf)
-        self._calls = ServiceCalls(conf.compute.call_timeout)
+        self._calls = ServiceCalls(conf.compute.call_timeout, IsolationWatch(_isolation_timeout(conf)))
         self._queue_pool = SerialQueuePool("host", conf.compute.threads)
         self._report_queue_pool = SerialQueuePool("report", max(1, conf.compute.threads // 4))
         self._stopping = threading.Event()
@@ -156,6 +159,11 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ComputeService:
 
 def _intervals(conf: cfg.ConfigOpts) -> AgentIntervals:
     return AgentIntervals(conf.compute.report_interval, conf.compute.retry_interval_max, conf.compute.report_jitter)
+
+
+def _isolation_timeout(conf: cfg.ConfigOpts) -> float:
+    """Return it in seconds: longer than the pauses between reports, in which an idle agent calls nothing."""
+    return max(conf.compute.isolation_timeout, PAUSES_BEFORE_ISOLATION * conf.compute.report_interval)
 
 
 def _as_start_fault(error: Exception) -> Exception:

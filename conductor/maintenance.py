@@ -86,6 +86,6 @@ class Upkeep(BackgroundLoop):
             metrics.STORE_BOUND.labels(name).set(size.bound)
 
     def purge(self) -> None:
-        """Remove all deleted instances whose retention has passed."""
-        while not self.is_stopping and self._store.purge() == PAGE:
-            LOG.debug("Purged %d deleted instances, continuing", PAGE)
+        """Remove all deleted instances and ended migrations whose retention has passed."""
+        while not self.is_stopping and self._store.purge() >= PAGE:
+            LOG.debug("Purged %d deleted instances or ended migrations, continuing", PAGE)

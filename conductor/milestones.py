@@ -10,6 +10,7 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
 LOG = log.getLogger(__name__)
 
+LOGGED = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.SHELVED_OFFLOADED, InstanceStatus.DELETED)
 MAX_REASONS = 5  # log lines for one batch; the reason of each instance is in its record
 
 
@@ -24,7 +25,7 @@ def log_changes(before: Iterable[InstanceRecord], after: Iterable[InstanceRecord
     if selected:
         LOG.info("Selected hosts for %d instances", selected)
     status_changes = [current for previous, current in changed if current.status != previous.status]
-    for status in (InstanceStatus.ACTIVE, InstanceStatus.DELETED):
+    for status in LOGGED:
         count = sum(record.status == status for record in status_changes)
         if count:
             LOG.info("%d instances are %s", count, status)

@@ -1,38 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Periodic comparison of ACTIVE records with their claims: a record shows what is true of its host.
+"""Periodic comparison of ACTIVE and SHUTOFF records with their claims: a record shows what is true of its host.
 
 A fence, a lost journal or a forgotten write of a record changes no record by itself: the conductor may be down then.
 """
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.saga.transitions import end_attempt, finish, set_step
+from conductor.saga.transitions import end_attempt, fail, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
 from conductor.store.interface import PAGE, ConductorStore
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import context, errors, objects
 from rpcapi.background import BackgroundLoop
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer
+from rpcapi.resources.claims import MAX_INSTANCES, Answer
+from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
 
 ENDS = frozenset({Answer.RELEASED, Answer.ABORTED, Answer.EXPIRED, Answer.FENCED})
+FATES: Mapping[str, str] = {
+    Answer.FENCED: "was fenced",
+    Answer.UNKNOWN: "has no claim of it: the host was removed or lost its journal, or the store lost the claim",
+}
+LOST = "lost"  # the outcome of an attempt whose end no host reported
 CALL_SECONDS = 20.0
 PAGE_PAUSE = 0.5  # seconds between two pages: the comparison must not slow other calls down
 JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do not compare at once
 
 
 class RecordReconciler(BackgroundLoop):
-    """Compares all ACTIVE records with their claims, one page at a time, once in ``interval`` seconds.
+    """Compares all ACTIVE and SHUTOFF records with their claims, one page at a time, once in ``interval`` seconds.
 
-    A record whose claim was fenced goes to ERROR. One whose claim ended otherwise does so when the next comparison
-    finds the same, because the report of its host may be on its way. One whose claim is on another host, or of a later
-    attempt, continues with that claim. ``wake`` is called when there is work for the saga.
+    A record whose claim was fenced goes to ERROR. One whose claim ended otherwise, or does not exist although no host
+    is awaited that may report it, does so when the next comparison finds the same, because a report may be on its way.
+    One whose claim is on another host, or of a later attempt, continues with that claim. ``wake`` is called when there
+    is work for the saga.
     """
 
     def __init__(
@@ -65,8 +73,35 @@ class RecordReconciler(BackgroundLoop):
             LOG.exception("Comparison of records with claims failed; retrying")
         return self._interval
 
+    def compare(self, uuids: Sequence[str]) -> None:
+        """Compare these records with their claims at once, after an operator's two comparisons found a difference.
+
+        A record in ERROR whose claim is live becomes one whose build is sent again: its host reports what it runs.
+        Raises InvalidRequest or a subclass, UnknownInstance, Unavailable or a subclass, before any change;
+        InstanceConflict while a step of the instance is due.
+        """
+        check_uuids(uuids, MAX_INSTANCES)
+        records = self._store.get(uuids)
+        for uuid in uuids:
+            if uuid not in records:
+                raise errors.UnknownInstance(uuid=uuid)
+            if records[uuid].step != SagaStep.DONE:
+                why = f"it is {records[uuid].status}, and its step {records[uuid].step} is under way; retry"
+                raise errors.InstanceConflict(uuid=uuid, why=why)
+        compared = [
+            record for record in records.values() if record.status in ON_HOST or record.status == InstanceStatus.ERROR
+        ]
+        updates = []
+        for partition, instances in _by_partition(compared):
+            answers = self._find(partition, instances)
+            rows = zip(instances, answers.answers, answers.hosts, strict=True)
+            updates += [update for row in rows if (update := compared_record(*row)) is not None]
+        self._write(compared, updates)
+
     def _compare(self, instances: Sequence[InstanceRecord]) -> None:
-        updates = [update for partition in _by_partition(instances) for update in self._updates(*partition)]
+        self._write(instances, [update for group in _by_partition(instances) for update in self._updates(*group)])
+
+    def _write(self, instances: Sequence[InstanceRecord], updates: Sequence[InstanceRecord]) -> None:
         if not updates:
             return
         final_records = [record for record in updates if record.step == SagaStep.DONE]
@@ -79,12 +114,8 @@ class RecordReconciler(BackgroundLoop):
         milestones.log_changes(instances, updates, stale)
 
     def _updates(self, partition: str | None, instances: Sequence[InstanceRecord]) -> Iterator[InstanceRecord]:
-        refs = objects.ClaimRefs.of(
-            consumers=[instance.uuid for instance in instances], attempts=[instance.attempt for instance in instances]
-        )
         try:
-            claims = self._clients.claims_of(partition)
-            answers = claims.find_claims(context.new().with_timeout(CALL_SECONDS), refs)
+            answers = self._find(partition, instances)
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             LOG.warning(
                 "Comparison of %d records with claims of partition %s failed; the next one repeats it: %s",
@@ -98,23 +129,51 @@ class RecordReconciler(BackgroundLoop):
             if update is not None:
                 yield update
 
+    def _find(self, partition: str | None, instances: Sequence[InstanceRecord]) -> objects.ClaimAnswers:
+        refs = objects.ClaimRefs.of(
+            consumers=[instance.uuid for instance in instances], attempts=[instance.attempt for instance in instances]
+        )
+        claims = self._clients.claims_of(partition)
+        return claims.find_claims(context.new().with_timeout(CALL_SECONDS), refs)
+
     def _update(self, instance: InstanceRecord, answer: str, host: str | None) -> InstanceRecord | None:
         """Return the record as its claim changes it, or None."""
-        if answer == Answer.CONFLICT or (answer == Answer.CONFIRMED and host != instance.host):
-            return set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
-        if answer not in ENDS:
-            return None
+        update = compared_record(instance, answer, host)
         attempt = (instance.uuid, instance.attempt)
-        if answer != Answer.FENCED and attempt not in self._ended_before:
+        has_ended = answer in ENDS or answer == Answer.UNKNOWN
+        if has_ended and answer != Answer.FENCED and attempt not in self._ended_before:
             self._ended.add(attempt)
             return None
-        fate = "was fenced" if answer == Answer.FENCED else f"no longer runs it: its claim was {answer}"
-        reason = f"host {names.host_of(instance.host or '')} {fate}"
-        return finish(end_attempt(instance, "lost", reason), InstanceStatus.ERROR, reason=reason)
+        return update
+
+
+def compared_record(instance: InstanceRecord, answer: str, host: str | None) -> InstanceRecord | None:
+    """Return the record as the answer about its claim changes it, None if it does not."""
+    if answer == Answer.CONFLICT or (answer == Answer.CONFIRMED and host != instance.host):
+        return set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
+    if instance.status == InstanceStatus.ERROR:
+        return _revived(instance) if answer == Answer.CONFIRMED else None
+    if answer not in ENDS and answer != Answer.UNKNOWN:
+        return None
+    fate = FATES.get(answer, f"no longer runs it: its claim was {answer}")
+    reason = f"host {names.host_of(instance.host or '')} {fate}"
+    return fail(end_attempt(instance, LOST, reason), reason)
+
+
+def _revived(instance: InstanceRecord) -> InstanceRecord | None:
+    """Return the record as one whose build is sent again, None if its host reported the end of the attempt.
+
+    An attempt that only the comparison ended has a live claim after all: its host reported it later.
+    """
+    history = [entry for entry in instance.history if (entry["attempt"], entry["outcome"]) != (instance.attempt, LOST)]
+    revived = replace(instance, history=history)
+    if revived.has_ended(instance.attempt):
+        return None
+    return set_step(revived, SagaStep.CAST, status=InstanceStatus.BUILDING, asked=False, reason=None)
 
 
 def _is_settled(instance: InstanceRecord) -> bool:
-    return instance.status == InstanceStatus.ACTIVE and instance.step == SagaStep.DONE
+    return instance.status in ON_HOST and instance.step == SagaStep.DONE
 
 
 def _by_partition(instances: Iterable[InstanceRecord]) -> list[tuple[str | None, list[InstanceRecord]]]:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build reports of agents: each outcome is recorded before the agent gets its answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.saga.transitions import end_attempt, finish, set_step
+from conductor.saga.transitions import end_attempt, fail, finish, set_step
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
@@ -18,9 +18,24 @@ from rpcapi.resources.claims import MAX_INSTANCES
 
 LOG = log.getLogger(__name__)
 
-ACTIVE, GONE = "active", "gone"
-OUTCOMES = (ACTIVE, "refused", "failed", GONE)
+ACTIVE, STOPPED, GONE = "active", "stopped", "gone"
+OUTCOMES = (ACTIVE, STOPPED, "refused", "failed", GONE)
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
+
+
+# The statuses in which a report of a running or a stopped guest is new.
+RUNNING_FROM = frozenset({InstanceStatus.BUILDING, InstanceStatus.ERROR, InstanceStatus.STARTING})
+STOPPED_FROM = frozenset(
+    {
+        *(InstanceStatus.BUILDING, InstanceStatus.ERROR, InstanceStatus.ACTIVE, InstanceStatus.STOPPING),
+        InstanceStatus.SHELVING,
+    }
+)
+# By the kind of a report about a guest that its host has: the status that it means, and those in which it is new.
+STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
+    ACTIVE: (InstanceStatus.ACTIVE, RUNNING_FROM),
+    STOPPED: (InstanceStatus.SHUTOFF, STOPPED_FROM),
+}
 
 
 class BuildResult(NamedTuple):
@@ -31,6 +46,7 @@ class BuildResult(NamedTuple):
     kind: str
     reason: str
     host: str
+    operation: int = 0
 
 
 class BuildReports:
@@ -76,7 +92,8 @@ class BuildReports:
                 why=f"a report may contain at most {MAX_INSTANCES} instances, got {len(report.uuids)}"
             )
         rows = zip(report.uuids, report.attempts, report.outcomes, report.reasons, strict=True)
-        results = [BuildResult(*row, report.host) for row in rows]
+        operations = report.operations or [0] * len(report.uuids)
+        results = [BuildResult(*row, report.host, number) for row, number in zip(rows, operations, strict=True)]
         for result in results:
             if result.kind not in OUTCOMES:
                 raise errors.InvalidRequest(why=f"unknown outcome {result.kind[:40]!r}; allowed: {', '.join(OUTCOMES)}")
@@ -115,13 +132,13 @@ class BuildReports:
 
 
 def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
-    """Return whether the guest runs although its instance is deleted or to be deleted.
+    """Return whether the host has the guest although its instance is deleted or to be deleted.
 
     One without a record is not: this store may have lost the record of its boot, and the host has confirmed its claim.
     If the claim ends, the host's next audit stops the guest.
     """
     return (
-        result.kind == ACTIVE
+        result.kind in (ACTIVE, STOPPED)
         and instance is not None
         and instance.status in (InstanceStatus.DELETING, InstanceStatus.DELETED)
     )
@@ -151,22 +168,49 @@ def apply_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
     if instance.status == InstanceStatus.DELETING:
         has_stopped = instance.step == SagaStep.TERMINATE and result.kind == GONE
         return finish(instance, InstanceStatus.DELETED, reason=None) if has_stopped else None
-    if result.kind == ACTIVE:
-        is_expected = (
-            instance.status in (InstanceStatus.BUILDING, InstanceStatus.ERROR) and instance.step != SagaStep.TERMINATE
-        )
-        return finish(instance, InstanceStatus.ACTIVE, reason=result.reason or None) if is_expected else None
-    return _apply_failure(instance, result)
+    if instance.status == InstanceStatus.OFFLOADING and result.kind == GONE:
+        return fail(end_attempt(instance, "offloaded", result.reason), None)
+    if result.kind not in STATES:
+        return _apply_failure(instance, result)
+    return _apply_operation(instance, result) if instance.operation else _apply_state(instance, result)
+
+
+def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record of an instance that is rebooted or rebuilt, or None where its host has not done that yet.
+
+    A number that is greater than the recorded one is of an operation that this store has lost: the request gets a
+    number that follows it.
+    """
+    if result.operation < instance.operation:
+        return None
+    if result.operation > instance.operation:
+        return set_step(instance, SagaStep.POWER, operation=result.operation + 1)
+    return _finish(instance, result)
+
+
+def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record in the status that its host reports, or None where that is not what the record waits for."""
+    _status, expected = STATES[result.kind]
+    if instance.status not in expected or instance.step == SagaStep.TERMINATE:
+        return None
+    if instance.status == InstanceStatus.SHELVING:
+        return set_step(instance, SagaStep.OFFLOAD, status=InstanceStatus.SHELVED, is_shelved=True, reason=None)
+    return _finish(instance, result)
+
+
+def _finish(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
+    """Return the record in the status that its host reports; the stored image of one that runs is an old one."""
+    status, _expected = STATES[result.kind]
+    is_shelved = instance.is_shelved and status != InstanceStatus.ACTIVE
+    return finish(instance, status, reason=result.reason or None, is_shelved=is_shelved)
 
 
 def _apply_failure(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     record = end_attempt(instance, result.kind, result.reason)
     if instance.status == InstanceStatus.BUILDING:
         return set_step(record, SagaStep.ALTERNATE)
-    if instance.status == InstanceStatus.ACTIVE:
-        reason = f"Its host {result.host} ended it: {result.reason}"
-        return finish(record, InstanceStatus.ERROR, reason=reason)
+    if instance.status in ON_HOST:
+        return fail(record, f"Its host {result.host} ended it: {result.reason}")
     if instance.status == InstanceStatus.ERROR:
-        reason = f"{instance.reason}; then its host ended it: {result.reason}"
-        return finish(record, InstanceStatus.ERROR, reason=reason)
+        return fail(record, f"{instance.reason}; then its host ended it: {result.reason}")
     return None

@@ -95,6 +95,10 @@ class BuildRequests:
             )
         return objects.ProjectQuota.of_usage(self._store.usage(project), self.limits.of_project(project))
 
+    def limits_of(self, project: str) -> Mapping[str, int]:
+        """Return the limits of a project by name, without unlimited names."""
+        return self.limits.of_project(project)
+
     def _check_bounds(self, key: str) -> None:
         """Raise StoreFull for a request that is not recorded, while the store is at a bound."""
         try:

@@ -9,12 +9,17 @@ import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
+from conductor.adoption import InstanceAdoption
 from conductor.conf import quota
 from conductor.conf.store import MEMORY
 from conductor.deletion import InstanceDeletion
 from conductor.endpoints.conductor import ConductorEndpoint
 from conductor.instances import InstanceReader
 from conductor.maintenance import BINARY, Upkeep
+from conductor.migrations import MigrationReader
+from conductor.operations import InstanceOperations
+from conductor.orphans import OrphanRelease
+from conductor.power import InstancePower
 from conductor.pump import Pump
 from conductor.reconciliation import RecordReconciler
 from conductor.reports import BuildReports
@@ -22,6 +27,7 @@ from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients, cache_clients
+from conductor.shelving import InstanceShelving
 from conductor.store.bounds import OPTIONS, RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
@@ -77,11 +83,13 @@ class ConductorService:
         upkeep = Upkeep(
             self._store, self._bounds, self._clients.scheduler, conf.conductor.host, conf.conductor.report_interval
         )
-        reconciler = RecordReconciler(self._store, self._clients, self._pump.wake, conf.conductor.reconcile_interval)
+        self._reconciler = RecordReconciler(
+            self._store, self._clients, self._pump.wake, conf.conductor.reconcile_interval
+        )
         self._server: messaging.MessageHandlingServer | None = None
         group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
         membership = [Membership(group, [f"{BINARY}@{conf.conductor.host}"])] if group else []
-        self._loops: list[BackgroundLoop] = [self._pump, upkeep, reconciler, *membership]
+        self._loops: list[BackgroundLoop] = [self._pump, upkeep, self._reconciler, *membership]
 
     def start(self) -> None:
         """Wait for store and bus, then serve and resume unfinished work; raises Stopped, BadConfiguration."""
@@ -130,12 +138,20 @@ class ConductorService:
 
     def _endpoint(self) -> ConductorEndpoint:
         max_instances = self._conf.rpc.max_instances
+        vouching = ClaimVouching(self._store, self._clients)
         return ConductorEndpoint(
             self._requests,
             BuildReports(self._store, self._clients, self._pump.wake),
             InstanceDeletion(self._store, self._pump.wake, max_instances),
             InstanceReader(self._store, max_instances),
-            vouching=ClaimVouching(self._store, self._clients),
+            power=InstancePower(self._store, self._pump.wake, max_instances),
+            migrations=MigrationReader(self._store, max_instances),
+            operations=InstanceOperations(self._store, self._clients.compute, self._pump.wake, max_instances),
+            shelving=InstanceShelving(self._store, self._pump.wake, max_instances, self._requests.limits_of),
+            vouching=vouching,
+            adoption=InstanceAdoption(self._store, self._clients, vouching, self._pump.wake, max_instances),
+            orphans=OrphanRelease(self._store, self._clients, max_instances),
+            reconciler=self._reconciler,
             clients=self._clients,
             bounds=self._bounds,
         )
@@ -167,5 +183,6 @@ def _limits(conf: cfg.ConfigOpts) -> SagaLimits:
         build_timeout_ms=round(1000 * conf.conductor.build_timeout),
         recast_ms=round(1000 * conf.conductor.recast_interval),
         select_timeout_ms=round(1000 * conf.conductor.select_timeout),
+        shelved_offload_ms=1000 * offload_s if (offload_s := conf.conductor.shelved_offload_time) >= 0 else None,
         call_s=min(conf.rpc.call_timeout, conf.conductor.lease * 2 / 3),
     )

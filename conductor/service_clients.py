@@ -4,6 +4,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import oslo_messaging as messaging
 
@@ -11,9 +12,13 @@ from rpcapi import errors
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.context import RequestContext
+from rpcapi.resources import names
 
 # The call got no definite answer: it may or may not have been executed, so the conductor repeats it.
 NO_ANSWER_ERRORS = (errors.Unavailable, errors.DeadlinePassed, messaging.MessagingException, OSError)
+
+AGENT_SECONDS = 5.0  # limit of a call that an agent answers
 
 
 def summarize_error(error: Exception) -> str:
@@ -33,6 +38,16 @@ class ServiceClients:
     compute: ComputeAPI
     claims: Callable[[str], ClaimsAPI]
     partition: str
+
+    def call_agent(self, ctxt: RequestContext, host: str, method: Callable[..., Any], *args: Any) -> Any:
+        """Call a method of ``compute`` that service host ``host`` answers; raises InvalidName, Unavailable."""
+        if names.SEPARATOR in names.canonical(host):
+            raise errors.InvalidName(name=host, why="a service host is required, not one of its nodes")
+        agent_ctxt = ctxt.with_timeout(min(AGENT_SECONDS, ctxt.remaining(AGENT_SECONDS)))
+        try:
+            return method(agent_ctxt, host, *args)
+        except messaging.MessagingTimeout as error:
+            raise errors.Unavailable(what=f"The agent of host {host!r}", why="no answer in time") from error
 
     def claims_of(self, partition: str | None) -> ClaimsAPI:
         """Return the claims client of ``partition``, or of the default partition if it is None."""

@@ -28,11 +28,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--standard", action="store_true", help="RabbitMQ and Redis from Debian's packages, as private instances"
     )
-    parser.add_argument("--computes", type=_positive, default=10, help="service hosts (10)")
-    parser.add_argument("--nodes", type=_positive, default=10, help="nodes of each service host (10)")
+    parser.add_argument("--computes", type=positive, default=10, help="service hosts (10)")
+    parser.add_argument("--nodes", type=positive, default=10, help="nodes of each service host (10)")
     parser.add_argument("--report-interval", type=_seconds, default=10.0, help="seconds between a host's reports (10)")
     parser.add_argument("--churn", type=_share, default=0.0, help="share of nodes that change in a report interval (0)")
-    parser.add_argument("--schedulers", type=_positive, default=2, help="scheduler workers (2)")
+    parser.add_argument("--schedulers", type=positive, default=2, help="scheduler workers (2)")
     parser.add_argument("--pools", type=_count, default=0, help="storage pools of a simulated volume service (0)")
     parser.add_argument("--networks", type=_count, default=0, help="networks of a simulated network service (0)")
     parser.add_argument(
@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PORT",
         help="also serve Placement's HTTP API, on this port of 127.0.0.1 (without: a free one)",
     )
-    parser.add_argument("--servers", type=_positive, default=50, help="servers to boot (50)")
+    parser.add_argument("--servers", type=positive, default=50, help="servers to boot (50)")
     parser.add_argument("--trace", type=Path, help="boot the first --servers requests of this trace instead of the mix")
     parser.add_argument("--amqp-port", type=_port, default=0, help="RabbitMQ's port (--standard; default: a free one)")
     parser.add_argument(
@@ -52,7 +52,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Return the whole number from 1 to 100,000; for argparse."""
     return _whole(text, 1, 100_000, f"{text!r} is not a whole number between 1 and 100000")
 
 

@@ -74,12 +74,19 @@ class BackgroundLoop(abc.ABC):
 
 
 class Periodic(BackgroundLoop):
-    """Calls ``act`` every ``interval()`` seconds, starting at once."""
+    """Calls ``act`` every ``interval()`` seconds, starting at once, and ``end`` after the last time."""
 
-    def __init__(self, name: str, act: Callable[[], None], interval: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        name: str,
+        act: Callable[[], None],
+        interval: Callable[[], float],
+        end: Callable[[], None] = lambda: None,
+    ) -> None:
         super().__init__(name)
         self._act = act
         self._interval = interval
+        self._end = end
         self._failing = False
 
     def run_once(self) -> float:
@@ -96,6 +103,10 @@ class Periodic(BackgroundLoop):
         else:
             LOG.exception("%s failed", self._thread.name)
         return self._pause()
+
+    def finish(self) -> None:
+        """Call ``end``."""
+        self._end()
 
     def _pause(self) -> float:
         return self._interval() * random.uniform(1 - JITTER, 1 + JITTER)

@@ -168,6 +168,13 @@ class UnknownInstance(NotFound):
     template = "No instance {uuid} is recorded"
 
 
+class UnknownMigration(NotFound):
+    """Raised when no migration of that uuid is recorded."""
+
+    code = "unknown_migration"
+    template = "No migration {uuid} is recorded; see 'gantt migration list'"
+
+
 class UnknownDecision(NotFound):
     """Raised when no decision of that request id is recorded."""
 

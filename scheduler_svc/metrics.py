@@ -4,6 +4,9 @@
 from rpcapi.daemon import metrics
 
 CALLS = metrics.counter("calls_total", "Calls served, by method and by error code or 'ok'", ("method", "code"))
+DROPPED_CALLS = metrics.counter(
+    "dropped_calls_total", "Calls on Nova's bus that were dropped since their caller had gone", ("method",)
+)
 CALL_SECONDS = metrics.histogram("call_seconds", "Time from reading a call to its answer", ("method",))
 DECISION_SECONDS = metrics.histogram("decision_seconds", "Time to rank hosts for one request, the claim excepted")
 BATCH_SECONDS = metrics.histogram("batch_seconds", "Time to rank a batch of requests together, the claims excepted")
@@ -69,4 +72,34 @@ HTTP_SECONDS = metrics.histogram(
 )
 SHADOWED_REQUESTS = metrics.counter(
     "shadowed_requests_total", "Requests to another Placement by what became of them on gantt", ("kind", "outcome")
+)
+SHADOW_REFUSED_WRITES = metrics.counter(
+    "shadow_refused_writes_total",
+    "Writes that another Placement acknowledged and gantt refused",
+    ("method", "route", "status", "code"),
+)
+BRIDGE_WRITES = metrics.counter(
+    "nova_bridge_writes_total", "Documents that the bridge to Nova wrote or deleted", ("namespace",)
+)
+BRIDGE_PASS_SECONDS = metrics.histogram(
+    "nova_bridge_pass_seconds", "Time to read Nova's databases, all or what changed, and to write it", ("kind",)
+)
+BRIDGE_LAG = metrics.gauge(
+    "nova_bridge_lag_seconds", "Age of what the bridge last read from Nova's API database, by the bridge", (), "max"
+)
+BRIDGE_CELL_AGE = metrics.gauge(
+    "nova_bridge_cell_age_seconds", "Time since a cell's database did not answer, 0 while it does", ("cell",), "max"
+)
+BRIDGE_UNMAPPED = metrics.gauge(
+    "nova_bridge_unmapped_hosts", "Compute hosts that are not mapped to their cell", (), "max"
+)
+BRIDGE_ACTIVE = metrics.gauge("nova_bridge_active", "Whether this bridge has the lease, and others wait", (), "max")
+NOVA_STATE_AGE = metrics.gauge(
+    "nova_state_age_seconds", "Age of what the bridge last read from Nova's API database, by the scheduler", (), "max"
+)
+NOVA_SHADOW_INSTANCES = metrics.counter(
+    "nova_shadow_instances_total", "Instances that nova-scheduler and gantt decided on, by what differs", ("outcome",)
+)
+NOVA_SHADOW_SKIPPED = metrics.counter(
+    "nova_shadow_skipped_total", "Requests to nova-scheduler that were not compared, by the reason", ("reason",)
 )

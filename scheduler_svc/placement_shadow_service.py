@@ -21,6 +21,7 @@ class PlacementShadowService:
 
     def start(self) -> None:
         """Serve; raises BadConfiguration where the address cannot be bound."""
+        self._parts.report.start()
         self._parts.mirror.start()
         self._parts.server.start()
         LOG.info("The shadow of Placement serves %s", self._parts.server.url)
@@ -37,11 +38,14 @@ class PlacementShadowService:
             LOG.warning("gantt did not take all requests within %s s", self._drain_s)
         parts.mirror.stop()
         parts.mirror.wait()
+        parts.report.stop()
         for end in (parts.placement, parts.gantt):
             end.close()
 
     def reset(self) -> None:
-        """Do nothing: no option can be changed while it runs."""
+        """Read the files of TLS again, for new connections; raises BadConfiguration, and the former ones remain."""
+        for part in (self._parts.server, self._parts.placement, self._parts.gantt):
+            part.reload()
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> PlacementShadowService:

@@ -43,6 +43,8 @@ class SchedulerService:
             self._stopping,
             retry_on=(errors.Unavailable,),
         )
+        if parts.nova is not None:
+            wait_for("Nova's message bus", parts.nova.probe, self._stopping, retry_on=(errors.Unavailable,))
         parts.partition_set.follow()
         for server in parts.servers:
             server.start()
@@ -73,6 +75,8 @@ class SchedulerService:
             task.wait()
         self._worker.partition_set.close()
         self._worker.transport.cleanup()
+        if self._worker.nova is not None:
+            self._worker.nova.transport.cleanup()
 
     def reset(self) -> None:
         """Apply the current filters, weighers and intervals.

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures for all suites: private Redis and RabbitMQ servers, and a private configuration."""
 
+import contextlib
 import gc
 import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import pytest
 from oslo_config import cfg
 
 from devstack.servers.errors import BinaryMissing
+from devstack.servers.mariadb import MariadbServer
 from devstack.servers.ports import LOOPBACK, free_port
 from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.rabbitmq import RabbitNode
@@ -28,9 +30,11 @@ AGENT_HOSTS = ("h1", "h10")  # with users of their own on the shared RabbitMQ no
 OPT_IN = {
     "differential": "also run the tests that compare with Nova and Placement, if `gantt-lab peers` has installed them",
     "long": "also run the long forms of the suites",
+    "nova": "also run the tests that start a Nova cloud, if `devstack/nova.sh --install` has installed Nova",
     "openstack": "also run the tests that need the program openstack with osc-placement",
     "placement": "also run all files of Placement's own suite",
     "systemd": "also run the tests that boot a private systemd",
+    "upgrade": "also run the upgrades from a former commit, which they install into an environment of its own",
     "zookeeper": "also run the tests that start a private ZooKeeper",
 }
 
@@ -78,6 +82,29 @@ def missing(why: BinaryMissing) -> NoReturn:
     pytest.skip(f"A SERVER IS MISSING: {why}")
 
 
+ServerT = TypeVar("ServerT", MariadbServer, PostgresqlServer, RabbitNode, RedisServer)
+
+
+@contextlib.contextmanager
+def running(make: Callable[[Path], ServerT]) -> Iterator[ServerT]:
+    """Start a server in a folder of its own; stop it and remove the folder at the end."""
+    folder = claim_folder()
+    try:
+        server = make(folder)
+        server.start()
+    except BinaryMissing as why:
+        release_folder(folder)
+        missing(why)
+    yield server
+    server.stop()
+    release_folder(folder)
+
+
+def running_redis() -> contextlib.AbstractContextManager[RedisServer]:
+    """Start a Redis without an append-only file and users, on a socket and a loopback port."""
+    return running(lambda folder: RedisServer(folder, port=free_port(), binary=redis_binary()))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def root_logger_at_first() -> tuple[int, int]:
     """The root logger's level, and the level up to which logging is disabled, before any test."""
@@ -108,20 +135,13 @@ def run_folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
-    """One redis-server for the whole run: no append-only file, no users, on a socket and a loopback port.
+    """One redis-server for the whole run.
 
     Tests share it: each uses separate keys, and none flushes it. `redis_server.url()` is for redis-py,
     `.tcp_url()` the same by TCP, `.bus_url()` an oslo.messaging transport URL, `.client()` a ready client.
     """
-    folder = claim_folder()
-    try:
-        server = RedisServer(folder, port=free_port(), binary=redis_binary())
-    except BinaryMissing as why:
-        missing(why)
-    server.start()
-    yield server
-    server.stop()
-    release_folder(folder)
+    with running_redis() as server:
+        yield server
 
 
 @pytest.fixture
@@ -163,15 +183,16 @@ def postgresql_server() -> Iterator[PostgresqlServer]:
 
     `postgresql_server.url()` is for [store] url.
     """
-    folder = claim_folder()
-    server = PostgresqlServer(folder, settings=["fsync = off", "full_page_writes = off"])
-    try:
-        server.start()
-    except BinaryMissing as why:
-        missing(why)
-    yield server
-    server.stop()
-    release_folder(folder)
+    settings = ["fsync = off", "full_page_writes = off"]
+    with running(lambda folder: PostgresqlServer(folder, settings=settings)) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariadbServer]:
+    """One MariaDB server for the whole run; each test makes and drops its own database."""
+    with running(lambda folder: MariadbServer(folder, settings=["--innodb-flush-log-at-trx-commit=0"])) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -200,15 +221,9 @@ def rabbit_node() -> Iterator[RabbitNode]:
     transport URL of a user who may do everything, `rabbit_node.url("scheduler")` that of a service. The hosts
     AGENT_HOSTS have users of their own.
     """
-    folder = claim_folder()
-    node = RabbitNode(folder, users=(*SERVICE_USERS, *map(agent_of, AGENT_HOSTS)))
-    try:
-        node.start()
-    except BinaryMissing as why:
-        missing(why)
-    yield node
-    node.stop()
-    release_folder(folder)
+    users = (*SERVICE_USERS, *map(agent_of, AGENT_HOSTS))
+    with running(lambda folder: RabbitNode(folder, users=users)) as node:
+        yield node
 
 
 @pytest.fixture(scope="session")
@@ -217,15 +232,9 @@ def managed_rabbit() -> Iterator[tuple[RabbitNode, str]]:
 
     Tests may enrol and revoke users there.
     """
-    folder, port = claim_folder(), free_port()
-    node = RabbitNode(folder, management_port=port)
-    try:
-        node.start()
-    except BinaryMissing as why:
-        missing(why)
-    yield node, f"{LOOPBACK}:{port}/{VHOST}"
-    node.stop()
-    release_folder(folder)
+    port = free_port()
+    with running(lambda folder: RabbitNode(folder, management_port=port)) as node:
+        yield node, f"{LOOPBACK}:{port}/{VHOST}"
 
 
 @pytest.fixture

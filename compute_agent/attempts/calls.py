@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls to other services: with a timeout, the request's id, and two exceptions for all failures."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -9,6 +10,7 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt
+from compute_agent.attempts.isolation import IsolationWatch
 from rpcapi import context, errors
 from rpcapi.context import RequestContext
 
@@ -28,10 +30,14 @@ class CallRejected(Exception):
 
 
 class ServiceCalls:
-    """Calls other services. Delivery is at most once, so every caller must repeat unanswered calls."""
+    """Calls other services. Delivery is at most once, so every caller must repeat unanswered calls.
 
-    def __init__(self, timeout: float) -> None:
+    ``isolation`` is noted every answer, refusals too; without it the agent never counts as isolated.
+    """
+
+    def __init__(self, timeout: float, isolation: IsolationWatch | None = None) -> None:
         self._timeout = timeout
+        self.isolation = isolation or IsolationWatch(math.inf)
         self._draining = False
         self._stopped = False
 
@@ -50,14 +56,17 @@ class ServiceCalls:
         ctxt = _context(attempts).with_timeout(self._timeout)
         ctxt.update_store()
         try:
-            return send(ctxt)
+            reply = send(ctxt)
         except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError) as error:
             metrics.RETRIES.labels(method).inc()
             self._stopped = self._draining
             raise CallUnanswered(f"{method} got no answer: {str(error) or type(error).__name__}") from error
         except errors.GanttError as error:
             metrics.RETRIES.labels(method).inc()
+            self.isolation.note_answer()
             raise CallRejected(f"{method} was refused: {error}") from error
+        self.isolation.note_answer()
+        return reply
 
 
 def _context(attempts: Sequence[Attempt]) -> RequestContext:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guest manager: keeps journal, resource tracker and guests of one service host consistent."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from oslo_log import log
 
 from compute_agent import metrics
-from compute_agent.attempt import Attempt, AttemptResult, Stage
+from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.attempts.activity import NodeActivity
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalDamaged
@@ -48,19 +48,30 @@ class GuestManager:
             self.tracker.hold(attempt)
         self.activity.begin(attempt for attempt in self.journal.unreported() if attempt.live)
         for guest in guests:
-            guest_attempt = self.journal.get(guest.ref)
+            guest_attempt = self._follow(guest.ref)
             if guest_attempt is None or not guest_attempt.live:
                 LOG.warning("Stopping guest %s (attempt %d): it has no live claim", *guest.ref)
                 self.hypervisor.stop(guest.ref)
+            else:
+                self.hypervisor.rename(guest.ref, guest_attempt.ref)
+        for attempt in self.journal.at(Stage.STOPPED):
+            self.hypervisor.power_off(attempt.ref)
         self._report_damaged(damaged)
         lost_refs = [
-            attempt.ref for attempt in self.journal.at(Stage.SPAWNED) if self.hypervisor.get(attempt.ref) is None
+            attempt.ref for attempt in self.journal.at(Stage.SPAWNED) if not self.hypervisor.is_on(attempt.ref)
         ]
         for ref in lost_refs:
-            LOG.warning("Guest %s (attempt %d) was lost with its host; spawning it again", *ref)
+            LOG.warning("Guest %s (attempt %d) was lost with its host or is off; starting it again", *ref)
         self.journal.advance(lost_refs, Stage.CONFIRMED)
         for provider, excess in self.tracker.excess().items():
             LOG.warning("Provider %s is over capacity by %s", provider, excess)
+
+    def _follow(self, ref: AttemptRef) -> Attempt | None:
+        """Return the attempt that a guest runs under: the last one to which its claim was moved."""
+        attempt = self.journal.get(ref)
+        while attempt is not None and attempt.moved_to is not None:
+            attempt = self.journal.get(attempt.moved_to)
+        return attempt
 
     def _report_damaged(self, uuids: Iterable[str]) -> None:
         """Count the guests whose files are damaged, and log what the journal intended for each."""
@@ -94,6 +105,52 @@ class GuestManager:
         # Need not be durable: if the record is lost, the guest is found by its file or spawned again.
         self.journal.advance(spawned, Stage.SPAWNED, durable=False)
         return failed
+
+    def hand_over(self, attempt: Attempt, to: AttemptRef, instance: str, at_ms: int) -> None:
+        """Let a live attempt continue as ``to``: one durable record, then the guest's file; nothing is stopped.
+
+        A crash in between leaves a guest under its former identity, which the journal has as moved.
+        """
+        ended, new = attempt.to_moved(to, instance, at_ms)
+        self.journal.put([ended, new])
+        self.activity.end([ended])
+        self.tracker.drop(attempt.ref)
+        self.tracker.hold(new)
+        self.hypervisor.rename(attempt.ref, to)
+        LOG.info("Instance %s (attempt %d) continues as %s (attempt %d)", *attempt.ref, *to)
+
+    def power_off(self, attempt: Attempt, at_ms: int) -> None:
+        """Power the guest of a live attempt off, and journal that; its resources stay allocated."""
+        self.hypervisor.power_off(attempt.ref)
+        self.journal.put([replace(attempt, stage=Stage.STOPPED, at_ms=at_ms, reported=False)])
+        self.activity.end([attempt])
+
+    def power_on(self, attempt: Attempt, at_ms: int) -> None:
+        """Journal that the guest of a live attempt is to run; the saga starts it."""
+        self.journal.put([replace(attempt, stage=Stage.CONFIRMED, at_ms=at_ms, reported=False)])
+
+    def reboot(self, attempt: Attempt, number: int, at_ms: int) -> None:
+        """Power the guest of a live attempt off, then journal the operation; the saga starts the guest."""
+        self.hypervisor.power_off(attempt.ref)
+        self._put_operation(attempt, Stage.CONFIRMED, number, at_ms)
+
+    def rebuild(self, attempt: Attempt, number: int, at_ms: int) -> None:
+        """Give the guest of a live attempt a new disk, then journal that; the saga starts it unless it was stopped."""
+        self.hypervisor.rebuild(attempt.ref, number)
+        stage = Stage.STOPPED if attempt.stage is Stage.STOPPED else Stage.CONFIRMED
+        self._put_operation(attempt, stage, number, at_ms)
+
+    def _put_operation(self, attempt: Attempt, stage: Stage, number: int, at_ms: int) -> None:
+        self.journal.put([replace(attempt, stage=stage, at_ms=at_ms, operation=number, reported=False)])
+        LOG.info("Instance %s (attempt %d): executed operation %d", *attempt.ref, number)
+
+    def end_unknown(
+        self, ref: AttemptRef, instance: str, at_ms: int, request_id: str, owner: Mapping[str, str]
+    ) -> None:
+        """End an attempt that the journal does not have: nothing runs under its claim, which must not stay."""
+        unknown = Attempt(*ref, stage=Stage.INTENT, at_ms=at_ms, owner=owner, instance=instance)
+        reason = "its guest is not on this host"
+        self.end_attempts([unknown.to_ended(AttemptResult.GONE, reason, ClaimEnd.RELEASE, at_ms, request_id)])
 
     def end_attempts(self, ended: Sequence[Attempt]) -> None:
         """Stop the guests of ended attempts, journal the ends, and free the resources.

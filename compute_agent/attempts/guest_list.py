@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs on a service host: its guests and confirmed attempts, for an operator's audit."""
 
+from collections.abc import Sequence
+
 from compute_agent.attempt import Attempt, AttemptRef, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
 from rpcapi import objects
 from rpcapi.objects import guest
 
 MAX_PAGE = 1000
-_STAGES = frozenset({Stage.CONFIRMED, Stage.SPAWNED})
+_STAGES = frozenset({Stage.CONFIRMED, Stage.SPAWNED, Stage.STOPPED})
 
 
 def list_guests(guest_manager: GuestManager, marker: str | None, limit: int) -> objects.GuestPage:
@@ -22,6 +24,22 @@ def list_guests(guest_manager: GuestManager, marker: str | None, limit: int) -> 
         names=[nodes.get(ref) or attempts[ref].name for ref in page],
         states=[_state(attempts.get(ref), ref in nodes) for ref in page],
         marker=_marker(page[-1]) if len(page) < len(refs) else None,
+    )
+
+
+def list_owners(guest_manager: GuestManager, uuids: Sequence[str]) -> objects.GuestOwners:
+    """Return the live attempts of these instances; may run in any thread, while the host's queue makes changes."""
+    instances = frozenset(uuids)
+    attempts = [
+        attempt
+        for attempt in guest_manager.journal.all()
+        if attempt.live and not instances.isdisjoint((attempt.uuid, attempt.instance_uuid))
+    ]
+    return objects.GuestOwners.of(
+        uuids=[attempt.uuid for attempt in attempts],
+        attempts=[attempt.attempt for attempt in attempts],
+        names=[attempt.name for attempt in attempts],
+        owners=[dict(attempt.owner) for attempt in attempts],
     )
 
 

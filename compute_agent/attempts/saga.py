@@ -12,6 +12,7 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage, group_by_request
+from compute_agent.attempts.answers import moved_attempts
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.clock import Clock, wall_ms
@@ -91,13 +92,16 @@ class AttemptSaga:
             attempts,
         )
         confirmed, refused = [], []
+        for attempt, successor in moved_attempts(attempts, answers):
+            self._guest_manager.hand_over(attempt, successor, attempt.instance_uuid, self._clock())
+            self._unfinished = True  # the next pass starts it
         for attempt, answer in self._match_answers(attempts, answers):
             metrics.CONFIRMS.labels(answer).inc()
             if answer == Answer.CONFIRMED:
                 confirmed.append(attempt.ref)
             elif answer in (Answer.CLOSED, Answer.PREPARED):
                 self._unfinished = True
-            else:
+            elif answer != Answer.MOVED:
                 reason = f"claim could not be confirmed: {answer}"
                 refused.append(attempt.to_ended(AttemptResult.REFUSED, reason, ClaimEnd.NOTHING, self._clock()))
         self._journal.advance(confirmed, Stage.CONFIRMED)
@@ -137,7 +141,23 @@ class AttemptSaga:
             lambda ctxt: self._claims.release_claims(ctxt, self._guest_manager.host, refs_of(attempts)),
             attempts,
         )
+        self._release_successors(moved_attempts(attempts, answers))
         self._settle(self._match_answers(attempts, answers))
+
+    def _release_successors(self, moved: Sequence[tuple[Attempt, AttemptRef]]) -> None:
+        """Release the claims that ended attempts have under another identity, of which this host never heard."""
+        if not moved:
+            return
+        attempts = [attempt for attempt, _successor in moved]
+        refs = objects.ClaimRefs.of(
+            consumers=[successor.uuid for _attempt, successor in moved],
+            attempts=[successor.attempt for _attempt, successor in moved],
+        )
+        self._calls.call(
+            "release_claims",
+            lambda ctxt: self._claims.release_claims(ctxt, self._guest_manager.host, refs),
+            attempts,
+        )
 
     def _settle(self, pairs: Sequence[tuple[Attempt, str]]) -> None:
         for attempt, answer in pairs:
@@ -158,7 +178,7 @@ class AttemptSaga:
                     due.append(attempt)
                 elif boot_ms is not None:
                     boots_ms.append(boot_ms)
-            elif attempt.stage is Stage.GONE and self._claim_is_over(attempt):
+            elif attempt.stage is Stage.STOPPED or (attempt.stage is Stage.GONE and self._claim_is_over(attempt)):
                 due.append(attempt)
         self._call_in_batches(due, self._send_report)
         return min(boots_ms, default=None)
@@ -179,13 +199,25 @@ class AttemptSaga:
             host=self._guest_manager.host,
             uuids=[attempt.uuid for attempt in attempts],
             attempts=[attempt.attempt for attempt in attempts],
-            outcomes=[str(attempt.outcome or AttemptResult.ACTIVE) for attempt in attempts],
+            outcomes=[_outcome(attempt) for attempt in attempts],
             reasons=[attempt.reason or self._guest_manager.tracker.describe(attempt) for attempt in attempts],
+            instances=[attempt.instance or None for attempt in attempts]
+            if any(attempt.instance for attempt in attempts)
+            else [],
+            operations=[attempt.operation for attempt in attempts]
+            if any(attempt.operation for attempt in attempts)
+            else [],
         )
         self._calls.call("report_builds", lambda ctxt: self._conductor.report_builds(ctxt, report), attempts)
         self._journal.mark_reported(attempt.ref for attempt in attempts)
         self._guest_manager.activity.end(attempt for attempt in attempts if attempt.live)
         self._settled_claims.difference_update(attempt.ref for attempt in attempts)
+
+
+def _outcome(attempt: Attempt) -> str:
+    if attempt.outcome is not None:
+        return str(attempt.outcome)
+    return str(AttemptResult.STOPPED if attempt.stage is Stage.STOPPED else AttemptResult.ACTIVE)
 
 
 def refs_of(attempts: Sequence[Attempt]) -> objects.ClaimRefs:

@@ -71,6 +71,15 @@ OPTS = [
         help="Seconds to wait for an answer of the scheduler or the conductor before a call is repeated.",
     ),
     cfg.FloatOpt(
+        "isolation_timeout",
+        default=60.0,
+        min=1.0,
+        help="Seconds without an answer of any service after which the agent counts as cut off: an operator may have "
+        "fenced its hosts, and their instances may run elsewhere. It then audits each host, which stops the guests "
+        "whose claims have ended, before it starts or reports anything. Until it reaches a service, its guests run on. "
+        "At least three times report_interval is used.",
+    ),
+    cfg.FloatOpt(
         "retry_interval_max",
         default=15.0,
         min=0.1,

@@ -9,7 +9,9 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, Stage
-from compute_agent.attempts.guest_list import list_guests
+from compute_agent.attempts.guest_list import list_guests, list_owners
+from compute_agent.attempts.operations import GuestOperation
+from compute_agent.attempts.transitions import GuestTransition
 from compute_agent.clock import wall_ms
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.runtime.service_host import ServiceHost
@@ -42,10 +44,7 @@ class ComputeEndpoint:
         check_uuids(request.uuids, self._max_instances)
         _check_attempts(request.attempts)
         _check_allocations(request.allocations)
-        if request.partition != self._partition:
-            raise errors.InvalidRequest(
-                why=f"host {self._host.name} is in partition {self._partition!r}, not {request.partition!r}"
-            )
+        self._check_partition(request.partition)
         self._host.build(ctxt, _intents(ctxt, request), BuildRequirements.from_spec(request.spec))
 
     @expose
@@ -54,6 +53,27 @@ class ComputeEndpoint:
         check_uuids(refs.consumers, self._max_instances)
         _check_attempts(refs.attempts)
         self._host.terminate(ctxt, [AttemptRef(*pair) for pair in refs.pairs()])
+
+    @expose
+    def change_guests(self, ctxt: RequestContext, transitions: objects.GuestTransitions) -> None:
+        """Start, stop or end guests; raises InvalidRequest for an invalid request, as a whole."""
+        check_uuids(transitions.consumers, self._max_instances)
+        _check_attempts(transitions.attempts)
+        transitions.check()
+        self._check_partition(transitions.partition)
+        self._host.change_guests(ctxt, _transitions(transitions))
+
+    @expose
+    def operate_guests(self, ctxt: RequestContext, operations: objects.GuestOperations) -> None:
+        """Reboot or rebuild guests; raises InvalidRequest for an invalid request, as a whole."""
+        check_uuids(operations.uuids, self._max_instances)
+        _check_attempts(operations.attempts)
+        operations.check()
+        self._check_partition(operations.partition)
+        rows = zip(operations.uuids, operations.attempts, operations.actions, operations.numbers, strict=True)
+        self._host.operate_guests(
+            ctxt, [GuestOperation(AttemptRef(uuid, attempt), action, number) for uuid, attempt, action, number in rows]
+        )
 
     @expose
     def list_guests(self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000) -> objects.GuestPage:
@@ -65,16 +85,36 @@ class ComputeEndpoint:
         return list_guests(self._host.guest_manager, marker, limit)
 
     @expose
+    def list_owners(self, ctxt: RequestContext, uuids: list[str]) -> objects.GuestOwners:
+        """Return the live attempts of these instances on this host, without waiting for queued changes."""
+        check_uuids(uuids, self._max_instances)
+        return list_owners(self._host.guest_manager, uuids)
+
+    @expose
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Audit in ``epoch`` if the message is for this partition and that audit is not done yet."""
         if partition == self._partition:
             self._host.audit(epoch)
+
+    def _check_partition(self, partition: str) -> None:
+        if partition != self._partition:
+            raise errors.InvalidRequest(
+                why=f"host {self._host.name} is in partition {self._partition!r}, not {partition!r}"
+            )
 
     def _observe(self, method: str, code: str, seconds: float) -> None:
         metrics.MESSAGES.labels(method, code).inc()
         if code != "ok":
             # The sender of a cast gets no error.
             LOG.warning("Rejected a message for %s of host %s: %s", method, self._host.name, code)
+
+
+def _transitions(request: objects.GuestTransitions) -> list[GuestTransition]:
+    rows = zip(request.consumers, request.attempts, request.instances, request.origins, request.actions, strict=True)
+    return [
+        GuestTransition(AttemptRef(consumer, attempt), instance, [AttemptRef(*origin) for origin in origins], action)
+        for consumer, attempt, instance, origins, action in rows
+    ]
 
 
 def _check_attempts(attempts: list[int]) -> None:
@@ -104,6 +144,7 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attemp
         "project": request.project_id,
         "user": request.user_id,
         "request_id": ctxt.request_id,
+        "flavor": spec.flavor,
         "group_id": spec.group_id,
         "group_policy": spec.group_policy,
         "group_max_per_host": spec.group_max_per_host,

@@ -15,7 +15,9 @@ from compute_agent.attempts.audit import AuditResult, HostAuditor
 from compute_agent.attempts.builder import AdmissionController
 from compute_agent.attempts.calls import CallRejected, CallUnanswered
 from compute_agent.attempts.guest_allocations import GuestManager
+from compute_agent.attempts.operations import GuestOperation, OperationController
 from compute_agent.attempts.saga import AttemptSaga
+from compute_agent.attempts.transitions import GuestTransition, TransitionController
 from compute_agent.clock import Clock, wall_ms
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.runtime.executor import JobTimer, SerialQueue
@@ -49,6 +51,8 @@ class ServiceHost:
         guest_manager: GuestManager,
         *,
         builder: AdmissionController,
+        transitions: TransitionController,
+        operations: OperationController,
         saga: AttemptSaga,
         auditor: HostAuditor,
         reporter: StatsReporter,
@@ -63,6 +67,8 @@ class ServiceHost:
         self.name = guest_manager.host
         self.guest_manager = guest_manager
         self._builder = builder
+        self._transitions = transitions
+        self._operations = operations
         self._saga = saga
         self._auditor = auditor
         self._reporter = reporter
@@ -113,6 +119,16 @@ class ServiceHost:
         owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
         self._submit_change(ctxt, lambda: self._builder.terminate(refs, ctxt.request_id, owner))
 
+    def change_guests(self, ctxt: Any, transitions: Sequence[GuestTransition]) -> None:
+        """Queue transitions of guests and return."""
+        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
+        self._submit_change(ctxt, lambda: self._transitions.apply(transitions, ctxt.request_id, owner))
+
+    def operate_guests(self, ctxt: Any, operations: Sequence[GuestOperation]) -> None:
+        """Queue operations on guests and return."""
+        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
+        self._submit_change(ctxt, lambda: self._operations.apply(operations, ctxt.request_id, owner))
+
     def audit(self, epoch: int, always: bool = False) -> None:
         """Queue an audit in ``epoch``, unless it is done or queued already; ``always`` queues it anyway."""
         if epoch <= 0 or (not always and epoch <= max(self._auditor.epoch, self._queued_audit_epoch)):
@@ -142,6 +158,11 @@ class ServiceHost:
         if self._saga_timer is not None:
             self._saga_timer.cancel()
             self._saga_timer = None
+        if self._auditor.is_due:
+            # What the journal intends may have moved elsewhere meanwhile. The audit ends it, then advances the rest.
+            LOG.info("Host %s reached no service for too long: it audits before it acts", self.name)
+            self._audit(self._auditor.epoch)
+            return
         # If the pass itself fails, such as on a full disk, it is retried as well.
         unfinished, boot_ms = True, None
         try:
@@ -234,4 +255,4 @@ class ServiceHost:
             LOG.error("Host %s is served no more: another agent superseded this one, and %s", self.name, error)
             self._leave()
         else:
-            self.audit(answer.epoch, always=answer.audit)
+            self.audit(answer.epoch, always=answer.audit or self._auditor.is_due)

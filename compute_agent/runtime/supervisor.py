@@ -17,7 +17,9 @@ from compute_agent.attempts.calls import ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
+from compute_agent.attempts.operations import OperationController
 from compute_agent.attempts.saga import AttemptSaga
+from compute_agent.attempts.transitions import TransitionController
 from compute_agent.resources import nodes
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.executor import CancellableQueue, SerialQueuePool
@@ -148,6 +150,8 @@ class HostSupervisor:
         return ServiceHost(
             guest_manager,
             builder=AdmissionController(guest_manager),
+            transitions=TransitionController(guest_manager),
+            operations=OperationController(guest_manager),
             saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, shared.calls),
             auditor=HostAuditor(guest_manager, shared.claims, shared.calls, stamps),
             reporter=StatsReporter(

@@ -3,7 +3,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from oslo_log import log
@@ -25,12 +25,17 @@ class SpawnFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A guest; it is building until ``running_at_ms`` (Unix time), then running."""
+    """A guest; it is building until ``running_at_ms`` (Unix time), then running, unless it was powered off.
+
+    ``disk`` is the number of the rebuild that made its disk; 0: it is the first one.
+    """
 
     uuid: str
     attempt: int
     name: str
     running_at_ms: int
+    is_off: bool = False
+    disk: int = 0
 
     @property
     def ref(self) -> AttemptRef:
@@ -78,6 +83,11 @@ class Hypervisor:
         guest = self._guests.get(ref.uuid)
         return guest if guest is not None and guest.ref == ref else None
 
+    def is_on(self, ref: AttemptRef) -> bool:
+        """Return whether the attempt has a guest that was not powered off."""
+        guest = self.get(ref)
+        return guest is not None and not guest.is_off
+
     def boot_ms(self, ref: AttemptRef) -> int | None:
         """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest.
 
@@ -102,26 +112,66 @@ class Hypervisor:
         existing = self._guests.get(ref.uuid)
         if existing is not None:
             if existing.ref == ref:
-                return existing
+                return self._power_on(existing) if existing.is_off else existing
             raise SpawnFailed(f"attempt {existing.attempt} of the instance still runs on {existing.name}")
         profile = self._profile()
         if profile.spawn_fails(ref):
             raise SpawnFailed("simulated spawn failure")
-        running_at = self._clock() + round(1000 * profile.boot_seconds(ref.uuid))
-        guest = Guest(ref.uuid, ref.attempt, name, running_at)
+        guest = Guest(ref.uuid, ref.attempt, name, self._boot_end(ref))
         try:
-            state_files.replace(self._path(ref.uuid), json.dumps(asdict(guest)))
+            self._save(guest)
         except OSError:
             self._path(ref.uuid).unlink(missing_ok=True)
             raise
-        self._guests[ref.uuid] = guest
         return guest
+
+    def power_off(self, ref: AttemptRef) -> None:
+        """Power the guest of an attempt off; does nothing when it does not exist or is off. Raises OSError."""
+        guest = self.get(ref)
+        if guest is not None and not guest.is_off:
+            self._save(replace(guest, is_off=True))
+
+    def rebuild(self, ref: AttemptRef, disk: int) -> None:
+        """Power the guest of an attempt off and replace its disk; does nothing without a guest. Raises OSError."""
+        guest = self.get(ref)
+        if guest is not None:
+            self._save(replace(guest, is_off=True, disk=disk))
+
+    def rename(self, ref: AttemptRef, to: AttemptRef) -> None:
+        """Make the guest of an attempt that of another one; does nothing when that is so already. Raises OSError.
+
+        A crash between the two files leaves both; the next call removes the old one.
+        """
+        guest = self.get(ref)
+        if guest is None:
+            return
+        if self.get(to) is None:
+            self._save(replace(guest, uuid=to.uuid, attempt=to.attempt))
+        if to.uuid != ref.uuid:
+            self.stop(ref)
 
     def stop(self, ref: AttemptRef) -> None:
         """Stop the guest of an attempt; does nothing when it does not exist or belongs to another attempt."""
         if self.get(ref) is not None:
             self._path(ref.uuid).unlink(missing_ok=True)
             del self._guests[ref.uuid]
+
+    def _power_on(self, guest: Guest) -> Guest:
+        booting = replace(guest, is_off=False, running_at_ms=self._boot_end(guest.ref))
+        self._save(booting)
+        return booting
+
+    def _boot_end(self, ref: AttemptRef) -> int:
+        return self._clock() + round(1000 * self._profile().boot_seconds(ref.uuid))
+
+    def _save(self, guest: Guest) -> None:
+        document = asdict(guest)
+        if not guest.is_off:
+            del document["is_off"]  # as older agents write and read it
+        if not guest.disk:
+            del document["disk"]
+        state_files.replace(self._path(guest.uuid), json.dumps(document))
+        self._guests[guest.uuid] = guest
 
     def _path(self, uuid: str) -> Path:
         return self._folder / f"{uuid}{_SUFFIX}"
@@ -130,8 +180,9 @@ class Hypervisor:
 def _read(path: Path) -> Guest:
     try:
         guest = Guest(**json.loads(path.read_text(encoding="utf-8")))
-        numbers = (guest.attempt, guest.running_at_ms)
-        if guest.uuid != path.stem or type(guest.name) is not str or any(type(number) is not int for number in numbers):
+        numbers = (guest.attempt, guest.running_at_ms, guest.disk)
+        is_typed = all(type(number) is int for number in numbers) and type(guest.is_off) is bool
+        if guest.uuid != path.stem or type(guest.name) is not str or not is_typed:
             raise ValueError("it does not describe the guest that it is named after")
     except (ValueError, TypeError) as error:
         raise ValueError(f"the guest file {path} is damaged: {error}") from error

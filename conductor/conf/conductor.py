@@ -54,6 +54,15 @@ OPTS = [
         "not answer, or finds no host while live hosts still have to be audited. After that the instances go to ERROR. "
         "What a request waits in the backlog before its first selection does not count.",
     ),
+    cfg.IntOpt(
+        "shelved_offload_time",
+        default=0,
+        min=-1,
+        max=10 * 365 * 86_400,
+        mutable=True,
+        help="Seconds for which a shelved server keeps its host and its claim, as Nova's option: 0 offloads it as soon "
+        "as it is stopped, -1 only by request. A server that was shelved with -1 is not offloaded by a later change.",
+    ),
     cfg.FloatOpt(
         "repeat_horizon",
         default=900.0,

@@ -6,21 +6,25 @@ from typing import Any
 import oslo_messaging as messaging
 
 from conductor import metrics
+from conductor.adoption import InstanceAdoption
 from conductor.backport import backport
 from conductor.deletion import InstanceDeletion
 from conductor.instances import InstanceReader
+from conductor.migrations import MigrationReader
+from conductor.operations import InstanceOperations
+from conductor.orphans import OrphanRelease
+from conductor.power import InstancePower
+from conductor.reconciliation import RecordReconciler
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
 from conductor.service_clients import ServiceClients
+from conductor.shelving import InstanceShelving
 from conductor.store.bounds import RecordBounds
 from conductor.vouching import ClaimVouching
 from rpcapi import errors, objects
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
-from rpcapi.resources import names
-
-AGENT_SECONDS = 5.0  # limit of a call to an agent
 
 
 class ConductorEndpoint:
@@ -35,15 +39,29 @@ class ConductorEndpoint:
         deletion: InstanceDeletion,
         instances: InstanceReader,
         *,
+        power: InstancePower,
+        migrations: MigrationReader,
+        operations: InstanceOperations,
+        shelving: InstanceShelving,
         vouching: ClaimVouching,
+        adoption: InstanceAdoption,
+        orphans: OrphanRelease,
+        reconciler: RecordReconciler,
         clients: ServiceClients,
         bounds: RecordBounds,
     ) -> None:
         self._requests = requests
         self._reports = reports
         self._deletion = deletion
+        self._power = power
+        self._migrations = migrations
+        self._operations = operations
+        self._shelving = shelving
         self._instances = instances
         self._claim_vouching = vouching
+        self._adoption = adoption
+        self._orphans = orphans
+        self._reconciler = reconciler
         self._clients = clients
         self._bounds = bounds
 
@@ -87,6 +105,36 @@ class ConductorEndpoint:
         self._deletion.delete(uuids, ctxt.sender_project)
 
     @expose
+    def stop_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._power.stop(uuids, ctxt.sender_project)
+
+    @expose
+    def start_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._power.start(uuids, ctxt.sender_project)
+
+    @expose
+    def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
+        if not isinstance(hard, bool):
+            raise errors.MalformedObject(name="call of reboot_instances", why="hard must be a boolean")
+        self._operations.reboot(uuids, hard=hard, project=ctxt.sender_project)
+
+    @expose
+    def rebuild_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._operations.rebuild(uuids, ctxt.sender_project)
+
+    @expose
+    def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._shelving.shelve(uuids, ctxt.sender_project)
+
+    @expose
+    def offload_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._shelving.offload(uuids, ctxt.sender_project)
+
+    @expose
+    def unshelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._shelving.unshelve(uuids, ctxt.sender_project)
+
+    @expose
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
         return self._instances.get(uuids, ctxt.sender_project)
 
@@ -95,6 +143,16 @@ class ConductorEndpoint:
         self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000, deleted: bool = False
     ) -> objects.InstancePage:
         return self._instances.list(marker, limit, deleted=deleted, project=ctxt.sender_project)
+
+    @expose
+    def get_migrations(self, ctxt: RequestContext, uuids: list[str]) -> objects.MigrationPage:
+        return self._migrations.get(uuids)
+
+    @expose
+    def list_migrations(
+        self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000
+    ) -> objects.MigrationPage:
+        return self._migrations.list(marker, limit)
 
     @expose
     def list_hosts(self, ctxt: RequestContext, partition: str) -> objects.RecordedHosts:
@@ -113,19 +171,29 @@ class ConductorEndpoint:
     def list_guests(
         self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
     ) -> objects.GuestPage:
-        if names.SEPARATOR in names.canonical(host):
-            raise errors.InvalidName(name=host, why="a service host is required, not one of its nodes")
-        try:
-            agent_ctxt = ctxt.with_timeout(min(AGENT_SECONDS, ctxt.remaining(AGENT_SECONDS)))
-            return self._clients.compute.list_guests(agent_ctxt, host, marker, limit)
-        except messaging.MessagingTimeout as error:
-            raise errors.Unavailable(what=f"The agent of host {host!r}", why="no answer in time") from error
+        return self._clients.call_agent(ctxt, host, self._clients.compute.list_guests, marker, limit)
 
     @expose
     def check_unverified(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
         if not isinstance(refs, objects.ClaimRefs):
             raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
         self._claim_vouching.check(partition, host, refs)
+
+    @expose
+    def adopt_instances(self, ctxt: RequestContext, partition: str, host: str, uuids: list[str]) -> None:
+        if not isinstance(partition, str) or not isinstance(host, str):
+            raise errors.MalformedObject(name="call of adopt_instances", why="partition and host must be strings")
+        self._adoption.adopt(ctxt, partition, host, uuids)
+
+    @expose
+    def release_orphans(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
+        if not isinstance(refs, objects.ClaimRefs):
+            raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
+        self._orphans.release(ctxt, host, refs)
+
+    @expose
+    def compare_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._reconciler.compare(uuids)
 
     @expose
     def audit_hosts(self, ctxt: RequestContext, partition: str, epoch: int) -> None:

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 from conductor.saga import claims
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import finish, set_step
+from conductor.saga.transitions import fail, finish, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
+
+FAILED = (InstanceStatus.ERROR, InstanceStatus.UNSHELVING)  # in step ABORT: no host was selected
 
 
 def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -37,7 +39,7 @@ def _apply_answers(
         answer, host, partition = result.answer, result.host, result.partition or instance.partition
         if answer == Answer.CONFLICT:
             return _find_later_attempt(saga_pass, instance, partition)
-        if answer == Answer.CONFIRMED and instance.status == InstanceStatus.ERROR:
+        if answer == Answer.CONFIRMED and instance.status in FAILED:
             return set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING, partition=partition)
         if answer == Answer.CONFIRMED and host is not None:
             # The retry count is kept, so that a silent host gets messages at growing intervals.
@@ -62,7 +64,7 @@ def _find_later_attempt(saga_pass: SagaPass, instance: InstanceRecord, partition
 
 
 def finish_aborted(instance: InstanceRecord) -> InstanceRecord:
-    """Return the final record of an instance without claims: DELETED if it was being deleted."""
+    """Return the final record of an instance without claims: DELETED if it was being deleted, or as it failed."""
     if instance.status == InstanceStatus.DELETING:
         return finish(replace(instance, reason=None), InstanceStatus.DELETED)
-    return finish(instance, instance.status)
+    return fail(instance, instance.reason)

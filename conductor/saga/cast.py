@@ -50,7 +50,7 @@ def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
     """
     silent = [instance for instance in instances if (instance.tries + 1) % CLAIM_CHECK_INTERVAL == 0]
     instances_to_stop = [instance for instance in instances if (instance.tries + 1) % CLAIM_CHECK_INTERVAL]
-    sent_instances, unsent_instances = _send_by_host(instances_to_stop, functools.partial(_terminate, saga_pass))
+    sent_instances, unsent_instances = send_by_host(instances_to_stop, functools.partial(_terminate, saga_pass))
     waiting = [
         saga_pass.retry_later(instance, "waiting for the report that the guest is gone", slower=TERMINATE_PAUSE_FACTOR)
         for instance in sent_instances
@@ -79,7 +79,7 @@ def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> Sen
         )
         saga_pass.clients.compute.build_instances(saga_pass.context(), host, request)
 
-    return _send_by_host(instances, send)
+    return send_by_host(instances, send)
 
 
 def send_terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:
@@ -94,7 +94,7 @@ def _terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecor
     saga_pass.clients.compute.terminate_instances(saga_pass.context(), host, refs)
 
 
-def _send_by_host(instances: Sequence[InstanceRecord], send: SendFunction) -> SendResult:
+def send_by_host(instances: Sequence[InstanceRecord], send: SendFunction) -> SendResult:
     """Send each host its message; stop at the first failure.
 
     Sending needs only the bus, not the host. While the bus is unavailable each try may take seconds, and trying

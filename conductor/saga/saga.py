@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.saga import abort, alternate, cast, claims, reconcile, select, wait
+from conductor.saga import abort, alternate, cast, claims, offload, power, reconcile, select, wait
 from conductor.saga.saga_pass import SagaLimits, SagaPass
 from conductor.service_clients import ServiceClients
 from conductor.stamps import PartitionStamps
@@ -30,7 +30,10 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
         claims.MAX_REFS // 2,
     ),  # first the steps that free capacity; two claims for each instance
     (SagaStep.TERMINATE, cast.terminate, MESSAGES),
+    (SagaStep.POWER, power.change_power, MESSAGES),
     (SagaStep.SELECT, select.select, WHOLE_REQUEST),  # one decision for each request: all instances are placed, or none
+    (SagaStep.OFFLOAD, offload.offload, MESSAGES),
+    (SagaStep.UNSHELVE, select.unshelve, 10),  # one call for each instance, as below
     (SagaStep.SETTLE, reconcile.settle, 10),  # one call for each instance; bounded, so that a call stays short
     (SagaStep.WAIT, wait.wait, MESSAGES),
     (SagaStep.ALTERNATE, alternate.alternate, MAX_INSTANCES),  # one script moves all members of an affinity group

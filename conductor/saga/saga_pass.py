@@ -25,7 +25,8 @@ MAX_RETRY_MS = 30_000
 class SagaLimits:
     """Limits of attempts and waits, in milliseconds; ``call_s`` in seconds.
 
-    ``call_s`` is the time-out of a call to another service and must be well below the lease.
+    ``call_s`` is the time-out of a call to another service and must be well below the lease. A shelved instance keeps
+    its host for ``shelved_offload_ms``; None: until it is offloaded by request.
     """
 
     max_attempts: int = 3
@@ -33,6 +34,7 @@ class SagaLimits:
     recast_ms: int = 20_000
     select_timeout_ms: int = 180_000
     call_s: float = 20.0
+    shelved_offload_ms: int | None = 0
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,11 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
     return [_assign(saga_pass, instance, selections, index) for index, instance in enumerate(instances)]
 
 
+def unshelve(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Select a host for each instance by itself: a refusal of one leaves the others as they are."""
+    return [changed for instance in instances for changed in select(saga_pass, [instance])]
+
+
 def _assign(
     saga_pass: SagaPass, instance: InstanceRecord, selections: objects.Selections, index: int
 ) -> InstanceRecord:
@@ -71,7 +76,8 @@ def _assign(
 
 def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
     # The abort leaves a tombstone: a select message still in flight cannot create a claim any more.
-    return set_step(instance, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=reason)
+    status = InstanceStatus.UNSHELVING if instance.is_shelved else InstanceStatus.ERROR
+    return set_step(instance, SagaStep.ABORT, status=status, reason=reason)
 
 
 def _wait_for_audits(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> InstanceRecord:
@@ -142,5 +148,5 @@ def _start_new_attempt(
         else:
             others.append(instance)
     if all(answers[instance.uuid, instance.attempt].answer in claims.ENDED_ANSWERS for instance in others):
-        return changed + [set_step(instance, SagaStep.SELECT, attempt=instance.attempt + 1) for instance in others]
+        return changed + [set_step(instance, instance.step, attempt=instance.attempt + 1) for instance in others]
     return changed + [_wait_or_fail(saga_pass, instance, error) for instance in others]

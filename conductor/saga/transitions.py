@@ -15,7 +15,14 @@ def set_step(instance: InstanceRecord, step: SagaStep, **changes: Any) -> Instan
 
 def finish(instance: InstanceRecord, status: InstanceStatus, **changes: Any) -> InstanceRecord:
     """Return the record in ``status`` without a next step."""
-    return set_step(instance, SagaStep.DONE, status=status, **changes)
+    return set_step(instance, SagaStep.DONE, status=status, operation=0, **changes)
+
+
+def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
+    """Return the final record of an instance without a claim: ERROR, or SHELVED_OFFLOADED if its image is stored."""
+    if instance.is_shelved:
+        return finish(instance, InstanceStatus.SHELVED_OFFLOADED, reason=reason, host=None)
+    return finish(instance, InstanceStatus.ERROR, reason=reason)
 
 
 def assign_host(

@@ -23,7 +23,7 @@ CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
 CONNECTIONS = 128  # more than the threads that may use the store at a time
 # Scripts that do not wait for replicas: a lease that a failover loses is simply taken again, an older stamp is weaker.
-UNACKNOWLEDGED = frozenset({"load", "page", "purge", "release", "stamp", "take"})
+UNACKNOWLEDGED = frozenset({"load", "page", "page_migrations", "purge", "release", "stamp", "take"})
 
 _NO_WRITES = re.compile(r"\b(MISCONF|OOM)\b")
 

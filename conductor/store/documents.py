@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import SCHEMA, BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 
@@ -46,7 +47,14 @@ def load_request(key: str, text: str) -> BuildRequestRecord:
 
 def dump_instance(instance: InstanceRecord) -> str:
     """Return the JSON document of an instance; the store writes the header line itself."""
-    return _dump({name: getattr(instance, name) for name in _BODY})
+    values = {name: getattr(instance, name) for name in _BODY}
+    if instance.migration is not None:  # a conductor of the previous release can read the others
+        values["migration"] = _migration_values(instance.migration)
+    if instance.operation:
+        values["operation"] = instance.operation  # otherwise conductors of the previous release can read it
+    if instance.is_shelved:
+        values["is_shelved"] = True
+    return _dump(values)
 
 
 def load_instance(uuid: str, text: str) -> InstanceRecord:
@@ -54,6 +62,8 @@ def load_instance(uuid: str, text: str) -> InstanceRecord:
     header, _, body = text.partition("\n")
     request, status, step, *numbers = header.split(" ")
     wake_ms, version, created_ms, updated_ms, sequence = map(int, numbers)
+    values = _load(body)
+    migration = values.pop("migration", None)
     return InstanceRecord(
         uuid=uuid,
         request=request,
@@ -64,8 +74,33 @@ def load_instance(uuid: str, text: str) -> InstanceRecord:
         created_ms=created_ms,
         updated_ms=updated_ms,
         sequence=sequence,
-        **_load(body),
+        migration=None if migration is None else _make_migration(migration),
+        **values,
     )
+
+
+def dump_migration(migration: MigrationRecord) -> str:
+    """Return the JSON document of a migration; the store writes its header line: ``sequence created_ms updated_ms``."""
+    return _dump(_migration_values(migration))
+
+
+def load_migration(text: str) -> MigrationRecord:
+    """Return the migration; raises StoreUnavailable for an unknown schema version."""
+    header, _, body = text.partition("\n")
+    sequence, created_ms, updated_ms = map(int, header.split(" "))
+    return _make_migration(_load(body), sequence=sequence, created_ms=created_ms, updated_ms=updated_ms)
+
+
+def _migration_values(migration: MigrationRecord) -> dict[str, Any]:
+    values = asdict(migration)
+    for name in ("sequence", "created_ms", "updated_ms"):
+        del values[name]
+    return values
+
+
+def _make_migration(values: Mapping[str, Any], **numbers: int) -> MigrationRecord:
+    kind, status = MigrationKind(values["kind"]), MigrationStatus(values["status"])
+    return MigrationRecord(**{**values, "kind": kind, "status": status, **numbers})
 
 
 def _dump(values: Mapping[str, Any]) -> str:

@@ -3,8 +3,10 @@
 
 import abc
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from conductor.admission import UNLIMITED_ADMISSION, Admission
+from conductor.store.migrations import MigrationRecord, MigrationRecordPage
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
@@ -18,6 +20,8 @@ from rpcapi.resources.claims import MAX_INSTANCES
 
 PAGE = 500  # maximum number of records in a page of a list, and of one purge
 UNLIMITED = 1 << 40  # instances
+ProjectLimits = Mapping[str, Mapping[str, int]]
+NO_LIMITS: ProjectLimits = MappingProxyType({})
 CHUNK = MAX_INSTANCES  # maximum number of records that one script reads or writes: a whole request
 
 
@@ -46,6 +50,14 @@ class ConductorStore(abc.ABC):
         """
 
     @abc.abstractmethod
+    def adopt(self, request: BuildRequestRecord, instance: InstanceRecord, amounts: Mapping[str, int]) -> bool:
+        """Record a request of one ``instance`` that runs already, due for its step; False if the request is recorded.
+
+        It counts ``amounts``, but no limit refuses it: its resources are in use. Raises InstanceConflict when the
+        instance belongs to another request.
+        """
+
+    @abc.abstractmethod
     def take(
         self, owner: str, limit: int, max_instances: int = UNLIMITED, max_building: int = UNLIMITED
     ) -> list[RequestLease]:
@@ -66,14 +78,20 @@ class ConductorStore(abc.ABC):
     def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
         """Write records, each only where its version is still the recorded one, and renew the lease.
 
+        The record of an instance's migration is written with it.
+
         Raises LeaseLost if another conductor has taken over the request; then nothing of that chunk is written.
         """
 
     @abc.abstractmethod
-    def write_without_lease(self, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
+    def write_without_lease(
+        self, instances: Sequence[InstanceRecord], *, wake: bool, limits: ProjectLimits = NO_LIMITS
+    ) -> WriteResult:
         """Write records as ``write`` does, but without a lease: a reported outcome, or a deletion.
 
-        ``wake`` makes their requests due at once, or as soon as the current holder releases them.
+        ``wake`` makes their requests due at once, or as soon as the current holder releases them. ``limits`` has those
+        of projects, by name as in Admission: raises QuotaExceeded where records that count again exceed one; then
+        nothing of that chunk is written.
         """
 
     @abc.abstractmethod
@@ -99,6 +117,14 @@ class ConductorStore(abc.ABC):
         """
 
     @abc.abstractmethod
+    def migrations(self, uuids: Sequence[str]) -> Mapping[str, MigrationRecord]:
+        """Return the recorded migrations among ``uuids``."""
+
+    @abc.abstractmethod
+    def page_migrations(self, marker: str | None, limit: int) -> MigrationRecordPage:
+        """Return migrations in the order of their creation; raises InvalidRequest for an invalid marker."""
+
+    @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:
         """Return the number of recorded instances by status."""
 
@@ -106,7 +132,7 @@ class ConductorStore(abc.ABC):
     def usage(self, project: str) -> Mapping[str, int]:
         """Return what the project uses of each name that is counted: see Admission.
 
-        An instance counts until it is deleted, or is in ERROR and its claim has ended.
+        An instance counts until it is deleted, or is in ERROR or SHELVED_OFFLOADED and its claim has ended.
         """
 
     @abc.abstractmethod
@@ -115,7 +141,10 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def purge(self, limit: int = PAGE) -> int:
-        """Remove deleted instances whose retention has passed; return their number."""
+        """Remove deleted instances and ended migrations whose retention has passed; return their number.
+
+        At most ``limit`` of each.
+        """
 
     @abc.abstractmethod
     def stamps(self) -> Mapping[str, str]:

@@ -32,6 +32,9 @@ KEYS: dict[str, str] = {
     "acknowledged": "string, empty: rewritten before each wait for replicas",
     "stamps": "hash partition -> its newest stamp",
     "purge": "zset uuid of a deleted instance -> when it is purged",
+    "migrations": "hash uuid -> header line and document, see documents.py",
+    "listed_migrations": "zset uuid -> sequence",
+    "ended_migrations": "zset uuid of an ended migration -> when it is purged",
 }
 
 

@@ -2,14 +2,16 @@
 """The in-memory store: the same verbs in Python, with an injectable clock."""
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from conductor.admission import RECORDED, UNLIMITED_ADMISSION, Admission
-from conductor.store.interface import PAGE, UNLIMITED, ConductorStore
+from conductor.admission import UNLIMITED_ADMISSION, Admission
+from conductor.store.interface import NO_LIMITS, PAGE, UNLIMITED, ConductorStore, ProjectLimits
+from conductor.store.memory_migrations import MemoryMigrations
 from conductor.store.memory_queue import MemoryQueue
+from conductor.store.memory_usage import check_quota, usage_of, waiting_by_project
+from conductor.store.migrations import MigrationRecord, MigrationRecordPage
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
@@ -22,25 +24,18 @@ from conductor.store.records import (
     StoreTimeouts,
     WriteResult,
     check_deadline,
-    digest_project,
     make_lease_token,
     make_version,
+    parse_marker,
     project_of,
 )
 from conductor.store.sizes import split_deleted
+from conductor.store.steady_clock import steady_clock
 from rpcapi import errors
 from rpcapi.bounds import CollectionSize, estimate
 from rpcapi.resources.stamps import place_of
-from rpcapi.validation.text import is_sequence
 
 IN_PROGRESS = (InstanceStatus.SCHEDULING, InstanceStatus.BUILDING)
-
-_START = time.time() - time.monotonic()
-
-
-def steady_clock() -> int:
-    """Return Unix time in milliseconds; the machine's clock is read once, so that its later steps have no effect."""
-    return int((_START + time.monotonic()) * 1000)
 
 
 class MemoryConductorStore(ConductorStore):
@@ -54,6 +49,7 @@ class MemoryConductorStore(ConductorStore):
         self._instances: dict[str, InstanceRecord] = {}
         self._amounts: dict[str, Mapping[str, int]] = {}
         self._queue = MemoryQueue()
+        self._migrations = MemoryMigrations()
         self._purge: dict[str, int] = {}
         self._stamps: dict[str, str] = {}
         self._sequence = 0
@@ -72,36 +68,40 @@ class MemoryConductorStore(ConductorStore):
                 return False
             check_deadline(request, deadline_ms, self._clock())
             self._timeouts.check_age(self._clock(), first_sent_ms)
-            for uuid in uuids:
-                if uuid in self._instances:
-                    raise errors.InstanceConflict(uuid=uuid, why="it belongs to another request")
-            now = self._clock()
-            self._admit(admission, request, len(uuids), now)
-            self._requests[request.key] = request
-            self._amounts[request.key] = admission.amounts
-            for uuid in uuids:
-                self._sequence += 1
-                self._instances[uuid] = InstanceRecord(
-                    uuid,
-                    request.key,
-                    certain_epoch=self._timeouts.certain_epoch(self._epoch, first_sent_ms),
-                    version=make_version(),
-                    sequence=self._sequence,
-                    created_ms=now,
-                    updated_ms=now,
-                )
-            self._queue.new[request.key] = now
+            certain_epoch = self._timeouts.certain_epoch(self._epoch, first_sent_ms)
+            records = [InstanceRecord(uuid, request.key, certain_epoch=certain_epoch) for uuid in uuids]
+            self._insert(request, records, admission, self._queue.new)
             return True
+
+    def adopt(self, request: BuildRequestRecord, instance: InstanceRecord, amounts: Mapping[str, int]) -> bool:
+        with self._lock:
+            if request.key in self._requests:
+                return False
+            self._insert(request, [instance], Admission(amounts), self._queue.due)
+            return True
+
+    def _insert(
+        self, request: BuildRequestRecord, records: Sequence[InstanceRecord], admission: Admission, due: dict[str, int]
+    ) -> None:
+        for record in records:
+            if record.uuid in self._instances:
+                raise errors.InstanceConflict(uuid=record.uuid, why="it belongs to another request")
+        now = self._clock()
+        self._admit(admission, request, len(records), now)
+        self._requests[request.key] = request
+        self._amounts[request.key] = admission.amounts
+        for record in records:
+            self._sequence += 1
+            self._instances[record.uuid] = replace(
+                record, version=make_version(), sequence=self._sequence, created_ms=now, updated_ms=now
+            )
+        due[request.key] = now
 
     def _admit(self, admission: Admission, request: BuildRequestRecord, count: int, now: int) -> None:
         if admission.limits:
             admission.check_quota(request.project, self.usage(request.project), count)
         if len(self._instances) + count > admission.max_backlog:
-            waiting = Counter(
-                project_of(record.request)
-                for record in self._instances.values()
-                if record.status == InstanceStatus.SCHEDULING
-            )
+            waiting = waiting_by_project(self._instances.values())
             oldest_ms = max(0, now - min(self._queue.new.values(), default=now))
             admission.check_backlog(waiting, project_of(request.key), count, oldest_ms)
 
@@ -163,8 +163,12 @@ class MemoryConductorStore(ConductorStore):
             self._queue.charge(project_of(lease.request), len(instances))
             return self._write(instances)
 
-    def write_without_lease(self, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
+    def write_without_lease(
+        self, instances: Sequence[InstanceRecord], *, wake: bool, limits: ProjectLimits = NO_LIMITS
+    ) -> WriteResult:
         with self._lock:
+            for project, project_limits in limits.items():
+                check_quota(project, project_limits, instances, self._instances, self._amounts)
             result = self._write(instances)
             for key in {record.request for record in instances if record.uuid not in result.stale} if wake else ():
                 self._queue.wake(key, result.now_ms)
@@ -193,6 +197,9 @@ class MemoryConductorStore(ConductorStore):
                 created_ms=old.created_ms,
                 updated_ms=now,
             )
+            if record.migration is not None:
+                self._sequence += 1
+                self._migrations.keep(record.migration, self._sequence, now, self._timeouts.retention_ms)
             if old.request in self._queue.new and not any(
                 other.request == old.request and self._is_new(other) for other in self._instances.values()
             ):
@@ -215,12 +222,10 @@ class MemoryConductorStore(ConductorStore):
             return {key: self._requests[key] for key in keys if key in self._requests}
 
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
-        if marker is not None and not is_sequence(marker):
-            raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of instances")
-        limit = min(limit, PAGE)
+        after, limit = parse_marker(marker, "instances"), min(limit, PAGE)
         with self._lock:
             rows = sorted(self._instances.values(), key=lambda record: record.sequence)
-            records_after = [record for record in rows if record.sequence > int(marker or 0)]
+            records_after = [record for record in rows if record.sequence > after]
             page_records = [record for record in records_after if deleted or record.status != InstanceStatus.DELETED][
                 :limit
             ]
@@ -228,27 +233,28 @@ class MemoryConductorStore(ConductorStore):
                 page_records, str(page_records[-1].sequence) if len(page_records) == limit else None
             )
 
+    def migrations(self, uuids: Sequence[str]) -> Mapping[str, MigrationRecord]:
+        with self._lock:
+            return self._migrations.get(uuids)
+
+    def page_migrations(self, marker: str | None, limit: int) -> MigrationRecordPage:
+        after = parse_marker(marker, "migrations")
+        with self._lock:
+            return self._migrations.page(after, min(limit, PAGE))
+
     def counts(self) -> Mapping[str, int]:
         with self._lock:
             return Counter(str(record.status) for record in self._instances.values())
 
     def usage(self, project: str) -> Mapping[str, int]:
-        usage: Counter[str] = Counter()
         with self._lock:
-            for record in self._instances.values():
-                if project_of(record.request) != digest_project(project):
-                    continue
-                usage[RECORDED] += 1
-                has_ended = record.status == InstanceStatus.ERROR and record.step == SagaStep.DONE
-                if record.status != InstanceStatus.DELETED and not has_ended:
-                    usage.update(self._amounts[record.request])
-        return +usage
+            return usage_of(project, self._instances.values(), self._amounts)
 
     def sizes(self) -> Mapping[str, CollectionSize]:
         with self._lock:
             return split_deleted(
                 estimate(self._instances),
-                estimate(self._requests).bytes,
+                estimate(self._requests, self._migrations.records).bytes,
                 estimate({**self._queue.new, **self._queue.due}, self._queue.leases, dict.fromkeys(self._queue.woken)),
                 estimate(self._purge),
             )
@@ -263,7 +269,7 @@ class MemoryConductorStore(ConductorStore):
                     del self._requests[key]
                     del self._amounts[key]
                     self._queue.remove(key)
-            return len(expired)
+            return len(expired) + self._migrations.purge(self._clock(), limit)
 
     def stamps(self) -> Mapping[str, str]:
         with self._lock:

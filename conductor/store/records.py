@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from conductor.store.migrations import MigrationRecord
 from rpcapi import errors
+from rpcapi.validation.text import is_sequence
 
 PROJECT_DIGITS = 16  # of the digest of a project
 SCHEMA = 1  # version of every stored document; documents of another version are rejected
@@ -22,9 +24,34 @@ class InstanceStatus(StrEnum):
     SCHEDULING = "SCHEDULING"
     BUILDING = "BUILDING"
     ACTIVE = "ACTIVE"
+    STOPPING = "STOPPING"
+    SHUTOFF = "SHUTOFF"  # powered off; its host keeps its disk, and it keeps its claim
+    STARTING = "STARTING"
+    REBOOT = "REBOOT"
+    HARD_REBOOT = "HARD_REBOOT"
+    REBUILD = "REBUILD"  # its host replaces its disk
+    SHELVING = "SHELVING"
+    SHELVED = "SHELVED"  # powered off, and its disk is stored as an image; its host keeps it until it is offloaded
+    OFFLOADING = "OFFLOADING"
+    SHELVED_OFFLOADED = "SHELVED_OFFLOADED"  # only its image is stored: it has no host and no claim
+    UNSHELVING = "UNSHELVING"
     ERROR = "ERROR"
     DELETING = "DELETING"
     DELETED = "DELETED"
+
+
+# The instance is on the host of its record, under a confirmed claim.
+ON_HOST = frozenset(
+    {
+        *(InstanceStatus.ACTIVE, InstanceStatus.STOPPING, InstanceStatus.SHUTOFF, InstanceStatus.STARTING),
+        *(InstanceStatus.REBOOT, InstanceStatus.HARD_REBOOT, InstanceStatus.REBUILD),
+        *(InstanceStatus.SHELVING, InstanceStatus.SHELVED),
+    }
+)
+
+
+# Without a next step, the instance has no claim, and counts for no quota; store/lua/_usage.lua names the same.
+WITHOUT_CLAIM = frozenset({InstanceStatus.ERROR, InstanceStatus.SHELVED_OFFLOADED})
 
 
 class SagaStep(StrEnum):
@@ -36,6 +63,9 @@ class SagaStep(StrEnum):
     ALTERNATE = "alternate"  # end this attempt and prepare the next on an alternate
     SETTLE = "settle"  # read the claim: record and claim have diverged
     ABORT = "abort"  # abort the claim, unless it is confirmed
+    POWER = "power"  # request the host to stop, start, reboot or rebuild the guest until it reports that it did
+    OFFLOAD = "offload"  # wait for [conductor] shelved_offload_time, then end the claim of the shelved instance
+    UNSHELVE = "unshelve"  # ask the scheduler for a host of one instance
     TERMINATE = "terminate"  # send terminate to the host until it reports that the guest is gone
     DONE = "done"  # nothing
 
@@ -68,6 +98,9 @@ class InstanceRecord:
     failures of the step; ``since_ms`` is the start of the current wait (0: not waiting); ``asked`` is whether the
     build was sent once more to a host that confirmed the claim but did not report in time. ``certain_epoch`` is the
     epoch of this store in which the record is certain to name every attempt that a host may run (0: in none).
+    ``migration`` is the current or last one; the store keeps its record with that of the instance.
+    ``operation`` is the number of the reboot or rebuild that is under way (0: none). ``is_shelved``: its image is
+    stored, and it has not run since; without a claim it is SHELVED_OFFLOADED then.
     """
 
     uuid: str
@@ -88,10 +121,19 @@ class InstanceRecord:
     tries: int = 0
     since_ms: int = 0
     certain_epoch: int = 0
+    migration: MigrationRecord | None = None
+    operation: int = 0
+    is_shelved: bool = False
     version: int = 1
     sequence: int = 0
     created_ms: int = 0
     updated_ms: int = 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the instance counts for the quota of its project: it has resources, or may have."""
+        has_ended = self.status in WITHOUT_CLAIM and self.step == SagaStep.DONE
+        return self.status != InstanceStatus.DELETED and not has_ended
 
     @property
     def builds(self) -> int:
@@ -209,6 +251,13 @@ def project_of(key: str) -> str:
     """Return the digest of the project in the key of a request; '' for requests of earlier releases."""
     match = re.match(rf"([0-9a-f]{{{PROJECT_DIGITS}}})-", key)
     return match[1] if match else ""
+
+
+def parse_marker(marker: str | None, items: str) -> int:
+    """Return the sequence after which a page of ``items`` begins; raises InvalidRequest for an invalid marker."""
+    if marker is not None and not is_sequence(marker):
+        raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of {items}")
+    return int(marker or 0)
 
 
 def make_version() -> int:

@@ -3,7 +3,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import redis
@@ -12,7 +11,8 @@ from conductor.admission import UNLIMITED_ADMISSION, Admission
 from conductor.store import documents, keys
 from conductor.store.connect import ConductorConnection
 from conductor.store.identity import make_identity
-from conductor.store.interface import CHUNK, PAGE, UNLIMITED, ConductorStore
+from conductor.store.interface import CHUNK, NO_LIMITS, PAGE, UNLIMITED, ConductorStore, ProjectLimits
+from conductor.store.migrations import MigrationRecord, MigrationRecordPage
 from conductor.store.records import (
     BuildRequestRecord,
     DueWork,
@@ -26,7 +26,9 @@ from conductor.store.records import (
     digest_project,
     make_lease_token,
     make_version,
+    parse_marker,
 )
+from conductor.store.script_rows import chunks, script_row, split_rows
 from conductor.store.scripts import load
 from conductor.store.sizes import split_deleted
 from rpcapi import errors
@@ -34,12 +36,14 @@ from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
-from rpcapi.validation.text import is_sequence
 
 # Words of the key schema; the entries of the first are those of the collection. Others never grow.
 WORDS = {
     "instances": ("instances", "everything"),
-    "others": ("requests", "listed", "left", "amounts", "usage"),
+    "others": (
+        *("requests", "listed", "left", "amounts", "usage"),
+        *("migrations", "listed_migrations", "ended_migrations"),
+    ),
     "queue": (
         *("queues", "due", "new", "wakes", "new_wakes", "turns", "pending", "leases", "woken"),
         *("waiting", "begun", "shares"),
@@ -79,6 +83,21 @@ class RedisConductorStore(ConductorStore):
         # Where another epoch begins meanwhile, the record is certain in none.
         certain_epoch = self._timeouts.certain_epoch(self._connection.epoch(), first_sent_ms)
         new_record = InstanceRecord(uuid="", request=request.key, certain_epoch=certain_epoch)
+        return self._record(request, uuids, new_record, admission, first_sent_ms=first_sent_ms, deadline_ms=deadline_ms)
+
+    def adopt(self, request: BuildRequestRecord, instance: InstanceRecord, amounts: Mapping[str, int]) -> bool:
+        return self._record(request, [instance.uuid], instance, Admission(amounts))
+
+    def _record(
+        self,
+        request: BuildRequestRecord,
+        uuids: Sequence[str],
+        new_record: InstanceRecord,
+        admission: Admission,
+        *,
+        first_sent_ms: int | None = None,
+        deadline_ms: int | None = None,
+    ) -> bool:
         answer, *details = self._run(
             "record",
             uuids,
@@ -123,7 +142,7 @@ class RedisConductorStore(ConductorStore):
             max_instances=max_instances,
             max_building=max_building,
         )
-        rows = _split_rows(3, answer)
+        rows = split_rows(3, answer)
         return [RequestLease(request, token, bool(is_takeover), steps) for request, is_takeover, steps in rows]
 
     def load(self, lease: RequestLease) -> DueWork:
@@ -142,7 +161,7 @@ class RedisConductorStore(ConductorStore):
             if not answer or answer[3] is None:
                 raise LeaseLost(lease.request)
             now, wake, marker, document, epoch, may_repeat, *pairs = answer
-            records += [documents.load_instance(uuid, text) for uuid, text in _split_rows(2, pairs)]
+            records += [documents.load_instance(uuid, text) for uuid, text in split_rows(2, pairs)]
             wakes += [int(wake)] if wake else []
             if not marker:
                 break
@@ -152,26 +171,35 @@ class RedisConductorStore(ConductorStore):
         return DueWork(request, records, int(now), next_ms, int(epoch), may_repeat=bool(may_repeat))
 
     def write(self, lease: RequestLease, instances: Sequence[InstanceRecord]) -> WriteResult:
-        return self._write(lease.request, lease.token, instances, wake=False)
+        return self._write(lease.request, lease.token, instances, NO_LIMITS, wake=False)
 
-    def write_without_lease(self, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
-        return self._write("", "", instances, wake=wake)
+    def write_without_lease(
+        self, instances: Sequence[InstanceRecord], *, wake: bool, limits: ProjectLimits = NO_LIMITS
+    ) -> WriteResult:
+        return self._write("", "", instances, limits, wake=wake)
 
-    def _write(self, request: str, token: str, instances: Sequence[InstanceRecord], *, wake: bool) -> WriteResult:
+    def _write(
+        self, request: str, token: str, instances: Sequence[InstanceRecord], limits: ProjectLimits, *, wake: bool
+    ) -> WriteResult:
+        projects = {digest_project(project): project for project in limits}
         now, stale = 0, set()
-        for chunk in _chunks(instances):
+        for chunk in chunks(instances):
             answer = self._run(
                 "write",
-                (value for record in chunk for value in _script_row(record)),
+                (value for record in chunk for value in script_row(record)),
                 request=request,
                 token=token,
                 lease_ms=self._timeouts.lease_ms,
                 retention_ms=self._timeouts.retention_ms,
                 wake=int(wake),
+                limits="\n".join(f"{digest} {_amounts_text(limits[name])}" for digest, name in projects.items()),
                 new_version=make_version(),
             )
             if not answer:
                 raise LeaseLost(request)
+            if answer[0] == "quota":
+                project, name, used, added = projects[answer[1]], answer[2], int(answer[3]), int(answer[4])
+                raise Admission({name: added}, limits[project]).quota_exceeded(project, name, used, 1)
             now, sequence, *changed = answer
             self._connection.identity.observe(0, int(sequence))
             stale.update(changed)
@@ -190,17 +218,24 @@ class RedisConductorStore(ConductorStore):
         return {key: documents.load_request(key, text) for key, text in self._pick(keys.key("requests"), request_keys)}
 
     def _pick(self, name: str, fields: Sequence[str]) -> Iterator[tuple[str, str]]:
-        for chunk in _chunks(fields):
+        for chunk in chunks(fields):
             texts: list[Any] = self._connection.execute(partial(_fields, name, chunk))
             yield from ((field, text) for field, text in zip(chunk, texts, strict=True) if text is not None)
 
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
         limit = min(limit, PAGE)
-        if marker is not None and not is_sequence(marker):
-            raise errors.InvalidRequest(why=f"{marker[:40]!r} is not a marker of a page of instances")
-        answer = self._run("page", after=marker or 0, limit=limit, deleted=int(deleted))
-        records = [documents.load_instance(uuid, text) for uuid, text in _split_rows(2, answer)]
+        answer = self._run("page", after=parse_marker(marker, "instances"), limit=limit, deleted=int(deleted))
+        records = [documents.load_instance(uuid, text) for uuid, text in split_rows(2, answer)]
         return InstanceRecordPage(records, str(records[-1].sequence) if len(records) == limit else None)
+
+    def migrations(self, uuids: Sequence[str]) -> Mapping[str, MigrationRecord]:
+        return {uuid: documents.load_migration(text) for uuid, text in self._pick(keys.key("migrations"), uuids)}
+
+    def page_migrations(self, marker: str | None, limit: int) -> MigrationRecordPage:
+        limit = min(limit, PAGE)
+        answer = self._run("page_migrations", after=parse_marker(marker, "migrations"), limit=limit)
+        records = [documents.load_migration(text) for _uuid, text in split_rows(2, answer)]
+        return MigrationRecordPage(records, str(records[-1].sequence) if len(records) == limit else None)
 
     def counts(self) -> Mapping[str, int]:
         counts: dict[Any, Any] = self._connection.execute(lambda client: client.hgetall(keys.key("counts")))
@@ -257,18 +292,3 @@ def _amounts_text(amounts: Mapping[str, int]) -> str:
 
 def _fields(name: str, fields: list[str], client: redis.Redis) -> Any:
     return client.hmget(name, fields)
-
-
-def _script_row(record: InstanceRecord) -> tuple[str | int, ...]:
-    body = documents.dump_instance(record)
-    return record.uuid, record.version, record.status.value, record.step.value, record.wake_ms, body
-
-
-def _split_rows(size: int, flat: Iterable) -> Iterator[tuple]:
-    words = iter(flat)
-    while row := tuple(islice(words, size)):
-        yield row
-
-
-def _chunks(items: Sequence) -> Iterator[list]:
-    return (list(items[start : start + CHUNK]) for start in range(0, len(items), CHUNK))

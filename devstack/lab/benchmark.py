@@ -5,9 +5,9 @@ import abc
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from cliff import command
 
@@ -15,6 +15,7 @@ from devstack.lab import machine, rows
 from rpcapi.cli import progress
 from rpcapi.cli.error_messages import CommandFailed
 
+ValueT = TypeVar("ValueT")
 MAX_HOSTS = 200_000  # twice the design limit: more would exhaust the memory of a development machine
 NO_MATPLOTLIB = "--plot needs matplotlib, which is not installed: `pip install 'gantt[lab]'`."
 
@@ -54,6 +55,26 @@ def up_to(maximum: float, description: str) -> Callable[[str], float]:
 
 
 share = up_to(1, "a share")
+
+
+def list_of(parse: Callable[[str], ValueT]) -> Callable[[str], list[ValueT]]:
+    """Return a parser of values separated by commas, in their order and without repetitions. For argparse."""
+
+    def read(text: str) -> list[ValueT]:
+        return list(dict.fromkeys(parse(part.strip()) for part in text.split(",")))
+
+    return read
+
+
+def names_of(allowed: Collection[str], description: str) -> Callable[[str], list[str]]:
+    """Return a parser of names separated by commas; ``description`` names one in errors. For argparse."""
+
+    def read(text: str) -> str:
+        if text not in allowed:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {description}; use {' or '.join(allowed)}")
+        return text
+
+    return list_of(read)
 
 
 class Benchmark(command.Command):

@@ -16,6 +16,7 @@ COMMANDS = {
     "chaos": "devstack.lab.chaos.command:ChaosRun",
     "claim": "devstack.lab.claim.command:ClaimBenchmark",
     "decide": "devstack.lab.decide.command:DecideBenchmark",
+    "nova": "devstack.lab.nova.command:NovaBenchmark",
     "overload": "devstack.lab.overload.command:OverloadBenchmark",
     "peers": "devstack.lab.peers.command:PeersBenchmark",
     "placement": "devstack.lab.placement.command:PlacementBenchmark",

@@ -2,12 +2,11 @@
 """A private redis-server for the duration of a measurement."""
 
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from devstack.lab.interruption import defer_signals
+from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.servers.redis import AppendFsync, RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 
@@ -18,15 +17,11 @@ def running(appendonly: AppendFsync, *preference: Flavour) -> Iterator[RedisServ
 
     ``preference`` is as in redis_binary.
     """
-    cleanup = contextlib.ExitStack()
-    try:
+
+    def make(folder: Path) -> RedisServer:
+        return RedisServer(folder, appendonly=appendonly, binary=redis_binary(*preference))
+
+    with in_temporary_folder(make, RedisServer.kill) as server:
         with defer_signals():
-            folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
-            cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
-            server = RedisServer(folder, appendonly=appendonly, binary=redis_binary(*preference))
-            cleanup.callback(server.kill)
             server.start()
         yield server
-    finally:
-        with defer_signals():
-            cleanup.close()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from devstack.servers.errors import BinaryMissing, ServerError
+from devstack.servers.mariadb import mariadb_binary
 from devstack.servers.memcached import memcached_binary
 from devstack.servers.postgresql import postgresql_programs
 from devstack.servers.rabbitmq_binary import SYSTEM_PATH, rabbit_programs
@@ -46,6 +47,7 @@ PRESENCE_CHECKS: Mapping[str, Callable[[], bool]] = {
     "rabbitmq-server": lambda: _runs(rabbit_programs),
     "redis-server": lambda: _runs(lambda: redis_binary(Flavour.SYSTEM)),
     "postgresql": lambda: _runs(postgresql_programs),
+    "mariadb-server-core": lambda: _runs(mariadb_binary),
     "memcached": lambda: _runs(memcached_binary),
     "zookeeper": lambda: _runs(zookeeper_classes),
     "systemd-container": _on_path("systemd-nspawn"),

@@ -34,13 +34,14 @@ def mariadb_binary() -> str:
 
 
 class MariadbServer:
-    """A MariaDB server with one empty database; its data, socket and log are in `folder` (mode 0700).
+    """A MariaDB server with empty `databases`; its data, socket and log are in `folder` (mode 0700).
 
     Access to the folder gives all rights; only its owner has it. `settings` are additional arguments.
     """
 
-    def __init__(self, folder: Path, *, settings: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path, *, databases: Sequence[str] = (DATABASE,), settings: Sequence[str] = ()) -> None:
         self.folder = folder.absolute()
+        self._databases = tuple(databases)
         self._settings = tuple(settings)
         self._data = self.folder / "data"
         self._socket = self.folder / "mariadb.sock"
@@ -52,7 +53,7 @@ class MariadbServer:
         return self._process.pid
 
     def start(self) -> None:
-        """Create the database if it is missing, start, and return when the server answers.
+        """Create the databases if they are missing, start, and return when the server answers.
 
         On ServerError nothing is left running.
         """
@@ -71,9 +72,9 @@ class MariadbServer:
         """Kill the server with SIGKILL."""
         self._process.kill()
 
-    def url(self) -> str:
-        """The database's address for SQLAlchemy with PyMySQL."""
-        return f"mysql+pymysql://root@localhost/{DATABASE}?unix_socket={quote(str(self._socket))}&charset=utf8mb4"
+    def url(self, database: str = DATABASE) -> str:
+        """The address of a database for SQLAlchemy with PyMySQL."""
+        return f"mysql+pymysql://root@localhost/{database}?unix_socket={quote(str(self._socket))}&charset=utf8mb4"
 
     def _command(self) -> list[str]:
         return [
@@ -90,10 +91,10 @@ class MariadbServer:
         ]
 
     def _bootstrap(self) -> None:
-        """Write the server's own tables, and the empty database."""
+        """Write the server's own tables, and the empty databases."""
         statements = ["CREATE DATABASE mysql;", "USE mysql;"]
         statements += [(SCRIPTS / name).read_text() for name in BOOTSTRAP]
-        statements.append(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4;\n")
+        statements += [f"CREATE DATABASE {database} CHARACTER SET utf8mb4;\n" for database in self._databases]
         completed = subprocess.run(  # noqa: S603 - a fixed command
             [*self._command(), "--bootstrap"],
             input="\n".join(statements),

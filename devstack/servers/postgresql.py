@@ -109,9 +109,9 @@ class PostgresqlServer:
         standby = (self._data / "postgresql.auto.conf").read_text()
         self.settings = (*self.settings, *(line for line in standby.splitlines() if line.startswith("primary_")))
 
-    def url(self) -> str:
-        """The address in the form of [store] url."""
-        return f"postgresql://{USER}@/{DATABASE}?host={quote(str(self.folder))}"
+    def url(self, database: str = DATABASE) -> str:
+        """The address of a database in the form of [store] url."""
+        return f"postgresql://{USER}@/{database}?host={quote(str(self.folder))}"
 
     def _address(self) -> list[str]:
         return ["-h", str(self.folder), "-U", USER]

@@ -55,7 +55,7 @@ class RabbitNode:
     Its ports are picked at the first start (`port` fixes the AMQP one) and recorded in the folder. Its users (by
     default one per service, with only the permissions it needs, plus `admin`) are imported at boot. ``management_port``
     is that of the management API, which the node serves only if it is given. ``settings`` are additional lines of its
-    configuration, ``plugins`` those that they need.
+    configuration, ``plugins`` those that they need, ``vhosts`` empty virtual hosts for programs that are not gantt's.
     """
 
     def __init__(
@@ -67,6 +67,7 @@ class RabbitNode:
         management_port: int | None = None,
         settings: Sequence[str] = (),
         plugins: Sequence[str] = (),
+        vhosts: Sequence[str] = (),
     ) -> None:
         self.folder = folder.absolute()
         self.users = tuple(users)
@@ -74,6 +75,7 @@ class RabbitNode:
         self._configured_port = port
         self._management_port = management_port
         self._settings = tuple(settings)
+        self._vhosts = tuple(vhosts)
         self._plugins = (*plugins, *([] if management_port is None else ["rabbitmq_management"]))
         self._broker = ServerProcess("RabbitMQ", self.folder / "rabbitmq.pid", self.folder / "rabbitmq.out")
         self._epmd = ServerProcess("epmd (Erlang's port mapper)", self.folder / "epmd.pid", self.folder / "epmd.out")
@@ -129,13 +131,13 @@ class RabbitNode:
         self.stop()
         self.start()
 
-    def url(self, user: str = ADMIN, driver: str = CONFINED_DRIVER) -> str:
+    def url(self, user: str = ADMIN, driver: str = CONFINED_DRIVER, vhost: str = VHOST) -> str:
         """The node's oslo.messaging transport URL for this user, password included.
 
         The service users work with the confined driver only; all processes on the bus must use the same driver.
         """
         password = quote(self.passwords.of(user), safe="")
-        return f"{driver}://{user}:{password}@{LOOPBACK}:{self.ports.amqp}/{VHOST}"
+        return f"{driver}://{user}:{password}@{LOOPBACK}:{self.ports.amqp}/{vhost}"
 
     @property
     def _ports_file(self) -> Path:
@@ -152,7 +154,7 @@ class RabbitNode:
         write_private(self._ports_file, json.dumps(asdict(ports)))
 
     def _write_configuration(self) -> None:
-        write_private(self.folder / "definitions.json", definitions(self.users, self.passwords))
+        write_private(self.folder / "definitions.json", definitions(self.users, self.passwords, self._vhosts))
         lines = [
             f"listeners.tcp.local = {LOOPBACK}:{self.ports.amqp}",
             f"load_definitions = {self.folder / 'definitions.json'}",

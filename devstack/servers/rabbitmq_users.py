@@ -5,7 +5,7 @@ import base64
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from devstack.servers.folder import Passwords
@@ -16,13 +16,16 @@ from rpcapi.messaging.drivers import dead_letters
 ADMIN = "admin"
 
 
-def definitions(users: Iterable[RabbitUser], passwords: Passwords) -> str:
-    """Return the broker's definitions file (JSON): one virtual host, the users, their permissions."""
+def definitions(users: Iterable[RabbitUser], passwords: Passwords, vhosts: Sequence[str] = ()) -> str:
+    """Return the broker's definitions file (JSON): gantt's virtual host, the users, their permissions.
+
+    ``vhosts`` are empty virtual hosts of other programs, for the administrator alone.
+    """
     users = tuple(users)
-    permissions = [_permission(ADMIN, ".*", ".*", ".*")]
+    permissions = [_permission(ADMIN, ".*", ".*", ".*", vhost) for vhost in (VHOST, *vhosts)]
     permissions += [_permission(user.name, user.configure, user.write, user.read) for user in users]
     document = {
-        "vhosts": [{"name": VHOST}],
+        "vhosts": [{"name": vhost} for vhost in (VHOST, *vhosts)],
         "users": [_account(name, passwords.of(name)) for name in (ADMIN, *(user.name for user in users))],
         "permissions": permissions,
         # Without these a user could bind its own queue to the keys of others, and read or forward their messages.
@@ -61,8 +64,8 @@ def _binding(exchange: str, queue: str) -> dict[str, Any]:
     return {"source": exchange, "vhost": VHOST, **destination, "routing_key": "", "arguments": {}}
 
 
-def _permission(user: str, configure: str, write: str, read: str) -> dict[str, str]:
-    return {"user": user, "vhost": VHOST, "configure": configure, "write": write, "read": read}
+def _permission(user: str, configure: str, write: str, read: str, vhost: str = VHOST) -> dict[str, str]:
+    return {"user": user, "vhost": vhost, "configure": configure, "write": write, "read": read}
 
 
 def _account(name: str, password: str) -> dict[str, Any]:

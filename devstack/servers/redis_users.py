@@ -77,6 +77,37 @@ PLACEMENT = RedisUser(
     ),
     selectors=(Selector((f"gantt:{{p:*}}:{ACKNOWLEDGED}",), ("+set",)),),
 )
+# What gantt-nova-bridge writes: its documents, their log, and the members of aggregates whose decisions are repeated.
+BRIDGE_NAMESPACES = ("nova", "nova_bridge", "aggregate", "gantt.nova_bridge")
+BRIDGE_STATES = tuple(f"gantt:{{p:*}}:state:{namespace}" for namespace in BRIDGE_NAMESPACES)
+BRIDGE_WRITTEN = ("meta", "log", "eligible")
+# What a new epoch changes, which any connection may begin, and what the scripts read.
+EPOCH_WRITTEN = ("awaited", "beats", "generations")
+BRIDGE_READ = ("opened", "reports", "alive", "capacity")
+RUN_SCRIPTS = ("+eval", "+evalsha")
+NOVA_BRIDGE = RedisUser(
+    "nova-bridge",
+    (*BRIDGE_STATES, *(f"gantt:{{p:*}}:{word}" for word in (*BRIDGE_WRITTEN, *EPOCH_WRITTEN))),
+    (
+        *("+hget", "+hmget", "+hkeys", "+hset", "+hdel", "+hincrby", "+sadd", "+zadd", "+xadd", "+del"),
+        *("+multi", "+exec", "+discard", "+script|load", "+time"),
+        *SESSION,
+        *IDENTITY,
+        *FAILOVER,
+    ),
+    selectors=(
+        Selector(tuple(f"gantt:{{p:*}}:{word}" for word in BRIDGE_READ), ("+hget", "+hmget", "+hkeys", "+hgetall")),
+        # All scripts of a partition declare the keys of claims; commands in them are checked one by one.
+        Selector(
+            (
+                *BRIDGE_STATES,
+                *(f"gantt:{{p:*}}:{word}" for word in KEYS if word not in {*KEYS_WITHOUT_PLACEMENT, "state"}),
+            ),
+            RUN_SCRIPTS,
+        ),
+        Selector((f"gantt:{{p:*}}:{ACKNOWLEDGED}",), ("+set",)),
+    ),
+)
 CONDUCTOR = RedisUser("conductor", ("gantt:{conductor}:*",), STORE_COMMANDS)
 # Used by replicas to log in to their primary, in a cluster too.
 REPLICA = RedisUser("replica", (), ("+psync", "+replconf", "+ping"))
@@ -100,7 +131,7 @@ ADMIN = RedisUser("admin", ("*",), ("+@all",), ("*",))
 # without them every write of a script would be refused, and durable data would be lost on a restart.
 DEFAULT_USER = "user default off resetpass ~* &* +@all"
 
-STORE_USERS = (SCHEDULER, PLACEMENT, CONDUCTOR)
+STORE_USERS = (SCHEDULER, PLACEMENT, NOVA_BRIDGE, CONDUCTOR)
 STORE_USER_NAMES = frozenset(user.name for user in STORE_USERS)
 
 

@@ -9,6 +9,10 @@ from typing import Any, NamedTuple
 from rpcapi.resources import names
 
 UNJOURNALLED = "unjournalled"
+# The statuses of a server that is on its host.
+ON_HOST = frozenset(
+    {"ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD", "SHELVING", "SHELVED"}
+)
 INSTANCE = "INSTANCE"  # the type of the consumers that are guests
 
 
@@ -113,12 +117,12 @@ def _claim_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> 
 
 def _record_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
     for record in reading.instances.values():
-        if record.status == "ACTIVE" and claims.get(_place_of(record)) != "confirmed":
-            yield Difference("record without claim", *_place_of(record), "the record is ACTIVE")
+        if record.status in ON_HOST and claims.get(_place_of(record)) != "confirmed":
+            yield Difference("record without claim", *_place_of(record), f"the record is {record.status}")
 
 
 def _silent_hosts(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
-    places = set(claims) | {_place_of(record) for record in reading.instances.values() if record.status == "ACTIVE"}
+    places = set(claims) | {_place_of(record) for record in reading.instances.values() if record.status in ON_HOST}
     counts = Counter(place.host for place in places if place.host in reading.silent)
     for host, count in sorted(counts.items()):
         yield Difference("host not compared", None, None, host, f"its agent does not answer; {count} instances")

@@ -72,6 +72,19 @@ class _BatchColumn(FieldsColumn):
         )
 
 
+class _NovaColumn(FieldsColumn):
+    """What nova-scheduler chose for each instance of a request that was decided in shadow mode beside it."""
+
+    def human_readable(self) -> str:
+        return "\n".join(self._line(instance) for instance in self._value["instances"])
+
+    @staticmethod
+    def _line(instance: Any) -> str:
+        hosts = f"Nova {instance['nova_host'] or '-'}, gantt {instance['gantt_host'] or '-'}"
+        why = f" ({instance['why']})" if instance["why"] else ""
+        return f"{instance['consumer']}: {instance['outcome']}: {hosts}{why}"
+
+
 class _LostClaimsColumn(LinesColumn):
     @staticmethod
     def line(item: Any) -> str:
@@ -139,6 +152,7 @@ class ExplainDecision(ShowOne):
             **({"examples": _SamplesColumn(samples)} if samples else {}),
             "best": _BestHostsColumn(document.get("best") or []),
             "claims": _VerdictsColumn(document.get("verdicts") or []),
+            **({"nova": _NovaColumn(document["nova"])} if "nova" in document else {}),
             **({"lost_before": _LostClaimsColumn(document["lost"])} if document.get("lost") else {}),
             **({"candidates": _CandidatesColumn(document["candidates"])} if "candidates" in document else {}),
             "driver": TextColumn(document.get("driver")),

@@ -14,7 +14,10 @@ from rpcapi.cli.server_names import resolve_uuids
 
 COLUMNS = ("uuid", "name", "flavor", "status", "host", "reason", "request_id")
 WIDE = "request_id"  # omitted from a table unless requested, to limit its width
-STATUSES = ("SCHEDULING", "BUILDING", "ACTIVE", "ERROR", "DELETING", "DELETED")
+STATUSES = (
+    *("SCHEDULING", "BUILDING", "ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD"),
+    *("SHELVING", "SHELVED", "OFFLOADING", "SHELVED_OFFLOADED", "UNSHELVING", "ERROR", "DELETING", "DELETED"),
+)
 BOOT_END_STATUSES = ("ACTIVE", "ERROR", "DELETED")
 DELETE_END_STATUSES = ("DELETED", "ERROR")
 

@@ -26,10 +26,11 @@ class ClaimsAPI(ServiceClient):
     1.5 - Add store_sizes
     1.6 - abort_claims: add destinations
     1.7 - prepare_claims: answer possible
+    1.8 - Add move_claims, answer moved
     """
 
     TOPIC = "claims"
-    VERSION = "1.7"
+    VERSION = "1.8"
     CAP = "claims"
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
@@ -67,6 +68,17 @@ class ClaimsAPI(ServiceClient):
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Release the claims of deleted instances; releasing an unknown claim is allowed."""
         return self._call(ctxt, "1.0", "release_claims", host=host, refs=refs)
+
+    def move_claims(
+        self, ctxt: RequestContext, refs: objects.ClaimRefs, successors: objects.ClaimRefs, consumer_type: str
+    ) -> objects.ClaimAnswers:
+        """Hand confirmed claims over to other identities of ``consumer_type``; no sum changes.
+
+        The answers are in the order of ``refs``. "confirmed" is about the successor, which has the claim; it is the
+        answer to a repeated call too. Any other one means that nothing was moved: if it is no "closed", this successor
+        never gets the claim. The former identity is answered "moved" from then on.
+        """
+        return self._call(ctxt, "1.8", "move_claims", refs=refs, successors=successors, consumer_type=consumer_type)
 
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Look up claims: the answer of each is its state, how it ended, or why that is not known.

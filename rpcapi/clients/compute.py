@@ -11,10 +11,13 @@ class ComputeAPI(ServiceClient):
 
     1.0 - Initial version
     1.1 - Add list_guests
+    1.2 - Add change_guests
+    1.3 - Add operate_guests
+    1.4 - Add list_owners
     """
 
     TOPIC = "compute"
-    VERSION = "1.1"
+    VERSION = "1.4"
     CAP = "compute"
 
     def build_instances(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:
@@ -25,11 +28,23 @@ class ComputeAPI(ServiceClient):
         """Request the agent of ``host`` to stop the guests and then release their claims."""
         self._cast(ctxt, "1.0", "terminate_instances", host, refs=refs)
 
+    def change_guests(self, ctxt: RequestContext, host: str, transitions: objects.GuestTransitions) -> None:
+        """Request the agent of ``host`` to start, stop or end guests, also under new identities; it reports them."""
+        self._cast(ctxt, "1.2", "change_guests", host, transitions=transitions)
+
+    def operate_guests(self, ctxt: RequestContext, host: str, operations: objects.GuestOperations) -> None:
+        """Request the agent of ``host`` to reboot or rebuild guests, each once; it reports them."""
+        self._cast(ctxt, "1.3", "operate_guests", host, operations=operations)
+
     def list_guests(
         self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
     ) -> objects.GuestPage:
         """Return a page of what runs on ``host``; raises MessagingTimeout when its agent does not answer."""
         return self._call_server(ctxt, "1.1", "list_guests", host, marker=marker, limit=limit)
+
+    def list_owners(self, ctxt: RequestContext, host: str, uuids: list[str]) -> objects.GuestOwners:
+        """Return the live attempts of these instances on ``host`` with their owners; raises as list_guests."""
+        return self._call_server(ctxt, "1.4", "list_owners", host, uuids=uuids)
 
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Request all agents of the partition to audit in ``epoch``."""

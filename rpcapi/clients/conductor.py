@@ -25,10 +25,16 @@ class ConductorAPI(ServiceClient):
     1.8 - Add store_sizes
     1.9 - Add get_quota
     1.10 - build_instances: first_sent may be None, unknown
+    1.11 - Add stop_instances, start_instances
+    1.12 - Add get_migrations, list_migrations
+    1.13 - Add reboot_instances, rebuild_instances
+    1.14 - Add shelve_instances, offload_instances, unshelve_instances
+    1.15 - Add adopt_instances
+    1.16 - Add release_orphans, compare_instances
     """
 
     TOPIC = "conductor"
-    VERSION = "1.10"
+    VERSION = "1.16"
     CAP = "conductor"
 
     def build_instances(
@@ -74,6 +80,52 @@ class ConductorAPI(ServiceClient):
         """Stop instances and release their claims; raises UnknownInstance before it changes anything."""
         self._call(ctxt, "1.0", "delete_instances", uuids=uuids)
 
+    def stop_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Power ACTIVE instances off; they keep disk and claim. A repeated call changes nothing.
+
+        Raises UnknownInstance, or InstanceConflict for one in another status, before it changes anything.
+        """
+        self._call(ctxt, "1.11", "stop_instances", uuids=uuids)
+
+    def start_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Start SHUTOFF instances on their hosts; raises as stop_instances."""
+        self._call(ctxt, "1.11", "start_instances", uuids=uuids)
+
+    def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
+        """Reboot ACTIVE instances; ``hard`` also SHUTOFF ones and those in ERROR that a host still has.
+
+        A call repeated while they are being rebooted changes nothing. Raises UnknownInstance, InstanceConflict for one
+        in another status, or UnknownMethod where [upgrade_levels] compute excludes it, before it changes anything.
+        """
+        self._call(ctxt, "1.13", "reboot_instances", uuids=uuids, hard=hard)
+
+    def rebuild_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Replace the disks of instances that are ACTIVE, SHUTOFF, or in ERROR on a host, by new ones of their images.
+
+        They keep host and claim, and SHUTOFF ones stay off. Repeated and refused as reboot_instances.
+        """
+        self._call(ctxt, "1.13", "rebuild_instances", uuids=uuids)
+
+    def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Power instances off that are ACTIVE or SHUTOFF, and keep their images; a repeated call changes nothing.
+
+        They are offloaded after [conductor] shelved_offload_time. Raises UnknownInstance, or InstanceConflict for one
+        in another status, before it changes anything.
+        """
+        self._call(ctxt, "1.14", "shelve_instances", uuids=uuids)
+
+    def offload_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Remove SHELVED instances from their hosts and release their claims; raises as shelve_instances."""
+        self._call(ctxt, "1.14", "offload_instances", uuids=uuids)
+
+    def unshelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Start SHELVED instances on their hosts, and SHELVED_OFFLOADED ones on hosts that the scheduler selects.
+
+        Those for which there is no host are SHELVED_OFFLOADED again, with the reason. Raises as shelve_instances, and
+        QuotaExceeded before it changes anything.
+        """
+        self._call(ctxt, "1.14", "unshelve_instances", uuids=uuids)
+
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
         """Return the instances with these uuids in that order; raises UnknownInstance."""
         return self._call(ctxt, "1.0", "get_instances", uuids=uuids)
@@ -85,11 +137,45 @@ class ConductorAPI(ServiceClient):
         values = {"marker": marker, "limit": limit, "deleted": deleted}
         return self._call(ctxt, "1.0", "list_instances", **values)
 
+    def get_migrations(self, ctxt: RequestContext, uuids: list[str]) -> objects.MigrationPage:
+        """Return the migrations with these uuids in that order; raises UnknownMigration."""
+        return self._call(ctxt, "1.12", "get_migrations", uuids=uuids)
+
+    def list_migrations(
+        self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000
+    ) -> objects.MigrationPage:
+        """Return migrations after ``marker``, oldest first; ended ones until their retention has passed."""
+        return self._call(ctxt, "1.12", "list_migrations", marker=marker, limit=limit)
+
     def list_guests(
         self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000
     ) -> objects.GuestPage:
         """Return a page of what the agent of service host ``host`` runs; raises Unavailable if it does not answer."""
         return self._call(ctxt, "1.4", "list_guests", host=host, marker=marker, limit=limit)
+
+    def adopt_instances(self, ctxt: RequestContext, partition: str, host: str, uuids: list[str]) -> None:
+        """Record instances without a record that service host ``host`` of ``partition`` runs under their claims.
+
+        A repeated call changes nothing. Raises InvalidRequest, or InstanceConflict for an instance that has another
+        record, or no guest or claim there, before it changes anything; Unavailable if the agent does not answer.
+        """
+        self._call(ctxt, "1.15", "adopt_instances", partition=partition, host=host, uuids=uuids)
+
+    def release_orphans(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
+        """Request a service host to release confirmed claims that it runs nothing under.
+
+        Raises InvalidRequest, InstanceConflict for an attempt that the host has, or an instance with a step under way,
+        before it changes anything; Unavailable if the agent does not answer.
+        """
+        self._call(ctxt, "1.16", "release_orphans", host=host, refs=refs)
+
+    def compare_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Correct records by their claims at once, as the periodic comparison does when it finds a difference twice.
+
+        Raises InvalidRequest, UnknownInstance, or InstanceConflict for one with a step under way, before it changes
+        anything; Unavailable if a claims service does not answer.
+        """
+        self._call(ctxt, "1.16", "compare_instances", uuids=uuids)
 
     def object_backport_versions(
         self, ctxt: RequestContext, objinst: dict[str, Any], object_versions: dict[str, str]

@@ -29,7 +29,7 @@ class BusBackend(ServiceClient):
     """Backend that calls gantt's scheduler workers over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.5"
+    VERSION = "1.6"
     CAP = "scheduler"
     SHORT_CALLS = frozenset({"select_destinations"})
 
@@ -47,6 +47,7 @@ class SchedulerAPI:
     1.3 - Add select_batch, update_aggregates, delete_aggregate, dry_run and list_filters
     1.4 - select_destinations: add fresh
     1.5 - Add exchange_stamps
+    1.6 - Add audit_nova
     """
 
     VERSION = BusBackend.VERSION
@@ -191,6 +192,15 @@ class SchedulerAPI:
     def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:
         """Return the filters and weighers of the worker that answers; ``kind``: "filter", "weigher" or None (both)."""
         return self._backend.call(ctxt, "1.3", "list_filters", kind=kind)
+
+    def audit_nova(
+        self, ctxt: RequestContext, *, fix: bool = False, marker: str | None = None, limit: int = 1000
+    ) -> objects.NovaAudit:
+        """Find the claims for Nova that no instance uses in a page of all claims; ``fix``: and end them.
+
+        Raises Unavailable where gantt-nova-bridge does not answer, or could not read all of Nova's databases.
+        """
+        return self._backend.call(ctxt, "1.6", "audit_nova", fix=fix, marker=marker, limit=limit)
 
     def list_decisions(
         self, ctxt: RequestContext, partition: str | None = None, marker: str | None = None, limit: int = 100

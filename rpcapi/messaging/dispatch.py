@@ -94,7 +94,7 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
     @contextmanager
     def _heartbeats(self, incoming: Any) -> Iterator[None]:
         """Send heartbeats to a caller that monitors its call, as long as the method runs."""
-        if not _is_monitor_interval(incoming.client_timeout):
+        if not is_monitor_interval(incoming.client_timeout):
             yield
             return
         completed = threading.Event()
@@ -107,7 +107,8 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
             thread.join()
 
 
-def _is_monitor_interval(seconds: Any) -> bool:
+def is_monitor_interval(seconds: Any) -> bool:
+    """Return whether a caller gives up after so many seconds without a heartbeat, which a server can send in time."""
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     return is_number and MIN_MONITOR_S <= seconds <= MAX_MONITOR_S and math.isfinite(seconds)
 

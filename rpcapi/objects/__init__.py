@@ -13,9 +13,12 @@ from rpcapi.objects.claim import (
 )
 from rpcapi.objects.decision import Decision, DecisionPage
 from rpcapi.objects.extension import FilterList
-from rpcapi.objects.guest import GuestPage
+from rpcapi.objects.guest import GuestOwners, GuestPage
 from rpcapi.objects.host_state import HostState, HostStatePage
 from rpcapi.objects.instance import Instance, InstancePage, RecordedHosts
+from rpcapi.objects.migration import Migration, MigrationPage
+from rpcapi.objects.nova_audit import NovaAudit
+from rpcapi.objects.operation import GuestOperations
 from rpcapi.objects.partition import PartitionList
 from rpcapi.objects.quota import ProjectQuota
 from rpcapi.objects.request_spec import RequestSpec
@@ -23,6 +26,7 @@ from rpcapi.objects.selection_batch import SelectionAnswers, SelectionRequests
 from rpcapi.objects.selections import Selections
 from rpcapi.objects.stats import StatsAnswer, StatsReport
 from rpcapi.objects.store_sizes import StoreSizes
+from rpcapi.objects.transition import GuestTransitions
 
 __all__ = [
     "AuditAnswer",
@@ -36,11 +40,17 @@ __all__ = [
     "Decision",
     "DecisionPage",
     "FilterList",
+    "GuestOperations",
+    "GuestOwners",
     "GuestPage",
+    "GuestTransitions",
     "HostState",
     "HostStatePage",
     "Instance",
     "InstancePage",
+    "Migration",
+    "MigrationPage",
+    "NovaAudit",
     "PartitionList",
     "ProjectQuota",
     "RecordedHosts",

@@ -17,10 +17,12 @@ class Decision(base.GanttObject):
 
     It may have: project (of the request), samples (of a refusal, {reason: some of the rejected hosts}),
     answered_position (log position at the store's answer), heard_s (seconds since the store's last update of the
-    worker's replica), why (of a refusal), dry_run (true when the store was not called), candidates (of a dry run: for
-    each instance the hosts that would be tried), batch (of a request decided together with others: {calls, served,
-    served_one_by_one, is_most, objective, ms}), and lost ([[name, verdict], ...]: candidates that refused the claim in
-    earlier retries). In spec, rewritten has the additions of the prefilters: {prefilter: {field: [...]}}.
+    worker's replica), why (of a refusal), dry_run (true when the store was not called), candidates (of a dry run:
+    for each instance the hosts that would be tried), batch (of a request decided together with others: {calls,
+    served, served_one_by_one, is_most, objective, ms}), lost ([[name, verdict], ...]: candidates that refused the
+    claim in earlier retries), and nova (of a shadow beside nova-scheduler: {pending: requests that it awaited,
+    instances: [{consumer, outcome, nova_host, gantt_host, why, rank, count}]}). In spec, rewritten has the
+    additions of the prefilters: {prefilter: {field: [...]}}.
 
     Version 1.0: Initial version
     """

@@ -29,3 +29,25 @@ class GuestPage(base.GanttObject):
         "states": base.ColumnField(str),
         "marker": fields.StringField(nullable=True, default=None),
     }
+
+
+@base.GanttObjectRegistry.register
+class GuestOwners(base.GanttObject):
+    """The live attempts of requested instances on one service host, with their owners, from its agent's journal.
+
+    Attempts whose claim is still to be confirmed are among them. ``names`` has the nodes. ``owners`` has {type,
+    project, user, request_id, flavor, group_id, group_policy, group_max_per_host} of each, as the build request had
+    them; builds of earlier releases have no flavor.
+
+    Version 1.0: Initial version
+    """
+
+    VERSION = "1.0"
+    COLUMNS = ("uuids", "attempts", "names", "owners")
+
+    fields = {
+        "uuids": base.ColumnField(str),
+        "attempts": base.ColumnField(int),
+        "names": base.ColumnField(str),
+        "owners": base.ColumnField(dict),
+    }

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a script and waits until enough replicas have its writes."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import redis
 from redis.exceptions import NoScriptError
 
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
+
+T = TypeVar("T")
 
 
 class TooFewReplicas(redis.RedisError):
@@ -45,13 +47,39 @@ def evaluate(
     `await_replicas`. ``marker`` is a key in the slot of the script's keys.
     """
 
-    def attempt() -> Any:
-        if not replicas.count:
-            return client.evalsha(sha, len(keys), *keys, *arguments)
-        pipeline = client.pipeline(transaction=False)
-        pipeline.evalsha(sha, len(keys), *keys, *arguments)
-        return _execute_and_wait(pipeline, replicas, marker)[0]
+    if replicas.count:
+        return evaluate_all(client, sha, text, keys, [arguments], replicas=replicas, marker=marker)[0]
+    return _loaded(client, text, lambda: client.evalsha(sha, len(keys), *keys, *arguments))
 
+
+def evaluate_all(
+    client: redis.Redis,
+    sha: str,
+    text: str,
+    keys: Sequence[str],
+    calls: Sequence[Sequence[Any]],
+    *,
+    replicas: ReplicaAcknowledgement,
+    marker: str,
+) -> list[Any]:
+    """Return the results of the script for the arguments of each of ``calls``, sent together; otherwise as `evaluate`.
+
+    Raises the first error; the other calls are carried out nevertheless.
+    """
+
+    def attempt() -> list[Any]:
+        pipeline = client.pipeline(transaction=False)
+        for arguments in calls:
+            pipeline.evalsha(sha, len(keys), *keys, *arguments)
+        if replicas.count:
+            return _execute_and_wait(pipeline, replicas, marker)[: len(calls)]
+        return _execute(pipeline)
+
+    return _loaded(client, text, attempt)
+
+
+def _loaded(client: redis.Redis, text: str, attempt: Callable[[], T]) -> T:
+    """Return the result of ``attempt``; loads the script where the server does not know it."""
     try:
         return attempt()
     except NoScriptError:
@@ -64,7 +92,7 @@ def await_replicas(client: redis.Redis, replicas: ReplicaAcknowledgement, marker
     _execute_and_wait(client.pipeline(transaction=False), replicas, marker)
 
 
-def _execute_and_wait(pipeline: redis.client.Pipeline, replicas: ReplicaAcknowledgement, marker: str) -> Sequence[Any]:
+def _execute_and_wait(pipeline: redis.client.Pipeline, replicas: ReplicaAcknowledgement, marker: str) -> list[Any]:
     """Return the answers to the pipeline's commands when enough replicas have all writes of this server so far.
 
     A repetition that writes nothing must wait for the original write, made by another connection. Redis up to 7.0
@@ -73,10 +101,16 @@ def _execute_and_wait(pipeline: redis.client.Pipeline, replicas: ReplicaAcknowle
     """
     pipeline.set(marker, "")
     pipeline.execute_command("WAIT", replicas.count, replicas.wait_ms)
-    answers = pipeline.execute(raise_on_error=False)
+    answers = _execute(pipeline)
+    if answers[-1] < replicas.count:
+        raise TooFewReplicas(answers[-1], replicas)
+    return answers
+
+
+def _execute(pipeline: redis.client.Pipeline) -> list[Any]:
+    """Return the answers to the pipeline's commands; raises the first error among them."""
+    answers: list[Any] = pipeline.execute(raise_on_error=False)
     for answer in answers:
         if isinstance(answer, redis.RedisError):
             raise answer
-    if answers[-1] < replicas.count:
-        raise TooFewReplicas(answers[-1], replicas)
     return answers

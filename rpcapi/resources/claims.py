@@ -17,6 +17,10 @@ PARTITION_UNAVAILABLE = "partition unavailable"
 # Instances of one request, which are claimed by one script: it may keep the store busy for 150 ms at most.
 MAX_INSTANCES = 1000
 
+# Types of the consumers of claims.
+INSTANCE = "INSTANCE"
+MIGRATION = "MIGRATION"  # holds the source of a move until its end
+
 
 class ClaimState(StrEnum):
     """State of a claim; the last four are final."""
@@ -52,6 +56,7 @@ class Answer(StrEnum):
     ABORTED = "aborted"
     EXPIRED = "expired"
     FENCED = "fenced"
+    MOVED = "moved"  # the claim continues under another identity, which the answer names
     UNVERIFIED = "unverified"  # audit: counted on its host only, until the conductor's record names the attempt
     UNKNOWN = "unknown"  # no claim has that identity
     FOREIGN = "foreign"  # the claim belongs to another host than the caller
@@ -76,6 +81,7 @@ CLAIM_REFUSALS: Mapping[str, ClaimRefusal] = {
     Answer.ABORTED: ClaimRefusal(errors.ClaimEnded, "the claim was aborted"),
     Answer.RELEASED: ClaimRefusal(errors.ClaimEnded, "the claim was released"),
     Answer.FENCED: ClaimRefusal(errors.ClaimEnded, "the claim's host was fenced"),
+    Answer.MOVED: ClaimRefusal(errors.ClaimEnded, "the claim was handed over to another consumer or attempt"),
     Answer.ENDED: ClaimRefusal(errors.ClaimEnded, "this attempt, or a later one, has ended"),
     Answer.CONFLICT: ClaimRefusal(errors.ClaimConflict, "the consumer has a live claim of another attempt"),
     Answer.CONFIRMED: ClaimRefusal(errors.ClaimConflict, "the claim is confirmed: it belongs to its host"),

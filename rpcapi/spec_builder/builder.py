@@ -45,7 +45,7 @@ def build_spec(
     pci.translate(flavor_image, draft, catalog.aliases)
     device_profiles.translate(flavor_image, draft, catalog.profiles)
     spec_ports = ports.translate(attached_ports, draft)
-    _add_defaults(flavor_image, draft, boots_from_volume)
+    add_defaults(flavor_image, draft, boots_from_volume)
     for name in required_traits:
         draft.add_trait(name)
     for name in forbidden_traits:
@@ -67,7 +67,7 @@ def build_spec(
     return spec
 
 
-def _add_defaults(flavor_image: FlavorImageProperties, draft: SpecDraft, boots_from_volume: bool) -> None:
+def add_defaults(flavor_image: FlavorImageProperties, draft: SpecDraft, boots_from_volume: bool) -> None:
     """Add the flavor's amount of each resource class that is not set; NUMA cells have set theirs."""
     requested, flavor = draft.total_resources(), flavor_image.flavor
     if orc.VCPU not in requested and orc.PCPU not in requested:

@@ -18,6 +18,8 @@ class _DraftGroup:
     resources: dict[str, int] = field(default_factory=dict)
     traits: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
     in_tree: str | None = None
+    member_of: tuple[tuple[str, ...], ...] = ()
+    forbidden_aggregates: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -54,7 +56,9 @@ class SpecDraft:
                 why=f"the suffix of group {group.suffix!r} is reserved; use another one in the flavor"
             )
         traits = {REQUIRED: list(group.required), FORBIDDEN: list(group.forbidden)}
-        self.groups[group.suffix] = _DraftGroup(dict(group.resources), traits, group.in_tree)
+        self.groups[group.suffix] = _DraftGroup(
+            dict(group.resources), traits, group.in_tree, group.member_of, group.forbidden_aggregates
+        )
 
     def total_resources(self) -> dict[str, int]:
         """Return the sum of amounts of all groups, including classes with amount 0."""
@@ -100,7 +104,12 @@ class SpecDraft:
 def _group_as_dict(group: _DraftGroup) -> dict[str, Any]:
     resources = {resource_class: amount for resource_class, amount in group.resources.items() if amount}
     traits = {kind: _unique(names) for kind, names in group.traits.items()}
-    return {key: value for key, value in {"resources": resources, **traits, "in_tree": group.in_tree}.items() if value}
+    providers = {
+        "in_tree": group.in_tree,
+        "member_of": [list(names) for names in group.member_of],
+        "forbidden_aggregates": list(group.forbidden_aggregates),
+    }
+    return {key: value for key, value in {"resources": resources, **traits, **providers}.items() if value}
 
 
 def _unique(names: Iterable[str]) -> list[str]:

@@ -19,7 +19,27 @@ def placement() -> int:
         "gantt-placement",
         "placement",
         "scheduler_svc.cmd.placement:main",
-        needs=["numpy", "redis", "jsonschema", "cheroot", "keystonemiddleware", "oslo_policy", "orjson", "webob"],
+        needs=[
+            "numpy",
+            "redis",
+            "jsonschema",
+            "fastjsonschema",
+            "cheroot",
+            "keystonemiddleware",
+            "oslo_policy",
+            "orjson",
+            "webob",
+        ],
+    )
+
+
+def nova_bridge() -> int:
+    """Run ``gantt-nova-bridge``; return its exit code."""
+    return entry.run(
+        "gantt-nova-bridge",
+        "nova",
+        "scheduler_svc.cmd.nova_bridge:main",
+        needs=["numpy", "redis", "jsonschema", "sqlalchemy"],
     )
 
 
@@ -32,6 +52,11 @@ def placement_import() -> int:
         "scheduler_svc.cmd.placement_import:main",
         needs=["numpy", "redis", "sqlalchemy", "tqdm", "keystoneauth1", "microversion_parse"],
     )
+
+
+def nova_config() -> int:
+    """Run ``gantt-nova-config``; return its exit code."""
+    return entry.run("gantt-nova-config", "scheduler", "scheduler_svc.cmd.nova_config:main", needs=["jsonschema"])
 
 
 def placement_shadow() -> int:

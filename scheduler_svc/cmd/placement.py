@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The console script gantt-placement."""
 
+import importlib
 import sys
 
 from oslo_config import cfg
 
 from rpcapi.daemon.main import run
-from scheduler_svc.cmd import catalogue
 from scheduler_svc.conf import placement_service as placement_conf
+
+COMMANDS = {"catalogue": "scheduler_svc.cmd.catalogue", "recount": "scheduler_svc.cmd.recount"}
 
 
 def workers(conf: cfg.ConfigOpts) -> int:
@@ -16,9 +18,11 @@ def workers(conf: cfg.ConfigOpts) -> int:
 
 
 def main() -> int:
-    """Run the daemon, or print the commands for Keystone's catalogue; return the exit status."""
-    if sys.argv[1:2] == [catalogue.COMMAND]:
-        return catalogue.main(sys.argv[2:])
+    """Run the daemon, or one of its commands; return the exit status."""
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+        # Imported here: the master of the daemon imports nothing of its workers.
+        command = importlib.import_module(COMMANDS[sys.argv[1]])
+        return int(command.main(sys.argv[2:]))
     return run(
         "gantt-placement",
         "scheduler_svc.placement_service:make_service",

@@ -13,13 +13,11 @@ from pathlib import Path
 from types import FrameType
 
 from rpcapi import errors
-from rpcapi.daemon import configuration
 from rpcapi.daemon.process import EX_CONFIG
-from scheduler_svc.composition.stores import open_configured
-from scheduler_svc.conf import placement_service as placement_conf
+from scheduler_svc.cmd.placement_store import EX_UNAVAILABLE, open_store
 from scheduler_svc.store.interface import Store
 from scheduler_svc.switching.export import export
-from scheduler_svc.switching.failures import NothingToCopy, PlacementUnavailable
+from scheduler_svc.switching.failures import ClientsHaveWritten, NameConflict, NothingToCopy, PlacementUnavailable
 from scheduler_svc.switching.report import Report
 from scheduler_svc.switching.sources import open_database, open_source
 from scheduler_svc.switching.store_reader import StoreReader
@@ -29,7 +27,6 @@ from scheduler_svc.switching.switchover import Switchover
 PROG = "gantt-placement-import"
 SOURCE_VARIABLE = "GANTT_PLACEMENT_SOURCE"
 EX_DIFFERENT = 1  # both differ, or something could not be carried
-EX_UNAVAILABLE = 69
 EX_INTERRUPTED = 130
 
 EPILOG = f"""
@@ -54,10 +51,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         command.error("--until-equal needs --follow")
     if arguments.overwrite and (arguments.verify or arguments.export):
         command.error("--overwrite goes with a copy to gantt only")
+    if arguments.beside_clients and (arguments.overwrite or arguments.verify or arguments.export):
+        command.error("--beside-clients goes with a copy to gantt only, and not with --overwrite")
     if arguments.dry_run and (arguments.verify or arguments.follow):
         command.error("--dry-run rehearses one copy: it goes with neither --verify nor --follow")
     try:
-        store = _open_store(arguments.config_file)
+        store = open_store(arguments.config_file)
     except errors.BadConfiguration as error:
         return _fail(str(error), EX_CONFIG)
     try:
@@ -67,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"the other Placement: {error}", EX_UNAVAILABLE)
     except errors.Unavailable as error:
         return _fail(f"{error}; repeat the command to continue", EX_UNAVAILABLE)
-    except (errors.StoreFull, NothingToCopy) as error:
+    except (errors.StoreFull, ClientsHaveWritten, NameConflict, NothingToCopy) as error:
         return _fail(str(error), EX_DIFFERENT)
     except KeyboardInterrupt:
         return _fail("interrupted; repeat the command to continue", EX_INTERRUPTED)
@@ -98,16 +97,14 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="replace and delete also what clients of gantt, or a shadow, wrote to it, so that it has what SOURCE has",
     )
+    command.add_argument(
+        "--beside-clients",
+        action="store_true",
+        help="import though clients of gantt wrote to it: their records stay, but consumers that they ended come back",
+    )
     command.add_argument("--interval", type=float, default=5.0, help="with --follow: seconds between passes")
     command.add_argument("--report", type=Path, help="file for the whole report; at the terminal lists are shortened")
     return command
-
-
-def _open_store(config_files: Sequence[str]) -> Store:
-    argv = [part for name in config_files for part in ("--config-file", name)]
-    conf = configuration.load("gantt-placement", [placement_conf.register_opts], argv)
-    placement_conf.check(conf)
-    return open_configured(conf, conf.rpc.partition)
 
 
 def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callable[[], bool]:
@@ -121,7 +118,7 @@ def _task(arguments: argparse.Namespace, store: Store, report: Report) -> Callab
         if arguments.dry_run
         else StoreWriter(store, overwrite=arguments.overwrite)
     )
-    switchover = Switchover(source, target, writer, report)
+    switchover = Switchover(source, target, writer, report, beside_clients=arguments.beside_clients)
     if arguments.verify:
         return switchover.verify
     if not arguments.follow:

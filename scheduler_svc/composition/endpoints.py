@@ -17,6 +17,7 @@ from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint, UnverifiedHandler
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
+from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
 from scheduler_svc.host_state.aggregates import AggregateWriter
 from scheduler_svc.host_state.deployment import DeploymentStates
@@ -78,6 +79,7 @@ def _scheduler_endpoints(
             StampSigner(conf.scheduler.stamp_key),
         ),
         AggregatesEndpoint(AggregateWriter(partitions, registry.find("aggregate"))),
+        NovaAuditEndpoint(partitions.own.store, milliseconds(conf.nova.build_timeout)),
         DecisionsEndpoint(
             partitions, lambda kind: extensions.list_entries(selection.current.policy.driver, kind), worker
         ),

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the HTTP API that one process of gantt-placement serves."""
 
-import functools
 from dataclasses import dataclass
 
 from oslo_config import cfg
 from oslo_middleware import cors, http_proxy_to_wsgi
 
 from scheduler_svc.composition.stores import open_partitions
-from scheduler_svc.conf import api
+from scheduler_svc.conf import api, listener_tls
 from scheduler_svc.conf import placement as placement_conf
 from scheduler_svc.core.reads import NO_READS
 from scheduler_svc.endpoints.placement import root
@@ -62,7 +61,7 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
             store = partition_set.partitions.own.store
             acknowledged_epoch.record_first(store, replica.partition, replica.log_position.epoch)
 
-    partition_set = open_partitions(conf, opener, NO_READS, on_loaded)
+    partition_set = open_partitions(conf, opener, NO_READS, on_loaded, reads_in_batches=True)
     options = conf.placement
     unknown_owner = (options.incomplete_consumer_project_id, options.incomplete_consumer_user_id)
     limits = SearchLimits(options.max_allocation_candidates, options.allocation_candidates_timeout)
@@ -74,7 +73,7 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
         options.port,
         options.threads,
         shutdown_s=conf.graceful_shutdown_timeout,
-        tls=functools.partial(placement_conf.server_context, conf) if options.tls_cert_file else None,
+        tls=listener_tls.context_source(conf, placement_conf.GROUP),
     )
     return PlacementWorker(partition_set, policies, server)
 

@@ -13,19 +13,25 @@ from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.dry_run import DryRun
 from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
+from scheduler_svc.scheduling.nova_state import AgeLimits, NovaStateAge
 from scheduler_svc.scheduling.partitioned import HostSelector, PartitionedSelector
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 
 class Selection:
     """The parts of a worker that decide. ``alternates`` are those of the served partitions, in their order."""
 
     def __init__(self, conf: cfg.ConfigOpts, partition_set: PartitionSet, policy: SchedulingPolicy) -> None:
-        partitions, rewriter = partition_set.partitions, RequestRewriter(partition_set.partitions)
+        partitions = partition_set.partitions
+        self.nova_state = _nova_state_age(conf, partitions.own)
+        self.is_shadow = _is_shadow(conf)
+        self.rewriter = rewriter = RequestRewriter(partitions, self.nova_state)
         self.current = CurrentPolicy(policy)
         self.selector = RewritingSelector(self.current, _make_selector(conf, partitions), rewriter, partitions)
         self.dry_run = DryRun(self.current, partitions, rewriter)
+        self.unclaimed = UnclaimedRanker(self.current, partitions, rewriter)
         self.alternates: Sequence[AlternateClaimer] = [
             _make_alternate_claimer(conf, partition, self.current, rewriter)
             for partition in partition_set.served_partitions
@@ -35,6 +41,13 @@ class Selection:
 def milliseconds(seconds: float) -> int:
     """Return whole milliseconds."""
     return round(1000 * seconds)
+
+
+def _nova_state_age(conf: cfg.ConfigOpts, partition: OpenPartition) -> NovaStateAge | None:
+    options = conf.nova
+    if not options.enabled:
+        return None
+    return NovaStateAge(partition.store, AgeLimits(options.service_down_time, options.bridge_patience))
 
 
 def _make_selector(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> HostSelector:

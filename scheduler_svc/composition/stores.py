@@ -11,6 +11,7 @@ from scheduler_svc.composition.selection import milliseconds
 from scheduler_svc.conf import namespaces, partitions
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.notifications import lease
+from scheduler_svc.nova_bridge import signals
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.bounded import OPTIONS, BoundedStore
@@ -21,7 +22,7 @@ from scheduler_svc.store.records import Liveness
 
 def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | None = None) -> Store:
     """Open a partition's store by its configuration; raises BadConfiguration. ``wait_seconds`` is as in open_store."""
-    declared = (*namespaces.load(conf).stored_names, lease.NAMESPACE)
+    declared = (*namespaces.load(conf).stored_names, lease.NAMESPACE, signals.NAMESPACE)
     store = open_store(
         partitions.url(conf, partition),
         partition,
@@ -61,12 +62,23 @@ class ConfiguredStores:
 
 
 def open_partitions(
-    conf: cfg.ConfigOpts, opener: StoreOpener, reads: Reads, on_loaded: Callable[[Replica], None] | None
+    conf: cfg.ConfigOpts,
+    opener: StoreOpener,
+    reads: Reads,
+    on_loaded: Callable[[Replica], None] | None,
+    *,
+    reads_in_batches: bool = False,
 ) -> PartitionSet:
-    """Open the configured partitions; ``on_loaded`` is as in PartitionSet."""
+    """Open the configured partitions; ``on_loaded`` is as in PartitionSet, ``reads_in_batches`` as in Replica."""
     served = partitions.claims_partitions(conf)
     return PartitionSet(
-        partitions.names(conf), served, conf.rpc.partition, opener=opener, reads=reads, on_loaded=on_loaded
+        partitions.names(conf),
+        served,
+        conf.rpc.partition,
+        opener=opener,
+        reads=reads,
+        on_loaded=on_loaded,
+        reads_in_batches=reads_in_batches,
     )
 
 

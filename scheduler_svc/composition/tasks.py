@@ -21,6 +21,7 @@ from scheduler_svc.replication import reaper
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.servicegroup.liveness import GroupLiveness
 from scheduler_svc.replication.size_measurement import SizeMeasurement
+from scheduler_svc.scheduling.nova_state import NovaStateAge
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.reports import service_name
 
@@ -41,7 +42,11 @@ class BackgroundTask(Protocol):
 
 
 def build(
-    conf: cfg.ConfigOpts, partition_set: PartitionSet, opener: StoreOpener, worker_index: int
+    conf: cfg.ConfigOpts,
+    partition_set: PartitionSet,
+    opener: StoreOpener,
+    worker_index: int,
+    nova_state: NovaStateAge | None = None,
 ) -> list[BackgroundTask]:
     """Return the tasks of a worker, not started; raises BadConfiguration."""
     served = [partition.store for partition in partition_set.served_partitions]
@@ -53,6 +58,8 @@ def build(
     ]
     if is_first:
         tasks.append(_aggregate_check(conf, partition_set))
+        if nova_state is not None:
+            tasks.append(_nova_state_measurement(conf, partition_set, nova_state))
     own_group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
     if own_group is not None:
         tasks.append(group_liveness(conf, own_group, served, polls=is_first))
@@ -128,3 +135,12 @@ def _aggregate_check(conf: cfg.ConfigOpts, partition_set: PartitionSet) -> Perio
         lambda: partition_set.partitions.own.replica.unchecked_table, weighers.AGGREGATE_OPTIONS
     )
     return Periodic("Reading aggregates", checker.check, lambda: conf.scheduler.report_interval)
+
+
+def _nova_state_measurement(conf: cfg.ConfigOpts, partition_set: PartitionSet, nova_state: NovaStateAge) -> Periodic:
+    def measure() -> None:
+        now_ms = nova_state.now_ms()
+        with partition_set.partitions.own.replica.unchecked_table.reading() as view:
+            nova_state.measure(view, now_ms)
+
+    return Periodic("Measuring the age of Nova's state", measure, lambda: conf.nova.bridge_interval)

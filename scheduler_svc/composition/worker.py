@@ -11,7 +11,8 @@ from rpcapi.clients.backport import ConductorBackport
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
-from scheduler_svc.composition import endpoints, policy, tasks
+from scheduler_svc.composition import endpoints, nova, policy, tasks
+from scheduler_svc.composition.nova import NovaBus
 from scheduler_svc.composition.selection import Selection
 from scheduler_svc.composition.stores import open_partitions
 from scheduler_svc.replication import known_hosts
@@ -21,9 +22,10 @@ from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 
 @dataclass(frozen=True, slots=True)
 class SchedulerWorker:
-    """The parts of a worker, none of them started."""
+    """The parts of a worker, none of them started. ``nova`` is the server on Nova's bus, None without one."""
 
     transport: Any
+    nova: NovaBus | None
     partition_set: PartitionSet
     selection: Selection
     servers: Sequence[Any]
@@ -51,6 +53,9 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Sched
         on_unverified=announcer.check_unverified,
         serializer=GanttSerializer(ConductorBackport(conductor, conf.executor_thread_pool_size)),
     )
-    return SchedulerWorker(
-        transport, partition_set, selection, servers, tasks.build(conf, partition_set, opener, worker_index)
-    )
+    background = tasks.build(conf, partition_set, opener, worker_index, selection.nova_state)
+    nova_bus = nova.build(conf, partition_set, selection)
+    if nova_bus is not None:
+        servers.append(nova_bus.server)
+        background += nova_bus.tasks
+    return SchedulerWorker(transport, nova_bus, partition_set, selection, servers, background)

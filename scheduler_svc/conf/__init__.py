@@ -11,6 +11,7 @@ from scheduler_svc.conf import (
     metrics,
     namespaces,
     notifications,
+    nova,
     partitions,
     plugins,
     prefilters,
@@ -20,7 +21,7 @@ from scheduler_svc.conf import (
     weighers,
 )
 
-_DECIDING = (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, solver)
+_DECIDING = (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, solver, nova)
 # All modules with own options, in the order of the sample file.
 MODULES = (*_DECIDING, store, notifications, namespaces, partitions)
 
@@ -34,6 +35,5 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for errors that option types do not detect; imports nothing of the service."""
-    checked = [module for module in _DECIDING if module is not prefilters]  # its option types detect all errors
-    for module in (service_group, *checked, store, namespaces, partitions, notifications):
+    for module in (service_group, *_DECIDING, store, namespaces, partitions, notifications):
         module.check(conf)

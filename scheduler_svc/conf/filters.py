@@ -8,7 +8,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.resources import names
-from scheduler_svc.conf import metrics
+from scheduler_svc.conf import metrics, nova
 from scheduler_svc.core import built_in
 from scheduler_svc.core.matching.options import FilterOptions
 
@@ -106,6 +106,7 @@ def load(conf: cfg.ConfigOpts) -> FilterOptions:
         restrict_isolated_hosts=group.restrict_isolated_hosts_to_isolated_images,
         properties_namespace=group.aggregate_image_properties_isolation_namespace or "",
         properties_separator=group.aggregate_image_properties_isolation_separator,
+        nova_enabled=conf.nova.enabled,
     )
 
 
@@ -126,7 +127,22 @@ def _host(name: str) -> str:
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for an invalid setting; log a warning for former names."""
     load(conf)
+    if conf.nova.enabled:
+        _check_novas_hosts(conf)
     for name in conf.filter_scheduler.enabled_filters:
         if name in RENAMED_FILTERS:
             new_name = " and ".join(RENAMED_FILTERS[name])
             LOG.warning("[%s] enabled_filters: %s is deprecated and will be removed; use %s", GROUP, name, new_name)
+
+
+def _check_novas_hosts(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration for a configured filter that decides by what is not known of Nova's hosts."""
+    location = conf.get_location("enabled_filters", GROUP)
+    if location is None or location.location is cfg.Locations.opt_default:
+        return
+    undecided = [name for name in nova.UNDECIDED_FILTERS if name in conf.filter_scheduler.enabled_filters]
+    if undecided:
+        raise errors.BadConfiguration(
+            why=f"[{GROUP}] enabled_filters: {', '.join(undecided)} cannot decide for hosts of Nova, whose NUMA cells "
+            "and PCI pools gantt does not read; nova-compute checks them. Remove it"
+        )

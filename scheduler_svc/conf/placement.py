@@ -3,12 +3,11 @@
 
 import ipaddress
 import os
-import ssl
 
 from oslo_config import cfg
 
-from rpcapi import errors, tls
-from scheduler_svc.conf import api
+from rpcapi import errors
+from scheduler_svc.conf import api, listener_tls
 
 GROUP = "placement"
 UNKNOWN_OWNER = "00000000-0000-0000-0000-000000000000"
@@ -20,18 +19,7 @@ OPTS: list[cfg.Opt] = [
         help="Address on which gantt-placement serves Placement's HTTP API, with TLS if tls_cert_file is set.",
     ),
     cfg.PortOpt("port", default=8778, help="Port on which gantt-placement serves Placement's HTTP API."),
-    cfg.StrOpt(
-        "tls_cert_file",
-        default="",
-        help="PEM file with the server's certificate, and those between it and its authority. Without it there is no "
-        "TLS. SIGHUP reads the files of the three tls options again, for new connections.",
-    ),
-    cfg.StrOpt("tls_key_file", default="", help="PEM file with the certificate's key, where tls_cert_file has none."),
-    cfg.StrOpt(
-        "tls_client_ca_file",
-        default="",
-        help="PEM file with the authority of clients. With it, each client needs a certificate of this authority.",
-    ),
+    *listener_tls.tls_opts(),
     cfg.StrOpt(
         "prefix",
         default="",
@@ -97,12 +85,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration where every token would be believed on a public address, or TLS cannot be served."""
     options = conf[GROUP]
-    if options.tls_cert_file:
-        server_context(conf)
-    elif options.tls_key_file or options.tls_client_ca_file:
-        raise errors.BadConfiguration(
-            why="[placement] tls_key_file and tls_client_ca_file need tls_cert_file: nothing would be encrypted"
-        )
+    listener_tls.check(conf, GROUP)
     if (
         conf.api.auth_strategy == api.NO_AUTHENTICATION
         and not options.insecure_public
@@ -112,17 +95,6 @@ def check(conf: cfg.ConfigOpts) -> None:
             why=f"[api] auth_strategy = {api.NO_AUTHENTICATION} believes every token, and [placement] host = "
             f"{options.host} can be reached by others: use {api.KEYSTONE}, or set [placement] insecure_public = true"
         )
-
-
-def server_context(conf: cfg.ConfigOpts) -> ssl.SSLContext:
-    """Return the TLS context by the files as they are now; raises BadConfiguration."""
-    options = conf[GROUP]
-    return tls.server_context(
-        "[placement] tls_cert_file",
-        cert_file=options.tls_cert_file,
-        key_file=options.tls_key_file or None,
-        client_ca_file=options.tls_client_ca_file or None,
-    )
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of group [placement_shadow], which gantt-placement-shadow reads."""
 
+import ssl
+
 from oslo_config import cfg
 
-from rpcapi import errors
+from rpcapi import errors, tls
+from scheduler_svc.conf import listener_tls
 
 GROUP = "placement_shadow"
+PLACEMENT, GANTT = "placement", "gantt"  # the two ends, with which their options begin
 SCHEMES = ["http", "https"]
 
 OPTS: list[cfg.Opt] = [
     cfg.HostAddressOpt("host", default="127.0.0.1", help="Address on which gantt-placement-shadow serves clients."),
     cfg.PortOpt("port", default=8779, help="Port on which gantt-placement-shadow serves clients."),
+    *listener_tls.tls_opts(),
     cfg.URIOpt(
         "placement_url",
         schemes=SCHEMES,
@@ -21,6 +26,25 @@ OPTS: list[cfg.Opt] = [
         schemes=SCHEMES,
         help="The gantt-placement that gets the same requests afterwards, with its path prefix. Required.",
     ),
+    cfg.StrOpt(
+        "placement_ca_file",
+        default="",
+        help="PEM file with the authority of the certificate at an https placement_url. Without it the system's "
+        "authorities count.",
+    ),
+    cfg.StrOpt(
+        "gantt_ca_file",
+        default="",
+        help="PEM file with the authority of the certificate at an https gantt_url. Without it the system's "
+        "authorities count.",
+    ),
+    cfg.StrOpt(
+        "client_cert_file",
+        default="",
+        help="PEM file with the certificate for ends that require one of their clients. SIGHUP reads this and the "
+        "other files of both ends again, for new connections.",
+    ),
+    cfg.StrOpt("client_key_file", default="", help="PEM file with its key, where client_cert_file has none."),
     cfg.IntOpt("threads", default=32, min=1, max=256, help="Requests that are passed on at a time."),
     cfg.FloatOpt("timeout", default=60.0, min=0.1, help="Seconds that each end may take to answer."),
     cfg.IntOpt(
@@ -29,6 +53,12 @@ OPTS: list[cfg.Opt] = [
         min=1,
         help="Requests that may wait for gantt, with bodies of up to 256 MiB; those beyond are answered as ever, and "
         "not repeated on gantt. Reads take half of that at most, so that there is space for writes.",
+    ),
+    cfg.FloatOpt(
+        "summary_interval",
+        default=300.0,
+        min=1.0,
+        help="Seconds between two summaries in the log. Between them the first 100 differences have a line each.",
     ),
 ]
 
@@ -39,10 +69,28 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration where an end is not configured, or both are the same."""
+    """Raise BadConfiguration where an end is not configured, both are the same, or a file of TLS cannot be used."""
     options = conf[GROUP]
-    for name in ("placement_url", "gantt_url"):
-        if not options[name]:
-            raise errors.BadConfiguration(why=f"[{GROUP}] {name} is not set: use the URL of that end")
+    for name in (PLACEMENT, GANTT):
+        if not options[f"{name}_url"]:
+            raise errors.BadConfiguration(why=f"[{GROUP}] {name}_url is not set: use the URL of that end")
     if options.placement_url.rstrip("/") == options.gantt_url.rstrip("/"):
         raise errors.BadConfiguration(why=f"[{GROUP}] placement_url and gantt_url are both {options.gantt_url}")
+    listener_tls.check(conf, GROUP)
+    for name in (PLACEMENT, GANTT):
+        is_encrypted = options[f"{name}_url"].lower().startswith("https:")
+        if is_encrypted:
+            client_context(conf, name)
+        elif options[f"{name}_ca_file"]:
+            raise errors.BadConfiguration(why=f"[{GROUP}] {name}_ca_file needs an https URL: nothing is encrypted")
+
+
+def client_context(conf: cfg.ConfigOpts, name: str) -> ssl.SSLContext:
+    """Return the TLS context for PLACEMENT or GANTT by the files as they are now; raises BadConfiguration."""
+    options = conf[GROUP]
+    return tls.client_context(
+        f"[{GROUP}] {name}_url",
+        ca_file=options[f"{name}_ca_file"] or None,
+        cert_file=options.client_cert_file or None,
+        key_file=options.client_key_file or None,
+    )

@@ -3,9 +3,11 @@
 
 from oslo_config import cfg
 
+from rpcapi import errors
 from scheduler_svc.core.prefilters.options import PrefilterOptions
 
 GROUP = "scheduler"
+ROUTED_NETWORKS = "query_placement_for_routed_network_aggregates"
 
 OPTS: list[cfg.Opt] = [
     cfg.BoolOpt(
@@ -41,12 +43,27 @@ OPTS: list[cfg.Opt] = [
         help="Whether a host must have the traits that correspond to the image's hw_cdrom_bus, hw_disk_bus, "
         "hw_video_model, hw_vif_model, hw_architecture, hw_emulation_architecture and hw_viommu_model.",
     ),
+    cfg.BoolOpt(
+        ROUTED_NETWORKS,
+        default=False,
+        help="Must be false: Nova's prefilter for routed networks asks Neutron for the segments of ports, which gantt "
+        "cannot. It exists so that a scheduler whose operator relies on it does not start.",
+    ),
 ]
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the prefilter options of group [scheduler]."""
     conf.register_opts(OPTS, group=GROUP)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration for a prefilter that gantt lacks."""
+    if conf.scheduler[ROUTED_NETWORKS]:
+        raise errors.BadConfiguration(
+            why=f"[{GROUP}] {ROUTED_NETWORKS} is true, but gantt has no client of Neutron and would place servers on "
+            "hosts that their routed networks do not reach"
+        )
 
 
 def load(conf: cfg.ConfigOpts) -> PrefilterOptions:
@@ -58,4 +75,5 @@ def load(conf: cfg.ConfigOpts) -> PrefilterOptions:
         image_types=group.query_placement_for_image_type_support,
         isolated_aggregates=group.enable_isolated_aggregate_filtering,
         image_metadata=group.image_metadata_prefilter,
+        nova_enabled=conf.nova.enabled,
     )

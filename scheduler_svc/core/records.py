@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
+from rpcapi.resources.claims import MIGRATION, Answer, GroupPolicy, Verdict
 
 Amounts = Mapping[str, int]  # resource class -> amount
 Allocations = Mapping[str, Amounts]  # provider -> amounts
@@ -25,6 +25,21 @@ class ClaimGroup:
     id: str
     policy: GroupPolicy
     max_per_host: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMembers:
+    """Members of a server group as its caller knows them, which may have no claim that names the group.
+
+    A consumer counts on each host that its live claim holds from, unless that names the group, and so counts already.
+    Each of ``hosts`` has at least one member. No consumer counts for a claim of its own.
+    """
+
+    consumers: Sequence[str] = ()
+    hosts: Sequence[str] = ()
+
+
+NO_MEMBERS = GroupMembers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +81,11 @@ class ClaimBatch:
     ``alternates`` is the number of candidates after the selected one that are stored on the claim. ``fresh``: the
     caller is certain that no attempt of these consumers runs that the store does not know; otherwise one may run on any
     host that the store awaits. Fresh or not, none is prepared while a host reports an unverified claim of its consumer.
+
+    ``final``: the claims are the Placement API's from the beginning, confirmed and on no agent's word, as if clients
+    had put them as allocations. A consumer has one of these only: it keeps what it holds, and gets from a candidate's
+    providers on which it holds nothing; its generation grows by one. A repeated request is recognised by
+    ``request_id`` and not by the attempt. ``group_members`` counts in the group's policy besides the group's claims.
     """
 
     request_id: str
@@ -79,9 +99,11 @@ class ClaimBatch:
     consumer_type: str = "INSTANCE"
     group: ClaimGroup | None = None
     group_generation: str = ""
+    group_members: GroupMembers = NO_MEMBERS
     alternates: int = 2
     record: Mapping[str, Any] | None = None
     fresh: bool = False
+    final: bool = False
 
     def explicit_allocations(self, host: str, allocations: Allocations) -> Allocations | None:
         """Return a claim's allocations, or None where they are the batch's resources at ``host``."""
@@ -131,7 +153,8 @@ class BatchAnswer:
 class ClaimResult:
     """The answer of confirm, abort, release, move or audit for one claim.
 
-    ``partition`` is set where another partition than the called one gave it.
+    ``partition`` is set where another partition than the called one gave it, ``moved_to`` where the answer is MOVED:
+    the identity that the claim has now.
     """
 
     consumer: str
@@ -139,6 +162,7 @@ class ClaimResult:
     answer: Answer
     host: str | None = None
     partition: str | None = None
+    moved_to: ClaimRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +185,16 @@ class Claim:
     group: ClaimGroup | None = None
     orphan_ms: int | None = None  # since when its host's audits do not report it
     moved_from: str | None = None  # "consumer@attempt" it was moved from, so that a repeated move is recognised
+
+    @property
+    def counted_group(self) -> ClaimGroup | None:
+        """The group that it counts as a member of: a migration's claim is none of an affinity group.
+
+        An instance that leaves such a group's host is counted where it goes. It keeps anti-affine ones off the host
+        that it may return to.
+        """
+        is_leaving = self.type == MIGRATION and self.group is not None and self.group.policy is GroupPolicy.AFFINITY
+        return None if is_leaving else self.group
 
 
 class LogEntry(NamedTuple):

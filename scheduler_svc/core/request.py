@@ -4,13 +4,24 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.resources.groups import RequestGroup
-from scheduler_svc.core.records import Amounts, ClaimGroup
+from scheduler_svc.core.records import NO_MEMBERS, Amounts, ClaimGroup, GroupMembers
 
 COMPUTE = "compute"
+
+
+class FilterScope(StrEnum):
+    """Which filters apply to a request of Nova's: scheduler_svc.core.filtering.scopes names them."""
+
+    ALL = "all"
+    FORCED = "forced"  # an administrator forced the host: what Placement would check
+    PLACEMENT = "placement"  # what Placement would check, to word a refusal as Nova does
+    REBUILD = "rebuild"  # the instance stays on its host: what depends on the image
+
 
 # Fields that the decision record copies from a request, if they are set.
 _RECORDED_FIELDS = (
@@ -29,7 +40,8 @@ class DecisionContext:
     that an affinity group is already on: the store provides them. ``partition`` limits the decision to one partition,
     with ``group_generation`` if a server group is served there, which is valid in the partition's ``group_epoch`` only:
     a later one may have forgotten that the group left. ``unavailable_partitions`` names those whose stores do not
-    answer. ``rewritten`` has what each prefilter added to the request.
+    answer. ``rewritten`` has what each prefilter added to the request. ``unread_cells`` are the cells of Nova whose
+    databases have not answered for too long, ``nova_state_age_s`` how old the state of all is, 0 while it is current.
     """
 
     instance_hosts: Mapping[str, str] = field(default_factory=dict)
@@ -41,6 +53,8 @@ class DecisionContext:
     group_epoch: int | None = None
     unavailable_partitions: tuple[str, ...] = ()
     rewritten: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    unread_cells: tuple[str, ...] = ()
+    nova_state_age_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +65,10 @@ class SchedulingRequest:
     ``groups`` the suffixed ones; rpcapi.objects.RequestSpec documents them, and ``numa``, ``image``, ``extra_specs``,
     ``volumes`` and ``ports``. ``service`` is the service of the resource to place: "compute", "volume" or "network".
 
-    ``source_partition`` is the current partition of an instance that moves, None for a new one.
+    ``group_members`` are those of the group that its caller knows, as in ClaimBatch.
+
+    ``source_partition`` is the current partition of an instance that moves, None for a new one; ``source_cell`` is the
+    uuid of its cell where the hosts are Nova's, which it does not leave if ``stays_in_cell``.
     """
 
     id: str
@@ -63,6 +80,7 @@ class SchedulingRequest:
     force_hosts: tuple[str, ...] = ()
     hints: Mapping[str, Any] = field(default_factory=dict)
     group: ClaimGroup | None = None
+    group_members: GroupMembers = NO_MEMBERS
     any_traits: tuple[tuple[str, ...], ...] = ()
     member_of: tuple[tuple[str, ...], ...] = ()
     forbidden_aggregates: tuple[str, ...] = ()
@@ -83,6 +101,9 @@ class SchedulingRequest:
     project: str = ""
     user: str = ""
     source_partition: str | None = None
+    source_cell: str | None = None
+    stays_in_cell: bool = False
+    scope: FilterScope = FilterScope.ALL
     decision: DecisionContext = DecisionContext()
 
     @property
@@ -110,6 +131,8 @@ class SchedulingRequest:
         """Return the request for the decision record, without unset fields."""
         document: dict[str, Any] = {"resources": dict(self.resources)}
         document |= {name: _plain(value) for name in _RECORDED_FIELDS if (value := getattr(self, name))}
+        if self.decision.nova_state_age_s:
+            document["nova_state_age_s"] = self.decision.nova_state_age_s
         if self.decision.rewritten:
             document["rewritten"] = self.decision.rewritten
         if self.groups:

@@ -103,6 +103,18 @@ class ClaimsEndpoint(MeteredEndpoint):
         return encode.claim_answers(answers, Answer.RELEASED)
 
     @expose
+    def move_claims(
+        self, ctxt: RequestContext, refs: objects.ClaimRefs, successors: objects.ClaimRefs, consumer_type: str
+    ) -> objects.ClaimAnswers:
+        """Hand confirmed claims over to other identities."""
+        pairs = list(zip(decode.refs(refs), decode.refs(successors), strict=False))
+        if len(pairs) < max(len(refs.consumers), len(successors.consumers)):
+            raise errors.InvalidRequest(why="each claim to move needs one successor")
+        answers = [self._store.move(ref, to, consumer_type) for ref, to in pairs]
+        _count("move", answers)
+        return encode.claim_answers(answers, Answer.CONFIRMED)
+
+    @expose
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Look up claims by their identity."""
         return encode.claim_answers(self._store.find(decode.refs(refs)), Answer.CONFIRMED)

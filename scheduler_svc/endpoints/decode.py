@@ -6,12 +6,12 @@ from typing import Any
 
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.objects.request_validation import check_spec
 from rpcapi.resources import names
-from rpcapi.resources.claims import ClaimState, GroupPolicy
-from rpcapi.resources.groups import RequestGroup, freeze_alternatives
-from scheduler_svc.core.records import Candidate, ClaimGroup, ClaimRef, Intent
+from rpcapi.resources.claim_identity import parse_identity
+from rpcapi.resources.claims import ClaimState
+from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.scheduling import requests
 from scheduler_svc.store.records import RunningClaim
 
 _OWNER = ("type", "project", "user", "request_id")
@@ -19,47 +19,7 @@ _OWNER = ("type", "project", "user", "request_id")
 
 def request(ctxt: RequestContext, spec: objects.RequestSpec) -> SchedulingRequest:
     """Return the scheduling request of a spec; raises what check_spec raises."""
-    check_spec(spec)
-    return SchedulingRequest(
-        id=ctxt.request_id,
-        resources=dict(spec.resources),
-        required_traits=tuple(spec.required_traits),
-        forbidden_traits=tuple(spec.forbidden_traits),
-        availability_zone=spec.availability_zone,
-        ignore_hosts=tuple(map(names.canonical, spec.ignore_hosts)),
-        force_hosts=tuple(map(names.canonical, spec.force_hosts)),
-        hints=spec.hints,
-        group=group(spec.group_id, spec.group_policy, spec.group_max_per_host),
-        any_traits=freeze_alternatives(spec.any_traits),
-        member_of=freeze_alternatives(spec.member_of),
-        forbidden_aggregates=tuple(spec.forbidden_aggregates),
-        in_tree=spec.in_tree,
-        groups=tuple(RequestGroup.from_dict(suffix, values) for suffix, values in spec.groups.items()),
-        groups_policy=spec.groups_policy,
-        root_required=tuple(spec.root_required),
-        root_forbidden=tuple(spec.root_forbidden),
-        same_subtree=freeze_alternatives(spec.same_subtree),
-        numa=spec.numa,
-        image=spec.image,
-        extra_specs=spec.extra_specs,
-        volumes=tuple(spec.volumes),
-        ports=tuple(spec.ports),
-        flavor=spec.flavor,
-        service=spec.service,
-        driver=spec.driver,
-        project=ctxt.project_id or "",
-        user=ctxt.user_id or "",
-    )
-
-
-def group(group_id: Any, policy: Any, max_per_host: Any) -> ClaimGroup | None:
-    """Return the server group, or None without one; raises MalformedObject."""
-    if group_id is None:
-        return None
-    try:
-        return ClaimGroup(names.canonical(group_id), GroupPolicy(policy), int(max_per_host))
-    except (ValueError, TypeError) as error:
-        raise errors.MalformedObject(name="server group", why=str(error)) from error
+    return requests.from_spec(spec, ctxt.request_id, ctxt.project_id or "", ctxt.user_id or "")
 
 
 def intents(claim_intents: objects.ClaimIntents) -> list[Intent]:
@@ -107,6 +67,20 @@ def _running(consumer: str, attempt: int, state: str, name: str, holds: Sequence
         confirmed=state == ClaimState.CONFIRMED,
         host=names.canonical(name),
         allocations=allocations,
-        group=group(owner.get("group_id"), owner.get("group_policy"), owner.get("group_max_per_host", 1)),
+        moved_from=_origin(consumer, owner),
+        group=requests.group(owner.get("group_id"), owner.get("group_policy"), owner.get("group_max_per_host", 1)),
         **{key: owner[key] for key in _OWNER},
     )
+
+
+def _origin(consumer: str, owner: Mapping[str, Any]) -> ClaimRef | None:
+    """Return the former identity of a moved claim, as its agent reports it; raises MalformedObject."""
+    text = owner.get("moved_from")
+    if text is None:
+        return None
+    try:
+        return ClaimRef(*parse_identity(text))
+    except (ValueError, AttributeError) as error:
+        raise errors.MalformedObject(
+            name="AuditReport", why=f"moved_from of {consumer} must be consumer@attempt, got {str(text)[:40]!r}"
+        ) from error

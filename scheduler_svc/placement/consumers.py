@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What consumers hold, with providers by UUID."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,8 @@ from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.identities import uuid_of
 from scheduler_svc.placement.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
-from scheduler_svc.store.allocations import AllocationChange, AnyGeneration, ConsumerState, Usage
+from scheduler_svc.store import paging
+from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, AnyGeneration, ConsumerState, Usage
 from scheduler_svc.store.protocols.allocations import AllocationStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 
@@ -73,7 +75,8 @@ class Consumers:
 
         It is called again where a provider is missing and agents have reported providers since.
         """
-        changes = self._changes(requests)
+        with self.generations_first(requests):
+            changes = self._changes(requests)
         refusal = write(changes)
         if refusal is None or refusal.kind is not RefusalKind.PROVIDER or not refusal.consumer:
             return refusal
@@ -81,6 +84,26 @@ class Consumers:
         # Another thread may have learned the provider meanwhile.
         learned = self._changes(requests)
         return refusal if learned == changes else write(learned)
+
+    @contextlib.contextmanager
+    def generations_first(self, requests: Sequence[ConsumerRequest]) -> Iterator[None]:
+        """Raise the Problem of a consumer's outdated generation in place of one that is raised within, as Placement."""
+        try:
+            yield
+        except Problem:
+            self._check_generations(requests)
+            raise
+
+    def _check_generations(self, requests: Sequence[ConsumerRequest]) -> None:
+        states: dict[str, ConsumerState] = {}
+        for batch in paging.batches([request.consumer for request in requests], MAX_CONSUMERS):
+            states |= self._store.read_allocations(batch)
+        for request in requests:
+            state = states.get(request.consumer)
+            actual = None if state is None else state.generation
+            if request.generation is not ANY and request.generation != actual:
+                stale = Refusal(RefusalKind.CONSUMER, "", (), request.generation, actual, request.consumer)
+                raise refused_allocation(stale)
 
     def _changes(self, requests: Sequence[ConsumerRequest]) -> list[AllocationChange]:
         known_classes: set[str] = set()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds and changes resource providers by UUID."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from oslo_utils import uuidutils
 
@@ -11,6 +11,7 @@ from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.identities import AgentIdentities
 from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import no_provider
+from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.providers import ProviderStore
 from scheduler_svc.store.providers.changes import ProviderChange, Refusal
 from scheduler_svc.store.validation import MAX_PAGE
@@ -35,7 +36,7 @@ class ProviderDirectory:
         """
         if not _is_uuid(uuid):
             return None
-        return self._agents.find(uuid) or names.api_provider(uuid)
+        return self._id_of(uuid)
 
     def learn_agents(self) -> None:
         """Learn the UUIDs of agents' providers."""
@@ -43,26 +44,16 @@ class ProviderDirectory:
 
     def find(self, uuid: str) -> Provider | None:
         """Return the provider with this UUID, None if there is none."""
-        if not _is_uuid(uuid):
-            return None
-        reported = self._agents.find(uuid)
-        if reported is None:
-            (created,) = self._read([names.api_provider(uuid)]) or (None,)
-            if created is not None:
-                return created
-            self.learn_agents()
-            reported = self._agents.find(uuid)
-        (provider,) = (self._read([reported]) if reported is not None else []) or (None,)
-        return provider
+        return self.find_each([uuid]).get(uuid)
 
     def find_each(self, uuids: Iterable[str]) -> dict[str, Provider]:
         """Return the providers that have one of these UUIDs, by UUID."""
         uuids = {uuid for uuid in uuids if _is_uuid(uuid)}
         providers = self._read_each(uuids)
-        missing = uuids - providers.keys()
-        if missing:
+        unknown = {uuid for uuid in uuids - providers.keys() if self._agents.find(uuid) is None}
+        if unknown:
             self.learn_agents()
-            providers |= self._read_each(missing)
+            providers |= self._read_each(uuid for uuid in unknown if self._agents.find(uuid) is not None)
         return providers
 
     def get(self, uuid: str) -> Provider:
@@ -97,9 +88,13 @@ class ProviderDirectory:
         answer = self._store.change_provider(change)
         return answer if isinstance(answer, Refusal) else Provider.of(answer)
 
+    def _id_of(self, uuid: str) -> str:
+        return self._agents.find(uuid) or names.api_provider(uuid)
+
     def _read_each(self, uuids: Iterable[str]) -> dict[str, Provider]:
-        ids = {self._agents.find(uuid) or names.api_provider(uuid): uuid for uuid in uuids}
-        return {ids[provider.id]: provider for page in _pages(list(ids)) for provider in self._read(page)}
+        ids = {self._id_of(uuid): uuid for uuid in uuids}
+        pages = paging.batches(list(ids), MAX_PAGE)
+        return {ids[provider.id]: provider for page in pages for provider in self._read(page)}
 
     def _read(self, ids: Sequence[str]) -> list[Provider]:
         return [Provider.of(state) for state in self._store.read_providers(ids).values()]
@@ -107,7 +102,3 @@ class ProviderDirectory:
 
 def _is_uuid(text: str) -> bool:
     return len(text) == UUID_LENGTH and bool(uuidutils.is_uuid_like(text))
-
-
-def _pages(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (ids[start : start + MAX_PAGE] for start in range(0, len(ids), MAX_PAGE))

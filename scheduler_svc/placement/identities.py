@@ -23,6 +23,11 @@ def uuid_of(provider: str) -> str:
     return provider[_PREFIX_LENGTH:] if provider.startswith(_API_PREFIX) else _agent_uuid(provider)
 
 
+def uuids_of(providers: Iterable[str]) -> list[str]:
+    """Return the UUIDs of the providers with these ids."""
+    return [name[_PREFIX_LENGTH:] if name.startswith(_API_PREFIX) else _agent_uuid(name) for name in providers]
+
+
 @functools.lru_cache(maxsize=1 << 17)
 def _agent_uuid(provider: str) -> str:
     return str(uuids.uuid5(NAMESPACE, provider))

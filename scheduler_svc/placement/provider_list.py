@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists of resource providers, from the process's own copy: only their generations are read from the store."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
-from scheduler_svc.core.table.providers import ProviderRow
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.identities import uuid_of
 from scheduler_svc.placement.provider_filters import ProviderFilters
+from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.providers import ProviderStore
-from scheduler_svc.store.providers.checks import MAX_GENERATIONS
 
 
 class ListedProvider(NamedTuple):
@@ -39,7 +37,8 @@ class ProviderList:
         self._freshness.require()
         with self._table.reading_providers(self._number) as providers:
             rows = list(providers.rows(filters.select(providers)))
-        generations = self._generations(rows)
+        # They may be later than the rows: a generation protects nothing of what a list shows.
+        generations = paging.read_generations(self._store, [row.id for row in rows])
         return [
             ListedProvider(
                 uuid_of(row.id),
@@ -51,11 +50,3 @@ class ProviderList:
             )
             for row in rows
         ]
-
-    def _generations(self, rows: list[ProviderRow]) -> Mapping[str, int]:
-        """Read the generations. They may be later than the rows: a generation protects nothing of what a list shows."""
-        ids = [row.id for row in rows]
-        generations: dict[str, int] = {}
-        for start in range(0, len(ids), MAX_GENERATIONS):
-            generations |= self._store.read_generations(ids[start : start + MAX_GENERATIONS])
-        return generations

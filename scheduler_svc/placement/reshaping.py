@@ -2,8 +2,7 @@
 """Inventories and what consumers hold, replaced together, with providers by UUID."""
 
 import functools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue, standard_first
@@ -18,19 +17,13 @@ from scheduler_svc.placement.problems import (
     bad_request,
     conflict,
 )
+from scheduler_svc.placement.providers import Provider
 from scheduler_svc.placement.refusals import owned_by_agent
 from scheduler_svc.store.protocols.reshaping import ReshapingStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind, SetInventories
 from scheduler_svc.store.providers.reshaping import MAX_RESHAPED
 
-
-@dataclass(frozen=True, slots=True)
-class InventoryRequest:
-    """All inventories that a provider is to have, by resource class; ``generation`` is the one that the client read."""
-
-    uuid: str
-    inventories: Mapping[str, Inventory]
-    generation: int
+InventoriesByProvider = Mapping[str, Mapping[str, Inventory]]  # by UUID and resource class
 
 
 class Reshaper:
@@ -44,29 +37,43 @@ class Reshaper:
         self._catalogue = catalogue
         self._consumers = consumers
 
-    def reshape(self, inventories: Sequence[InventoryRequest], consumers: Sequence[ConsumerRequest]) -> None:
-        """Replace all these inventories and what these consumers hold, or nothing; raises Problem."""
-        if len(inventories) > MAX_RESHAPED:
+    def reshape(
+        self,
+        generations: Mapping[str, int],
+        read_inventories: Callable[[], InventoriesByProvider],
+        consumers: Sequence[ConsumerRequest],
+    ) -> None:
+        """Replace all inventories of these providers and what these consumers hold, or nothing; raises Problem.
+
+        ``generations`` are those that the client read, by UUID of the provider. As in Placement they are compared, and
+        those of consumers, before anything is said about the inventories: ``read_inventories`` returns them, or raises
+        Problem.
+        """
+        if len(generations) > MAX_RESHAPED:
             raise bad_request(
-                f"a request may contain at most {MAX_RESHAPED} providers, got {len(inventories)}; split it"
+                f"a request may contain at most {MAX_RESHAPED} providers, got {len(generations)}; split it"
             )
-        changes = self._changes(inventories)
+        providers = self._find(generations)
+        with self._consumers.generations_first(consumers):
+            inventories = read_inventories()
+            self._catalogue.check(RESOURCE_CLASSES, {name for parts in inventories.values() for name in parts})
+        changes = [
+            SetInventories(providers[uuid].id, inventories[uuid], generation)
+            for uuid, generation in generations.items()
+        ]
         refusal = self._consumers.apply(consumers, functools.partial(self._store.reshape, changes))
         if refusal is not None:
             raise _problem(refusal)
 
-    def _changes(self, requests: Sequence[InventoryRequest]) -> list[SetInventories]:
-        providers = self._directory.find_each(request.uuid for request in requests)
-        for request in requests:
-            provider = providers.get(request.uuid)
+    def _find(self, generations: Mapping[str, int]) -> dict[str, Provider]:
+        providers = self._directory.find_each(generations)
+        for uuid, generation in generations.items():
+            provider = providers.get(uuid)
             if provider is None:
-                raise _no_provider(request.uuid)
-            if provider.generation != request.generation:
-                raise _stale(request.uuid, provider.generation, request.generation)
-        self._catalogue.check(RESOURCE_CLASSES, {name for request in requests for name in request.inventories})
-        return [
-            SetInventories(providers[request.uuid].id, request.inventories, request.generation) for request in requests
-        ]
+                raise _no_provider(uuid)
+            if provider.generation != generation:
+                raise _stale(uuid, provider.generation, generation)
+        return providers
 
 
 def _problem(refusal: Refusal) -> Problem:

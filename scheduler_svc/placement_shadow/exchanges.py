@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests with their answers, and servers that answer requests."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import urllib3
+from typing import Protocol
 
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 FIRST_ERROR = 400  # HTTP status
 
-# Headers of one connection, and the coding that urllib3 would have to undo.
-NOT_FORWARDED = frozenset(
+# Headers of one connection, and the coding of bodies, which are compared.
+_NOT_FORWARDED = frozenset(
     (
         "connection",
         "keep-alive",
@@ -27,6 +25,18 @@ NOT_FORWARDED = frozenset(
         "accept-encoding",
     )
 )
+
+
+def end_to_end(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the headers that a proxy passes on: not those of the connection, nor those that Connection names.
+
+    https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
+    """
+    headers = list(headers)
+    named = {
+        option.strip().lower() for name, text in headers if name.lower() == "connection" for option in text.split(",")
+    }
+    return [(name, text) for name, text in headers if name.lower() not in _NOT_FORWARDED | named]
 
 
 class NotAnswered(Exception):
@@ -67,30 +77,3 @@ class Server(Protocol):
 
     def send(self, request: SentRequest) -> Answer:
         """Return the answer; raises NotAnswered."""
-
-
-class HttpServerAt:
-    """The server at a URL. For any number of threads; ``connections`` are kept open."""
-
-    def __init__(self, url: str, timeout_s: float, connections: int) -> None:
-        self._url = url.rstrip("/")
-        self._pool = urllib3.PoolManager(maxsize=connections, timeout=urllib3.Timeout(timeout_s), retries=False)
-
-    def send(self, request: SentRequest) -> Answer:
-        """Return the answer; raises NotAnswered."""
-        try:
-            response: Any = self._pool.request(
-                request.method,
-                self._url + request.target,
-                body=request.body or None,
-                headers={**request.headers, "Accept-Encoding": "identity"},
-                redirect=False,
-            )
-        except urllib3.exceptions.HTTPError as error:
-            raise NotAnswered(f"{self._url} did not answer: {error}") from error
-        headers = [(name, value) for name, value in response.headers.items() if name.lower() not in NOT_FORWARDED]
-        return Answer(response.status, headers, response.data)
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._pool.clear()

@@ -7,15 +7,17 @@ from enum import StrEnum
 
 from oslo_log import log
 
-from scheduler_svc.metrics import SHADOWED_REQUESTS
+from scheduler_svc.placement_shadow.assigned_uuids import with_assigned_uuid
 from scheduler_svc.placement_shadow.comparison import difference
 from scheduler_svc.placement_shadow.exchanges import Answer, NotAnswered, SentRequest, Server
+from scheduler_svc.placement_shadow.refused_writes import refused_write
+from scheduler_svc.placement_shadow.report import ShadowReport
 
 LOG = log.getLogger(__name__)
 
-MAX_LOGGED = 1_000  # differences; all are counted
 RETRY_SECONDS = 1.0
 UNAVAILABLE = (502, 503, 504)
+UNAUTHORIZED = 401
 MAX_WAITING_BYTES = 256 << 20  # of bodies
 SHARE_OF_READS = 0.5  # of both limits: the rest is for writes, without which gantt would not have what Placement has
 
@@ -27,7 +29,9 @@ class Outcome(StrEnum):
 
     EQUAL = "equal"  # gantt answers the same
     DIFFERENT = "different"
+    GANTT_REFUSED = "gantt_refused"  # a write that the other Placement acknowledged
     REFUSED = "refused"  # a write that the other Placement refused; gantt does not get it
+    UNAUTHENTICATED = "unauthenticated"  # gantt does not accept the token (any more) that the other Placement accepted
     UNCERTAIN = "uncertain"  # a write that the other Placement did not answer: it may or may not be applied there
     OVERLAPPED = "overlapped"  # a read beside a write, whose answer may be of before or after it; not compared
     DROPPED = "dropped"  # gantt was too slow, or away, for too many requests
@@ -35,7 +39,7 @@ class Outcome(StrEnum):
 
 
 # Writes after which gantt may lack what the other Placement has.
-DIVERGING = (Outcome.UNCERTAIN, Outcome.DROPPED, Outcome.FAILED)
+DIVERGING = (Outcome.UNCERTAIN, Outcome.DROPPED, Outcome.FAILED, Outcome.UNAUTHENTICATED)
 
 
 class Mirror:
@@ -46,9 +50,15 @@ class Mirror:
     """
 
     def __init__(
-        self, gantt: Server, max_waiting: int, retry_s: float = RETRY_SECONDS, max_bytes: int = MAX_WAITING_BYTES
+        self,
+        gantt: Server,
+        max_waiting: int,
+        report: ShadowReport,
+        retry_s: float = RETRY_SECONDS,
+        max_bytes: int = MAX_WAITING_BYTES,
     ) -> None:
         self._gantt = gantt
+        self._report = report
         self._max_waiting = max_waiting
         self._max_bytes = max_bytes
         self._retry_s = retry_s
@@ -56,7 +66,6 @@ class Mirror:
         self._waiting_bytes = 0
         self._changed = threading.Condition()
         self._writes_begun = self._writes_open = 0
-        self._logged = 0
         self._is_sending = False
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="mirror", daemon=True)
@@ -90,8 +99,7 @@ class Mirror:
         with self._changed:
             self._writes_open -= request.is_write
             if self._is_comparable(request, began, answer) and answer is not None:
-                # Of a write's answer only the status is compared.
-                exchange = (request, Answer(answer.status, (), b"") if request.is_write else answer)
+                exchange = _repeated(request, answer)
                 if self._has_space(exchange) and not self._stopping.is_set():
                     self._waiting.append(exchange)
                     self._waiting_bytes += _size(exchange)
@@ -158,10 +166,15 @@ class Mirror:
                 return Outcome.FAILED
             if self._stopping.wait(self._retry_s):
                 return Outcome.DROPPED
+        if actual.status == UNAUTHORIZED != expected.status:
+            return Outcome.UNAUTHENTICATED
         text = difference(request, expected, actual)
         if text is None:
             return Outcome.EQUAL
-        self._warn("%s %s: %s", request.method, request.target, text)
+        self._report.warn("%s %s: %s", request.method, request.target, text)
+        if request.is_write and actual.is_error:
+            self._report.count_refused(refused_write(request, actual))
+            return Outcome.GANTT_REFUSED
         return Outcome.DIFFERENT
 
     def _send(self, request: SentRequest) -> Answer | None:
@@ -169,28 +182,26 @@ class Mirror:
         try:
             answer = self._gantt.send(request)
         except NotAnswered as error:
-            self._warn("%s", error)
+            self._report.warn("%s", error)
             return None
         return None if answer.status in UNAVAILABLE else answer
 
     def _count(self, request: SentRequest, outcome: Outcome) -> None:
-        kind = "write" if request.is_write else "read"
-        SHADOWED_REQUESTS.labels(kind, outcome).inc()
+        self._report.count("write" if request.is_write else "read", outcome)
         if request.is_write and outcome in DIVERGING:
-            self._warn(
+            self._report.warn(
                 "%s %s is %s: compare both ends with gantt-placement-import --verify",
                 request.method,
                 request.target,
                 outcome,
             )
 
-    def _warn(self, message: str, *values: object) -> None:
-        """Log a warning, unless there were MAX_LOGGED already."""
-        self._logged += 1
-        if self._logged <= MAX_LOGGED:
-            LOG.warning(message, *values)
-        if self._logged == MAX_LOGGED:
-            LOG.warning("No more differences are logged; the metrics count them")
+
+def _repeated(request: SentRequest, answer: Answer) -> Exchange:
+    """Return what waits for gantt. Of a write's answer only the status is compared."""
+    if request.is_write:
+        return with_assigned_uuid(request, answer), Answer(answer.status, (), b"")
+    return request, answer
 
 
 def _size(exchange: Exchange) -> int:

@@ -30,12 +30,15 @@ class PartitionSet:
         opener: StoreOpener,
         reads: Reads,
         on_loaded: Callable[[Replica], None] | None = None,
+        reads_in_batches: bool = False,
     ) -> None:
         """``names`` are all partitions; among them ``served`` are those that this worker serves claims for.
 
         ``own`` is the one that this service belongs to. ``on_loaded`` is called after each load of a served partition.
+        ``reads_in_batches`` is as in Replica.
         """
         self._stores: list[Store] = []
+        self._reads_in_batches = reads_in_batches
         table = HostTable(names, reads)
         self.partitions = OpenPartitions(
             [self._open(opener, table, name, on_loaded if name in served else None) for name in names],
@@ -95,7 +98,8 @@ class PartitionSet:
         # The follower blocks in its store until the next change, so it has its own.
         store, follower_store = opener(name), opener(name)
         self._stores += [store, follower_store]
-        return OpenPartition(store, Replica(follower_store, on_loaded or _ignore_load, table))
+        replica = Replica(follower_store, on_loaded or _ignore_load, table, reads_in_batches=self._reads_in_batches)
+        return OpenPartition(store, replica)
 
 
 def _ignore_load(replica: Replica) -> None:

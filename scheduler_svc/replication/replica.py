@@ -15,13 +15,15 @@ from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.table import HostCounts, HostTable
 from scheduler_svc.replication.operator_writes import LoggedStore, OperatorWrites
 from scheduler_svc.replication.presence import Presence
+from scheduler_svc.store import paging
 
 LOG = log.getLogger(__name__)
 
 NAMES_PER_CALL = 1000  # hosts that one script takes
 BLOCK_MS = 1000  # bounds how long a stop waits for the follower
-# Seconds until the next read while the log brings nothing but this worker's claims, which it knows from their answers.
-OWN_CLAIMS_PAUSE = 0.01
+# Seconds until the next read while the log brings nothing but this worker's claims, which it knows from their answers,
+# or while nobody waits for what it brings.
+RESTING_PAUSE = 0.01
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
 
@@ -38,7 +40,13 @@ class Replica(BackgroundLoop):
         store: LoggedStore,
         on_loaded: Callable[["Replica"], None] = lambda replica: None,
         table: HostTable | None = None,
+        *,
+        reads_in_batches: bool = False,
     ) -> None:
+        """With ``reads_in_batches`` the follower pauses after each read, until ``reach`` needs the next one.
+
+        That is for a table that is never read without ``reach``.
+        """
         super().__init__(f"replica {store.partition}")
         self._store = store
         self._on_loaded = on_loaded
@@ -55,7 +63,7 @@ class Replica(BackgroundLoop):
         self.absent_hosts: set[str] = set()
         self.collects_names = False  # whether the store still collected names of forgotten hosts at the last load
         self._pause = FIRST_PAUSE  # after the next failure
-        self._rests = False  # whether the last read brought only this worker's claims
+        self._reads_in_batches = reads_in_batches
 
     @property
     def partition(self) -> str:
@@ -132,7 +140,7 @@ class Replica(BackgroundLoop):
 
     def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
         """Name hosts on which claims may run to the store, which may have forgotten them; see LogStore.name_hosts."""
-        batches = [hosts[start : start + NAMES_PER_CALL] for start in range(0, len(hosts), NAMES_PER_CALL)] or [()]
+        batches = list(paging.batches(hosts, NAMES_PER_CALL)) or [()]
         collects = False
         for number, batch in enumerate(batches, 1):
             collects = self._store.name_hosts(epoch, batch, complete=complete and number == len(batches))
@@ -179,7 +187,7 @@ class Replica(BackgroundLoop):
                 remaining_s = deadline - time.monotonic()
                 if remaining_s <= 0:
                     return False
-                if self._rests:
+                if self._is_loaded:  # a pause after a failure lasts
                     self.wake()
                 self._moved.wait(remaining_s)
             return True
@@ -196,15 +204,15 @@ class Replica(BackgroundLoop):
         if not self._is_loaded or self._reloads_requested > self._reloads_done:
             self.load()
             self._pause = FIRST_PAUSE
-        self._rests = self.step(BLOCK_MS)
-        return OWN_CLAIMS_PAUSE if self._rests else 0.0
+        brought_own_claims = self.step(BLOCK_MS)
+        return RESTING_PAUSE if brought_own_claims or self._reads_in_batches else 0.0
 
     def handle_failure(self, error: Exception) -> float:
         """Log the failure; return a pause, after which the partition is loaded again.
 
         Otherwise entries that were applied partly would stay so, and this worker would decide on stale hosts for good.
         """
-        self._is_loaded = self._rests = False
+        self._is_loaded = False
         pause, self._pause = self._pause, min(2 * self._pause, LONGEST_PAUSE)
         if isinstance(error, errors.Unavailable):
             self.presence.record_failure()

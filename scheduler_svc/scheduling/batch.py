@@ -65,7 +65,7 @@ class BatchSelector:
         joining = [number for number, call in enumerate(calls) if self._joins(policy, call)]
         if len(joining) < 2:
             return snapshots
-        requests = [add_group_members(self._selector.claimer, calls[number].request) for number in joining]
+        requests = [add_group_members(self._selector.claimer, calls[number]) for number in joining]
         counts = [len(calls[number].consumers) for number in joining]
         for number, snapshot in zip(joining, self._rank(policy, requests, counts), strict=True):
             snapshots[number] = snapshot
@@ -105,7 +105,7 @@ class BatchSelector:
                 log_positions,
                 homes,
                 {},
-                has_group_members=rank_request.request.group is not None,
+                rank_request.request.decision.group_hosts if rank_request.request.group is not None else None,
             )
             for rank_request, ranking in zip(rank_requests, rankings, strict=True)
         ]

@@ -13,7 +13,8 @@ from scheduler_svc.core.request import SchedulingRequest
 class SelectionCall:
     """A call for hosts: one identical instance for each of ``consumers``, under one attempt number.
 
-    ``explains``: samples of rejected hosts are collected even if others pass. ``fresh`` is as in ClaimBatch.
+    ``explains``: samples of rejected hosts are collected even if others pass. ``fresh`` and ``final`` are as in
+    ClaimBatch; final claims are those of the request's project and user.
     """
 
     request: SchedulingRequest
@@ -23,16 +24,21 @@ class SelectionCall:
     consumer_type: str = "INSTANCE"
     explains: bool = False
     fresh: bool = False
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SelectionResult:
-    """The claims, in the consumers' order, and the partition state that they were decided on."""
+    """The claims, in the consumers' order, and the partition state that they were decided on.
+
+    ``group_hosts`` are those that an affinity group was on before the call.
+    """
 
     prepared: Sequence[IntentResult]
     epoch: int
     position: int
     partition: str
+    group_hosts: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The write interface of the deciding core to a partition's store."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from rpcapi.resources.claims import Answer
@@ -17,6 +17,9 @@ class DecisionStore(Protocol):
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host."""
+
+    def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
+        """Return the node of each consumer's live claim."""
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         """Store a decision record."""
@@ -52,6 +55,10 @@ class StoreClaimer:
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host."""
         return self._store.group_hosts(group_id)
+
+    def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
+        """Return the node of each consumer's live claim."""
+        return self._store.hosts_of(consumers)
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         """Store a decision record."""

@@ -46,8 +46,8 @@ class DecisionBuilder:
         most = _max_candidates(len(consumers), allocations_by_host)
         return ClaimBatch(
             request_id=call.request.id,
-            project=ctxt.project_id or "",
-            user=ctxt.user_id or "",
+            project=(call.request.project if call.final else ctxt.project_id) or "",
+            user=(call.request.user if call.final else ctxt.user_id) or "",
             resources=call.request.resources,
             intents=[
                 Intent(
@@ -64,9 +64,11 @@ class DecisionBuilder:
             consumer_type=call.consumer_type,
             group=call.request.group,
             group_generation=call.request.decision.group_generation,
+            group_members=call.request.group_members,
             alternates=call.alternates,
             record=self.document(),
             fresh=call.fresh,
+            final=call.final,
         )
 
     def document(self) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ ORDER = (
     Answer.UNVERIFIED,
     Answer.PREPARED,
     Answer.CLOSED,
+    Answer.MOVED,
     Answer.FENCED,
     Answer.RELEASED,
     Answer.EXPIRED,

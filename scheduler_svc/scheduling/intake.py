@@ -12,8 +12,10 @@ from rpcapi.validation.hints import named_instances, single_value
 from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.scheduling import nova_state
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
 from scheduler_svc.scheduling.decisions import refusal_document
+from scheduler_svc.scheduling.nova_state import NovaStateAge
 from scheduler_svc.scheduling.partitioned import HostSelector
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 
@@ -25,14 +27,16 @@ SOURCE_PARTITION_HINT = "source_partition"  # the hint of a move: the partition 
 class RequestRewriter:
     """Resolves hints of requests and applies prefilters; safe to call from many threads."""
 
-    def __init__(self, partitions: OpenPartitions) -> None:
+    def __init__(self, partitions: OpenPartitions, nova_state: NovaStateAge | None = None) -> None:
+        """``nova_state`` is that of the hosts, where they are Nova's."""
         self._partitions = partitions
+        self._nova_state = nova_state
 
     def rewrite(self, policy: SchedulingPolicy, request: SchedulingRequest) -> SchedulingRequest:
         """Return the request with its hints resolved and prefilters applied.
 
-        Raises NoValidHost or InvalidSpec if a prefilter rejects the request, and StoreUnavailable if no partition can
-        be asked for the hosts of hinted instances.
+        Raises NoValidHost or InvalidSpec if a prefilter rejects the request, or NoValidHost if the state of Nova's
+        computes is too old, and StoreUnavailable if no partition can be asked for the hosts of hinted instances.
         """
         if request.hints:
             source = single_value(request.hints.get(SOURCE_PARTITION_HINT))
@@ -40,7 +44,10 @@ class RequestRewriter:
                 request.with_decision(instance_hosts=self._find_instance_hosts(request)),
                 source_partition=source if isinstance(source, str) else None,
             )
+        clock_ms = 0.0 if self._nova_state is None else self._nova_state.now_ms()
         with self._partitions.own.replica.unchecked_table.reading() as view:
+            if self._nova_state is not None:
+                request = self._nova_state.check(view, request, clock_ms)
             return pipeline.run(policy.prefilters, request, view.aggregates)
 
     def _find_instance_hosts(self, request: SchedulingRequest) -> Mapping[str, str]:
@@ -89,6 +96,8 @@ class RewritingSelector:
         rewritten = self._rewrite(policy, call)
         try:
             return self._selector.select(policy, ctxt, rewritten)
+        except errors.NoValidHost as error:
+            raise nova_state.with_age(error, rewritten.request) from error
         except errors.PluginFailed as error:
             self._record(policy, rewritten, error)
             raise
@@ -99,9 +108,11 @@ class RewritingSelector:
         rewritten = [self._try_rewrite(policy, call) for call in calls]
         ready = [call for call in rewritten if isinstance(call, SelectionCall)]
         outcomes = self._selector.select_batch(policy, ctxt, ready)
-        for call, outcome in zip(ready, outcomes, strict=True):
+        for number, (call, outcome) in enumerate(zip(ready, outcomes, strict=True)):
             if isinstance(outcome, errors.PluginFailed):
                 self._record(policy, call, outcome)
+            elif isinstance(outcome, errors.NoValidHost):
+                outcomes[number] = nova_state.with_age(outcome, call.request)
         remaining_outcomes = iter(outcomes)
         return [next(remaining_outcomes) if isinstance(call, SelectionCall) else call for call in rewritten]
 

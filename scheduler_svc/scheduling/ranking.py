@@ -20,7 +20,7 @@ class RankingSnapshot:
 
     ``homes`` maps each candidate to its partition's number. ``claimed_positions`` has the log positions of candidates'
     sums where these are later than their partition's: a worker knows its own claims before it reads them in the log.
-    ``has_group_members`` says whether the members of the request's server group were known.
+    ``group_hosts`` are those of the request's affinity group, None if the members of its server group were not known.
     ``samples`` names some of the rejected hosts for each reason, if none passed or the call asks for them.
     """
 
@@ -29,7 +29,7 @@ class RankingSnapshot:
     log_positions: Sequence[LogPosition]
     homes: Mapping[str, int]
     claimed_positions: Mapping[str, int]
-    has_group_members: bool = False
+    group_hosts: Sequence[str] | None = None
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 

@@ -3,7 +3,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oslo_log import log
 
@@ -117,10 +117,13 @@ class Selector:
         lost_candidates: Mapping[str, Verdict] = {}
         for retry in range(self._limits.max_tries):
             ctxt.check_deadline()
-            if snapshot is None or (call.request.group is not None and not snapshot.has_group_members):
+            if snapshot is None or (call.request.group is not None and snapshot.group_hosts is None):
                 # A batch that was refused has no members: those that the store has now are read again.
-                request = add_group_members(self.claimer, call.request)
-                snapshot = self.take_snapshot(policy, request, len(call.consumers), retry, explains=call.explains)
+                request = add_group_members(self.claimer, call)
+                snapshot = replace(
+                    self.take_snapshot(policy, request, len(call.consumers), retry, explains=call.explains),
+                    group_hosts=request.decision.group_hosts,
+                )
             decision = DecisionBuilder(
                 call,
                 retry,
@@ -143,7 +146,8 @@ class Selector:
                 # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a
                 # fifteenth of the call.
                 LOG.debug("Selected hosts for %d instances in %d tries", len(answer.prepared), retry + 1)
-                return SelectionResult(answer.prepared, *decision.log_position, self._replica.partition)
+                group_hosts = snapshot.group_hosts or ()
+                return SelectionResult(answer.prepared, *decision.log_position, self._replica.partition, group_hosts)
             refusals.raise_claim_error(answer.prepared, self._replica.partition)
             verdicts = refusals.last_verdicts(batch.intents, answer.prepared)
             lost_candidates = refusals.merge_lost_candidates(lost_candidates, verdicts)

@@ -2,17 +2,16 @@
 """Allocations as clients of the Placement API read and replace them.
 
 What a consumer holds by the API is one live claim, confirmed from the beginning, on the service host that stands for
-the API: no agent audits, confirms or releases it, and it leaves no tombstone.
+the API: no agent audits, confirms or releases it, and it leaves no tombstone. One that the scheduler made is on the
+node that it chose.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
 from rpcapi.resources import names
-from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Allocations, Amounts, Claim
 from scheduler_svc.store import validation
 from scheduler_svc.store.unverified import consumer_of
@@ -85,8 +84,8 @@ class ConsumerState:
 
 
 def is_api_claim(claim: Claim) -> bool:
-    """Return whether the Placement API owns a claim."""
-    return claim.host == names.API_HOST
+    """Return whether the Placement API owns a claim: a client wrote it, or the scheduler for the node that it chose."""
+    return names.host_of(claim.host) == names.API_HOST
 
 
 def is_imported(claim: Claim) -> bool:
@@ -123,19 +122,6 @@ class Usage:
 
     consumers: int
     amounts: Amounts
-
-
-def usages(claims: Iterable[Claim], project: str, user: str | None, consumer_type: str | None) -> dict[str, Usage]:
-    """Return the usage of each consumer type among the claims of a project; unverified ones are nobody's."""
-    consumers: Counter[str] = Counter()
-    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for claim in claims:
-        is_counted = claim.project == project and user in (None, claim.user) and consumer_type in (None, claim.type)
-        if is_counted and claim.state != ClaimState.UNVERIFIED:
-            consumers[claim.type] += 1
-            for amounts in claim.allocations.values():
-                sums[claim.type].update(amounts)
-    return {name: Usage(count, dict(sums[name])) for name, count in consumers.items()}
 
 
 def holder_keys(claim: Claim) -> list[str]:

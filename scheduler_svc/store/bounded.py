@@ -106,6 +106,11 @@ class BoundedStore(ForwardingStore):
             self._bounds.check(HOSTS)
         return super().change_provider(change)
 
+    def import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
+        if self._bounds.is_full(HOSTS) and any(map(self._may_grow, imports)):
+            self._bounds.check(HOSTS)
+        return super().import_providers(imports)
+
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         self._check_consumers(changes)
         return super().allocate(changes)

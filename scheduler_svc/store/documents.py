@@ -10,10 +10,17 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup
 from scheduler_svc.store.records import SCHEMA
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False)  # json.dumps makes one each time
+
 
 def encode(document: Any) -> str:
     """Return ``document`` as canonical JSON: equal documents have equal encodings."""
-    return json.dumps(document, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return _ENCODER.encode(document)
+
+
+def encode_in_order(document: Any) -> str:
+    """Return ``document`` as JSON whose members are in its own order: for allocations, which are shown as they came."""
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False)
 
 
 def is_same(first: Any, second: Any) -> bool:

@@ -8,7 +8,7 @@ from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.interface import Store
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, SetInventories
+from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal, SetInventories
 from scheduler_svc.store.records import (
     COLLECT_MS,
     AuditOutcome,
@@ -68,6 +68,9 @@ class ForwardingStore(Store):
     def clock_lead(self) -> int:
         return self._store.clock_lead()
 
+    def clock_ms(self) -> int:
+        return self._store.clock_ms()
+
     def verify(self) -> Verification:
         return self._store.verify()
 
@@ -101,6 +104,9 @@ class ForwardingStore(Store):
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
         return self._store.change_provider(change)
 
+    def import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
+        return self._store.import_providers(imports)
+
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
         return self._store.retire(namespace, name, as_of)
 
@@ -114,6 +120,9 @@ class ForwardingStore(Store):
 
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
         return self._store.usages(project, user, consumer_type)
+
+    def recount_usages(self) -> int:
+        return self._store.recount_usages()
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         return self._store.allocate(changes)

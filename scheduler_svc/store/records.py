@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from scheduler_svc.core.records import Allocations, ClaimGroup, ClaimResult
+from scheduler_svc.core.records import Allocations, ClaimGroup, ClaimRef, ClaimResult
 
 DECISION_BYTES = 32 << 20  # default bound of the decision record
 MAX_STEP_MS = 15_000  # default of the longest step of a partition's time, see conf/store.py
@@ -19,7 +19,10 @@ Liveness = Literal["beats", "group"]  # what decides which services are alive: t
 
 @dataclass(frozen=True, slots=True)
 class RunningClaim:
-    """One claim as an agent's audit reports it; ``confirmed`` False: the agent has not confirmed it yet."""
+    """One claim as an agent's audit reports it; ``confirmed`` False: the agent has not confirmed it yet.
+
+    ``moved_from`` is the former identity of a claim whose agent got the answer "moved"; None: it was not moved.
+    """
 
     consumer: str
     attempt: int
@@ -31,6 +34,7 @@ class RunningClaim:
     user: str
     request_id: str
     group: ClaimGroup | None = None
+    moved_from: ClaimRef | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from rpcapi.resources.inventory import MAX_AMOUNT
-from scheduler_svc.core.records import Allocations, Amounts, ClaimBatch, ClaimGroup, ClaimRef, Intent
+from scheduler_svc.core.records import Allocations, Amounts, ClaimBatch, ClaimGroup, ClaimRef, GroupMembers, Intent
 from scheduler_svc.store.records import RunningClaim
 
 MAX_INTENTS = MAX_INSTANCES  # of one batch, which is a whole request
@@ -25,8 +25,9 @@ MAX_REFS = 1000  # of one confirm, abort or release
 MAX_PAGE = 1000  # elements of one page of claims or documents
 MAX_MARKER = 3 * names.MAX_LENGTH + 32  # of claims: node|consumer, or node|the name of an unverified claim
 MAX_STATE = 64 * 1024  # bytes of one document of host state
-MAX_AGGREGATE = 256 * 1024  # bytes of an aggregate's document, which lists its members
+MAX_AGGREGATE = 1024 * 1024  # bytes of an aggregate's document, which lists up to 10,000 members
 MAX_NAMED_HOSTS = 1000  # in one call
+MAX_MEMBERS = 1000  # of a server group, as its caller knows them
 MAX_TTL_MS = 24 * 3600 * 1000
 MAX_NUMBER = 2**53 - 1  # larger numbers are not exact in Lua
 
@@ -63,6 +64,7 @@ def check_batch(batch: ClaimBatch) -> None:
         raise refuse("a batch must not contain the same consumer twice")
     if batch.group is not None:
         _check_group(batch.group)
+    _check_members(batch.group_members)
     if batch.resources:
         _check_amounts("the request", batch.resources)
     for intent in batch.intents:
@@ -231,6 +233,16 @@ def _check_group(group: ClaimGroup) -> None:
     if not isinstance(group.policy, GroupPolicy):
         raise refuse(f"{group.policy!r} is not a group policy")
     check_number("group's max_per_host", group.max_per_host, 1, MAX_AMOUNT)
+
+
+def _check_members(members: GroupMembers) -> None:
+    for what, listed in (("members", members.consumers), ("hosts", members.hosts)):
+        if len(listed) > MAX_MEMBERS:
+            raise refuse(f"a server group may name at most {MAX_MEMBERS} {what}, got {len(listed)}")
+    for consumer in members.consumers:
+        _check_consumer(consumer)
+    for host in members.hosts:
+        check_name(host)
 
 
 def check_state(document: Any, most: int = MAX_STATE) -> None:

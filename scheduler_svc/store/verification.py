@@ -9,7 +9,7 @@ from typing import Any
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Amounts, Claim
-from scheduler_svc.store import reports
+from scheduler_svc.store import reports, tallies
 from scheduler_svc.store.allocations import holder_keys, is_api_claim
 from scheduler_svc.store.records import Verification
 from scheduler_svc.store.unverified import consumer_of, counted_allocations
@@ -99,7 +99,7 @@ def _index_problems(dump: StoreDump) -> Iterator[str]:
         "index by host", {(claim.host, claim.consumer): 1 for claim in dump.claims}, dict.fromkeys(dump.by_host, 1)
     )
     group_counts: Counter[tuple[str, str]] = Counter(
-        (claim.group.id, claim.host) for claim in dump.claims if claim.group is not None
+        (group.id, claim.host) for claim in dump.claims if (group := claim.counted_group) is not None
     )
     recorded = {(group, host): n for group, hosts in dump.groups.items() for host, n in hosts.items()}
     yield from _differences("group count", group_counts, recorded)
@@ -146,13 +146,7 @@ def _tally_problems(dump: StoreDump) -> Iterator[str]:
     """Compare the sums by project with the claims, where the store has them."""
     if dump.tallies is None:
         return
-    expected: Counter[tuple[str, ...]] = Counter()
-    for claim in dump.claims:
-        if claim.state != ClaimState.UNVERIFIED:
-            owner = (claim.project, claim.user, claim.type)
-            expected[*owner, ""] += 1
-            for amounts in claim.allocations.values():
-                expected.update({(*owner, name): amount for name, amount in amounts.items()})
+    expected = tallies.flat(tallies.count(dump.claims))
     yield from _differences("tally", {key: amount for key, amount in expected.items() if amount}, dump.tallies)
     yield from _differences("index of tallies", dict.fromkeys(dump.tallies, 1), dict.fromkeys(dump.tallied, 1), "sums")
 

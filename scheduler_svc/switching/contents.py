@@ -21,7 +21,7 @@ class NameKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProviderRecord:
-    """A resource provider; ``parent`` is a UUID. Times are in ms, and not compared: not every source has them."""
+    """A resource provider; ``parent`` is a UUID. Times are in ms, and compared by ``are_same``."""
 
     uuid: str
     name: str
@@ -32,6 +32,11 @@ class ProviderRecord:
     aggregates: frozenset[str]
     created_ms: int = field(default=0, compare=False)
     changed_ms: int = field(default=0, compare=False)
+
+    @property
+    def times(self) -> tuple[int, ...]:
+        """All times in ms."""
+        return self.created_ms, self.changed_ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,11 @@ class ConsumerRecord:
     allocations: Mapping[str, Mapping[str, int]]
     changed_ms: int = field(default=0, compare=False)
 
+    @property
+    def times(self) -> tuple[int, ...]:
+        """All times in ms."""
+        return (self.changed_ms,)
+
 
 Record = TypeVar("Record", ProviderRecord, ConsumerRecord)
 
@@ -55,7 +65,8 @@ class Contents:
     """All records, by UUID, and the times in ms at which custom names were created, by kind and name.
 
     ``notes`` say what there is besides, that is not carried. ``protected`` are UUIDs of records of gantt that imports
-    do not replace, because its clients wrote them. No generation is less than ``generation_base``.
+    do not replace, because its clients wrote them. No generation is less than ``generation_base``. Times of records are
+    known in units of ``time_unit_ms``; 0: they are not known.
     """
 
     providers: dict[str, ProviderRecord] = field(default_factory=dict)
@@ -64,6 +75,7 @@ class Contents:
     notes: list[str] = field(default_factory=list)
     protected: frozenset[str] = frozenset()
     generation_base: int = 0
+    time_unit_ms: int = 0
 
     def with_least_generation(self, base: int) -> "Contents":
         """Return the contents with all generations that are less than ``base`` raised to it."""
@@ -82,17 +94,42 @@ class Contents:
             generation_base=base,
         )
 
-    def parents_first(self) -> list[ProviderRecord]:
-        """Return the providers, each after its parent."""
-        ordered: dict[str, ProviderRecord] = {}
+    def levels(self) -> list[list[ProviderRecord]]:
+        """Return the providers by level of their trees, the roots first."""
+        depths: dict[str, int] = {}
+        levels: list[list[ProviderRecord]] = []
         for uuid in self.providers:
-            path = []
+            path: dict[str, None] = {}  # in the order from the provider up
             above: str | None = uuid
-            while above is not None and above in self.providers and above not in ordered and above not in path:
-                path.append(above)
+            while above is not None and above in self.providers and above not in depths and above not in path:
+                path[above] = None
                 above = self.providers[above].parent
-            ordered.update((name, self.providers[name]) for name in reversed(path))
-        return list(ordered.values())
+            for name in reversed(path):
+                depths[name] = depths.get(self.providers[name].parent or "", -1) + 1
+                if depths[name] == len(levels):
+                    levels.append([])
+                levels[depths[name]].append(self.providers[name])
+        return levels
+
+
+def common_time_unit(first: Contents, second: Contents) -> int:
+    """Return the unit in ms in which both know times, 0 if one of them does not."""
+    units = first.time_unit_ms, second.time_unit_ms
+    return max(units) if all(units) else 0
+
+
+def are_same(
+    first: ProviderRecord | ConsumerRecord | None, second: ProviderRecord | ConsumerRecord | None, time_unit_ms: int
+) -> bool:
+    """Return whether two records are equal, with their times in such units unless it is 0."""
+    if first is None or second is None or first != second:
+        return first is second
+    return time_unit_ms == 0 or times_in(first, time_unit_ms) == times_in(second, time_unit_ms)
+
+
+def times_in(record: ProviderRecord | ConsumerRecord, unit_ms: int) -> list[int]:
+    """Return all times of a record in whole units."""
+    return [time_ms // unit_ms for time_ms in record.times]
 
 
 def is_custom(name: str) -> bool:

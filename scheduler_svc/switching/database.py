@@ -3,17 +3,14 @@
 
 import contextlib
 from collections.abc import Iterator
-from pathlib import Path
 
-from sqlalchemy import Connection, create_engine, inspect
-from sqlalchemy.engine import URL, Engine, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Connection, inspect
+from sqlalchemy.exc import SQLAlchemyError
 
+from scheduler_svc import databases
 from scheduler_svc.switching import placement_tables as tables
 from scheduler_svc.switching.failures import PlacementUnavailable
 
-DRIVERS = {"mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql", "postgresql": "postgresql+psycopg"}
 # Older schemas lack them: consumers had no types before revision 422ece571366.
 OPTIONAL = {tables.CONSUMER_TYPES.name}
 
@@ -23,26 +20,18 @@ class PlacementDatabase:
 
     def __init__(self, url: str) -> None:
         """Raises PlacementUnavailable where ``url`` is none, or names a file that does not exist."""
-        self._engine = _engine(url)
+        try:
+            self._engine = databases.open_engine(url)
+        except databases.DatabaseUnusable as error:
+            raise PlacementUnavailable(str(error)) from error
         self.dialect = self._engine.dialect.name
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Open a read-only transaction that sees the database as of one moment; raises PlacementUnavailable."""
-        with self._failures(), self._engine.connect() as connection:
-            if self.dialect == "sqlite":
-                connection.execution_options(isolation_level="AUTOCOMMIT")
-                connection.exec_driver_sql("PRAGMA query_only = ON")
-                connection.exec_driver_sql("BEGIN")
-            elif self.dialect == "postgresql":
-                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            else:
-                connection.execution_options(isolation_level="REPEATABLE READ")
-                connection.exec_driver_sql("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
+        with self._failures(), databases.reading(self._engine) as connection:
             self._check_tables(connection)
             yield connection
-            if self.dialect == "sqlite":
-                connection.exec_driver_sql("ROLLBACK")
 
     @contextlib.contextmanager
     def transaction(self, *, commit: bool = True) -> Iterator[Connection]:
@@ -63,31 +52,10 @@ class PlacementDatabase:
         try:
             yield
         except SQLAlchemyError as error:
-            raise PlacementUnavailable(f"the database does not answer: {_first_line(error)}") from error
+            raise PlacementUnavailable(f"the database does not answer: {databases.first_line(error)}") from error
 
 
 def has_consumer_types(connection: Connection) -> bool:
     """Return whether consumers have types."""
     columns = {column["name"] for column in inspect(connection).get_columns(tables.CONSUMERS.name)}
     return tables.CONSUMERS.c.consumer_type_id.name in columns
-
-
-def _engine(url: str) -> Engine:
-    try:
-        parsed = make_url(url)
-        driver = DRIVERS.get(parsed.drivername, parsed.drivername)
-        engine = create_engine(parsed.set(drivername=driver), poolclass=NullPool)
-    except (ArgumentError, NoSuchModuleError, ImportError, ValueError) as error:
-        raise PlacementUnavailable(f"the database cannot be opened: {_first_line(error)}") from error
-    _check_file(parsed)
-    return engine
-
-
-def _check_file(url: URL) -> None:
-    """Raise PlacementUnavailable where SQLite would make a new file."""
-    if url.get_backend_name() == "sqlite" and not Path(url.database or "").is_file():
-        raise PlacementUnavailable(f"there is no file {url.database}")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]

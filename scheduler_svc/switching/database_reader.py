@@ -3,10 +3,10 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Table, select
+from sqlalchemy import Connection, Table, func, select
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.switching import placement_tables as tables
@@ -21,6 +21,7 @@ from scheduler_svc.switching.contents import (
 from scheduler_svc.switching.database import PlacementDatabase, has_consumer_types
 
 FIGURES = ("total", "reserved", "min_unit", "max_unit", "step_size", "allocation_ratio")
+EPOCH, MILLISECOND = datetime(1970, 1, 1), timedelta(milliseconds=1)
 NAME_TABLES = {NameKind.TRAIT: tables.TRAITS, NameKind.RESOURCE_CLASS: tables.RESOURCE_CLASSES}
 
 
@@ -45,12 +46,18 @@ class DatabaseReader:
                 for row in connection.execute(select(table.c.name, table.c.created_at, table.c.updated_at))
                 if is_custom(row.name)
             }
-            return Contents(providers, consumers, names, snapshot.notes)
+            unit = time_unit_ms(self._database.dialect)
+            return Contents(providers, consumers, names, snapshot.notes, time_unit_ms=unit)
+
+
+def time_unit_ms(dialect: str) -> int:
+    """Return the unit of Placement's times in such a database: MySQL's and MariaDB's columns have whole seconds."""
+    return 1000 if dialect in ("mysql", "mariadb") else 1
 
 
 def milliseconds(moment: datetime | None) -> int:
     """Return a time of Placement, which has no zone but is UTC, in ms; 0 where it is not recorded."""
-    return 0 if moment is None else int(moment.replace(tzinfo=UTC).timestamp() * 1000)
+    return 0 if moment is None else (moment - EPOCH) // MILLISECOND
 
 
 class _Snapshot:
@@ -64,10 +71,11 @@ class _Snapshot:
 
     def providers(self) -> Iterator[ProviderRecord]:
         inventories: defaultdict[int, dict[str, Inventory]] = defaultdict(dict)
-        for row in self._rows(tables.INVENTORIES, "resource_provider_id", "resource_class_id", *FIGURES):
-            if row.resource_class_id in self._classes:
-                figures = {figure: getattr(row, figure) for figure in FIGURES}
-                inventories[row.resource_provider_id][self._classes[row.resource_class_id]] = Inventory(**figures)
+        rows = self._rows(tables.INVENTORIES, "resource_provider_id", "resource_class_id", *FIGURES)
+        for provider, class_id, *figures in rows:
+            if class_id in self._classes:
+                part = Inventory(**dict(zip(FIGURES, figures, strict=True)))
+                inventories[provider][self._classes[class_id]] = part
         traits = self._members(tables.PROVIDER_TRAITS, "trait_id", self._texts(tables.TRAITS, "name"))
         aggregates = self._members(tables.PROVIDER_AGGREGATES, "aggregate_id", self._texts(tables.AGGREGATES, "uuid"))
         columns = ("id", "uuid", "name", "generation", "parent_provider_id", "created_at", "updated_at")
@@ -92,19 +100,19 @@ class _Snapshot:
             types, type_columns = self._texts(tables.CONSUMER_TYPES, "name"), ["consumer_type_id"]
         columns = ("uuid", "project_id", "user_id", "generation", "created_at", "updated_at", *type_columns)
         idle = 0
-        for row in self._rows(tables.CONSUMERS, *columns):
-            parts = allocations.pop(row.uuid, None)
+        for uuid, project, user, generation, created_at, updated_at, *type_id in self._rows(tables.CONSUMERS, *columns):
+            parts = allocations.pop(uuid, None)
             if parts is None:
                 idle += 1
                 continue
             yield ConsumerRecord(
-                row.uuid,
-                projects.get(row.project_id, UNKNOWN_OWNER),
-                users.get(row.user_id, UNKNOWN_OWNER),
-                types.get(row.consumer_type_id, "") if types else "",
-                row.generation,
+                uuid,
+                projects.get(project, UNKNOWN_OWNER),
+                users.get(user, UNKNOWN_OWNER),
+                types.get(type_id[0], "") if type_id else "",
+                generation,
                 parts,
-                max(milliseconds(row.updated_at or row.created_at), changed[row.uuid]),
+                max(milliseconds(updated_at or created_at), changed[uuid]),
             )
         if idle:
             self.notes.append(f"{idle} consumers hold nothing: gantt has consumers only while they hold something")
@@ -116,21 +124,25 @@ class _Snapshot:
     def _allocations(self) -> tuple[dict[str, dict[str, dict[str, int]]], dict[str, int]]:
         """Return what each consumer holds, and when the last part of it was changed."""
         allocations: dict[str, dict[str, dict[str, int]]] = {}
-        changed: dict[str, int] = {}
         dangling = 0
-        columns = ("consumer_id", "resource_provider_id", "resource_class_id", "used", "created_at", "updated_at")
-        for row in self._rows(tables.ALLOCATIONS, *columns):
-            provider, name = self._uuids.get(row.resource_provider_id), self._classes.get(row.resource_class_id)
+        columns = ("consumer_id", "resource_provider_id", "resource_class_id", "used")
+        for consumer, provider_id, class_id, used in self._rows(tables.ALLOCATIONS, *columns):
+            provider, name = self._uuids.get(provider_id), self._classes.get(class_id)
             if provider is None or name is None:
                 dangling += 1
                 continue
-            amounts = allocations.setdefault(row.consumer_id, {}).setdefault(provider, {})
-            amounts[name] = amounts.get(name, 0) + row.used
-            moment = milliseconds(row.updated_at or row.created_at)
-            changed[row.consumer_id] = max(moment, changed.get(row.consumer_id, 0))
+            amounts = allocations.setdefault(consumer, {}).setdefault(provider, {})
+            amounts[name] = amounts.get(name, 0) + used
         if dangling:
             self.notes.append(f"{dangling} allocations are of a provider or resource class that does not exist")
-        return allocations, changed
+        return allocations, self._changes()
+
+    def _changes(self) -> dict[str, int]:
+        """Return by consumer when the last of its allocations was changed, which the database computes."""
+        table = tables.ALLOCATIONS
+        last = func.max(func.coalesce(table.c.updated_at, table.c.created_at))
+        rows = self._connection.execute(select(table.c.consumer_id, last).group_by(table.c.consumer_id))
+        return {consumer: milliseconds(moment) for consumer, moment in rows}
 
     def _members(self, table: Table, column: str, texts: Mapping[int, str]) -> dict[int, list[str]]:
         members: defaultdict[int, list[str]] = defaultdict(list)

@@ -2,15 +2,18 @@
 """Writes records to a Placement database, in one transaction."""
 
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+import os_resource_classes
 from sqlalchemy import Connection, Table, and_, delete, func, insert, select, update
 
 from scheduler_svc.switching import placement_tables as tables
 from scheduler_svc.switching.contents import ConsumerRecord, NameKind, ProviderRecord
 from scheduler_svc.switching.database import has_consumer_types
-from scheduler_svc.switching.database_reader import FIGURES, NAME_TABLES
+from scheduler_svc.switching.database_reader import EPOCH, FIGURES, MILLISECOND, NAME_TABLES, time_unit_ms
+from scheduler_svc.switching.exchanges import TEMPORARY
+from scheduler_svc.switching.failures import NameConflict
 from scheduler_svc.switching.writer import Refusals, Writer
 
 # Tables whose rows refer to a name, with the column.
@@ -18,29 +21,42 @@ REFERENCES = {
     NameKind.TRAIT: (tables.PROVIDER_TRAITS.c.trait_id,),
     NameKind.RESOURCE_CLASS: (tables.INVENTORIES.c.resource_class_id, tables.ALLOCATIONS.c.resource_class_id),
 }
+STANDARD_IDS = {name: number for number, name in enumerate(os_resource_classes.STANDARDS)}
+LEAST_CUSTOM_ID = 10_000  # of a resource class; Placement deletes none with a smaller one
 Parts = dict[int, dict[str, Any]]  # the rows of a provider, by the id of what they are about
 
 
 class DatabaseWriter(Writer):
     """Writes in the transaction of ``connection``; ``finish`` comes last. Ids of rows are read once."""
 
+    threads = 1  # a connection is used by one
+
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._ids: dict[str, dict[str, int]] = {}
+        self._unit_ms = time_unit_ms(connection.dialect.name)
         self._has_types = has_consumer_types(connection)
+        if connection.dialect.name in ("mysql", "mariadb"):
+            # VCPU has the id 0, which would be replaced by the next free one.
+            connection.exec_driver_sql("SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')")
 
     def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
         self._id(NAME_TABLES[kind], "name", name, changed_ms)
 
-    def delete_name(self, kind: NameKind, name: str) -> None:
+    def delete_name(self, kind: NameKind, name: str) -> bool:
         table = NAME_TABLES[kind]
         number = self._known(table, "name").get(name)
         if number is None or any(self._exists(column == number) for column in REFERENCES[kind]):
-            return
+            return False
         self._connection.execute(delete(table).where(table.c.id == number))
         del self._known(table, "name")[name]
+        return True
 
-    def put_provider(self, record: ProviderRecord) -> str | None:
+    def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
+        answers = {record.uuid: self._put_provider(record) for record in records}
+        return {uuid: refusal for uuid, refusal in answers.items() if refusal is not None}
+
+    def _put_provider(self, record: ProviderRecord) -> str | None:
         table, ids = tables.PROVIDERS, self._known(tables.PROVIDERS, "uuid")
         parent = None if record.parent is None else ids.get(record.parent)
         if record.parent is not None and parent is None:
@@ -53,8 +69,8 @@ class DatabaseWriter(Writer):
             "name": record.name,
             "generation": record.generation,
             "parent_provider_id": parent,
-            "created_at": moment(record.created_ms),
-            "updated_at": moment(record.changed_ms),
+            "created_at": self._moment(record.created_ms),
+            "updated_at": self._moment(record.changed_ms),
         }
         if record.uuid in ids:
             self._connection.execute(update(table).where(table.c.id == ids[record.uuid]).values(values))
@@ -71,9 +87,10 @@ class DatabaseWriter(Writer):
             return "consumers hold from it"
         for table in (tables.INVENTORIES, tables.PROVIDER_TRAITS, tables.PROVIDER_AGGREGATES):
             self._connection.execute(delete(table).where(table.c.resource_provider_id == number))
-        own = tables.PROVIDERS.c.id == number
-        self._connection.execute(update(tables.PROVIDERS).where(own).values(root_provider_id=None))
-        self._connection.execute(delete(tables.PROVIDERS).where(own))
+        # Providers that moved to another tree still have this one as their root, until `finish`.
+        tree = tables.PROVIDERS.c.root_provider_id == number
+        self._connection.execute(update(tables.PROVIDERS).where(tree).values(root_provider_id=None))
+        self._connection.execute(delete(tables.PROVIDERS).where(tables.PROVIDERS.c.id == number))
         del self._known(tables.PROVIDERS, "uuid")[uuid]
         return None
 
@@ -86,7 +103,7 @@ class DatabaseWriter(Writer):
                 "resource_provider_id": providers[provider],
                 "resource_class_id": self._id(tables.RESOURCE_CLASSES, "name", name, record.changed_ms),
                 "used": amount,
-                "created_at": moment(record.changed_ms),
+                "created_at": self._moment(record.changed_ms),
             }
             for record in records
             for provider, amounts in record.allocations.items()
@@ -104,8 +121,12 @@ class DatabaseWriter(Writer):
         return {}
 
     def finish(self) -> None:
-        """Write the roots of all trees."""
+        """Write the roots of all trees; raises NameConflict where a provider did not get its name."""
         table = tables.PROVIDERS
+        temporary = select(table.c.uuid).where(table.c.name.startswith(TEMPORARY, autoescape=True))
+        holder = self._connection.execute(temporary).scalar()
+        if holder is not None:
+            raise NameConflict(f"provider {holder} gave up its name, and cannot get its new one: nothing is exported")
         columns = (table.c.id, table.c.parent_provider_id, table.c.root_provider_id)
         parents: dict[int, int | None] = {}
         roots: dict[int, int | None] = {}
@@ -143,11 +164,11 @@ class DatabaseWriter(Writer):
             self._connection.execute(delete(table).where(own, key.in_(surplus)))
         for number, values in parts.items():
             if number not in stored:
-                times = {"created_at": moment(changed_ms)}
+                times = {"created_at": self._moment(changed_ms)}
                 row = {**values, **times, "resource_provider_id": provider, column: number}
                 self._connection.execute(insert(table).values(row))
             elif values != stored[number]:
-                changed = {**values, "updated_at": moment(changed_ms)}
+                changed = {**values, "updated_at": self._moment(changed_ms)}
                 self._connection.execute(update(table).where(own, key == number).values(changed))
 
     def _put_consumer_rows(self, records: Sequence[ConsumerRecord]) -> None:
@@ -160,7 +181,7 @@ class DatabaseWriter(Writer):
                 "project_id": self._id(tables.PROJECTS, "external_id", record.project, record.changed_ms),
                 "user_id": self._id(tables.USERS, "external_id", record.user, record.changed_ms),
                 "generation": record.generation,
-                "updated_at": moment(record.changed_ms),
+                "updated_at": self._moment(record.changed_ms),
             }
             if self._has_types:
                 values["consumer_type_id"] = (
@@ -169,7 +190,7 @@ class DatabaseWriter(Writer):
             if record.uuid in stored:
                 self._connection.execute(update(table).where(table.c.uuid == record.uuid).values(values))
             else:
-                new.append({**values, "uuid": record.uuid, "created_at": moment(record.changed_ms)})
+                new.append({**values, "uuid": record.uuid, "created_at": self._moment(record.changed_ms)})
         if new:
             self._connection.execute(insert(table), new)
 
@@ -181,7 +202,10 @@ class DatabaseWriter(Writer):
         """Return the id of the row with a text, which is inserted if it is missing."""
         ids = self._known(table, column)
         if text not in ids:
-            ids[text] = self._insert(table, {column: text, "created_at": moment(changed_ms)})
+            values: dict[str, Any] = {column: text, "created_at": self._moment(changed_ms)}
+            if table is tables.RESOURCE_CLASSES:
+                values["id"] = class_id(text, ids.values())
+            ids[text] = self._insert(table, values)
         return ids[text]
 
     def _known(self, table: Table, column: str) -> dict[str, int]:
@@ -194,10 +218,19 @@ class DatabaseWriter(Writer):
         key = self._connection.execute(insert(table).values(values)).inserted_primary_key
         return int(key[0]) if key else 0
 
+    def _moment(self, time_ms: int) -> datetime | None:
+        """Return a time in ms as Placement stores times, UTC without a zone; None for 0, which is none."""
+        return EPOCH + time_ms // self._unit_ms * self._unit_ms * MILLISECOND if time_ms else None
+
     def _exists(self, condition: Any) -> bool:
         return bool(self._connection.execute(select(func.count()).where(and_(condition))).scalar())
 
 
-def moment(time_ms: int) -> datetime:
-    """Return a time in ms as Placement stores times: UTC without a zone."""
-    return datetime.fromtimestamp(time_ms / 1000, UTC).replace(tzinfo=None)
+def class_id(name: str, present: Collection[int]) -> int:
+    """Return the id that Placement gives to a new resource class, where ``present`` are those of others.
+
+    When it starts, it inserts the standard classes that are missing, each with its number: if another one had that
+    number, none would be inserted, without an error. Where another one has it already, the next free id is returned.
+    """
+    number = STANDARD_IDS.get(name)
+    return max(LEAST_CUSTOM_ID, max(present, default=0) + 1) if number is None or number in present else number

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scheduler_svc.switching.contents import ConsumerRecord, Contents, ProviderRecord
+from scheduler_svc.switching.contents import ConsumerRecord, Contents, ProviderRecord, are_same, common_time_unit
 
 
 class Difference(NamedTuple):
@@ -40,8 +40,9 @@ class Excess(NamedTuple):
 def differences(source: Contents, target: Contents) -> Iterator[Difference]:
     """Yield what differs, with generations compared as they are imported."""
     expected = source.with_least_generation(target.generation_base)
-    yield from _compare("provider", expected.providers, target.providers)
-    yield from _compare("consumer", expected.consumers, target.consumers)
+    unit = common_time_unit(source, target)
+    yield from _compare("provider", expected.providers, target.providers, unit)
+    yield from _compare("consumer", expected.consumers, target.consumers, unit)
     for kind, name in sorted(expected.names.keys() ^ target.names.keys()):
         is_expected = (kind, name) in expected.names
         yield Difference(kind, name, "", is_expected or None, None if is_expected else True)
@@ -66,16 +67,23 @@ def _compare(
     kind: str,
     source: Mapping[str, ProviderRecord] | Mapping[str, ConsumerRecord],
     target: Mapping[str, ProviderRecord] | Mapping[str, ConsumerRecord],
+    time_unit_ms: int,
 ) -> Iterator[Difference]:
     for uuid in sorted(source.keys() | target.keys()):
         expected, actual = source.get(uuid), target.get(uuid)
         if expected is None or actual is None:
             yield Difference(kind, uuid, "", expected, actual)
-        elif expected != actual:
+        elif not are_same(expected, actual, time_unit_ms):
             for field in dataclasses.fields(expected):
                 values = getattr(expected, field.name), getattr(actual, field.name)
-                if field.compare and values[0] != values[1]:
+                if not _is_same_part(field, *values, time_unit_ms):
                     yield Difference(kind, uuid, field.name, *values)
+
+
+def _is_same_part(field: dataclasses.Field[Any], first: Any, second: Any, time_unit_ms: int) -> bool:
+    if field.compare:
+        return bool(first == second)
+    return time_unit_ms == 0 or first // time_unit_ms == second // time_unit_ms
 
 
 def _shown(value: Any) -> str:

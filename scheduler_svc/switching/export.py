@@ -25,8 +25,8 @@ class ReadContents:
 def export(source: StoreReader, database: PlacementDatabase, report: Report, *, dry_run: bool = False) -> bool:
     """Make a Placement database equal to gantt, in one transaction; return whether all could be written.
 
-    A dry run does the same, and rolls it back. Raises NothingToCopy and PlacementUnavailable; the database is then
-    as it was.
+    A dry run does the same, and rolls it back. Raises NothingToCopy, NameConflict and PlacementUnavailable; the
+    database is then as it was.
     """
     contents = source.read()
     if not contents.providers:

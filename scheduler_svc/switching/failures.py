@@ -8,3 +8,11 @@ class PlacementUnavailable(Exception):
 
 class NothingToCopy(Exception):
     """Raised when the source of a copy has no provider: the copy would empty the target."""
+
+
+class ClientsHaveWritten(Exception):
+    """Raised when clients wrote to gantt since the last import: what they ended would come back."""
+
+
+class NameConflict(Exception):
+    """Raised when providers that exchange names cannot all get theirs."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of a Placement database: only the columns that are read or written."""
 
-from sqlalchemy import Column, DateTime, Float, Integer, MetaData, String, Table
+from sqlalchemy import Column, DateTime, Float, ForeignKey, Integer, MetaData, String, Table
 
 METADATA = MetaData()
+PROVIDER_ID = "resource_providers.id"
 
 
 def _table(name: str, *columns: "Column[int] | Column[str] | Column[float]", has_id: bool = True) -> Table:
@@ -17,8 +18,8 @@ PROVIDERS = _table(
     Column("uuid", String(36)),
     Column("name", String(200)),
     Column("generation", Integer),
-    Column("root_provider_id", Integer),
-    Column("parent_provider_id", Integer),
+    Column("root_provider_id", Integer, ForeignKey(PROVIDER_ID)),
+    Column("parent_provider_id", Integer, ForeignKey(PROVIDER_ID)),
 )
 INVENTORIES = _table(
     "inventories",
@@ -44,7 +45,7 @@ CONSUMERS = _table(
     Column("project_id", Integer),
     Column("user_id", Integer),
     Column("generation", Integer),
-    Column("consumer_type_id", Integer),
+    Column("consumer_type_id", Integer, ForeignKey("consumer_types.id")),
 )
 RESOURCE_CLASSES = _table("resource_classes", Column("name", String(255)))
 TRAITS = _table("traits", Column("name", String(255)))
@@ -54,8 +55,8 @@ USERS = _table("users", Column("external_id", String(255)))
 CONSUMER_TYPES = _table("consumer_types", Column("name", String(255)))
 PROVIDER_TRAITS = _table(
     "resource_provider_traits",
-    Column("trait_id", Integer, primary_key=True),
-    Column("resource_provider_id", Integer, primary_key=True),
+    Column("trait_id", Integer, ForeignKey("traits.id"), primary_key=True),
+    Column("resource_provider_id", Integer, ForeignKey(PROVIDER_ID), primary_key=True),
     has_id=False,
 )
 PROVIDER_AGGREGATES = _table(

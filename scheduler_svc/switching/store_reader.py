@@ -7,10 +7,9 @@ from typing import Any
 from rpcapi.resources import names
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import Claim
-from scheduler_svc.store import allocations
+from scheduler_svc.store import allocations, paging
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers.changes import is_api_owned
-from scheduler_svc.store.providers.checks import MAX_GENERATIONS
 from scheduler_svc.store.providers.imports import imported_generation
 from scheduler_svc.store.validation import MAX_PAGE
 from scheduler_svc.switching.contents import ConsumerRecord, Contents, NameKind, ProviderRecord, is_custom
@@ -38,7 +37,7 @@ class StoreReader:
         for kind in NameKind:
             custom |= {(kind, name): document.get("changed_ms", 0) for name, _, document in self._documents(kind)}
         unchangeable = frozenset[str]() if self._overwrite else frozenset(protected)
-        return Contents(providers, consumers, custom, protected=unchangeable, generation_base=base)
+        return Contents(providers, consumers, custom, protected=unchangeable, generation_base=base, time_unit_ms=1)
 
     def reported_names(self) -> set[str]:
         """Return the names of the providers that agents report."""
@@ -49,10 +48,7 @@ class StoreReader:
         documents = {
             name: document for name, document in self._store.snapshot().providers.items() if is_api_owned(document)
         }
-        generations: dict[str, int] = {}
-        ids = list(documents)
-        for start in range(0, len(ids), MAX_GENERATIONS):
-            generations |= self._store.read_generations(ids[start : start + MAX_GENERATIONS])
+        generations = paging.read_generations(self._store, list(documents))
         for name, document in documents.items():
             record = _provider_record(document, generations[name])
             if imported_generation(document, record.generation, base) is None:

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies between another Placement and gantt: once, repeatedly, rehearsed, or compared only."""
 
+import contextlib
+import gc
 import threading
 import time
+from collections.abc import Iterator
 from typing import Protocol
 
 from scheduler_svc.switching.contents import Contents
 from scheduler_svc.switching.copying import CopyOutcome, CopyPass
 from scheduler_svc.switching.differences import differences, excess
-from scheduler_svc.switching.failures import NothingToCopy
+from scheduler_svc.switching.failures import ClientsHaveWritten, NothingToCopy
 from scheduler_svc.switching.report import Report
 from scheduler_svc.switching.writer import Writer
 
@@ -24,18 +27,25 @@ class Switchover:
     """Copies from ``source`` to ``target``, which ``writer`` writes. Each method returns whether nothing is amiss.
 
     A source without any provider is the wrong one, or was emptied: copies raise NothingToCopy, and write nothing.
+    Nor do they where clients wrote to the target: unless ``beside_clients`` they raise ClientsHaveWritten, since
+    nothing shows which consumers a client ended.
     """
 
-    def __init__(self, source: Reader, target: Reader, writer: Writer, report: Report) -> None:
+    def __init__(
+        self, source: Reader, target: Reader, writer: Writer, report: Report, *, beside_clients: bool = False
+    ) -> None:
         self._source = source
         self._target = target
         self._writer = writer
         self._report = report
+        self._beside_clients = beside_clients
 
     def copy(self) -> bool:
         """Copy once."""
-        source, target = self._source.read(), self._target.read()
-        outcome = self._pass(1, source, target)
+        with _no_cycle_detection():
+            target = self._read_target()
+            source = self._source.read()
+            outcome = self._pass(1, source, target)
         return self._conclude(source.with_least_generation(target.generation_base), outcome)
 
     def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
@@ -43,19 +53,21 @@ class Switchover:
 
         With ``until_equal`` it ends too after a pass that had nothing to write.
         """
-        target, number = self._target.read(), 0
+        target, number = self._read_target(), 0
         while True:
             number += 1
             is_last = stopping.is_set()
-            source = self._source.read()
-            outcome = self._pass(number, source, target)
+            with _no_cycle_detection():
+                source = self._source.read()
+                outcome = self._pass(number, source, target)
             if is_last or (until_equal and not outcome.counts):
                 return self._conclude(source.with_least_generation(target.generation_base), outcome)
             stopping.wait(interval_s)
 
     def verify(self) -> bool:
         """Compare both ends, and write nothing."""
-        source, target = self._source.read(), self._target.read()
+        with _no_cycle_detection():
+            source, target = self._source.read(), self._target.read()
         self._report.listing("Notes", source.with_least_generation(target.generation_base).notes)
         number = self._report.listing("Differences", differences(source, target))
         records = len(source.providers), len(source.consumers)
@@ -64,6 +76,16 @@ class Switchover:
             + (f"{number} differences" if number else "both have the same")
         )
         return number == 0
+
+    def _read_target(self) -> Contents:
+        target = self._target.read()
+        if target.protected and not self._beside_clients:
+            raise ClientsHaveWritten(
+                f"clients of gantt wrote {len(target.protected)} providers and consumers since the last import, "
+                f"{min(target.protected)} is one. An import brings back the consumers that they ended. "
+                "--beside-clients imports all other records nevertheless, --overwrite replaces those too"
+            )
+        return target
 
     def _pass(self, number: int, source: Contents, target: Contents) -> CopyOutcome:
         if target.providers and not source.providers:
@@ -79,3 +101,15 @@ class Switchover:
         self._report.listing("Carried though it exceeds a capacity", excess(source))
         refusals = (f"{kind} {uuid}: {why}" for (kind, uuid), why in outcome.refusals.items())
         return self._report.listing("Not carried", refusals) == 0
+
+
+@contextlib.contextmanager
+def _no_cycle_detection() -> Iterator[None]:
+    """Suspend the search for reference cycles: records are millions of objects in no cycle, searched repeatedly."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -10,16 +10,21 @@ Refusals = dict[str, str]  # why a record is not written, by UUID
 
 
 class Writer(Protocol):
-    """Writes records as they are, each whole or not at all. A refusal is returned as text."""
+    """Writes records as they are, each whole or not at all. A refusal is returned as text.
+
+    ``threads`` is by how many threads consumers may be written at the same time.
+    """
+
+    threads: int
 
     def put_name(self, kind: NameKind, name: str, changed_ms: int) -> None:
         """Create a custom name."""
 
-    def delete_name(self, kind: NameKind, name: str) -> None:
-        """Delete a custom name, if an earlier copy created it."""
+    def delete_name(self, kind: NameKind, name: str) -> bool:
+        """Delete a custom name, if an earlier copy created it and nothing has it; return whether it is deleted."""
 
-    def put_provider(self, record: ProviderRecord) -> str | None:
-        """Make a provider, or replace it."""
+    def put_providers(self, records: Sequence[ProviderRecord]) -> Refusals:
+        """Make providers, or replace them; none is below another one of the same call."""
 
     def delete_provider(self, uuid: str) -> str | None:
         """Delete a provider, which nothing is below and nobody holds from."""

@@ -41,7 +41,8 @@ def current(url):
     transport = bus.get_transport(conf, url)
     target = messaging.Target(topic="conductor", server="current")
     # Backporting does not use the arguments of the endpoint.
-    endpoint = ConductorEndpoint(*[None] * 4, vouching=None, clients=None, bounds=None)
+    parts = ("power", "migrations", "operations", "shelving", "vouching", "adoption", "orphans", "reconciler")
+    endpoint = ConductorEndpoint(*[None] * 4, clients=None, bounds=None, **dict.fromkeys(parts))
     server = bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
     server.start()
     yield conf, transport

@@ -12,11 +12,12 @@ from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
+from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
 from tests import documentation
 
 ENDPOINTS = {
-    "scheduler": (SelectionEndpoint, HostStateEndpoint, AggregatesEndpoint, DecisionsEndpoint),
+    "scheduler": (SelectionEndpoint, HostStateEndpoint, AggregatesEndpoint, NovaAuditEndpoint, DecisionsEndpoint),
     "claims": (ClaimsEndpoint,),
     "conductor": (ConductorEndpoint,),
     "compute": (ComputeEndpoint,),

@@ -23,10 +23,11 @@ from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
+from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
 
 ENDPOINTS = {
-    SchedulerAPI: [SelectionEndpoint, HostStateEndpoint, AggregatesEndpoint, DecisionsEndpoint],
+    SchedulerAPI: [SelectionEndpoint, HostStateEndpoint, AggregatesEndpoint, NovaAuditEndpoint, DecisionsEndpoint],
     ClaimsAPI: [ClaimsEndpoint],
     ConductorAPI: [ConductorEndpoint],
     ComputeAPI: [ComputeEndpoint],
@@ -34,10 +35,10 @@ ENDPOINTS = {
 
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.5-6a9eddf4d866a4186210946b3debd2b0",
-    "ClaimsAPI": "1.7-913efcd6321db5560c620508805e0061",
-    "ConductorAPI": "1.10-ec644a260a2a3b39c519f5adb9673221",
-    "ComputeAPI": "1.1-82d4b2e36a4b60d6e6ce944e9df5c3c9",
+    "SchedulerAPI": "1.6-7e3aa16da4b72c242ce9fc5fbd92b64b",
+    "ClaimsAPI": "1.8-0c20c18aebfe5110c634b4798cbf96c6",
+    "ConductorAPI": "1.16-75651b77e3b9b8c2426c57cc97fceb95",
+    "ComputeAPI": "1.4-838f5271abf01af363b98f4ce264dc7c",
 }
 
 

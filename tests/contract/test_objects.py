@@ -12,23 +12,29 @@ from rpcapi.objects.base import GanttObject, GanttObjectRegistry
 
 # When an object changes: increase VERSION, add a docstring line and an obj_make_compatible step, update this table.
 FINGERPRINTS = {
-    "AuditAnswer": "1.1-78f0786b2a4d2f2ced08361113892f02",
+    "AuditAnswer": "1.2-14e3c4e73aa9438db7335870a274d4e0",
     "AuditReport": "1.1-80b4c18c6fce8bb66314cbc7713e4520",
-    "BuildReport": "1.0-086d2edca34bc220f372e6d623f3f348",
+    "BuildReport": "1.2-cdf45e8044e33cac058dde4bb3d7c660",
     "BuildRequest": "1.1-1481ae471c37e94033a36b6b60f9b520",
-    "ClaimAnswers": "1.2-8f2a7a1668b5c086a12083351ecef3c6",
+    "ClaimAnswers": "1.3-5fbe4d380d27211ba3f79553a1984ea1",
     "ClaimIntents": "1.1-3d0a1cc7f6daa683d49d26dae902accd",
     "ClaimPage": "1.0-e9278d647822ddd8fa9d8512dacf8e58",
     "ClaimRefs": "1.0-2fda9ef317dbe8bac731c1f5e2e261be",
     "Decision": "1.0-694689a68f0c83366c10e49c8209731f",
     "DecisionPage": "1.0-bb0ec6a5b45068a56fea4ccc20598484",
     "FilterList": "1.0-1225d335fdbc8408aa82af22371c5ea8",
+    "GuestOwners": "1.0-042c22d6e6735b20df5268ab4ea51c39",
     "GuestPage": "1.0-3ee2aefdd1340b28fdecdd40610e80fc",
+    "GuestOperations": "1.0-d5fa9aa627dc6cb9805033cf7ebadced",
+    "GuestTransitions": "1.0-c2f29abb545fc0da2c3ac13f1278e1f8",
     "HostState": "1.1-30cb03b00e6ab61724f993c226f0befa",
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
     "Instance": "1.1-baf4ec071a431b04a5348ccc11c446fd",
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
+    "Migration": "1.0-024e1b11daa66d22ce0a5eeab296965b",
+    "MigrationPage": "1.0-e974db8db84f172c37f40dfe77fa2aba",
     "RecordedHosts": "1.0-25976ddfb52e366cf51f9875ba984fc2",
+    "NovaAudit": "1.0-42a224cac82006f8e99bceb37d15eb13",
     "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
     "ProjectQuota": "1.0-c76d793f58f33778206e7915f4a7ae58",
     "RequestSpec": "1.2-46efe1cef0fd7cdac179f44cfa6c75ef",
@@ -45,6 +51,7 @@ FINGERPRINTS = {
 FIELDS_ADDED = {
     "AuditAnswer": {1: {"stamp"}},
     "AuditReport": {1: {"stamp"}},
+    "BuildReport": {1: {"instances"}, 2: {"operations"}},
     "BuildRequest": {1: {"allocations"}},
     "ClaimAnswers": {1: {"allocations"}, 2: {"partitions"}},
     "ClaimIntents": {1: {"fresh"}},
@@ -146,6 +153,11 @@ def test_object_is_read_back_from_json(name):
 
 
 SPEC = {"resources": {"VCPU": 1}, "group_id": "g", "group_policy": "affinity", "hints": {"a": [1, None, {"b": 0.5}]}}
+MIGRATION = {
+    **{"uuid": "m", "instance": "u", "kind": "resize", "status": "finished", "source_host": "h/n"},
+    **{"source_attempt": 1, "request_id": "r", "created_ms": 1, "updated_ms": 2},
+}
+
 INSTANCE = {
     "uuid": "u",
     "request_id": "r",
@@ -168,6 +180,21 @@ def sample(name):
         "AuditAnswer": REFS | {"epoch": 1, "answers": ["confirmed"]},
         "AuditReport": REFS
         | {"host": "h", "epoch": 1, "states": ["confirmed"], "names": ["h"], "allocations": [{}], "owners": [{}]},
+        "GuestTransitions": {
+            "partition": "cell1",
+            "consumers": ["m"],
+            "attempts": [1],
+            "instances": ["a"],
+            "origins": [[["a", 1]]],
+            "actions": ["stop"],
+        },
+        "GuestOperations": {
+            "partition": "cell1",
+            "uuids": ["a"],
+            "attempts": [1],
+            "actions": ["reboot"],
+            "numbers": [1700000000000],
+        },
         "BuildReport": {"host": "h", "uuids": ["a"], "attempts": [1], "outcomes": ["active"], "reasons": [""]},
         "ClaimAnswers": REFS | {"answers": ["prepared"], "hosts": [None], "reasons": [""], "deadlines_ms": [None]},
         "ClaimPage": {"claims": [{"consumer": "a"}]},
@@ -178,6 +205,7 @@ def sample(name):
         | {"hosts": [3], "last_errors": [None]},
         "HostState": STATE,
         "Instance": INSTANCE,
+        "Migration": MIGRATION,
         "PartitionList": {
             "names": ["p"],
             "available": [True],
@@ -192,6 +220,7 @@ def sample(name):
         "Selections": {"partition": "p", "attempt": 1, "names": ["a"], "chosen": [0], "alternates": [[0]]}
         | {"deadline_ms": 1, "epoch": 1, "position": 1},
         "StoreSizes": {"collections": ["log"], "entries": [1], "bytes": [2], "bounds": [0], "rotates": [True]},
+        "NovaAudit": {"leaks": [{"consumer": "c"}], "marker": "m"},
         "StatsAnswer": {"sequence": 1, "epoch": 1},
         "StatsReport": {"incarnation": 1, "sequence": 1, "nodes": {"h": {"traits": []}}},
         "VerifyReport": {"partition": "p", "epoch": 1, "position": 1, "claims": {"confirmed": 1}}
@@ -207,7 +236,9 @@ def sample(name):
         "DecisionPage": lambda: {"decisions": [sample("Decision")], "marker": "m"},
         "HostStatePage": lambda: {"states": [sample("HostState")]},
         "GuestPage": lambda: {"uuids": ["u"], "attempts": [1], "names": ["h/n"], "states": ["running"], "marker": "m"},
+        "GuestOwners": lambda: {"uuids": ["u"], "attempts": [1], "names": ["h/n"], "owners": [{"project": "p"}]},
         "InstancePage": lambda: {"instances": [sample("Instance")], "marker": "u"},
+        "MigrationPage": lambda: {"migrations": [sample("Migration")], "marker": "1"},
         "RecordedHosts": lambda: {"hosts": ["h1"], "epoch": 7},
         "SelectionAnswers": lambda: (
             {"selections": [sample("Selections")], "served": [0, None]}

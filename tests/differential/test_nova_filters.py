@@ -4,7 +4,6 @@
 Intended differences (docs/differences.md) are excluded or counts separately.
 """
 
-import collections
 import json
 
 import pytest
@@ -34,14 +33,6 @@ def nova():
         filter_names = peer.ask("prepare", isolated_images=list(ISOLATED_IMAGES), isolated_hosts=list(ISOLATED_HOSTS))
         assert set(ORACLES) <= set(filter_names)
         yield peer
-
-
-@pytest.fixture(scope="module")
-def tally():
-    """Counts hosts per filter, and errors of Nova's filters."""
-    counts = collections.Counter()
-    yield counts
-    print(json.dumps(counts, sort_keys=True))
 
 
 def compare(nova, tally, names, cloud, request_fields):

@@ -5,7 +5,6 @@ Intended differences are in docs/requests.md; they are counts by reason.
 """
 
 import collections
-import json
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -102,14 +101,6 @@ def nova():
     with asking.running(environments.NOVA, "nova_requests_side.py") as peer:
         peer.ask("prepare", aliases=ALIASES)
         yield peer
-
-
-@pytest.fixture(scope="module")
-def tally():
-    """Counts equal requests, and differences by reason."""
-    counts = collections.Counter()
-    yield counts
-    print(json.dumps(counts, sort_keys=True))
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

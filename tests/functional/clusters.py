@@ -63,14 +63,16 @@ def running_cluster(
     overrides: Mapping[str, Groups] | None = None,
     ready: bool = True,
     environment: Mapping[str, dict[str, str]] | None = None,
+    commands: Mapping[str, list[str]] | None = None,
 ) -> Iterator[RunningCluster]:
     """Start a cluster, yield it when all its nodes accept claims, and stop it at the end.
 
-    ``environment`` has additional environment variables, by daemon.
+    ``environment`` has additional environment variables and ``commands`` the programs, by daemon.
     """
     folder = claim_folder()
     cluster = Cluster(folder, shape, overrides)
     cluster.environment |= environment or {}
+    cluster.commands |= commands or {}
     session = Session([str(cluster.client_conf)])
     sessions = contextlib.ExitStack()
     sessions.callback(session.close)

@@ -13,6 +13,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from devstack import exercise
 from tests.functional import clusters
 from tests.placement.client import PlacementClient
 from tests.unit.scheduler_svc.store.backends import redis_partition
@@ -43,6 +44,7 @@ class Deployment:
     """A cluster with gantt-placement, a client of each and the store."""
 
     def __init__(self, running: clusters.RunningCluster) -> None:
+        self._cluster = running.cluster
         self.daemon = running.cluster.daemons["placement"]
         self._conf = running.cluster.client_conf
         port = running.cluster.size.placement_port
@@ -51,6 +53,13 @@ class Deployment:
         self.partition = redis_partition(
             running.cluster.store, url=running.cluster.store.url("scheduler"), partition="default"
         )
+
+    def restart(self) -> None:
+        """Stop gantt-placement by SIGTERM, and start it again."""
+        assert self._cluster.placement_url is not None
+        self.daemon.stop(READY_SECONDS)
+        self._cluster.start_daemon("placement")
+        exercise.wait_for_placement(self._cluster.placement_url, READY_SECONDS)
 
     def get(self, path: str) -> Any:
         """Return a document of the API."""

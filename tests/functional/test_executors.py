@@ -72,6 +72,54 @@ def test_boot_and_delete(cluster: RunningCluster) -> None:
     )
 
 
+def test_stopped_servers_keep_their_claims_and_start_again_after_their_agents_were_killed(
+    cluster: RunningCluster,
+) -> None:
+    # Given stopped servers
+    session = cluster.session
+    uuids = exercise.boot(session, [FIVE])
+    truth.assert_consistent(cluster, uuids)
+    session.call(session.conductor.stop_instances, uuids)
+
+    def statuses() -> set[str]:
+        return {instance.status for instance in session.call(session.conductor.get_instances, uuids).instances}
+
+    truth.until("all are stopped", lambda: statuses() == {"SHUTOFF"})
+    claims = {place for place in truth.claims(cluster) if place[0] in uuids}
+    assert len(claims) == 5
+    # When their agents are killed, and others take over
+    clusters.kill(cluster.cluster.daemons["compute"])
+    cluster.cluster.start_daemon("compute")
+    # Then they stay stopped, under their claims, until they are started
+    session.call(session.conductor.stop_instances, uuids)
+    assert statuses() == {"SHUTOFF"}
+    assert {place for place in truth.claims(cluster) if place[0] in uuids} == claims
+    session.call(session.conductor.start_instances, uuids)
+    truth.until("all run", lambda: statuses() == {"ACTIVE"})
+    truth.assert_consistent(cluster, uuids)
+    # When they are rebooted and rebuilt while their agents are away, then each request ends where it began
+    for request in (session.conductor.reboot_instances, session.conductor.rebuild_instances):
+        clusters.kill(cluster.cluster.daemons["compute"])
+        session.call(request, uuids)
+        assert not statuses() & {"ACTIVE", "ERROR"}
+        cluster.cluster.start_daemon("compute")
+        truth.until("all run", lambda: statuses() == {"ACTIVE"})
+        assert {place for place in truth.claims(cluster) if place[0] in uuids} == claims
+    # When they are shelved, then their claims are released, until they are unshelved
+    session.call(session.conductor.shelve_instances, uuids)
+    truth.until("all are offloaded", lambda: statuses() == {"SHELVED_OFFLOADED"})
+    assert not [place for place in truth.claims(cluster) if place[0] in uuids]
+    session.call(session.conductor.unshelve_instances, uuids)
+    truth.until("all run", lambda: statuses() == {"ACTIVE"})
+    truth.assert_consistent(cluster, uuids)
+    session.call(session.conductor.stop_instances, uuids)
+    session.call(session.conductor.delete_instances, uuids)
+    truth.until(
+        "no claim and no guest is left",
+        lambda: not {name for name, _ in [*truth.claims(cluster), *truth.guests(cluster)]} & set(uuids),
+    )
+
+
 def test_call_past_its_deadline_claims_nothing(cluster: RunningCluster, conductor_session: exercise.Session) -> None:
     """The bus or the worker drops it; a claim would stay until its own deadline, a minute later."""
     # Given suspended workers, and a call that waits for them until its deadline

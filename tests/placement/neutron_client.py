@@ -6,13 +6,14 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from keystoneauth1 import exceptions as keystone
 from keystoneauth1 import loading
 from neutron_lib.exceptions import placement as exceptions  # type: ignore[import-not-found]
 from neutron_lib.placement.client import PlacementAPIClient  # type: ignore[import-not-found]
 from oslo_config import cfg
 
 GROUP = "placement"
-BANDWIDTH = "NET_BW_EGR_KILOBIT_PER_SEC"
+BANDWIDTH, INGRESS = "NET_BW_EGR_KILOBIT_PER_SEC", "NET_BW_IGR_KILOBIT_PER_SEC"
 
 
 def configuration(url: str) -> cfg.ConfigOpts:
@@ -46,6 +47,12 @@ def main(url: str) -> None:
     """Do what a bandwidth agent and the port's bindings do, and check each answer."""
     conf = configuration(url)
     client = PlacementAPIClient(conf)
+    bridge_of_one_agent(conf, client)
+    tree_of_a_hypervisor(client)
+
+
+def bridge_of_one_agent(conf: cfg.ConfigOpts, client: PlacementAPIClient) -> None:
+    """Report a bridge, allocate from it and remove it."""
     host, bridge, group, consumer = (str(uuid.uuid4()) for _ in range(4))
 
     # An agent's providers: the host, and a bridge below it that is renamed
@@ -94,6 +101,83 @@ def main(url: str) -> None:
     client.delete_resource_provider(host)
     client.delete_trait("CUSTOM_PHYSNET_TEST")
     client.delete_resource_class("CUSTOM_TEST_BANDWIDTH")
+
+
+def tree_of_a_hypervisor(client: PlacementAPIClient) -> None:
+    """Report agents and bridges below a hypervisor that Nova created, and change what ports and its server hold."""
+    hypervisor, name = str(uuid.uuid4()), f"compute-{uuid.uuid4()}.example.org"
+    client.create_resource_provider({"name": name, "uuid": hypervisor})
+    client.update_resource_provider_inventories(hypervisor, {"VCPU": inventory(8)}, 0)
+    (root,) = client.list_resource_providers(name=name)["resource_providers"]
+    assert (root["uuid"], root["parent_provider_uuid"]) == (hypervisor, None)
+
+    bridges = [provider_below(client, root, f"Open vSwitch agent {number}", "br0") for number in range(2)]
+    members = client.list_resource_providers(in_tree=hypervisor)["resource_providers"]
+    assert sorted(member["name"] for member in members) == sorted(
+        [name, *(f"{name}:Open vSwitch agent {number}{end}" for number in range(2) for end in ("", ":br0"))]
+    )
+    (match,) = client.list_resource_providers(in_tree=hypervisor, uuid=bridges[1])["resource_providers"]
+    assert match["root_provider_uuid"] == hypervisor
+    matches = client.list_resource_providers(in_tree=hypervisor, resources=f"{BANDWIDTH}:1001")["resource_providers"]
+    assert matches == []
+
+    server = str(uuid.uuid4())
+    amounts = {hypervisor: {"VCPU": 2}, bridges[0]: {BANDWIDTH: 400}, bridges[1]: {BANDWIDTH: 300, INGRESS: 200}}
+    allocations = {provider: {"resources": resources} for provider, resources in amounts.items()}
+    owner = {"project_id": "p", "user_id": "u"}
+    client.update_allocation(server, {"allocations": allocations, **owner, "consumer_generation": None})
+
+    def stored_amounts() -> dict[str, dict[str, int]]:
+        stored = client.list_allocations(server)["allocations"]
+        return {provider: allocation["resources"] for provider, allocation in stored.items()}
+
+    # A port's policy grows, and another port goes: what has become 0 is removed
+    client.update_qos_allocation(server, {bridges[0]: {BANDWIDTH: 100}, bridges[1]: {BANDWIDTH: -300, INGRESS: -50}})
+    assert stored_amounts() == {hypervisor: {"VCPU": 2}, bridges[0]: {BANDWIDTH: 500}, bridges[1]: {INGRESS: 150}}
+    client.update_qos_allocation(server, {bridges[1]: {INGRESS: -150}})
+    assert stored_amounts() == {hypervisor: {"VCPU": 2}, bridges[0]: {BANDWIDTH: 500}}
+    raises(
+        exceptions.PlacementAllocationRpNotExists, client.update_qos_allocation, server, {bridges[1]: {BANDWIDTH: 1}}
+    )
+    # More than the bridge has is refused as it is; a change beside another one is repeated
+    raises(keystone.Conflict, client.update_qos_allocation, server, {bridges[0]: {BANDWIDTH: 501}})
+    change_beside(client, server, {bridges[0]: {BANDWIDTH: 100}})
+    assert stored_amounts() == {hypervisor: {"VCPU": 2}, bridges[0]: {BANDWIDTH: 700}}
+
+    generation = client.list_allocations(server)["consumer_generation"]
+    client.update_allocation(server, {"allocations": {}, **owner, "consumer_generation": generation})
+    for member in sorted(members, key=lambda member: member["name"].count(":"), reverse=True):
+        client.delete_resource_provider(member["uuid"])
+
+
+def provider_below(client: PlacementAPIClient, hypervisor: dict[str, Any], agent: str, bridge: str) -> str:
+    """Report an agent below a hypervisor and its bridge with bandwidth; return the UUID of the bridge."""
+    parent, name = hypervisor["uuid"], hypervisor["name"]
+    for part in (agent, bridge):
+        name = f"{name}:{part}"
+        provider = client.ensure_resource_provider(
+            {"name": name, "uuid": str(uuid.uuid4()), "parent_provider_uuid": parent}
+        )
+        assert (provider["parent_provider_uuid"], provider["root_provider_uuid"]) == (parent, hypervisor["uuid"])
+        parent = provider["uuid"]
+    inventories = {BANDWIDTH: inventory(1000), INGRESS: inventory(1000)}
+    stored = client.update_resource_provider_inventories(parent, inventories)
+    assert stored["resource_provider_generation"] == 1
+    return str(parent)
+
+
+def change_beside(client: PlacementAPIClient, consumer: str, difference: dict[str, dict[str, int]]) -> None:
+    """Change an allocation twice: once more between the client's read and its write."""
+    read = client.list_allocations
+
+    def change_after(name: str) -> Any:
+        client.list_allocations = read
+        body = read(name)
+        client.update_qos_allocation(name, difference)
+        return body
+
+    client.list_allocations = change_after
+    client.update_qos_allocation(consumer, difference)
 
 
 if __name__ == "__main__":

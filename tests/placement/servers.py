@@ -48,7 +48,7 @@ class Servers:
     def port(self, configuration: str) -> int:
         """Return the port of the server with this configuration, one of CONFIGURATIONS."""
         if configuration not in self._ports:
-            server = self._running(CONFIGURATIONS[configuration], is_open=configuration in OPEN)
+            server = self.running(CONFIGURATIONS[configuration], is_open=configuration in OPEN)
             self._ports[configuration] = self._stack.enter_context(server)
         return self._ports[configuration]
 
@@ -57,7 +57,8 @@ class Servers:
         self._stack.close()
 
     @contextlib.contextmanager
-    def _running(self, options: Options, *, is_open: bool) -> Iterator[int]:
+    def running(self, options: Options, *, is_open: bool = False) -> Iterator[int]:
+        """Run a server with these options; yield its port. Its end is judged as by ``stop``."""
         folder, port = claim_folder(), free_port()
         conf, log_path = folder / "placement.conf", folder / "placement.log"
         conf.write_text(_text(self._base(folder, port), options), encoding="utf-8")

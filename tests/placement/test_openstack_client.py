@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenStack's clients of Placement's API, which this project does not install: ``openstack`` and neutron-lib."""
+"""OpenStack's clients of Placement's API, which this project does not install."""
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,9 @@ PROGRAM = "GANTT_OPENSTACK"  # environment variable with the path of the program
 PAGE = "docs/placement.md"
 DOCUMENTED_PORT = "8778"
 SECONDS = 60  # for one command: the client loads all its plug-ins first
+TESTS_OF_OSC_PLACEMENT = 160
+TESTS_SECONDS = 600  # for all of them
+ROOT = Path(__file__).parents[2]
 
 pytestmark = [pytest.mark.openstack, pytest.mark.timeout(900)]
 
@@ -25,6 +29,13 @@ def quick_start() -> list[tuple[str, str]]:
     return [(command, output) for command, _, output in (step.partition("\n") for step in steps)]
 
 
+def client_environment(home: Path) -> dict[str, str]:
+    """Return the environment in which the client's programs are found, without variables of another cloud."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OS_", "PYTHON"))}
+    path = f"{Path(os.environ[PROGRAM]).parent}:{environment['PATH']}"
+    return environment | {"PATH": path, "HOME": str(home)}
+
+
 def words(output: str) -> list[str]:
     """Return what an output consists of; the members of JSON objects have no order."""
     return sorted(re.findall(r"[\w=/.-]+", output))
@@ -33,9 +44,7 @@ def words(output: str) -> list[str]:
 @pytest.mark.parametrize("placement_servers", ["redis"], indirect=True)
 def test_documented_commands_print_what_the_page_says(placement_servers, tmp_path):
     port = placement_servers.port("default")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OS_", "PYTHON"))}
-    environment["PATH"] = f"{Path(os.environ[PROGRAM]).parent}:{environment['PATH']}"
-    environment["HOME"] = str(tmp_path)
+    environment = client_environment(tmp_path)
     steps = quick_start()
     assert len([command for command, _ in steps if command.startswith("openstack ")]) >= 20
 
@@ -52,12 +61,39 @@ def test_documented_commands_print_what_the_page_says(placement_servers, tmp_pat
 
 
 @pytest.mark.parametrize("placement_servers", ["redis"], indirect=True)
-def test_client_of_neutron_lib_is_served(placement_servers):
+@pytest.mark.parametrize("program", ["neutron_client.py", "sdk_client.py"])
+def test_clients_of_neutron_lib_and_openstacksdk_are_served(placement_servers, tmp_path, program):
     url = f"http://127.0.0.1:{placement_servers.port('default')}"
     python = Path(os.environ[PROGRAM]).with_name("python")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("OS_", "PYTHON"))}
-    command = [python, "-W", "ignore", Path(__file__).with_name("neutron_client.py"), url]
+    environment = client_environment(tmp_path)
+    command = [python, "-W", "ignore", Path(__file__).with_name(program), url]
 
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
 
     assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize("placement_servers", ["redis", "memory"], indirect=True)
+def test_tests_of_osc_placement_pass(placement_servers, tmp_path):
+    command = [
+        Path(os.environ[PROGRAM]).with_name("python"),
+        "-W",
+        "ignore",
+        "-m",
+        "tests.placement.osc_placement_tests",
+    ]
+    command.append(str(placement_servers.port("default")))
+
+    result = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=client_environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=TESTS_SECONDS,
+        check=False,
+    )
+
+    assert result.returncode == 0, result.stderr
+    (last_line,) = result.stdout.splitlines()[-1:]
+    assert json.loads(last_line) == {"run": TESTS_OF_OSC_PLACEMENT, "skipped": 0, "failed": []}, result.stderr

@@ -2,34 +2,24 @@
 """A model of conductor and agents that follow the protocol, on stores that must agree with each other and the model."""
 
 import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, GroupPolicy
-from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, ClaimResult, Intent, IntentResult
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, ClaimResult, Intent
 from scheduler_svc.store.records import RunningClaim
+from tests.property.protocol_answers import comparable, timeless, timeless_excess
+from tests.property.protocol_truth import Truth
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition, child_stats, node_stats
 
 HOSTS = ("h1", "h2")  # few of each, so that they interact
 POOL = "h2/pool"  # shared by h2 with h1
 CONSUMERS = tuple(f"c{n}" for n in range(3))
 GROUPS = (None, ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY, 1), ClaimGroup("g2", GroupPolicy.AFFINITY))
-FINAL = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED)
+FINAL = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED, Answer.MOVED)
 MIGRATION = "m-"
-
-
-@dataclass
-class Truth:
-    """The state known to conductor and agents: it survives data loss of the store."""
-
-    attempts: dict[str, int] = field(default_factory=dict)  # the conductor's latest attempt of each consumer
-    sent: set[tuple[str, ClaimRef]] = field(
-        default_factory=set
-    )  # builds that an agent received and has not decided on yet
-    running: dict[ClaimRef, RunningClaim] = field(default_factory=dict)  # guests
-    ends: dict[ClaimRef, Answer] = field(default_factory=dict)  # final answers received by anyone
 
 
 class ProtocolCluster:
@@ -38,6 +28,7 @@ class ProtocolCluster:
     def __init__(self, partitions: list[StorePartition]) -> None:
         self.partitions = partitions
         self.truth = Truth()
+        self.unnoticed: dict[ClaimRef, ClaimRef] = {}  # moved claims whose agent still knows the former identity
         self.delayed: list[Any] = []  # messages that may be delivered again
         self.marks: tuple[list[Any], dict[ClaimRef, Answer]] | None = None
         for host in HOSTS:
@@ -48,7 +39,7 @@ class ProtocolCluster:
     def call_all(self, verb: str, *arguments: Any, **keywords: Any) -> Any:
         """Call a verb of every store, assert that the answers are equal, and return the first one."""
         answers = [getattr(partition.store, verb)(*arguments, **keywords) for partition in self.partitions]
-        assert all(_comparable(answer) == _comparable(answers[0]) for answer in answers), answers
+        assert all(comparable(answer) == comparable(answers[0]) for answer in answers), answers
         return answers[0]
 
     def report(self, host: str, vcpus: int) -> None:
@@ -111,7 +102,7 @@ class ProtocolCluster:
     def send_batch(self, batches: list[ClaimBatch]) -> Any:
         """Send each store its batch."""
         answers = [partition.store.prepare(batch) for partition, batch in zip(self.partitions, batches, strict=True)]
-        assert all(_comparable(answer) == _comparable(answers[0]) for answer in answers), answers
+        assert all(comparable(answer) == comparable(answers[0]) for answer in answers), answers
         return answers[0]
 
     def abort(self, consumer: str, ahead: int) -> None:
@@ -124,6 +115,10 @@ class ProtocolCluster:
 
     def confirm(self, host: str, ref: ClaimRef) -> None:
         """Let an agent confirm a build, and spawn it only if the claim was confirmed."""
+        # The conductor sends no build before the agent of the source has journalled that its claim was moved.
+        for source in [source for source in self.unnoticed if source.consumer == ref.consumer]:
+            if source in self.truth.running:
+                self._rename(source, self.unnoticed[source])
         claim = self._find_claim(ref)
         (answer,) = self._note(self.call_all("confirm", host, [ref]))
         self.delayed.append(("confirm", host, [ref]))
@@ -139,31 +134,42 @@ class ProtocolCluster:
     def delete(self, ref: ClaimRef) -> None:
         """Let an agent stop a guest, then release its claim."""
         host = self.truth.running.pop(ref).host
-        self._note(self.call_all("release", host, [ref]))
+        (answer,) = self._note(self.call_all("release", host, [ref]))
         self.delayed.append(("release", host, [ref]))
+        if answer.moved_to is not None:
+            self._note(self.call_all("release", host, [answer.moved_to]))
 
-    def move(self, ref: ClaimRef) -> None:
-        """Move a guest's claim to a migration."""
-        self._hand_over(ref, ClaimRef(f"{MIGRATION}{ref.consumer}-{ref.attempt}", 1), "MIGRATION")
+    def move(self, ref: ClaimRef, *, is_noticed: bool = True) -> None:
+        """Move a guest's claim to a migration; its agent learns that at once, or ``is_noticed`` False: by an audit."""
+        self._hand_over(ref, ClaimRef(f"{MIGRATION}{ref.consumer}-{ref.attempt}", 1), "MIGRATION", is_noticed)
 
-    def move_back(self, ref: ClaimRef) -> None:
+    def move_back(self, ref: ClaimRef, *, is_noticed: bool = True) -> None:
         """Move a migration's claim back to its instance, as the instance's next attempt."""
         consumer = ref.consumer.removeprefix(MIGRATION).partition("-")[0]
         if consumer not in {guest.consumer for guest in self.truth.running}:
             to = ClaimRef(consumer, self.truth.attempts.get(consumer, 0) + 1)
-            if self._hand_over(ref, to, "INSTANCE"):
+            if self._hand_over(ref, to, "INSTANCE", is_noticed):
                 self.truth.attempts[consumer] = to.attempt
 
-    def _hand_over(self, ref: ClaimRef, to: ClaimRef, kind: str) -> bool:
+    def _hand_over(self, ref: ClaimRef, to: ClaimRef, kind: str, is_noticed: bool) -> bool:
         (answer,) = self._note([self.call_all("move", ref, to, kind)])
         if answer.answer is Answer.CLOSED:
             return False  # the caller retries by itself: no message is left to deliver again
         self.delayed.append(("move", ref, to, kind))
         if answer.answer is not Answer.CONFIRMED or answer.consumer != to.consumer:
             return False
-        guest = self.truth.running.pop(ref)
-        self.truth.running[to] = replace(guest, consumer=to.consumer, attempt=to.attempt, type=kind)
+        self.truth.ends[ref] = Answer.MOVED
+        self.unnoticed[ref] = to
+        if is_noticed:
+            self._rename(ref, to)
         return True
+
+    def _rename(self, ref: ClaimRef, to: ClaimRef) -> None:
+        """Let an agent journal the identity that a guest's claim has now."""
+        guest = self.truth.running.pop(ref)
+        self.unnoticed.pop(ref, None)
+        kind = "MIGRATION" if to.consumer.startswith(MIGRATION) else "INSTANCE"
+        self.truth.running[to] = replace(guest, consumer=to.consumer, attempt=to.attempt, type=kind, moved_from=ref)
 
     def lose_guest(self, ref: ClaimRef) -> None:
         """Remove a guest without a message: its claim becomes an orphan."""
@@ -179,12 +185,15 @@ class ProtocolCluster:
             partition.store.audit(host, epoch, reported, LONG_MS)
             for partition, epoch in zip(self.partitions, epochs, strict=True)
         ]
-        assert all(_comparable(outcome.answers) == _comparable(outcomes[0].answers) for outcome in outcomes), outcomes
+        assert all(comparable(outcome.answers) == comparable(outcomes[0].answers) for outcome in outcomes), outcomes
         self.delayed.append(("audit", host, epochs, reported))
         self._note(list(outcomes[0].answers))
         for instance, answer in zip(reported, outcomes[0].answers, strict=True):
             # Only its own agent ends a guest's claim: whatever data was lost, no guest is stopped.
-            assert answer.answer is Answer.CONFIRMED or not instance.confirmed, (instance, answer)
+            is_kept = answer.answer in (Answer.CONFIRMED, Answer.MOVED)
+            assert is_kept or not instance.confirmed, (instance, answer)
+            if answer.moved_to is not None:
+                self._rename(ClaimRef(instance.consumer, instance.attempt), answer.moved_to)
             if answer.answer is not Answer.PREPARED:
                 self.truth.sent.discard((host, ClaimRef(instance.consumer, instance.attempt)))
 
@@ -261,8 +270,8 @@ class ProtocolCluster:
         assert len(guests) == len(set(guests)), f"a consumer runs twice: {self.truth.running}"
         verifications = [partition.check() for partition in self.partitions]
         assert all(item.claims == verifications[0].claims for item in verifications)
-        assert all(_excess(item.excess) == _excess(verifications[0].excess) for item in verifications)
-        listed = [sorted(map(_without_times, partition.store.claims()[0]), key=str) for partition in self.partitions]
+        assert all(timeless_excess(item.excess) == timeless_excess(verifications[0].excess) for item in verifications)
+        listed = [sorted(map(timeless, partition.store.claims()[0]), key=str) for partition in self.partitions]
         assert all(item == listed[0] for item in listed), listed
 
     def read_all(self) -> list[Any]:
@@ -288,7 +297,8 @@ class ProtocolCluster:
         for ended in answers:
             ref = ClaimRef(ended.consumer, ended.attempt)
             before = self.truth.ends.get(ref)
-            assert before is None or ended.answer is before, f"{ref} was {before}, and is {ended.answer} now"
+            is_same = ended.answer is before or (before is Answer.MOVED and ended.answer in FINAL)
+            assert before is None or is_same, f"{ref} was {before}, and is {ended.answer} now"
             if ended.answer in FINAL:
                 self.truth.ends[ref] = ended.answer
         return answers
@@ -303,22 +313,3 @@ def _candidate(host: str, vcpus: int, spread: bool) -> Candidate:
 
 def _waiting(ref: ClaimRef, host: str) -> RunningClaim:
     return RunningClaim(*ref, False, host, {host: {"VCPU": 1}}, "INSTANCE", "p", "u", "req-1")
-
-
-def _without_times(claim: Any) -> Any:
-    return replace(claim, created_ms=0, deadline_ms=claim.deadline_ms and 1, orphan_ms=claim.orphan_ms and 1)
-
-
-def _excess(excess: Any) -> list[Any]:
-    return [{**item, "since_ms": 0} for item in excess]
-
-
-def _comparable(answer: Any) -> Any:
-    """Return an answer without epochs, positions and times, which differ between stores."""
-    if hasattr(answer, "prepared"):
-        return (answer.accepted, answer.current, _comparable(answer.prepared), answer.used)
-    if isinstance(answer, (list, tuple)) and not isinstance(answer, ClaimRef):
-        return [_comparable(item) for item in answer]
-    if isinstance(answer, IntentResult):
-        return replace(answer, deadline_ms=0, verdicts=tuple(answer.verdicts), alternates=tuple(answer.alternates))
-    return answer

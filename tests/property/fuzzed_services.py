@@ -137,6 +137,9 @@ class Hosts(FakeHosts):
     def list_guests(self, ctxt: Any, host: str, marker: str | None, limit: int) -> objects.GuestPage:
         return objects.GuestPage.of(uuids=[], attempts=[], names=[], states=[], marker=None)
 
+    def list_owners(self, ctxt: Any, host: str, uuids: list[str]) -> objects.GuestOwners:
+        return objects.GuestOwners.of(uuids=[], attempts=[], names=[], owners=[])
+
     def audit(self, ctxt: Any, partition: str, epoch: int) -> None:
         self._cast("audit", partition, [])
 

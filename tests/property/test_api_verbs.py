@@ -68,6 +68,8 @@ def apply(partition: StorePartition, step: Sequence[Any]) -> Any:
         return partition.store.allocate(step[1])
     if step[0] == "import":
         return partition.store.import_allocations(step[1])
+    if step[0] == "import all":
+        return partition.store.import_providers(step[1])
     if step[0] == "reshape":
         return partition.store.reshape(*step[1])
     change(partition, *step)

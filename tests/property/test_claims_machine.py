@@ -107,14 +107,14 @@ class ClaimsMachine(RuleBasedStateMachine):
         self.cluster.delete(guests[number % len(guests)])
 
     @precondition(lambda self: self.cluster.truth.running)
-    @rule(number=numbers)
-    def move(self, number: int) -> None:
+    @rule(number=numbers, is_noticed=st.booleans())
+    def move(self, number: int, is_noticed: bool) -> None:
         guests = sorted(self.cluster.truth.running)
         guest = guests[number % len(guests)]
         if guest.consumer in CONSUMERS:
-            self.cluster.move(guest)
+            self.cluster.move(guest, is_noticed=is_noticed)
         else:
-            self.cluster.move_back(guest)
+            self.cluster.move_back(guest, is_noticed=is_noticed)
 
     @precondition(lambda self: self.cluster.truth.running)
     @rule(number=numbers)
@@ -212,14 +212,17 @@ def explore(make_partitions: Callable[[], list[StorePartition]], examples: int, 
     )
 
 
+@pytest.mark.timeout(900)
 def test_memory() -> None:
     explore(lambda: [memory_partition()], 100, 50)
 
 
+@pytest.mark.timeout(900)
 def test_redis_answers_like_memory(redis_server: RedisServer) -> None:
     explore(lambda: [memory_partition(), redis_partition(redis_server)], 25, 40)
 
 
+@pytest.mark.timeout(900)
 def test_sqlite_answers_like_memory(run_folder: Path) -> None:
     url = f"sqlite:///{run_folder / 'store.sqlite'}"
     explore(lambda: [memory_partition(), sql_partition(url)], 10, 40)

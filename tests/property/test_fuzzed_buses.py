@@ -13,15 +13,12 @@ from typing import Any
 
 import pytest
 
-from devstack.servers.errors import BinaryMissing
-from devstack.servers.ports import free_port
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
-from tests.conftest import missing, redis_binary
+from tests.conftest import running_redis
 from tests.property.fuzz import LINE, Fuzz, Send
 from tests.property.fuzzed_process import FuzzedProcess, get_transport, target_of
 from tests.property.fuzzed_services import FuzzedService, all_services
-from tests.run_folders import claim_folder, release_folder
 
 BUSES = ("embedded", "rabbit")
 SERVICES = ("scheduler", "conductor", "compute")
@@ -35,15 +32,8 @@ THREADS = 64  # the executor's limit: it has as many as calls once overlapped, f
 @pytest.fixture(scope="module")
 def stores() -> Iterator[RedisServer]:
     """A Redis for the stores and the embedded bus of this module: names of services are the same in all modules."""
-    folder = claim_folder()
-    try:
-        server = RedisServer(folder, port=free_port(), binary=redis_binary())
-    except BinaryMissing as why:
-        missing(why)
-    server.start()
-    yield server
-    server.stop()
-    release_folder(folder)
+    with running_redis() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

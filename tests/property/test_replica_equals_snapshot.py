@@ -60,6 +60,7 @@ provider_imports = st.builds(
     st.just(1),
     st.integers(2, 3),
 )
+import_batches = st.lists(provider_imports, min_size=1, max_size=3, unique_by=lambda change: change.provider)
 amounts = st.fixed_dictionaries({"VCPU": st.integers(1, 3)})
 allocation_changes = st.lists(
     st.builds(
@@ -114,13 +115,19 @@ changes = st.lists(
         st.tuples(st.just("epoch"), st.just(0)),
         st.tuples(st.just("provide"), api_changes | provider_imports),
         st.tuples(st.just("import"), consumer_imports),
+        st.tuples(st.just("import all"), import_batches),
         st.tuples(st.just("allocate"), allocation_changes),
         st.tuples(st.just("reshape"), reshapes),
         st.tuples(st.just("follow"), st.integers(1, 3)),
     ),
     max_size=25,
 )
-API_VERBS = {"provide": "change_provider", "allocate": "allocate", "import": "import_allocations"}
+API_VERBS = {
+    "provide": "change_provider",
+    "allocate": "allocate",
+    "import": "import_allocations",
+    "import all": "import_providers",
+}
 EXAMPLES: dict[str, Any] = {
     "deadline": None,
     "derandomize": True,

@@ -15,13 +15,13 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
+from tests.regressions.forgotten_boots import copy_records, restore_records
 from tests.regressions.restorable_deployments import (
     Deployment,
     memory_deployment,
     redis_deployment,
     sqlite_deployment,
 )
-from tests.regressions.test_forgotten_first_attempt import copy_records, restore_records
 from tests.unit.conductor.saga.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request

@@ -7,7 +7,7 @@ with forgotten aggregates. When its host audited, the claim was back, and its ho
 
 from rpcapi.resources.claims import Answer
 from scheduler_svc.scheduling import refusals
-from tests.regressions.test_forgotten_first_attempt import (
+from tests.regressions.forgotten_boots import (
     MINUTE_MS,
     come_back,
     copy_records,

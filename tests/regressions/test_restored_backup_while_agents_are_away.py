@@ -9,8 +9,8 @@ from conductor.deletion import mark_for_deletion
 from conductor.stamps import PartitionStamps
 from rpcapi.resources.claims import Answer
 from scheduler_svc.host_state.stamps import StampSigner
+from tests.regressions.forgotten_boots import MINUTE_MS, come_back, copy_records, restore_records
 from tests.regressions.restorable_deployments import KEY
-from tests.regressions.test_forgotten_first_attempt import MINUTE_MS, come_back, copy_records, restore_records
 from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.saga.simulated_cluster import CTXT, HORIZON_MS, THREE, SimulatedCluster, uuid_list
 

@@ -39,5 +39,6 @@ end
 
 -- Returns the number of instances, 0 or 1, that a record in this state counts as live.
 local function live_count(status, step)
-  return (status == 'DELETED' or status == 'ERROR' and step == 'done') and 0 or 1
+  local is_without_claim = (status == 'ERROR' or status == 'SHELVED_OFFLOADED') and step == 'done'
+  return (status == 'DELETED' or is_without_claim) and 0 or 1
 end

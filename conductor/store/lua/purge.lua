@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Remove deleted instances whose retention has passed, and a request with the last of its instances.
+-- Remove deleted instances and ended migrations whose retention has passed, and a request with its last instance.
 -- ARGV: limit
--- Returns: number of removed instances
+-- Returns: number of removed instances and migrations
 --@ args limit
 --@ include _usage
 --@ keys requests instances everything left counts purge leases woken
+--@ keys migrations listed_migrations ended_migrations
 
 local uuids = redis.call('ZRANGEBYSCORE', K.purge, '-inf', whole(now), 'LIMIT', 0, A.limit)
 for _, uuid in ipairs(uuids) do
@@ -23,4 +24,10 @@ for _, uuid in ipairs(uuids) do
     set_due(head.request)
   end
 end
-return #uuids
+local migrations = redis.call('ZRANGEBYSCORE', K.ended_migrations, '-inf', whole(now), 'LIMIT', 0, A.limit)
+for _, uuid in ipairs(migrations) do
+  redis.call('HDEL', K.migrations, uuid)
+  redis.call('ZREM', K.listed_migrations, uuid)
+  redis.call('ZREM', K.ended_migrations, uuid)
+end
+return #uuids + #migrations

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Record a request with all its instances, or nothing, and make it due.
+-- Record a request with all its instances, or nothing, and make it due. One whose instances are to take another step
+-- than the first has begun.
 -- ARGV: request key, request document, status, step, version, instance document, when the caller first sent the
 --       request, by its clock in ms, or '', ms for which callers may repeat a request, deadline of the call in ms, or
 --       '', what an instance counts and the limits of its project, both as "name=amount name=amount ...", maximum
@@ -66,9 +67,14 @@ for i = REST, #ARGV do
   redis.call('ZADD', K.pending, 0, request .. '|' .. uuid)
 end
 redis.call('HSET', K.left, request, count)
-set_new(request, count, now)
+if step == NEW_STEP then
+  set_new(request, count, now)
+  redis.call('HINCRBY', K.waiting, project, count)
+else
+  set_due(request, now)
+  count_begun(project, count)
+end
 redis.call('HINCRBY', K.counts, status, count)
-redis.call('HINCRBY', K.waiting, project, count)
 redis.call('HSET', K.amounts, request, A.amounts)
 count_instances(request, count, count)
 return {'recorded', sequence}

@@ -1,16 +1,49 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Write instances, each by compare-and-set on its version, under a lease, which is renewed, or without one.
 -- ARGV: request key ('' = without a lease), lease token, lease in ms, retention in ms, '1' to wake their requests,
---       the records' new version, then six arguments for each instance: uuid, version, status, step, wake in ms, document
--- Returns: {} if the lease is lost, else {now, last number assigned, uuid that was skipped because its version differs,
---          ...}
---@ args request token lease_ms retention_ms wake new_version
+--       the records' new version, limits of what projects use as "project name=amount name=amount ..." a line, then
+--       nine arguments for each instance: uuid, version, status, step, wake in ms, document, and its migration's uuid
+--       ('' = none), document, '1' if that has ended
+-- Returns: {} if the lease is lost, {'quota', project, name, amount in use, amount that the records add} if they count
+--          again and a limit is too low for all of them; else {now, last number assigned, uuid that was skipped because
+--          its version differs, ...}
+--@ args request token lease_ms retention_ms wake new_version limits
 --@ include _usage
 --@ keys instances listed pending leases woken counts purge turns waiting
+--@ keys migrations listed_migrations ended_migrations
 
 local leased_request = A.request
 if leased_request ~= '' and not holds(K.leases, leased_request, A.token) then
   return {}
+end
+-- Returns what the records that count again add, by project and name.
+local function additions()
+  local sums = {}
+  for i = REST, #ARGV, 9 do
+    local value = redis.call('HGET', K.instances, ARGV[i])
+    local old = value and unpack_header(value)
+    if old and old.version == ARGV[i + 1] and live_count(old.status, old.step) < live_count(ARGV[i + 2], ARGV[i + 3]) then
+      local project = project_of(old.request)
+      sums[project] = sums[project] or {}
+      for name, amount in pairs(parse_amounts(redis.call('HGET', K.amounts, old.request))) do
+        sums[project][name] = (sums[project][name] or 0) + amount
+      end
+    end
+  end
+  return sums
+end
+
+if A.limits ~= '' then
+  local sums = additions()
+  for project, limits in string.gmatch(A.limits, '(%x+) ([^\n]*)') do
+    local usage = parse_amounts(redis.call('HGET', K.usage, project))
+    for name, limit in pairs(parse_amounts(limits)) do
+      local added = sums[project] and sums[project][name] or 0
+      if added > 0 and (usage[name] or 0) + added > limit then
+        return {'quota', project, name, whole(usage[name] or 0), whole(added)}
+      end
+    end
+  end
 end
 -- Each write takes a number, so that a store that has lost one is behind.
 local answer = {whole(now), redis.call('HINCRBY', K.meta, 'sequence', 1)}
@@ -72,7 +105,25 @@ local function update_status(uuid, old, status)
   end
 end
 
-for i = REST, #ARGV, 6 do
+-- A migration keeps the number and the time of its first write; one that did not change is not written again.
+local function write_migration(uuid, body, has_ended)
+  local old = redis.call('HGET', K.migrations, uuid)
+  local sequence, created, old_body
+  if old then
+    sequence, created, old_body = string.match(old, '^(%d+) (%d+) %d+\n(.*)$')
+  else
+    sequence, created = whole(redis.call('HINCRBY', K.meta, 'sequence', 1)), whole(now)
+    redis.call('ZADD', K.listed_migrations, sequence, uuid)
+  end
+  if old_body ~= body then
+    redis.call('HSET', K.migrations, uuid, table.concat({sequence, created, whole(now)}, ' ') .. '\n' .. body)
+  end
+  if has_ended then
+    redis.call('ZADD', K.ended_migrations, 'NX', whole(now + tonumber(A.retention_ms)), uuid)
+  end
+end
+
+for i = REST, #ARGV, 9 do
   local uuid, version, status, step = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
   local value = redis.call('HGET', K.instances, uuid)
   local old = value and unpack_header(value)
@@ -86,6 +137,9 @@ for i = REST, #ARGV, 6 do
     old.status, old.step, old.wake, old.version = status, step, tonumber(ARGV[i + 4]), A.new_version
     old.updated = whole(now)
     redis.call('HSET', K.instances, uuid, pack_record(old, ARGV[i + 5]))
+    if ARGV[i + 6] ~= '' then
+      write_migration(ARGV[i + 6], ARGV[i + 7], ARGV[i + 8] == '1')
+    end
   end
 end
 
@@ -98,7 +152,7 @@ for request, change in pairs(changes) do
 end
 if leased_request ~= '' then
   set_due(leased_request, now + tonumber(A.lease_ms))
-  charge_turn(leased_request, (#ARGV - REST + 1) / 6)
+  charge_turn(leased_request, (#ARGV - REST + 1) / 9)
 elseif A.wake == '1' then
   for request in pairs(touched) do
     if redis.call('HEXISTS', K.leases, request) == 1 then

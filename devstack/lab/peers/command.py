@@ -5,10 +5,9 @@ import argparse
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from devstack.lab.benchmark import Benchmark, host_count
+from devstack.lab.benchmark import Benchmark, host_count, list_of
 from devstack.lab.decide.command import decision_subject
 from devstack.lab.hosts import table
 from devstack.lab.peers import environments, ours, side
@@ -41,11 +40,6 @@ CLAIM_NOT_MEASURED = (
 Measure = Callable[[PeerWorkload, PeerProcess, Any], Iterator[ResultRow]]
 
 
-def sizes(text: str) -> list[int]:
-    """Parse numbers of hosts separated by commas; for argparse."""
-    return [host_count(part) for part in text.split(",")]
-
-
 class PeersBenchmark(Benchmark):
     """Time Nova's filters and weighers, and Placement's candidates and claims, against gantt's on the same hosts.
 
@@ -56,20 +50,18 @@ class PeersBenchmark(Benchmark):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument(
-            "--hosts", type=sizes, default="1000,10000", metavar="N,...", help="Numbers of hosts (%(default)s)."
+            "--hosts",
+            type=list_of(host_count),
+            default="1000,10000",
+            metavar="N,...",
+            help="Numbers of hosts (%(default)s).",
         )
         parser.add_argument(
             "--install",
             action="store_true",
             help=f"First install missing peers from PyPI: {', '.join(peer.release for peer in PEERS)}; about 400 MB.",
         )
-        parser.add_argument(
-            "--cache",
-            type=Path,
-            default=environments.default_cache(),
-            metavar="FOLDER",
-            help="Folder of the environments (%(default)s).",
-        )
+        environments.add_cache_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The peers, and the separate virtual environments that they are installed into."""
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -54,6 +55,17 @@ def default_cache() -> Path:
     """Return the folder of the environments."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "gantt-lab" / "peers"
+
+
+def add_cache_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option --cache."""
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=default_cache(),
+        metavar="FOLDER",
+        help="Folder of the peers' environments (%(default)s).",
+    )
 
 
 def python(peer: Peer, cache: Path) -> Path:

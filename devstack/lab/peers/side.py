@@ -5,15 +5,13 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from devstack.lab.interruption import defer_signals
+from devstack.lab.temporary_folder import in_temporary_folder
 
 ANSWER_SECONDS = 600.0
 END_SECONDS = 5.0
@@ -56,6 +54,15 @@ class PeerProcess:
             raise PeerFailed(f"{verb}: {reply['error']}")
         return reply["answer"]
 
+    def end(self) -> None:
+        """Kill the process: it holds nothing that must be saved."""
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):  # unsent data is discarded
+                    pipe.close()
+        self._process.wait(END_SECONDS)
+
     def _answer(self, deadline: float) -> dict[str, Any]:
         assert self._process.stdout is not None  # noqa: S101 - created with a pipe
         pipe = self._process.stdout.fileno()
@@ -87,24 +94,16 @@ class PeerProcess:
 @contextlib.contextmanager
 def running(command: Sequence[str]) -> Iterator[PeerProcess]:
     """Start a peer with a temporary folder as its last argument, and remove both at the end; raises PeerFailed."""
-    folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
+    with in_temporary_folder(lambda folder: _start(command, folder), PeerProcess.end) as peer:
+        yield peer
+
+
+def _start(command: Sequence[str], folder: Path) -> PeerProcess:
     log = folder / "log"
     try:
-        with defer_signals():
-            process = _start([*command, str(folder)], folder, log)
-        try:
-            yield PeerProcess(process, log)
-        finally:
-            _end(process)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _start(command: Sequence[str], folder: Path, log: Path) -> "subprocess.Popen[bytes]":
-    try:
         with log.open("wb") as errors:
-            return subprocess.Popen(  # noqa: S603 - a fixed command, no shell
-                command,
+            process = subprocess.Popen(  # noqa: S603 - a fixed command, no shell
+                [*command, str(folder)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -113,13 +112,4 @@ def _start(command: Sequence[str], folder: Path, log: Path) -> "subprocess.Popen
             )
     except OSError as why:
         raise PeerFailed(f"the process cannot be started: {why}") from why
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Kill the process: it holds nothing that must be saved."""
-    process.kill()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):  # unsent data is discarded
-                pipe.close()
-    process.wait(END_SECONDS)
+    return PeerProcess(process, log)

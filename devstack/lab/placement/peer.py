@@ -3,18 +3,17 @@
 
 import contextlib
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from devstack.lab.interruption import defer_signals
-from devstack.lab.peers import environments, side
+from devstack.lab.peers import side
 from devstack.lab.peers.environments import PLACEMENT_SERVER
 from devstack.lab.placement.client import HttpClient
 from devstack.lab.placement.cloud import Cloud
+from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.servers.mariadb import MariadbServer
 from devstack.servers.ports import free_port
 
@@ -37,13 +36,13 @@ class PlacementSide:
 
 
 @contextlib.contextmanager
-def running(cloud: Cloud, workers: int, flush: int, cache: Path) -> Iterator[PlacementSide]:
+def running(cloud: Cloud, workers: int, flush: int, python: Path) -> Iterator[PlacementSide]:
     """Start the database and the API with the cloud in it.
 
-    ``flush`` is innodb_flush_log_at_trx_commit: 1 is a sync at each commit, 0 one each second. Raises PeerMissing,
-    PeerFailed, ServerError or BinaryMissing.
+    ``flush`` is innodb_flush_log_at_trx_commit: 1 is a sync at each commit, 0 one each second. ``python`` is that of an
+    environment with Placement, cheroot and PyMySQL. Raises PeerFailed, ServerError or BinaryMissing.
     """
-    command = [str(environments.python(PLACEMENT_SERVER, cache)), "-s", str(side.INSIDE / PLACEMENT_SERVER.script)]
+    command = [str(python), "-s", str(side.INSIDE / PLACEMENT_SERVER.script)]
     with _database(flush) as database, side.running(command) as process:
         port = free_port()
         values: dict[str, Any] = {"connection": database.url(), "providers": cloud.providers()}
@@ -55,15 +54,10 @@ def running(cloud: Cloud, workers: int, flush: int, cache: Path) -> Iterator[Pla
 
 @contextlib.contextmanager
 def _database(flush: int) -> Iterator[MariadbServer]:
-    cleanup = contextlib.ExitStack()
-    try:
+    def make(folder: Path) -> MariadbServer:
+        return MariadbServer(folder, settings=[f"--innodb-flush-log-at-trx-commit={flush}"])
+
+    with in_temporary_folder(make, MariadbServer.kill) as server:
         with defer_signals():
-            folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
-            cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
-            server = MariadbServer(folder, settings=[f"--innodb-flush-log-at-trx-commit={flush}"])
-            cleanup.callback(server.kill)
             server.start()
         yield server
-    finally:
-        with defer_signals():
-            cleanup.close()

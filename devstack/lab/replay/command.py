@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from devstack.lab import hosts
-from devstack.lab.benchmark import Benchmark, host_count, positive, share
+from devstack.lab.benchmark import Benchmark, host_count, list_of, positive, share
 from devstack.lab.replay import arrivals, in_process, picture, policies, report, sizing
 from devstack.lab.replay.arrivals import TraceSummary
 from devstack.lab.replay.observer import ReplayObserver
@@ -34,12 +34,11 @@ def limit(text: str) -> int:
     return ALL if text == "all" else positive(text)
 
 
-def names(text: str) -> list[str]:
-    """Parse driver names separated by commas; for argparse."""
-    driver_names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not driver_names:
-        raise argparse.ArgumentTypeError("at least one driver is required")
-    return driver_names
+def driver_name(text: str) -> str:
+    """Parse the name of a driver; for argparse."""
+    if not text:
+        raise argparse.ArgumentTypeError("a driver's name is empty")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class ReplayBenchmark(Benchmark):
         )
         parser.add_argument(
             "--drivers",
-            type=names,
+            type=list_of(driver_name),
             default="filter,pack,chance",
             metavar="NAMES",
             help="Drivers, comma-separated: 'filter' spreads, 'pack' is filter with negative multipliers, 'solver' and "

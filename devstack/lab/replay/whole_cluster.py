@@ -3,9 +3,7 @@
 
 import contextlib
 import os
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +14,7 @@ from devstack.cluster_size import ClusterSize
 from devstack.lab.replay.arrivals import ReplayRequest
 from devstack.lab.replay.placer import AssignedHosts, OnRefusal, PlacedServer
 from devstack.lab.replay.policies import ReplayPolicy
+from devstack.lab.temporary_folder import in_temporary_folder
 from rpcapi import objects
 from rpcapi.cli import waiting
 from rpcapi.cli.error_messages import CommandFailed
@@ -104,21 +103,18 @@ def cluster_size(nodes: int) -> ClusterSize:
 @contextlib.contextmanager
 def in_cluster(nodes: int, policy: ReplayPolicy) -> Iterator[ClusterPlacer]:
     """Start a cluster with the policy's driver, and remove it at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
     size = cluster_size(nodes)
-    cluster = Cluster(folder / "run", size, {"scheduler": policy.configured, "compute": INSTANT})
-    session = Session([str(cluster.client_conf)])
-    try:
+
+    def make(folder: Path) -> Cluster:
+        return Cluster(folder / "run", size, {"scheduler": policy.configured, "compute": INSTANT})
+
+    with in_temporary_folder(make, _end) as cluster, contextlib.closing(Session([str(cluster.client_conf)])) as session:
         cluster.start()
         exercise.wait_for_nodes(session, size.nodes, READY_SECONDS, lambda ready_nodes: None)
         store = RedisStore(cluster.store.url("scheduler"), confs.PARTITION)
         with contextlib.closing(store):
             store.check_identity()
             yield ClusterPlacer(session, store)
-    finally:
-        session.close()
-        _end(cluster)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end(cluster: Cluster) -> None:

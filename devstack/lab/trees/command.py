@@ -5,11 +5,10 @@ import argparse
 import itertools
 import uuid as uuid_module
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from devstack.lab import default_driver, hosts
-from devstack.lab.benchmark import Benchmark, positive
+from devstack.lab.benchmark import Benchmark, list_of, positive
 from devstack.lab.peers import environments, side
 from devstack.lab.peers.environments import PLACEMENT, PeerMissing
 from devstack.lab.peers.side import PeerFailed, PeerProcess
@@ -45,18 +44,16 @@ class TreesBenchmark(Benchmark):
         parser.add_argument("--hosts", type=positive, default=10, metavar="N", help="Hosts (%(default)s).")
         parser.add_argument("--devices", type=positive, default=8, metavar="N", help="Devices per host (%(default)s).")
         parser.add_argument(
-            "--groups", type=_counts, default="1,5,8", metavar="N,...", help="Groups of one device (%(default)s)."
+            "--groups",
+            type=list_of(positive),
+            default="1,5,8",
+            metavar="N,...",
+            help="Groups of one device (%(default)s).",
         )
         parser.add_argument(
             "--most", type=int, default=5, metavar="N", help="Maximum number of groups for Placement (%(default)s)."
         )
-        parser.add_argument(
-            "--cache",
-            type=Path,
-            default=environments.default_cache(),
-            metavar="FOLDER",
-            help="Folder of Placement's environment (%(default)s).",
-        )
+        environments.add_cache_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
@@ -97,10 +94,6 @@ class TreesBenchmark(Benchmark):
                     yield ResultRow(name, 1e6 * seconds / our_us, None, figures=figures)
         except (PeerMissing, PeerFailed) as why:
             self.app.stderr.write(f"{why}\n")
-
-
-def _counts(text: str) -> list[int]:
-    return [positive(part) for part in text.split(",")]
 
 
 def _name(args: argparse.Namespace, case: GroupCase) -> str:

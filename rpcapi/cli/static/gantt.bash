@@ -3,14 +3,14 @@
 # Words that may follow the words of a command.
 _gantt_words() {
     case "$1" in
-        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim client complete decision explain filter flavor help host image partition quota server service state weigher" ;;
+        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim client complete decision explain filter flavor help host image migration partition quota server service state weigher" ;;
         "aggregate") _gantt_reply="delete list set show unset" ;;
         "aggregate delete") _gantt_reply="-h --help" ;;
         "aggregate list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host" ;;
         "aggregate set") _gantt_reply="-h --help --host --name --zone" ;;
         "aggregate show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "aggregate unset") _gantt_reply="-h --help --host" ;;
-        "audit") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --pause" ;;
+        "audit") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --pause --nova --fix --timeout" ;;
         "boot") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --count --name --uuid --wait --timeout --progress --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
         "claim") _gantt_reply="list show verify" ;;
         "claim list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --consumer --partition" ;;
@@ -20,7 +20,8 @@ _gantt_words() {
         "client enroll") _gantt_reply="-h --help --broker-file" ;;
         "client revoke") _gantt_reply="-h --help --broker-file" ;;
         "complete") _gantt_reply="-h --help bash zsh" ;;
-        "decision") _gantt_reply="export" ;;
+        "decision") _gantt_reply="compare export" ;;
+        "decision compare") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --partition" ;;
         "decision export") _gantt_reply="-h --help --output --partition" ;;
         "explain") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix --dry-run --count --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
         "filter") _gantt_reply="list" ;;
@@ -38,16 +39,27 @@ _gantt_words() {
         "host show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "image") _gantt_reply="list" ;;
         "image list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
+        "migration") _gantt_reply="list show" ;;
+        "migration list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --server --host --status" ;;
+        "migration show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "partition") _gantt_reply="acknowledge list" ;;
         "partition acknowledge") _gantt_reply="-h --help" ;;
         "partition list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
         "quota") _gantt_reply="show" ;;
         "quota show") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
-        "server") _gantt_reply="boot delete list show" ;;
+        "server") _gantt_reply="adopt boot delete list offload reboot rebuild shelve show start stop unshelve" ;;
+        "server adopt") _gantt_reply="-h --help --delete --wait --timeout --progress" ;;
         "server boot") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --count --name --uuid --wait --timeout --progress --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
         "server delete") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --status --request --limit --deleted" ;;
+        "server offload") _gantt_reply="-h --help --wait --timeout --progress" ;;
+        "server reboot") _gantt_reply="-h --help --wait --timeout --progress --hard" ;;
+        "server rebuild") _gantt_reply="-h --help --wait --timeout --progress" ;;
+        "server shelve") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
+        "server start") _gantt_reply="-h --help --wait --timeout --progress" ;;
+        "server stop") _gantt_reply="-h --help --wait --timeout --progress" ;;
+        "server unshelve") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "service") _gantt_reply="list" ;;
         "service list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --partition" ;;
         "state") _gantt_reply="delete list set show" ;;
@@ -82,6 +94,9 @@ _gantt_values() {
         "claim show -f") _gantt_reply="json shell table value yaml" ;;
         "claim verify --format") _gantt_reply="json shell table value yaml" ;;
         "claim verify -f") _gantt_reply="json shell table value yaml" ;;
+        "decision compare --format") _gantt_reply="csv json table value yaml" ;;
+        "decision compare --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "decision compare -f") _gantt_reply="csv json table value yaml" ;;
         "explain --format") _gantt_reply="json shell table value yaml" ;;
         "explain -f") _gantt_reply="json shell table value yaml" ;;
         "filter list --format") _gantt_reply="csv json table value yaml" ;;
@@ -98,6 +113,11 @@ _gantt_values() {
         "image list --format") _gantt_reply="csv json table value yaml" ;;
         "image list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "image list -f") _gantt_reply="csv json table value yaml" ;;
+        "migration list --format") _gantt_reply="csv json table value yaml" ;;
+        "migration list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "migration list -f") _gantt_reply="csv json table value yaml" ;;
+        "migration show --format") _gantt_reply="json shell table value yaml" ;;
+        "migration show -f") _gantt_reply="json shell table value yaml" ;;
         "partition list --format") _gantt_reply="csv json table value yaml" ;;
         "partition list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "partition list -f") _gantt_reply="csv json table value yaml" ;;

@@ -9,7 +9,7 @@ from scheduler_svc.core.drivers.driver import Driver, Ranking, max_candidates
 from scheduler_svc.core.drivers.filter import REASON_COUNT
 from scheduler_svc.core.drivers.random_choice import SeededRandom
 from scheduler_svc.core.drivers.spread import instance_capacity, separate_alternates
-from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.filtering import pipeline, scopes
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.request import SchedulingRequest
@@ -30,7 +30,7 @@ class ChanceDriver(Driver):
             return Ranking((), survivors.hosts, survivors.reasons)
         random = SeededRandom(seed)
         rows = np.flatnonzero(survivors.passes)
-        capacities = instance_capacity(view, request, rows)
+        capacities = instance_capacity(view, request, rows, scopes.select(self.filters, request.scope))
         if request.is_affinity:
             rows = rows[capacities >= count]
             choices = [random.draw(rows, min(max_candidates(count), len(rows))).tolist()] * count if len(rows) else []

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rpcapi import errors
 from scheduler_svc.core.drivers.driver import BatchRanking, Driver, PendingRanking, Ranking, RankRequest
+from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
@@ -29,6 +30,10 @@ class DriverDispatcher(Driver):
     def rejected_samples(self, view: View, request: SchedulingRequest) -> Mapping[str, Sequence[str]]:
         """Return some of the hosts that the request's driver rejects, by reason."""
         return self[self.name_for(request)].rejected_samples(view, request)
+
+    def survey(self, view: View, request: SchedulingRequest) -> HostSurvey:
+        """Return what the request's driver says about each host."""
+        return self[self.name_for(request)].survey(view, request)
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
         """Rank each driver's own requests together."""

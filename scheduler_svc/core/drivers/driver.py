@@ -9,6 +9,7 @@ from typing import Any
 
 from rpcapi import errors
 from scheduler_svc.core.filtering import samples
+from scheduler_svc.core.filtering.survey import HostSurvey, survey_filters
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.records import Allocations
@@ -90,6 +91,10 @@ class Driver(abc.ABC):
     def rejected_samples(self, view: View, request: SchedulingRequest) -> Mapping[str, Sequence[str]]:
         """Return some of the rejected hosts by reason; this costs more than ``rank``."""
         return samples.collect(self.filters, view, request)
+
+    def survey(self, view: View, request: SchedulingRequest) -> HostSurvey:
+        """Return what is said about each host; this costs more than ``rank``. Of trees only the columns are judged."""
+        return survey_filters(self.filters, view, request)
 
     def rank_batch(self, view: View, requests: Sequence[RankRequest]) -> PendingRanking:
         """Read the hosts for many calls now, and return a function that ranks them without the view.

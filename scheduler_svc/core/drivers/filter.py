@@ -10,7 +10,8 @@ from scheduler_svc.core.drivers.driver import MAX_CANDIDATES, Driver, Ranking
 from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
 from scheduler_svc.core.drivers.spread import instance_capacity, separate_alternates, spread
 from scheduler_svc.core.drivers.top import top_indexes
-from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.filtering import pipeline, scopes
+from scheduler_svc.core.filtering.survey import PASSED, HostSurvey, survey_filters, with_scores
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.reads import union
 from scheduler_svc.core.request import SchedulingRequest
@@ -37,9 +38,10 @@ class FilterDriver(Driver):
         survivors = pipeline.run(self.filters, view, request)
         if not survivors.count:
             return Ranking((), survivors.hosts, survivors.reasons)
+        applied = scopes.select(self.filters, request.scope)
         rows = None if survivors.count == view.size else np.flatnonzero(survivors.passes)
         if request.is_affinity:
-            rows = _rows_that_fit_all(view, request, rows, count)
+            rows = _rows_that_fit_all(view, request, rows, count, applied)
             if not len(rows):
                 return _refuse_count(survivors)
         scores = scoring.score(self.weigher_set, view, request, rows)
@@ -51,7 +53,7 @@ class FilterDriver(Driver):
         if request.is_affinity or count == 1:
             choices = [self._first_candidates(len(top), random)] * count
         else:
-            capacities = instance_capacity(view, request, top_rows).tolist()
+            capacities = instance_capacity(view, request, top_rows, applied).tolist()
             values = scores.values[top].tolist()
             choices = spread(
                 values, capacities, steps=scores.steps(top), count=count, subset=self.subset, random=random
@@ -65,16 +67,26 @@ class FilterDriver(Driver):
         near = _near(scores, top) if count == 1 and self.subset == 1 and not request.is_affinity else 1
         return Ranking(candidates, survivors.hosts, survivors.reasons, _best_entries(names, top, scores), near)
 
+    def survey(self, view: View, request: SchedulingRequest) -> HostSurvey:
+        """Return the reasons with the scores of the hosts that passed."""
+        survey = survey_filters(self.filters, view, request)
+        rows = np.flatnonzero(survey.codes == PASSED)
+        if not len(rows):
+            return survey
+        return with_scores(survey, rows, scoring.score(self.weigher_set, view, request, rows).values)
+
     def _first_candidates(self, size: int, random: SeededRandom) -> list[int]:
         """Return MAX_CANDIDATES of ``size`` ranked hosts, the first drawn from the host subset."""
         first = random.random_index(min(self.subset, size))
         return [first, *(index for index in range(size) if index != first)][:MAX_CANDIDATES]
 
 
-def _rows_that_fit_all(view: View, request: SchedulingRequest, rows: Rows | None, count: int) -> Rows:
+def _rows_that_fit_all(
+    view: View, request: SchedulingRequest, rows: Rows | None, count: int, filters: Sequence[Filter]
+) -> Rows:
     """Return those of ``rows`` that have capacity for all instances."""
     candidate_rows = np.arange(view.size) if rows is None else rows
-    return candidate_rows[instance_capacity(view, request, candidate_rows) >= count]
+    return candidate_rows[instance_capacity(view, request, candidate_rows, filters) >= count]
 
 
 def _refuse_count(survivors: pipeline.Survivors) -> Ranking:

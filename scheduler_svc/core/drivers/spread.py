@@ -8,6 +8,7 @@ import numpy as np
 
 from scheduler_svc.core.drivers.driver import max_candidates
 from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
+from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 from scheduler_svc.core.table.provider_columns import ProviderColumns
@@ -15,8 +16,8 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import total_resources
 
 
-def instance_capacity(view: View, request: SchedulingRequest, rows: Rows) -> IntColumn:
-    """Return how many more instances fit on each of ``rows``, by free amounts and the group's policy.
+def instance_capacity(view: View, request: SchedulingRequest, rows: Rows, filters: Sequence[Filter] = ()) -> IntColumn:
+    """Return how many more instances fit on each of ``rows``, by free amounts, the group's policy and ``filters``.
 
     At least 1: the filters have checked that one fits. A tree may take fewer than its summed amounts suggest;
     ``view.instance_limits`` has the limit, where it is known.
@@ -24,6 +25,10 @@ def instance_capacity(view: View, request: SchedulingRequest, rows: Rows) -> Int
     capacities = np.full(len(rows), request.max_instances_per_host or np.iinfo(np.int64).max, np.int64)
     for resource_class, amount in total_resources(request).items():
         np.minimum(capacities, (_free(view, resource_class).take(rows) // amount).astype(np.int64), out=capacities)
+    for host_filter in filters:
+        if host_filter.room is not None:
+            room = host_filter.room(view, request).take(rows)
+            np.minimum(capacities, room.astype(np.int64), out=capacities)
     capacities = np.maximum(capacities, 1)
     if view.instance_limits:
         limits = np.array([view.instance_limits.get(row, -1) for row in rows.tolist()])

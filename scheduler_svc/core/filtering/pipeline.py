@@ -8,7 +8,8 @@ import numpy as np
 
 from rpcapi import errors
 from scheduler_svc.core import built_in
-from scheduler_svc.core.filters import membership, partition, pci_passthrough, request_groups, resources
+from scheduler_svc.core.filtering import scopes
+from scheduler_svc.core.filters import membership, nova, partition, pci_passthrough, request_groups, resources
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.request import SchedulingRequest
@@ -45,7 +46,8 @@ def build(
 ) -> Sequence[Filter]:
     """Return the enabled filters in the pipeline's order, then those of ``plugins``.
 
-    Filters in ALWAYS_ENABLED cannot be disabled. Raises BadConfiguration for an unknown name.
+    Filters in ALWAYS_ENABLED cannot be disabled. With ``options.nova_enabled`` the filter of Nova's services comes
+    first. Raises BadConfiguration for an unknown name.
     """
     available = (*pipeline(options), *plugins)
     names = [host_filter.name for host_filter in available]
@@ -53,7 +55,9 @@ def build(
     unknown = selected - set(names)
     if unknown:
         raise errors.BadConfiguration(why=f"unknown filter {', '.join(sorted(unknown))}; allowed: {', '.join(names)}")
-    return [host_filter for host_filter in available if host_filter.name in selected]
+    # Before all others: their reasons count only hosts on which Nova could build.
+    first = [nova.FILTER] if options.nova_enabled else []
+    return [*first, *(host_filter for host_filter in available if host_filter.name in selected)]
 
 
 def build_eligibility(
@@ -85,6 +89,7 @@ def run(
     hosts = count = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}
     laps = _WATCH.laps()
+    filters = scopes.select(filters, request.scope)
     # Hosts of unreachable partitions take no claims, so this filter is always applied.
     for host_filter in (partition.FILTER, *filters) if request.decision.unavailable_partitions else filters:
         predicates = (

@@ -4,12 +4,13 @@
 What Nova's IoOpsFilter and NumInstancesFilter, and their variants with limits in aggregate metadata, have in common.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
+from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
 from scheduler_svc.core.table.view import View
@@ -27,10 +28,7 @@ class LimitedMetric:
 def build(name: str, metric: LimitedMetric, limit: int) -> Filter:
     """Return the filter that accepts hosts with a count below ``limit``."""
 
-    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
-        yield HostPredicate(metric.reason, read_count(view, metric) < limit)
-
-    return Filter(name, predicates, {"compute": frozenset({metric.metric})})
+    return _build(name, metric, lambda view: limit, {"compute": frozenset({metric.metric})})
 
 
 def build_by_aggregate(name: str, metric: LimitedMetric, default: int) -> Filter:
@@ -39,15 +37,27 @@ def build_by_aggregate(name: str, metric: LimitedMetric, default: int) -> Filter
     The limit is ``default`` if no aggregate sets one, or if one of them is not an integer, as in Nova.
     """
 
-    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+    def limit(view: View) -> FloatColumn | int:
         texts = view.aggregates.metadata_values(metric.key)
-        limit = (
-            view.aggregates.get_or_compute((name, default), lambda: _limits(view, texts, default)) if texts else default
-        )
-        yield HostPredicate(metric.reason, read_count(view, metric) < limit)
+        if not texts:
+            return default
+        return view.aggregates.get_or_compute((name, default), lambda: _limits(view, texts, default))
 
     reads = {"compute": frozenset({metric.metric}), "aggregate": frozenset({"hosts", "metadata"})}
-    return Filter(name, predicates, reads)
+    return _build(name, metric, limit, reads)
+
+
+def _build(name: str, metric: LimitedMetric, limit: Callable[[View], FloatColumn | int], reads: Reads) -> Filter:
+    """Return the filter; each instance of a request counts for the next one, as in Nova."""
+
+    def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+        yield HostPredicate(metric.reason, read_count(view, metric) < limit(view))
+
+    def room(view: View, request: SchedulingRequest) -> FloatColumn:
+        # Counts may have fractions.
+        return np.ceil(limit(view) - read_count(view, metric))
+
+    return Filter(name, predicates, reads, room=room)
 
 
 def read_count(view: View, metric: LimitedMetric) -> FloatColumn:

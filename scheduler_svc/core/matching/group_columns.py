@@ -61,7 +61,7 @@ def can_serve(trees: TreeColumns | HostsAlone, group: RequestGroup, times: int, 
     def count(providers: ProviderColumns) -> IntColumn:
         units = [providers.units(name, amount) for name, amount in group.resources.items()]
         limit = np.minimum.reduce(units) if units else np.full(providers.size, times, np.int64)
-        return np.where(_is_suitable(providers, group), np.minimum(limit, 1) if isolated else limit, 0)
+        return np.where(has_properties(providers, group), np.minimum(limit, 1) if isolated else limit, 0)
 
     column = trees.sum(count) >= times
     if group.in_tree is not None:
@@ -73,23 +73,11 @@ def could_use(providers: ProviderColumns, groups: Sequence[RequestGroup]) -> Col
     """Return a mask of the providers that one of these groups could use for anything, regardless of other providers."""
     column = np.zeros(providers.size, np.bool_)
     for group in groups:
-        fits = [providers.can_allocate(name, amount) for name, amount in group.resources.items()]
         if group.suffix:
-            column |= np.logical_and.reduce([_is_suitable(providers, group), *fits])
-        elif fits:
+            column |= can_serve_alone(providers, group)
+        elif group.resources:
+            fits = [providers.can_allocate(name, amount) for name, amount in group.resources.items()]
             column |= np.logical_or.reduce(fits) & providers.has_none(group.forbidden)
-    return column
-
-
-def _is_suitable(providers: ProviderColumns, group: RequestGroup) -> Column:
-    """Return a mask of the providers with the traits and aggregates of a suffixed group."""
-    column = providers.has_all(group.required) & ~providers.has_any(group.forbidden)
-    for choice in group.any_of:
-        column &= providers.has_any(choice)
-    for names in group.member_of:
-        column &= providers.members(names)
-    if group.forbidden_aggregates:
-        column &= ~providers.members(group.forbidden_aggregates)
     return column
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 class FilterOptions:
     """``metrics`` are the metrics that a host must report. The other options have Nova's meanings and defaults.
 
-    An empty ``default_architecture`` or ``properties_namespace`` means none.
+    An empty ``default_architecture`` or ``properties_namespace`` means none. With ``nova_enabled`` the hosts are
+    Nova's.
     """
 
     metrics: tuple[str, ...] = ()
@@ -20,6 +21,7 @@ class FilterOptions:
     restrict_isolated_hosts: bool = True
     properties_namespace: str = ""
     properties_separator: str = "."
+    nova_enabled: bool = False
 
 
 DEFAULTS = FilterOptions()

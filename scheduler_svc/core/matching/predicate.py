@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.columns import Column
+from scheduler_svc.core.table.columns import Column, FloatColumn
 from scheduler_svc.core.table.view import View
 
 
@@ -28,10 +28,12 @@ PerHostPredicates = Callable[[View, SchedulingRequest, Column], Iterable[HostPre
 class Filter:
     """A filter by its name in the configuration. ``reads`` lists the host state keys that its ``predicates`` may read.
 
-    ``per_host`` is called instead of ``predicates`` if it is not None.
+    ``per_host`` is called instead of ``predicates`` if it is not None. ``room`` returns for each row how many instances
+    of the request it takes, where each of them changes what the filter reads.
     """
 
     name: str
     predicates: Predicates
     reads: Reads = field(default_factory=dict)
     per_host: PerHostPredicates | None = None
+    room: Callable[[View, SchedulingRequest], FloatColumn] | None = None

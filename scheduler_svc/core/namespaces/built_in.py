@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The namespaces that every deployment has. docs/host-state.md describes them for operators and writers."""
 
+from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.namespace import Namespace, Schema
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 255}
@@ -82,4 +83,6 @@ def build() -> list[Namespace]:
         Namespace("trait", "gantt-placement", VOCABULARY),
         Namespace("resource_class", "gantt-placement", VOCABULARY),
         Namespace("placement", "gantt", PLACEMENT),
+        Namespace(nova.NAMESPACE, nova.WRITER, nova.COMPUTE_NODE),
+        Namespace(nova.BRIDGE_NAMESPACE, nova.WRITER, nova.BRIDGE_STATE),
     ]

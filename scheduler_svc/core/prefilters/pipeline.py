@@ -3,7 +3,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from scheduler_svc.core.prefilters import devices, image_metadata, image_type, isolated_aggregates, tenant_aggregates
+from scheduler_svc.core.prefilters import (
+    devices,
+    image_metadata,
+    image_type,
+    isolated_aggregates,
+    nova,
+    tenant_aggregates,
+)
 from scheduler_svc.core.prefilters.options import DEFAULTS, PrefilterOptions
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import COMPUTE, SchedulingRequest
@@ -19,16 +26,18 @@ def build(options: PrefilterOptions = DEFAULTS) -> Sequence[Prefilter]:
     Six of Nova's fourteen prefilters are not needed here. map_az_to_placement_aggregate: the table resolves zones of
     aggregates. compute_status_filter: the table has the disabled hosts. accelerators_filter: devices are providers.
     routed_networks_filter: a filter checks the segments of ports. remote_managed_ports_filter: ports are translated
-    when the request is built. owner_nova_filter: providers have one owner.
+    when the request is built. owner_nova_filter: a filter checks the trait where the hosts are Nova's.
     """
     available = (
         # First: it may exclude most hosts, or all.
         (options.limit_tenants, tenant_aggregates.build(options)),
+        (options.nova_enabled, nova.MAP_ZONE),
         (options.image_types, image_type.PREFILTER),
         # Before other prefilters add traits: it checks the traits of the original request.
         (options.isolated_aggregates, isolated_aggregates.PREFILTER),
         (options.image_metadata, image_metadata.PREFILTER),
         # One key lookup each.
+        (options.nova_enabled, nova.ACCELERATORS),
         (True, devices.PACKED_VIRTQUEUE),
         (True, devices.EPHEMERAL_ENCRYPTION),
         (True, devices.VIRTIO_SOUND),

@@ -10,6 +10,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.aggregates import AggregateView
 
 NAME = "require_tenant_aggregate"
+REFUSAL = "no aggregate for project"
 KEY = "filter_tenant_id"  # and all keys with this prefix, each with one project
 
 
@@ -21,7 +22,7 @@ def build(options: PrefilterOptions) -> Prefilter:
         if names:
             return replace(request, member_of=(*request.member_of, names))
         if options.tenants_need_aggregate:
-            raise errors.NoValidHost(reason=f"no aggregate for project {request.project!r}", reasons={})
+            raise errors.NoValidHost(reason=f"{REFUSAL} {request.project!r}", reasons={})
         return request
 
     return Prefilter(NAME, rewrite, {"aggregate": frozenset({"hosts", "metadata"})})

@@ -68,6 +68,10 @@ class Forest:
         """Return the rows of all providers below a host, unordered."""
         return self._descendants.get(host, ())
 
+    def descendants_of(self, hosts: Iterable[int]) -> list[int]:
+        """Return the rows of all providers below these hosts, those of a host together."""
+        return [row for host in hosts if host in self._descendants for row in self._descendants[host]]
+
     @property
     def hosts(self) -> Iterable[int]:
         """The rows of the hosts that have child providers."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rpcapi.resources import names
+from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.core.table.addresses import AddressColumn
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
@@ -22,6 +23,7 @@ from scheduler_svc.core.table.services import ServiceColumns
 from scheduler_svc.core.table.state_columns import StateColumns
 from scheduler_svc.core.table.traits import TraitColumns
 
+PROVIDER = "provider"  # the kind of the API's providers, in their documents
 NO_ZONE = -1
 COMPUTE = 0  # the code of kind "compute"
 
@@ -70,7 +72,22 @@ class HostRows:
         return position if position > part.position else 0
 
     def _apply_state(self, namespace: str, row: int) -> None:
-        self.states.set_document(row, namespace, self._find_document(namespace, row))
+        document = self._find_document(namespace, row)
+        self.states.set_document(row, namespace, document)
+        if namespace == nova.NAMESPACE and names.is_api_provider(self.names[row]):
+            self._apply_compute_node(row, document)
+
+    def _apply_compute_node(self, row: int, document: Document | None) -> None:
+        """Set a provider of the Placement API that is a compute node of Nova as a host, and others as no host."""
+        kind = "compute" if document else PROVIDER
+        self.kind[row] = self.kinds.setdefault(kind, len(self.kinds))
+        self._apply_host_keys(row, document or {})
+
+    def _apply_host_keys(self, row: int, document: Document) -> None:
+        """Set what a host says of itself: an agent in its provider's document, Nova's in its compute node's."""
+        self.states.set_metrics(row, document.get("metrics", {}))
+        self.facts.set_row(row, document.get("facts"))
+        self.addresses.set_row(row, document.get("host_ip"))
 
     def _find_document(self, namespace: str, row: int) -> Document | None:
         """Return the document that applies to a node: that of its own name, else that of its service host.

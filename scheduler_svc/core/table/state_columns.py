@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.registry import COMPOSED
 from scheduler_svc.core.reads import NO_READS, Reads
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
@@ -138,6 +139,17 @@ class StateColumns:
         mask: Column = column.codes == column.texts.get(text, NO_TEXT - 1)
         return mask
 
+    def spelling(self, namespace: str, key: str, text: str) -> str:
+        """Return the text that a row has or had and that differs from this one by case at most, if there is one.
+
+        Raises LookupError if the key has no column.
+        """
+        texts = self._find(namespace, key).texts
+        if text in texts:
+            return text
+        folded = text.lower()
+        return next((spelling for spelling in texts if spelling.lower() == folded), text)
+
     def contains(self, namespace: str, key: str, text: str, size: int) -> Column:
         """Return a mask of the first ``size`` rows: True where the list contains this text; LookupError as above."""
         return self._find(namespace, key).contains(text, size)
@@ -196,9 +208,12 @@ def _texts(value: Any) -> list[str]:
 
 
 def _has_column(namespace: str, key: str) -> bool:
-    # Aggregates, and the other keys of the two namespaces that the store composes, have dedicated columns in the table.
+    # Aggregates, what Nova's computes say of their hosts, and the other keys of the two namespaces that the store
+    # composes have dedicated columns in the table.
     if namespace == "compute":
         return _is_metric(key) and not key.endswith(FAMILY_SUFFIX)
+    if namespace == nova.NAMESPACE:
+        return key not in nova.HOST_KEYS
     return namespace not in (*COMPOSED, AGGREGATE)
 
 

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rpcapi.resources import names
+from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.reads import NO_READS, Reads, union
 from scheduler_svc.core.records import Amounts, LogEntry, Snapshot
+from scheduler_svc.core.table import nova_names
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.columns import FIRST_ROWS
 from scheduler_svc.core.table.partition import PartitionRows
@@ -115,7 +118,11 @@ class HostTable(HostRows):
 
     def find_partitions(self, name: str) -> list[int]:
         """Return the numbers of the partitions that have a node, or a service host with nodes, of this name."""
-        return [part.number for part in self.partitions if self.present[part.find_rows(name)].any()]
+        numbers = {part.number for part in self.partitions if self.present[part.find_rows(name)].any()}
+        of_nova = nova_names.match(self.states, name)
+        if of_nova is not None:
+            numbers |= {int(number) for number in self.partition[of_nova & self.present]}
+        return sorted(numbers)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[View]:
@@ -240,11 +247,12 @@ class HostTable(HostRows):
         for resource_class, columns in self.resources.items():
             columns.set_inventory(row, inventories.get(resource_class))
         self.traits.set_row(row, document.get("traits", ()))
-        self.states.set_metrics(row, document.get("metrics", {}))
         self.api.set_row(row, document)
-        self.facts.set_row(row, document.get("facts"))
-        self.addresses.set_row(row, document.get("host_ip"))
         self.kind[row] = self.kinds.setdefault(document.get("kind", "compute"), len(self.kinds))
+        if not names.is_api_provider(name):
+            self._apply_host_keys(row, document)
+        elif nova.NAMESPACE in self.reads:
+            self._apply_compute_node(row, self._find_document(nova.NAMESPACE, row))
         self.numa.pop(row, None)
         if document.get("numa"):
             self.numa[row] = document["numa"]

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from scheduler_svc.core.table import nova_names
 from scheduler_svc.core.table.addresses import AddressView
 from scheduler_svc.core.table.aggregates import ZONE, AggregateView
-from scheduler_svc.core.table.columns import Column, FloatColumn, read_only
+from scheduler_svc.core.table.columns import Column, FloatColumn, Rows, read_only
 from scheduler_svc.core.table.facts import FactView
 from scheduler_svc.core.table.numa import NumaView
 from scheduler_svc.core.table.partition_view import PartitionView
@@ -63,6 +64,16 @@ class View:
         """Return the canonical resource name of ``row``."""
         return self._table.names[row]
 
+    def names(self, rows: Rows) -> list[str]:
+        """Return the canonical resource names of ``rows``."""
+        names = self._table.names
+        return [names[row] for row in rows.tolist()]
+
+    def rows_by_name(self, names: Iterable[str], number: int = 0) -> dict[str, int]:
+        """Return the rows of those of these canonical names that a partition knows."""
+        rows = self._table.partitions[number].rows
+        return {name: rows[name] for name in names if name in rows}
+
     def row(self, name: str, number: int = 0) -> int | None:
         """Return the row of a canonical name in a partition, or None if it is unknown there."""
         return self._table.partitions[number].rows.get(name)
@@ -70,12 +81,16 @@ class View:
     def match_names(self, names: Iterable[str]) -> Column:
         """Return a mask of the rows with these names: of nodes, or of service hosts with all their nodes.
 
-        Invalid names match no row; they may occur in documents of other namespaces.
+        Hosts of a Nova have the names that Nova gives them too, pairs as "host/node". Invalid names match no row; they
+        may occur in documents of other namespaces.
         """
         column = np.zeros(self.size, np.bool_)
         for name in names:
             for part in self._table.partitions:
                 column[part.find_rows(name)] = True
+            of_nova = nova_names.match(self._table.states, name)
+            if of_nova is not None:
+                column |= of_nova[: self.size]
         return column
 
     def in_zone(self, zone: str) -> Column:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts in the source partition of a move, since moves within a partition are cheaper."""
+"""Prefers hosts in the source partition of a move, or in its cell of Nova, since moves within one are cheaper."""
 
 import numpy as np
 
+from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
 from scheduler_svc.core.table.view import View
@@ -10,7 +11,9 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-    """Return 1 for rows of the source partition and -1 for others; None if the request is not a move."""
+    """Return 1 for rows of the source cell or partition and -1 for others; None if the request is not a move."""
+    if request.source_cell is not None:
+        return np.where(view.state_is(nova.NAMESPACE, "cell", request.source_cell), 1.0, -1.0)
     if request.source_partition is None:
         return None
     return np.where(view.partitions.members(request.source_partition), 1.0, -1.0)
@@ -21,4 +24,4 @@ def step(request: SchedulingRequest) -> float:
     return 0.0
 
 
-WEIGHER = Weigher("CrossCellWeigher", raw, step)
+WEIGHER = Weigher("CrossCellWeigher", raw, step, {nova.NAMESPACE: frozenset({"cell"})})

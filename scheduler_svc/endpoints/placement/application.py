@@ -19,7 +19,8 @@ from scheduler_svc.placement.problems import Problem, bad_request, not_found
 
 LOG = log.getLogger(__name__)
 
-RETRY_SECONDS = 1  # after which a client may repeat a request that the store did not serve
+UNAVAILABLE = 503
+RETRY_SECONDS = 1  # after which a client may repeat a request that was not served
 CACHE_HEADERS_SINCE = Microversion(1, 15)
 
 
@@ -48,8 +49,7 @@ class PlacementApplication:
             except errors.InvalidRequest as error:
                 raise bad_request(str(error)) from error
             except (errors.Unavailable, errors.StoreFull) as error:
-                headers["retry-after"] = str(RETRY_SECONDS)
-                raise Problem(503, str(error)) from error
+                raise Problem(UNAVAILABLE, _reason(error, request_id)) from error
             except Problem:
                 raise
             except Exception as error:
@@ -58,6 +58,8 @@ class PlacementApplication:
                     500, f"The request failed unexpectedly; the log of the server has {request_id}."
                 ) from error
         except Problem as problem:
+            if problem.status == UNAVAILABLE:
+                headers["retry-after"] = str(RETRY_SECONDS)
             return error_responses.respond(
                 problem, environ, start_response, request_id=request_id, version=version, headers=headers
             )
@@ -82,6 +84,15 @@ class PlacementApplication:
             project = request.parameter("project_id") if route.of_project else None
             self._policies.check(route.rule, request.caller, project)
         return route.handler(request, *match.variables)
+
+
+def _reason(error: errors.GanttError, request_id: str) -> str:
+    """Return why a request is not served, for its client; what a store's driver says is for the log only."""
+    is_drivers = isinstance(error, errors.StoreUnavailable) and not isinstance(error, errors.NotReplicated)
+    if not is_drivers or error.__cause__ is None or isinstance(error.__cause__, errors.GanttError):
+        return str(error)
+    LOG.warning("%s: %s", request_id, error)
+    return f"The store cannot be reached; the log of the server has {request_id}."
 
 
 def _choose(routes: Sequence[Route], request: Request) -> Route:

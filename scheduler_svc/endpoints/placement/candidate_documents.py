@@ -4,6 +4,7 @@
 An answer may have tens of thousands of providers that differ in few numbers, so it is joined from pieces of text.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,8 +13,8 @@ import orjson
 from rpcapi.resources.trees.tree import AllocationCandidate, TreeRequest
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.placement.candidates.anchors import total_amounts
-from scheduler_svc.placement.candidates.request import CandidateList, ProviderSummaries
-from scheduler_svc.placement.identities import uuid_of
+from scheduler_svc.placement.candidates.request import CandidateList, ClassSummary, ProviderSummaries
+from scheduler_svc.placement.identities import uuid_of, uuids_of
 
 BY_PROVIDER_SINCE = Microversion(1, 12)
 TRAITS_SINCE = Microversion(1, 17)
@@ -34,11 +35,11 @@ def to_json(answer: CandidateList, request: TreeRequest, version: Microversion) 
     ).encode()
 
 
-def _bare_requests(roots: Sequence[str], request: TreeRequest, version: Microversion) -> Iterable[str]:
+def _bare_requests(roots: Sequence[str], request: TreeRequest, version: Microversion) -> list[str]:
     """Return the requests of roots that serve all groups: they differ in the UUID only."""
     providers = {group.suffix: (_MARK,) for group in request.groups}
     template = _request({_MARK: total_amounts(request)}, providers, version).split(_MARK)
-    return (uuid_of(name).join(template) for name in roots)
+    return [uuid.join(template) for uuid in uuids_of(roots)]
 
 
 def _requests(candidates: Sequence[AllocationCandidate], version: Microversion) -> Iterator[str]:
@@ -63,32 +64,51 @@ def _request(
     return orjson.dumps(document).decode()
 
 
-def _summaries(providers: ProviderSummaries, classes: set[str] | None, version: Microversion) -> Iterator[str]:
-    """Yield a summary of each provider, with the inventories of these classes, None: all."""
-    resources = [""] * len(providers.ids)  # each inventory begins with a comma
-    for resource_class, indices, capacities, used in providers.classes:
-        if classes is None or resource_class in classes:
-            start = f',"{resource_class}":{{"capacity":'
-            for index, capacity, amount in zip(indices, capacities, used, strict=True):
-                resources[index] += f'{start}{capacity},"used":{amount}}}'
-    uuids = [uuid_of(name) for name in providers.ids]
-    for uuid, inventories, rest in zip(uuids, resources, _rests(providers, uuids, version), strict=True):
-        yield f'"{uuid}":{{"resources":{{{inventories[1:]}}}{rest}}}'
+def _summaries(providers: ProviderSummaries, classes: set[str] | None, version: Microversion) -> list[str]:
+    """Return a summary of each provider, with the inventories of these classes, None: all."""
+    columns = [
+        _inventories(summary, len(providers.ids))
+        for summary in providers.classes
+        if classes is None or summary.resource_class in classes
+    ]
+    resources = map("".join, zip(*columns, strict=True)) if columns else itertools.repeat("", len(providers.ids))
+    uuids = uuids_of(providers.ids)
+    return [
+        f'"{uuid}":{{"resources":{{{inventories[1:]}}}{rest}}}'
+        for uuid, inventories, rest in zip(uuids, resources, _rests(providers, uuids, version), strict=True)
+    ]
 
 
-def _rests(providers: ProviderSummaries, uuids: Sequence[str], version: Microversion) -> Iterator[str]:
-    """Yield the part of each provider's summary behind its resources; ``uuids`` are those of the providers."""
+def _inventories(summary: ClassSummary, count: int) -> list[str]:
+    """Return the inventory of a class, behind a comma, of each of ``count`` providers, '' of those without one."""
+    start = f',"{summary.resource_class}":{{"capacity":'
+    texts = [
+        f'{start}{capacity},"used":{used}}}' for capacity, used in zip(summary.capacities, summary.used, strict=True)
+    ]
+    if len(texts) == count:
+        return texts
+    column = [""] * count
+    for index, text in zip(summary.indices, texts, strict=True):
+        column[index] = text
+    return column
+
+
+def _rests(providers: ProviderSummaries, uuids: Sequence[str], version: Microversion) -> Iterable[str]:
+    """Return the part of each provider's summary behind its resources; ``uuids`` are those of the providers."""
     if version < TRAITS_SINCE:
-        yield from ("" for _ in uuids)
-        return
-    texts: dict[int, str] = {}  # by the identity of the set of traits: most providers share one
-    for uuid, names, parent, root in zip(uuids, providers.traits, providers.parents, providers.roots, strict=True):
-        traits = texts.get(id(names))
-        if traits is None:
-            traits = texts[id(names)] = f',"traits":{orjson.dumps(names).decode()}'
-        if version < TREES_SINCE:
-            yield traits
-        elif parent is None:
-            yield f'{traits},"parent_provider_uuid":null,"root_provider_uuid":"{uuid}"'
-        else:
-            yield f'{traits},"parent_provider_uuid":"{uuid_of(parent)}","root_provider_uuid":"{uuid_of(root)}"'
+        return itertools.repeat("", len(uuids))
+    # Most providers share a set of traits with others: one object, as TraitColumns returns it.
+    sets = {id(names): names for names in providers.traits}
+    texts = {key: f',"traits":{orjson.dumps(names).decode()}' for key, names in sets.items()}
+    traits = [texts[id(names)] for names in providers.traits]
+    if version < TREES_SINCE:
+        return traits
+    parents = ["null" if parent is None else f'"{uuid_of(parent)}"' for parent in providers.parents]
+    roots = [
+        uuid if parent is None else uuid_of(root)
+        for uuid, parent, root in zip(uuids, providers.parents, providers.roots, strict=True)
+    ]
+    return [
+        f'{text},"parent_provider_uuid":{parent},"root_provider_uuid":"{root}"'
+        for text, parent, root in zip(traits, parents, roots, strict=True)
+    ]

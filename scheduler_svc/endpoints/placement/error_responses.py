@@ -7,13 +7,26 @@ https://specs.openstack.org/openstack/api-wg/guidelines/errors.html
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import orjson
 import webob.exc
 
 from scheduler_svc.endpoints.placement import microversions
+from scheduler_svc.endpoints.placement.messages import JSON
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.placement.problems import Problem
 
 CODES_SINCE = Microversion(1, 23)
+
+
+def error_document(status: int, title: str, detail: str, **members: str) -> dict[str, Any]:
+    """Return the JSON document of an error response, with further members of the error."""
+    return {"errors": [{"status": status, "title": title, "detail": detail, **members}]}
+
+
+def plain_response(problem: Problem, title: str) -> tuple[list[tuple[str, str]], bytes]:
+    """Return the headers and the body of an error in JSON outside the application, where no request id is known."""
+    body = orjson.dumps(error_document(problem.status, title, problem.detail or title, code=problem.code))
+    return [("Content-Type", JSON), ("Content-Length", str(len(body)))], body
 
 
 def respond(
@@ -28,17 +41,12 @@ def respond(
     """Answer a request with a problem; ``version`` is None where the request names none that is served."""
 
     def format_json(body: str, status: str, title: str, environ: Mapping[str, Any]) -> dict[str, Any]:
-        error: dict[str, Any] = {
-            "status": problem.status,
-            "title": title,
-            "detail": webob.exc.strip_tags(body),
-            "request_id": request_id,
-        }
+        members = {"request_id": request_id}
         if version is None:
-            error |= {"min_version": str(microversions.OLDEST), "max_version": str(microversions.LATEST)}
+            members |= {"min_version": str(microversions.OLDEST), "max_version": str(microversions.LATEST)}
         elif version >= CODES_SINCE:
-            error["code"] = problem.code
-        return {"errors": [error]}
+            members["code"] = problem.code
+        return error_document(problem.status, title, webob.exc.strip_tags(body), **members)
 
     response = webob.exc.status_map[problem.status](problem.detail, json_formatter=format_json)
     response.headers.update(headers)

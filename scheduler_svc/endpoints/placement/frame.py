@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The outermost part of the application: what holds for all answers, whichever middleware gives them."""
 
+import functools
 import re
 import time
 import urllib.parse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import webob.exc
@@ -52,12 +53,8 @@ class Frame:
         if environ["REQUEST_METHOD"] == "HEAD":
             body = []  # a client would take it for the beginning of the connection's next answer
         seconds = time.perf_counter() - started
-        method = environ["REQUEST_METHOD"] if environ["REQUEST_METHOD"] in METHODS else OTHER_METHOD
-        metrics.HTTP_REQUESTS.labels(method, exchange.route, str(answer.status)).inc()
-        metrics.HTTP_SECONDS.labels(method, exchange.route).observe(seconds)
-        _log(environ, exchange, answer.status, sum(map(len, body)), seconds)
         start_response(answer.status_line, answer.headers)
-        return body
+        return _Body(body, functools.partial(_record, environ, exchange, answer.status, sum(map(len, body)), seconds))
 
 
 class _Answer:
@@ -78,6 +75,14 @@ class _Answer:
     def names(self) -> set[str]:
         """Return the names of the headers, in lower case."""
         return {name.lower() for name, _ in self.headers}
+
+
+class _Body(list[bytes]):
+    """The chunks of an answer's body. The server closes it once it has sent them: the client does not wait for that."""
+
+    def __init__(self, chunks: Iterable[bytes], on_close: Callable[[], None]) -> None:
+        super().__init__(chunks)
+        self.close = on_close
 
 
 def _read(chunks: Iterable[bytes]) -> list[bytes]:
@@ -104,6 +109,14 @@ def _refuse(environ: dict[str, Any], answer: _Answer, status: int, exchange: Exc
             headers={**others, REQUEST_ID: exchange.request_id},
         )
     )
+
+
+def _record(environ: dict[str, Any], exchange: Exchange, status: int, length: int, seconds: float) -> None:
+    """Count a request that is answered, and write its line of the log."""
+    method = environ["REQUEST_METHOD"] if environ["REQUEST_METHOD"] in METHODS else OTHER_METHOD
+    metrics.HTTP_REQUESTS.labels(method, exchange.route, str(status)).inc()
+    metrics.HTTP_SECONDS.labels(method, exchange.route).observe(seconds)
+    _log(environ, exchange, status, length, seconds)
 
 
 def _log(environ: dict[str, Any], exchange: Exchange, status: int, length: int, seconds: float) -> None:

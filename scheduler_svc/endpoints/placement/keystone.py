@@ -5,9 +5,12 @@ from typing import Any
 
 from keystoneauth1 import exceptions as failures
 from keystonemiddleware import auth_token
+from oslo_log import log
 from webob.exc import HTTPServiceUnavailable
 
 from scheduler_svc.endpoints.placement.application import RETRY_SECONDS
+
+LOG = log.getLogger(__name__)
 
 # Keystone did not answer, or its catalogue does not say where it is.
 _UNAVAILABLE = (
@@ -31,11 +34,12 @@ class KeystoneTokens(auth_token.AuthProtocol):
             return super().fetch_token(token, **options)
         except auth_token.InvalidToken as error:
             if isinstance(error.__context__, _UNAVAILABLE):
-                raise _unavailable() from error
+                raise _unavailable(error.__context__) from error
             raise
         except _UNAVAILABLE as error:
-            raise _unavailable() from error
+            raise _unavailable(error) from error
 
 
-def _unavailable() -> HTTPServiceUnavailable:
+def _unavailable(error: BaseException) -> HTTPServiceUnavailable:
+    LOG.warning("Keystone cannot validate a token: %s: %s", type(error).__name__, error)
     return HTTPServiceUnavailable(headers=[("Retry-After", str(RETRY_SECONDS))])

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import jsonschema
 import orjson
-from jsonschema.protocols import Validator
 
 from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.endpoints.placement.schemas.validators import Validator
 from scheduler_svc.placement.problems import Problem, bad_request
 
 JSON = "application/json"

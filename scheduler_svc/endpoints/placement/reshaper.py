@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rpcapi.resources.inventory import Inventory
 from scheduler_svc.endpoints.placement.allocations import consumer_request
 from scheduler_svc.endpoints.placement.inventories import parse_inventory
 from scheduler_svc.endpoints.placement.messages import Request, Response
@@ -11,7 +12,7 @@ from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import reshaper as schemas
 from scheduler_svc.endpoints.placement.schemas.validators import of_version
-from scheduler_svc.placement.reshaping import InventoryRequest, Reshaper
+from scheduler_svc.placement.reshaping import Reshaper
 
 SINCE = Microversion(1, 30)
 
@@ -30,16 +31,19 @@ class ReshaperHandlers:
     def reshape(self, request: Request) -> Response:
         """Replace the inventories of providers and what consumers hold, all or nothing."""
         body = request.json(of_version(schemas.RESHAPE, request.version))
-        inventories = [_inventory_request(uuid, part, request) for uuid, part in body["inventories"].items()]
+        generations = {uuid: part["resource_provider_generation"] for uuid, part in body["inventories"].items()}
         consumers = [
             consumer_request(consumer, part, request, self._unknown_owner)
             for consumer, part in body["allocations"].items()
         ]
-        self._reshaper.reshape(inventories, consumers)
+
+        def read_inventories() -> dict[str, dict[str, Inventory]]:
+            return {uuid: _inventories(uuid, part, request) for uuid, part in body["inventories"].items()}
+
+        self._reshaper.reshape(generations, read_inventories, consumers)
         return Response(204)
 
 
-def _inventory_request(uuid: str, body: Mapping[str, Any], request: Request) -> InventoryRequest:
+def _inventories(uuid: str, body: Mapping[str, Any], request: Request) -> dict[str, Inventory]:
     failure = f"Unable to update inventory for resource provider {uuid}"
-    inventories = {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}
-    return InventoryRequest(uuid, inventories, body["resource_provider_generation"])
+    return {name: parse_inventory(raw, name, request, failure) for name, raw in body["inventories"].items()}

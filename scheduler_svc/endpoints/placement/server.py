@@ -5,7 +5,8 @@ Any other WSGI server can serve the application as well.
 """
 
 import contextlib
-import json
+import io
+import select
 import socket
 import threading
 import time
@@ -18,19 +19,22 @@ from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc.endpoints.placement.authentication import Application
-from scheduler_svc.endpoints.placement.messages import JSON, MAX_BODY, BodyTooLarge
+from scheduler_svc.endpoints.placement.error_responses import plain_response
+from scheduler_svc.endpoints.placement.messages import MAX_BODY, BodyTooLarge
 from scheduler_svc.endpoints.placement.timed_sockets import IDLE_SECONDS, make_file
 from scheduler_svc.endpoints.placement.tls_adapter import ContextSource, TlsAdapter
-from scheduler_svc.placement.problems import UNDEFINED
+from scheduler_svc.placement.problems import UNDEFINED, Problem
 
 LOG = log.getLogger(__name__)
 
 MAX_HEADERS = 64 << 10  # bytes of a request's header
 HEADER_SECONDS = 10  # within which a request's header must come, from its first byte on
+CROWDED_SECONDS = 0.01  # within which the rest must come while half of the threads wait for the rest of others
 BODY_SECONDS = 60  # within which its body must come
 LINGER_SECONDS = 1  # for which the rest of a refused request is read
 ANSWER_SECONDS = 60  # within which a client must take the answer
 BACKLOG = 1024
+NEXT_REQUEST_MS = 5  # for which a thread keeps a connection that it has served, where others are free
 FIRST_ERROR = 400  # HTTP status
 
 
@@ -40,8 +44,26 @@ class _Request(cheroot.server.HTTPRequest):
     def parse_request(self) -> None:
         """Read the header; the body is read by the application."""
         self.conn.rfile.raw.deadline = time.monotonic() + HEADER_SECONDS
-        super().parse_request()
+        head = self.conn.rfile.read_head()
+        if head is None:
+            self._parse_in_pieces()
+        else:
+            self.rfile = io.BytesIO(head)
+            self.ready = self.read_request_line() and self.read_request_headers()
         self.conn.rfile.raw.deadline = time.monotonic() + BODY_SECONDS
+
+    def _parse_in_pieces(self) -> None:
+        """Read a header that has not come in one piece; if others occupy the threads for this, only what is there."""
+        may_wait = self.server.incomplete_headers.acquire(blocking=False)
+        if not may_wait:
+            self.conn.rfile.raw.deadline = time.monotonic() + CROWDED_SECONDS
+            self.conn.linger_seconds = 0
+        try:
+            super().parse_request()
+            self.conn.linger_seconds = LINGER_SECONDS
+        finally:
+            if may_wait:
+                self.server.incomplete_headers.release()
 
     def send_headers(self) -> None:
         """Begin to write the answer; the connection is closed after it where a rest of the body may remain unread."""
@@ -59,11 +81,11 @@ class _Request(cheroot.server.HTTPRequest):
             return
         self.close_connection = self.conn.has_unread = True
         self.conn.wfile.raw.deadline = time.monotonic() + ANSWER_SECONDS
-        error = {"status": int(code), "title": title, "detail": msg or title, "code": UNDEFINED}
-        body = json.dumps({"errors": [error]}).encode()
-        head = f"{self.server.protocol} {status}\r\nContent-Type: {JSON}\r\nContent-Length: {len(body)}\r\n"
+        headers, body = plain_response(Problem(int(code), msg, UNDEFINED), title)
+        lines = [f"{self.server.protocol} {status}", *(f"{name}: {value}" for name, value in headers)]
+        head = "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1")
         try:
-            self.conn.wfile.write(f"{head}Connection: close\r\n\r\n".encode("latin-1") + body)
+            self.conn.wfile.write(head + body)
         except OSError:
             LOG.debug("A client closed its connection before it was answered %s", code)
 
@@ -74,13 +96,26 @@ class _Connection(cheroot.server.HTTPConnection):
     def __init__(self, server: Any, sock: socket.socket, makefile: Any = None) -> None:
         super().__init__(server, sock, make_file)
         self.has_unread = False
+        self.linger_seconds = LINGER_SECONDS
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
+
+    def communicate(self) -> bool:
+        """Serve requests as long as they follow each other; return whether the connection is to be kept open.
+
+        Otherwise each of them would be handed over by two threads: cheroot's selector, and the next one that is free.
+        """
+        while super().communicate():
+            if not self.server.await_request(self._poll):
+                return True
+        return False
 
     def close(self) -> None:
         """Close the socket, after the rest of a refused request: the client would lose the answer otherwise."""
         if self.has_unread:
             with contextlib.suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
-                self._discard(time.monotonic() + LINGER_SECONDS)
+                self._discard(time.monotonic() + self.linger_seconds)
         super().close()
 
     def _discard(self, deadline: float) -> None:
@@ -110,6 +145,18 @@ class _ChunkedBody:
 
 
 class _Gateway(wsgi.Gateway_10):
+    def respond(self) -> None:
+        """Send the answer of the application, and close it even if the client has gone."""
+        response = self.req.server.wsgi_app(self.env, self.start_response)
+        try:
+            for chunk in filter(None, response):
+                self.write(chunk)
+            self.req.ensure_headers_sent()
+        finally:
+            close = getattr(response, "close", None)
+            if close is not None:
+                close()
+
     def get_environ(self) -> dict[str, Any]:  # type: ignore[override]
         environ: dict[str, Any] = super().get_environ()
         if self.req.chunked_read:
@@ -131,6 +178,24 @@ class _Server(wsgi.Server):
             self.put_conn(conn)
         else:
             super().process_conn(conn)
+
+    def prepare(self) -> None:
+        """Listen, and start the threads."""
+        self._waiting = threading.BoundedSemaphore(max(self.numthreads - 1, 1))
+        self.incomplete_headers = threading.BoundedSemaphore(max(self.numthreads // 2, 1))
+        super().prepare()
+
+    def await_request(self, poll: select.poll) -> bool:
+        """Return whether a served connection has its next request within NEXT_REQUEST_MS.
+
+        Returns at once where another connection needs the thread, or no other thread would be free for one.
+        """
+        if not self.ready or self.requests.qsize or not self._waiting.acquire(blocking=False):
+            return False
+        try:
+            return bool(poll.poll(NEXT_REQUEST_MS))
+        finally:
+            self._waiting.release()
 
     def error_log(self, msg: str = "", level: int = log.INFO, traceback: bool = False) -> None:
         """Write a line to the log."""
@@ -178,7 +243,7 @@ class HttpServer:
         try:
             self._server.prepare()
         except OSError as error:
-            raise errors.BadConfiguration(why=f"[placement] {self.url} cannot be served: {error}") from error
+            raise errors.BadConfiguration(why=f"{self.url} cannot be served: {error}") from error
         self._thread.start()
 
     def reload(self) -> None:

@@ -2,15 +2,19 @@
 """Files over a connection's socket that end at a deadline, however slowly the client sends or receives."""
 
 import _pyio
+import contextlib
 import socket
 import ssl
 import time
+from collections.abc import Iterator
 
 from cheroot import errors as cheroot_errors
 from cheroot.makefile import StreamReader, StreamWriter
 from oslo_log import log
 
 LOG = log.getLogger(__name__)
+
+END_OF_HEAD = b"\r\n\r\n"
 
 IDLE_SECONDS = 30  # after which a connection without a request, or in the middle of one, is closed
 
@@ -25,35 +29,30 @@ class TimedSocket(socket.SocketIO):
 
     def readinto(self, buffer: bytearray) -> int | None:  # type: ignore[override]
         """Read what has come; raises TimeoutError."""
-        self._limit()
-        try:
+        with self._limited():
             return super().readinto(buffer)
-        except TimeoutError:
-            self.deadline = 0
-            raise
-        except ssl.SSLError as error:
-            raise _refused(error) from error
-        finally:
-            self._connection.settimeout(IDLE_SECONDS)
 
     def write(self, data: bytes) -> int | None:  # type: ignore[override]
         """Write as much as the client takes; raises TimeoutError."""
-        self._limit()
-        try:
+        with self._limited():
             return super().write(data)
-        except TimeoutError:
-            self.deadline = 0
-            raise
-        except ssl.SSLError as error:
-            raise _refused(error) from error
-        finally:
-            self._connection.settimeout(IDLE_SECONDS)
 
-    def _limit(self) -> None:
+    @contextlib.contextmanager
+    def _limited(self) -> Iterator[None]:
+        """Limit what is done with the connection to the time until the deadline; after a timeout none is left."""
         remaining = self.deadline - time.monotonic()
         if remaining <= 0:
             raise TimeoutError("timed out")  # the text by which the server tells it from other failures
         self._connection.settimeout(min(remaining, IDLE_SECONDS))
+        try:
+            yield
+        except TimeoutError:
+            self.deadline = 0
+            raise
+        except ssl.SSLError as error:
+            raise _refused(error) from error
+        finally:
+            self._connection.settimeout(IDLE_SECONDS)
 
 
 class TimedReader(StreamReader):
@@ -62,6 +61,11 @@ class TimedReader(StreamReader):
     def __init__(self, connection: socket.socket, mode: str, size: int) -> None:
         _pyio.BufferedReader.__init__(self, TimedSocket(connection, mode), size)
         self.bytes_read = 0
+
+    def read_head(self) -> bytes | None:
+        """Read a request's header with its last line, None and nothing unless all of it has come in one piece."""
+        end = self.peek(1).find(END_OF_HEAD)
+        return None if end < 0 else self.read(end + len(END_OF_HEAD))
 
 
 class TimedWriter(StreamWriter):

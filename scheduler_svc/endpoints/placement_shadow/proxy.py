@@ -2,16 +2,17 @@
 """A WSGI application that passes each request on to another Placement, and returns its answer unchanged."""
 
 import http
-import json
+import string
 import urllib.parse
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from oslo_log import log
 
+from scheduler_svc.endpoints.placement.error_responses import plain_response
 from scheduler_svc.endpoints.placement.messages import read_body
 from scheduler_svc.placement.problems import UNDEFINED, Problem
-from scheduler_svc.placement_shadow.exchanges import NOT_FORWARDED, NotAnswered, SentRequest, Server
+from scheduler_svc.placement_shadow.exchanges import NotAnswered, SentRequest, Server, end_to_end
 from scheduler_svc.placement_shadow.mirror import Mirror
 
 LOG = log.getLogger(__name__)
@@ -59,12 +60,23 @@ def _request(environ: dict[str, Any]) -> SentRequest:
     }
     if environ.get("CONTENT_TYPE"):
         headers["Content-Type"] = environ["CONTENT_TYPE"]
-    headers = {name: value for name, value in headers.items() if name.lower() not in NOT_FORWARDED}
+    return SentRequest(
+        environ["REQUEST_METHOD"], _target(environ), dict(end_to_end(headers.items())), read_body(environ)
+    )
+
+
+def _target(environ: dict[str, Any]) -> str:
+    """Return the path with the query string, in the % notation that the client chose where the server keeps it.
+
+    WSGI's own variables have the path decoded: in them %2F is a slash, or, by cheroot, %2F where a client sent %252F.
+    """
+    raw: str = environ.get("REQUEST_URI", "")
+    if raw.startswith("/"):
+        return urllib.parse.quote(raw.encode("latin-1"), safe=string.punctuation)
     path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     target = urllib.parse.quote(path.encode("latin-1"), safe="/:@!$&'()*+,;=~") or "/"
-    if environ.get("QUERY_STRING"):
-        target += "?" + environ["QUERY_STRING"]
-    return SentRequest(environ["REQUEST_METHOD"], target, headers, read_body(environ))
+    query = environ.get("QUERY_STRING")
+    return f"{target}?{query}" if query else target
 
 
 def _status(code: int) -> str:
@@ -77,12 +89,6 @@ def _status(code: int) -> str:
 def _refuse(problem: Problem, start_response: Callable[..., Any]) -> Iterable[bytes]:
     """Answer a request that is not passed on, or not answered, in the form of the API."""
     line = _status(problem.status)
-    error = {
-        "status": problem.status,
-        "title": line.partition(" ")[2],
-        "detail": problem.detail,
-        "code": problem.code,
-    }
-    body = json.dumps({"errors": [error]}).encode()
-    start_response(line, [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+    headers, body = plain_response(problem, line.partition(" ")[2])
+    start_response(line, headers)
     return [body]

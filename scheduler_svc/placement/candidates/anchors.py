@@ -43,7 +43,7 @@ def find_anchors(view: View, request: CandidateRequest) -> Anchors:
         if not nested[rows].any():
             rows = rows[: request.limit]
     any_shares = bool(len(trees.sharing_rows) or trees.sharing_children)
-    return Anchors([view.name(row) for row in rows.tolist()], (~nested[rows]).tolist(), any_shares)
+    return Anchors(view.names(rows), (~nested[rows]).tolist(), any_shares)
 
 
 def total_amounts(request: TreeRequest) -> Mapping[str, int]:

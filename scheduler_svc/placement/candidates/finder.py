@@ -74,7 +74,7 @@ class CandidateFinder:
     def _with_providers(self, query: "_Query", request: CandidateRequest) -> CandidateList:
         used = dict.fromkeys(query.bare_roots)
         used.update((name, None) for candidate in query.candidates for name in candidate.allocations)
-        roots = dict.fromkeys(map(query.root_of, used))
+        roots = dict.fromkeys(map(query.root_of, used)) if query.candidates else used
         providers = read_summaries(self._table, roots, None if request.nested else used)
         existing = set(providers.ids)
         if used.keys() <= existing:
@@ -113,6 +113,9 @@ class _Query:
 
     def run(self, anchors: Anchors) -> None:
         """Collect candidates, the first of each root before the second of any."""
+        if all(anchors.bare) and self._steps.check():
+            self.bare_roots = anchors.ids[: self._limit]
+            return
         suspended: deque[Iterator[AllocationCandidate]] = deque()
         for searching in self._searches(anchors):
             if self._collect(searching, 1):

@@ -10,30 +10,32 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.traits import TraitColumns
 from scheduler_svc.core.table.view import View
 from scheduler_svc.placement.candidates.request import ClassSummary, ProviderSummaries
+from scheduler_svc.store import paging
 
 MAX_ROOTS = 2000  # that are read at a time, so that changes of the table do not wait long
 
 
 def read_summaries(table: HostTable, roots: Iterable[str], only: Collection[str] | None = None) -> ProviderSummaries:
     """Return all providers of these trees, or ``only`` those with these ids; those that were deleted are left out."""
-    names = list(roots)
     summaries = ProviderSummaries()
-    for start in range(0, len(names), MAX_ROOTS):
+    for names in paging.batches(list(roots), MAX_ROOTS):
         with table.reading() as view:
-            _read(view, names[start : start + MAX_ROOTS], only, summaries)
+            _read(view, names, only, summaries)
     return summaries
 
 
 def _read(view: View, names: Sequence[str], only: Collection[str] | None, summaries: ProviderSummaries) -> None:
     trees, present = view.all_trees, view.present
-    rows = {name: row for name in names if (row := view.row(name)) is not None and present[row]}
+    rows = view.rows_by_name(names)
+    if not present[list(rows.values())].all():
+        rows = {name: row for name, row in rows.items() if present[row]}
     used = [name for name in rows if only is None or name in only]
     summaries.ids.extend(used)
     summaries.parents.extend([None] * len(used))
     summaries.roots.extend(used)
-    _add_columns([rows[name] for name in used], trees.hosts.resources, trees.hosts.traits, summaries)
+    _add_columns(list(map(rows.__getitem__, used)), trees.hosts.resources, trees.hosts.traits, summaries)
     for forest, _ in trees.forests:
-        below = [row for root in rows.values() for row in forest.descendants(root)]
+        below = forest.descendants_of(rows.values())
         if only is not None:
             below = [row for row in below if forest.names[row] in only]
         summaries.ids.extend([forest.names[row] for row in below])

@@ -66,9 +66,8 @@ class MemcachedStates:
         """Return the documents of these names that exist."""
         keys = {self._key(namespace, name): name for name in names}
         contents: dict[str, namespaces.Versioned] = {}
-        hashed_keys = list(keys)
-        for start in range(0, len(hashed_keys), READ_BATCH):
-            for key, text in self._connection.get_many(hashed_keys[start : start + READ_BATCH]).items():
+        for batch in paging.batches(list(keys), READ_BATCH):
+            for key, text in self._connection.get_many(batch).items():
                 raw = _read(text)
                 if raw["state"] is not None:
                     contents[keys[key]] = (raw["version"], raw["state"])

@@ -10,9 +10,10 @@ from typing import Any
 from rpcapi.bounds import CollectionSize, estimate
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
-from scheduler_svc.store import documents, namespaces, paging
+from scheduler_svc.store import documents, namespaces, paging, tallies
 from scheduler_svc.store.decisions import project_of, record_bytes
 from scheduler_svc.store.providers.changes import is_api_owned
+from scheduler_svc.store.tallies import Tally
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verification import StoreDump
 
@@ -34,7 +35,8 @@ class MemoryPartition(PartitionState):
         self.epoch = self.position = 0
         self.time_ms = self.clock_ms = None
         self.claims, self.ended, self.settled, self.deadlines = {}, {}, {}, {}
-        self.unverified, self.holders = {}, {}
+        self.unverified, self.holders, self.tallies = {}, {}, {}
+        self.tallied = True
         self.ended_at = _NewestLast()
         self.groups, self.pins = {}, {}
         self.providers, self.capacity, self.used = {}, {}, {}
@@ -61,6 +63,7 @@ class MemoryPartition(PartitionState):
         groups: Collection[str] = (),
         provider_names: Collection[str] = (),
         holders: Collection[str] = (),
+        tallies: Collection[str] = (),
     ) -> None:
         pass
 
@@ -94,8 +97,11 @@ class MemoryPartition(PartitionState):
         hosted = (name for name, claim in self.claims.items() if claim.host == provider)
         return sorted(name for name in {*indexed, *hosted} if name > marker)[:limit]
 
-    def claims_of(self, project: str) -> list[Claim]:
-        return [claim for claim in self.claims.values() if claim.project == project]
+    def tallies_of(self, project: str) -> list[Tally]:
+        return [tally for tally in self.tallies.values() if tally["owner"][0] == project]
+
+    def clear_tallies(self) -> None:
+        self.tallies.clear()
 
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
@@ -103,7 +109,7 @@ class MemoryPartition(PartitionState):
 
     def sizes(self) -> Mapping[str, CollectionSize]:
         collections: Mapping[str, tuple[Mapping[Any, Any], ...]] = {
-            "claims": (self.claims, self.deadlines, self.groups, self.unverified, self.holders),
+            "claims": (self.claims, self.deadlines, self.groups, self.unverified, self.holders, self.tallies),
             "tombstones": (self.ended, self.ended_at, self.settled),
             "pins": (self.pins,),
             "hosts": (
@@ -219,6 +225,8 @@ class MemoryPartition(PartitionState):
                 unverified=self.unverified,
                 provider_names=self.provider_names,
                 holders=set(self.holders),
+                tallies=tallies.flat(self.tallies),
+                tallied=set(tallies.flat(self.tallies)),
                 children={(above, child) for above, children in self.children.items() for child in children},
                 api_providers={name: document for name, document in self.providers.items() if is_api_owned(document)},
                 by_host={(claim.host, claim.consumer) for claim in self.claims.values()},

@@ -30,8 +30,15 @@ class AllocationStore(Protocol):
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
         """Return what the consumers of ``project`` hold, by consumer type; of one user or one type if these are set.
 
-        Redis has these sums. It returns up to a thousand of them at one moment, and those of a project with more in
-        several steps. The other stores sum up all claims.
+        Each claim keeps these sums up to date. Redis returns up to a thousand of them at one moment, and those of a
+        project with more in several steps.
+        """
+
+    @abc.abstractmethod
+    def recount_usages(self) -> int:
+        """Sum up what all consumers hold, and return the number of claims; nothing else is served meanwhile.
+
+        It repairs sums that claims by an older version, which does not keep them, have made wrong.
         """
 
     @abc.abstractmethod

@@ -14,6 +14,10 @@ class LogStore(Protocol):
     partition: str
 
     @abc.abstractmethod
+    def clock_ms(self) -> int:
+        """Return the server's clock, in milliseconds since the Unix epoch; unlike the partition's time it may step."""
+
+    @abc.abstractmethod
     def check_identity(self) -> tuple[int, bool]:
         """Compare the server's identity with the recorded one; begin an epoch if the store may have forgotten anything.
 

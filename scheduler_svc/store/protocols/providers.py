@@ -5,7 +5,7 @@ import abc
 from collections.abc import Sequence
 from typing import Protocol
 
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal
+from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal
 
 
 class ProviderStore(Protocol):
@@ -31,6 +31,15 @@ class ProviderStore(Protocol):
         Earlier decisions on the tree become stale where traits, aggregates or the tree itself change. Raises
         InvalidRequest for malformed ids, names, inventories, traits or aggregates, InvalidName, and StoreUnavailable
         under too many concurrent changes of the same provider.
+        """
+
+    @abc.abstractmethod
+    def import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
+        """Store 1 to MAX_IMPORTS providers, and return for each why it is refused, or None.
+
+        Each is stored whole or not at all, in order, as by ``change_provider``; others may read a part of them. After
+        InvalidRequest and InvalidName for one of them, and StoreUnavailable, some may be stored: all may be repeated.
+        It is fastest where none is below another one of the same call.
         """
 
     @abc.abstractmethod

@@ -26,6 +26,7 @@ from scheduler_svc.store.providers.changes import (
 
 MAX_NAME = 200  # characters of a provider's name
 MAX_PARTS = 1000  # inventories, traits or aggregates of one provider
+MAX_IMPORTS = 500  # providers that one call imports
 MAX_GENERATIONS = 10_000  # providers whose generations one call reads
 
 _TRAIT = re.compile(r"[A-Z0-9_]{1,255}")
@@ -65,6 +66,16 @@ def check(change: ProviderChange) -> None:
             validation.check_resource_class(change.resource_class)
         case ImportProvider():
             _check_import(change)
+
+
+def check_imports(imports: Sequence[ImportProvider]) -> None:
+    """Raise InvalidRequest or InvalidName unless these are valid imports of 1 to MAX_IMPORTS different providers."""
+    if not 1 <= len(imports) <= MAX_IMPORTS:
+        raise validation.refuse(f"a call must contain 1 to {MAX_IMPORTS} providers, got {len(imports)}")
+    if len({change.provider for change in imports}) < len(imports):
+        raise validation.refuse("a call must not contain the same provider twice")
+    for change in imports:
+        check(change)
 
 
 def check_retirement(namespace: str, name: str, as_of: int) -> None:

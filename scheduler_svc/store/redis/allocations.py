@@ -2,11 +2,10 @@
 """Allocations in Redis."""
 
 import json
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scheduler_svc.store import allocations, documents
+from scheduler_svc.store import allocations, documents, tallies
 from scheduler_svc.store.allocations import ANY, IMPORT_REQUEST, AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.redis.connect import RedisConnection
@@ -47,16 +46,12 @@ def list_holders(
 def usages(connection: RedisConnection, project: str, user: str | None, consumer_type: str | None) -> dict[str, Usage]:
     """Return what the consumers of a project hold, by consumer type."""
     allocations.check_usages(project, user, consumer_type)
-    consumers: Counter[str] = Counter()
-    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for type_name, resource_class, amount in _tallies(connection, project, user):
-        if consumer_type not in (None, type_name):
-            continue
-        if resource_class:
-            sums[type_name][resource_class] += amount
-        else:
-            consumers[type_name] += amount
-    return {name: Usage(count, dict(sums[name])) for name, count in consumers.items()}
+    return tallies.usages(_tallies(connection, project, user), consumer_type)
+
+
+def recount_usages(connection: RedisConnection) -> int:
+    """Sum up what all consumers hold; return the number of claims."""
+    return int(connection.run("tally", always=1))
 
 
 def _tallies(connection: RedisConnection, project: str, user: str | None) -> Iterator[tuple[str, str, int]]:
@@ -71,7 +66,7 @@ def _tallies(connection: RedisConnection, project: str, user: str | None) -> Ite
     while marker != "":
         outcome, *rows = connection.run("usages", marker=marker or "", **arguments)
         if outcome == "untallied":
-            connection.run("tally")
+            connection.run("tally", always=0)
         elif outcome == "page":
             marker, *values = rows
             for names, amount in zip(values[::2], values[1::2], strict=True):
@@ -119,7 +114,7 @@ def import_allocations(
 def _import_arguments(item: ConsumerImport) -> Iterator[Any]:
     yield item.consumer
     yield item.generation
-    yield documents.encode(item.allocations) if item.allocations else ""
+    yield documents.encode_in_order(item.allocations) if item.allocations else ""
     members = {part: getattr(item, part) for part in ("created_ms", "type", "project", "user")}
     yield "," + documents.encode(members)[1:-1]
 
@@ -128,7 +123,7 @@ def arguments(change: AllocationChange) -> Iterator[Any]:
     """Yield the arguments of a script for one consumer; see _allocating.lua."""
     yield change.consumer
     yield "any" if change.generation is ANY else "none" if change.generation is None else change.generation
-    yield documents.encode(change.allocations) if change.allocations else ""
+    yield documents.encode_in_order(change.allocations) if change.allocations else ""
     yield int(not change.is_deletion)
     yield int(change.type is not None)
     yield change.type or ""

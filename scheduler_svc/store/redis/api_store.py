@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 
 from scheduler_svc.store import interface, namespaces, validation
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
+from scheduler_svc.store.certainty import certain
 from scheduler_svc.store.providers import checks
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, SetInventories
-from scheduler_svc.store.redis import allocations, providers, reshaping
-from scheduler_svc.store.redis.certainty import certain
+from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal, SetInventories
+from scheduler_svc.store.redis import allocations, importing, providers, reshaping
 from scheduler_svc.store.redis.connect import RedisConnection
 
 
@@ -30,6 +30,10 @@ class RedisApiStore(interface.Store):
         checks.check(change)
         return certain(self._connection, lambda: providers.change(self._connection, change))
 
+    def import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
+        checks.check_imports(imports)
+        return importing.import_providers(self._connection, imports)
+
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
         checks.check_retirement(namespace, name, as_of)
         namespaces.check(namespace, self._declared)
@@ -49,6 +53,9 @@ class RedisApiStore(interface.Store):
 
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
         return allocations.usages(self._connection, project, user, consumer_type)
+
+    def recount_usages(self) -> int:
+        return allocations.recount_usages(self._connection)
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         return certain(self._connection, lambda: allocations.allocate(self._connection, changes))

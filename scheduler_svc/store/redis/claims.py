@@ -7,6 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
+from rpcapi.resources.claim_identity import parse_identity
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store import documents, verification
@@ -58,10 +59,7 @@ def _results(
     if not refs:
         return []
     raw = connection.run(script, (value for row in rows for value in row), **arguments)
-    return [
-        ClaimResult(ref.consumer, ref.attempt, Answer(answer), node or None)
-        for ref, answer, node in zip(refs, raw[::2], raw[1::2], strict=True)
-    ]
+    return [claim_result(ref, answer, node) for ref, answer, node in zip(refs, raw[::2], raw[1::2], strict=True)]
 
 
 def move(connection: RedisConnection, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
@@ -74,7 +72,14 @@ def move(connection: RedisConnection, ref: ClaimRef, to: ClaimRef, consumer_type
         new_attempt=to.attempt,
         new_type=consumer_type,
     )
-    return ClaimResult(*(to if about_target else ref), Answer(answer), host or None)
+    return claim_result(to if about_target else ref, answer, host)
+
+
+def claim_result(ref: ClaimRef, answer: str, host: str = "") -> ClaimResult:
+    """Return the result of a script's answer; that of a moved claim names its new identity too."""
+    word, _space, identity = answer.partition(" ")
+    moved_to = ClaimRef(*parse_identity(identity)) if identity else None
+    return ClaimResult(*ref, Answer(word), host or None, moved_to=moved_to)
 
 
 def page(

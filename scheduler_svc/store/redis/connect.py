@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Connections to Redis: time-outs, the identity check on each new connection, and retries."""
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import redis
@@ -13,9 +12,10 @@ from redis.retry import Retry
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
-from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate
+from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate, evaluate_all
 from rpcapi.redis_failover.identity import EpochMissing
 from rpcapi.redis_failover.scripts import LuaScript
+from scheduler_svc.store.certainty import RepeatCounter
 from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis.identity import RedisIdentity
 from scheduler_svc.store.redis.kernel_timeouts import use_kernel_timeouts
@@ -30,7 +30,7 @@ BLOCK_MS = 2_000  # the longest that one blocking read waits
 READER_SECONDS = BLOCK_MS / 1000 + 3  # after which a server that hangs counts as unavailable
 # Scripts that do not wait for replicas: what they write is sent again, or recomputed by the next run.
 NO_REPLICA_WAIT = frozenset(
-    {"alive", "beat", "claims", "decide", "expire", "holders", "hosts", "note_clock", "reap", "report"}
+    {"alive", "beat", "claims", "clock", "decide", "expire", "holders", "hosts", "note_clock", "reap", "report"}
 )
 
 
@@ -51,7 +51,7 @@ class RedisConnection:
         """``wait_seconds`` limits how long a command waits for a server that does not answer, retries included."""
         self.partition = partition
         self._wait_seconds = wait_seconds
-        self._repeats = threading.local()
+        self.repeats = RepeatCounter()  # scripts that were sent again
         self._max_step_ms = max_step_ms
         self._replicas = replicas or ReplicaAcknowledgement()
         self.identity = identity
@@ -68,21 +68,32 @@ class RedisConnection:
         """
         script = load(verb)
         keys = script_keys(script, self.partition, values.get("namespace", ""))
-        arguments = script.arguments(rest, log_length=self.log_length, max_step_ms=self._max_step_ms, **values)
+        arguments = self._arguments(script, rest, values)
         attempts = 0
 
         def attempt() -> Any:
             nonlocal attempts
             attempts += 1
-            self._repeats.count = self.repeats + (attempts > 1)
+            if attempts > 1:
+                self.repeats.add()
             return self._evaluate(script, keys, arguments)
 
         return self.run_with_retries(attempt)
 
-    @property
-    def repeats(self) -> int:
-        """How many scripts this thread has sent again since no answer came: the first run may have been carried out."""
-        return getattr(self._repeats, "count", 0)
+    def run_all(self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]) -> list[Any]:
+        """Run the script of ``verb`` for each of ``calls``, (rest, values) as in ``run``, in one round trip.
+
+        If any of them fails, all are sent again, as far as failures are retried.
+        """
+        if not calls:
+            return []
+        script = load(verb)
+        keys = script_keys(script, self.partition)
+        arguments = [self._arguments(script, rest, values) for rest, values in calls]
+        return self.run_with_retries(lambda: self._evaluate(script, keys, arguments, evaluate_all))
+
+    def _arguments(self, script: LuaScript, rest: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
+        return script.arguments(rest, log_length=self.log_length, max_step_ms=self._max_step_ms, **values)
 
     def read(self, fill: Callable[[Any], Any]) -> list[Any]:
         """Return the answers to the commands that ``fill`` puts into one transaction."""
@@ -170,10 +181,13 @@ class RedisConnection:
             return error.as_error(f"The store of partition {self.partition!r}")
         return errors.StoreUnavailable(why=f"partition {self.partition!r}: {type(error).__name__}: {error}")
 
-    def _evaluate(self, script: LuaScript, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+    def _evaluate(
+        self, script: LuaScript, keys: Sequence[str], arguments: Sequence[Any], run: Callable[..., Any] = evaluate
+    ) -> Any:
+        """Return what ``run``, which is evaluate or evaluate_all, returns."""
         replicas = ReplicaAcknowledgement() if script.name in NO_REPLICA_WAIT else self._replicas
         try:
-            return evaluate(
+            return run(
                 self._client,
                 script.sha,
                 script.text,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rpcapi.resources.claims import Answer, Verdict
-from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, IntentResult
+from scheduler_svc.core.records import NO_MEMBERS, BatchAnswer, Candidate, ClaimBatch, GroupMembers, IntentResult
 from scheduler_svc.store import documents
 from scheduler_svc.store.decisions import project_of
 from scheduler_svc.store.records import SCHEMA
@@ -25,10 +25,12 @@ def arguments(batch: ClaimBatch) -> dict[str, Any]:
         "resources": documents.encode(batch.resources) if batch.resources else "",
         "group": "" if batch.group is None else documents.encode(documents.encode_group(batch.group)),
         "group_generation": batch.group_generation,
+        "members": "" if batch.group_members == NO_MEMBERS else _members(batch.group_members),
         "record": "" if batch.record is None else documents.encode({**batch.record, "schema": SCHEMA}),
         "request_id": batch.request_id,
         "project": project_of(batch.record or {}),
         "fresh": int(batch.fresh),
+        "final": int(batch.final),
     }
 
 
@@ -73,6 +75,10 @@ def _common(batch: ClaimBatch) -> str:
         "group": group,
     }
     return "," + documents.encode(members)[1:-1]
+
+
+def _members(members: GroupMembers) -> str:
+    return documents.encode({"consumers": list(members.consumers), "hosts": list(members.hosts)})
 
 
 def _candidate(candidate: Candidate) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.core.records import Amounts
-from scheduler_svc.store import documents, reports
+from scheduler_svc.store import documents, paging, reports
 from scheduler_svc.store.providers import planner
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, RefusalKind
 from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_of
@@ -66,6 +66,19 @@ class RedisReads:
             self._children[provider] = [member.partition("|")[2] for member in members]
         for name, provider in zip(provider_names, holders, strict=True):
             self._holders[name] = holder_of(name, provider, text_by_id.get)
+
+    def part(self, ids: Collection[str], provider_names: Collection[str]) -> "RedisReads":
+        """Return a plan's share in what was read: these providers and names."""
+        share = RedisReads(self._connection)
+        share.epoch, share.clock_ms, share._generation_base = self.epoch, self.clock_ms, self._generation_base
+        for provider in ids:
+            share._texts[provider], share._used[provider] = self._texts[provider], self._used[provider]
+            share._children[provider], share._increments[provider] = (
+                self._children[provider],
+                self._increments[provider],
+            )
+        share._holders = {name: self._holders[name] for name in provider_names}
+        return share
 
     @property
     def generation_base(self) -> int:
@@ -168,6 +181,19 @@ def _write(connection: RedisConnection, planned: ProviderPlan, reads: RedisReads
     """Write a plan and return the generation; None where it was planned on what has changed since."""
     if not planned.documents:
         return reads.generation(planned.provider)
+    rest, values = script_arguments(planned, reads)
+    return generation_after(connection, reads, connection.run("change_provider", rest, **values))
+
+
+def generation_after(connection: RedisConnection, reads: RedisReads, answer: Sequence[int]) -> int | None:
+    """Return the generation that the script answers; None where it has not written the plan."""
+    is_written, epoch, position, increments = answer
+    connection.identity.observe(epoch, position)
+    return reads.generation_base + increments if is_written else None
+
+
+def script_arguments(planned: ProviderPlan, reads: RedisReads) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments with which the script writes a plan: those that follow, and those that it names."""
     roots = {document["root"] for document in planned.documents.values() if document is not None}
     hosts = {names.host_of(name) for name in (*planned.documents, *roots, *planned.stale_roots)} - {names.API_HOST}
     links = link_arguments(planned.linked, planned.unlinked)
@@ -176,23 +202,19 @@ def _write(connection: RedisConnection, planned: ProviderPlan, reads: RedisReads
         [(name,) for name in reads.free_names],
         list(_writes(planned)),
         [(name, provider or "") for name, provider in planned.names.items()],
-        [tuple(links[at : at + 3]) for at in range(0, len(links), 3)],
+        [tuple(link) for link in paging.batches(links, 3)],
         [(host,) for host in hosts],
     ]
     values = [value for section in sections for row in section for value in row]
-    done, epoch, position, increments = connection.run(
-        "change_provider",
-        [*values, *planned.stale_roots],
-        epoch=reads.epoch,
-        provider=planned.provider,
-        bump=int(planned.bump),
-        increments="" if planned.generation is None else planned.generation - reads.generation_base,
-        generation=planned.generation or 0,
-        idle="*" if planned.idle is None else documents.encode(list(planned.idle)),
+    return [*values, *planned.stale_roots], {
+        "epoch": reads.epoch,
+        "provider": planned.provider,
+        "bump": int(planned.bump),
+        "increments": "" if planned.generation is None else planned.generation - reads.generation_base,
+        "generation": planned.generation or 0,
+        "idle": "*" if planned.idle is None else documents.encode(list(planned.idle)),
         **dict(zip(("reads", "free_names", "writes", "names", "links", "hosts"), map(len, sections), strict=True)),
-    )
-    connection.identity.observe(epoch, position)
-    return reads.generation_base + increments if done else None
+    }
 
 
 def link_arguments(linked: Mapping[str, str], unlinked: Mapping[str, str]) -> list[str]:

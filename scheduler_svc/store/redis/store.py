@@ -135,6 +135,9 @@ class RedisStore(RedisApiStore):
     def clock_lead(self) -> int:
         return clock.read_lead(self._connection)
 
+    def clock_ms(self) -> int:
+        return int(self._connection.run("clock"))
+
     def verify(self) -> Verification:
         return verification.verify(claims.dump(self._connection))
 

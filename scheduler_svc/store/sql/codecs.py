@@ -23,7 +23,7 @@ class ColumnCodec:
 def _encode_claim(claim: Claim) -> str:
     group = documents.encode_group(claim.group) if claim.group else None
     raw = {**asdict(claim), "schema": SCHEMA, "alternates": " ".join(claim.alternates), "group": group}
-    return documents.encode({name: value for name, value in raw.items() if value is not None})
+    return documents.encode_in_order({name: value for name, value in raw.items() if value is not None})
 
 
 def _encode_report(applied: AppliedReport) -> str:
@@ -51,3 +51,32 @@ REPORT = ColumnCodec(_encode_report, _decode_report)
 PIN = ColumnCodec(_encode_pin, lambda text: tuple(json.loads(text)))
 PROVIDER = ColumnCodec(documents.encode, lambda text: documents.decode(text, "provider"))
 SERVICE = ColumnCodec(documents.encode, lambda text: documents.decode(text, "service"))
+
+# by column of a table
+CONSUMER_CODECS = {
+    "claim": CLAIM,
+    "deadline_ms": PLAIN,
+    "ends": ENDS,
+    "ended_ms": PLAIN,
+    "settled": PLAIN,
+    "unverified": PLAIN,
+}
+PROVIDER_CODECS = {
+    "document": PROVIDER,
+    "capacity": JSON,
+    "used": JSON,
+    "changed": PLAIN,
+    "eligible": PLAIN,
+    "excess": JSON,
+    "generation": PLAIN,
+    "children": JSON,
+}
+SERVICE_CODECS = {
+    "document": SERVICE,
+    "report": REPORT,
+    "beat_ms": PLAIN,
+    "alive": PLAIN,
+    "opened": PLAIN,
+    "awaited": PLAIN,
+    "clock_offset": JSON,
+}

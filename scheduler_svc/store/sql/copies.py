@@ -9,10 +9,10 @@ from sqlalchemy import Connection, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from scheduler_svc.core.records import Snapshot
-from scheduler_svc.store import documents
+from scheduler_svc.store import documents, tallies
 from scheduler_svc.store.providers.changes import API, is_api_owned
 from scheduler_svc.store.sql import states
-from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, HOLDERS, PROVIDER_NAMES, PROVIDERS, SERVICES
+from scheduler_svc.store.sql.tables import CONSUMERS, GROUPS, HOLDERS, PROVIDER_NAMES, PROVIDERS, SERVICES, TALLIES
 from scheduler_svc.store.verification import StoreDump
 
 
@@ -31,8 +31,12 @@ def snapshot(connection: Connection, partition: str, as_of: tuple[int, int], nam
     )
 
 
-def dump(connection: Connection, partition: str, as_of: tuple[int, int], lead_ms: int) -> StoreDump:
+def dump(
+    connection: Connection, partition: str, as_of: tuple[int, int], lead_ms: int, *, tallied: bool | None
+) -> StoreDump:
     """Return the data that ``verify`` compares, ``as_of`` (epoch, position); see PartitionState.lead_ms."""
+    by_key = {name: json.loads(text) for name, text in _read(connection, partition, TALLIES.c.name, TALLIES.c.tally)}
+    sums = tallies.flat(by_key)
     api = documents.encode({"owner": API})[1:-1]
     query = select(PROVIDERS.c.name, PROVIDERS.c.document).where(
         PROVIDERS.c.partition == partition, PROVIDERS.c.document.contains(api, autoescape=True)
@@ -53,6 +57,8 @@ def dump(connection: Connection, partition: str, as_of: tuple[int, int], lead_ms
         deadlines={name: at for name, _text, at, _place, _number in consumers if at is not None},
         unverified={name: number for name, _text, _at, _place, number in consumers if number is not None},
         holders=[name for name, _present in _read(connection, partition, HOLDERS.c.name, HOLDERS.c.present)],
+        tallies=sums if tallied else None,
+        tallied=sums.keys(),
         provider_names=dict(map(tuple, _read(connection, partition, PROVIDER_NAMES.c.name, PROVIDER_NAMES.c.provider))),
         children={(name, child) for name, text in children if text is not None for child in json.loads(text)},
         api_providers={name: document for name, document in decoded.items() if is_api_owned(document)},

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import tenacity
-from sqlalchemy import Connection, exc, select
+from sqlalchemy import Connection, RootTransaction, exc, select
 
 from rpcapi import errors
+from scheduler_svc.store.certainty import RepeatCounter
 from scheduler_svc.store.sql import schema
 from scheduler_svc.store.sql.dialect import SqlDialect, unavailable
 from scheduler_svc.store.sql.identity import SqlIdentity
@@ -30,6 +31,7 @@ class SqlDatabase:
     def __init__(self, dialect: SqlDialect, identity: SqlIdentity) -> None:
         self.dialect = dialect
         self._identity = identity
+        self.repeats = RepeatCounter()  # transactions whose commit got no answer
 
     def transact(self, work: Callable[[Connection, PartitionRow, int], T]) -> T:
         """Return the result of ``work`` in a transaction that locks the partition; raises StoreUnavailable.
@@ -41,11 +43,22 @@ class SqlDatabase:
             observed = self._identity.high_water_mark
             with self.dialect.engine.connect() as connection:
                 self._check_server(connection)
-                with connection.begin():
+                with connection.begin() as transaction:
                     meta, now = self.dialect.lock(connection, self._identity.partition)
-                    return work(connection, _check_row(connection, meta, observed), now)
+                    answer = work(connection, _check_row(connection, meta, observed), now)
+                    self._commit(transaction)
+                    return answer
 
         return self.run_with_retries(attempt)
+
+    def _commit(self, transaction: RootTransaction) -> None:
+        """Commit; count a commit of which it is not known whether it was carried out."""
+        try:
+            transaction.commit()
+        except exc.DBAPIError as error:
+            if not self.dialect.is_transient(error):
+                self.repeats.add()
+            raise
 
     def read(self, work: Callable[[Connection, PartitionRow], T]) -> T:
         """Return the result of ``work`` in a read-only transaction on the partition; raises StoreUnavailable."""

@@ -5,12 +5,12 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
 
 from rpcapi.bounds import CollectionSize
 from rpcapi.resources import names
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
-from scheduler_svc.store import documents, namespaces
+from scheduler_svc.store import namespaces
 from scheduler_svc.store.sql import codecs, copies, decisions, log, sizes, states
 from scheduler_svc.store.sql.rows import ColumnView, SqlRows
 from scheduler_svc.store.sql.tables import (
@@ -23,7 +23,9 @@ from scheduler_svc.store.sql.tables import (
     PROVIDERS,
     SERVICES,
     STATES,
+    TALLIES,
 )
+from scheduler_svc.store.tallies import Tally
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verification import StoreDump
 
@@ -33,36 +35,10 @@ COUNTERS = (
     "decision",
     "time_ms",
     "clock_ms",
+    "tallied",
     "generation_base",
     "vocabulary",
 )  # columns of a partition's row
-CONSUMER_CODECS = {
-    "claim": codecs.CLAIM,
-    "deadline_ms": codecs.PLAIN,
-    "ends": codecs.ENDS,
-    "ended_ms": codecs.PLAIN,
-    "settled": codecs.PLAIN,
-    "unverified": codecs.PLAIN,
-}
-PROVIDER_CODECS = {
-    "document": codecs.PROVIDER,
-    "capacity": codecs.JSON,
-    "used": codecs.JSON,
-    "changed": codecs.PLAIN,
-    "eligible": codecs.PLAIN,
-    "excess": codecs.JSON,
-    "generation": codecs.PLAIN,
-    "children": codecs.JSON,
-}
-SERVICE_CODECS = {
-    "document": codecs.SERVICE,
-    "report": codecs.REPORT,
-    "beat_ms": codecs.PLAIN,
-    "alive": codecs.PLAIN,
-    "opened": codecs.PLAIN,
-    "awaited": codecs.PLAIN,
-    "clock_offset": codecs.JSON,
-}
 
 
 class SqlPartition(PartitionState):
@@ -81,13 +57,14 @@ class SqlPartition(PartitionState):
         self._awaits: bool | None = None
         self.by_group = by_group
         self.epoch, self.position, self._decision = (int(meta[key]) for key in ("epoch", "position", "decision"))
-        self.time_ms, self.clock_ms = self._meta["time_ms"], self._meta["clock_ms"]
+        self.time_ms, self.clock_ms, self.tallied = (self._meta[key] for key in ("time_ms", "clock_ms", "tallied"))
         self.generation_base, self.vocabulary = (int(self._meta[key] or 0) for key in COUNTERS[-2:])
-        self._consumers = SqlRows(connection, CONSUMERS, self._name, CONSUMER_CODECS, _place)
-        self._providers = SqlRows(connection, PROVIDERS, self._name, PROVIDER_CODECS)
+        self._consumers = SqlRows(connection, CONSUMERS, self._name, codecs.CONSUMER_CODECS, _place)
+        self._providers = SqlRows(connection, PROVIDERS, self._name, codecs.PROVIDER_CODECS)
         self._holders = SqlRows(connection, HOLDERS, self._name, {"present": codecs.PLAIN})
         self._provider_names = SqlRows(connection, PROVIDER_NAMES, self._name, {"provider": codecs.PLAIN})
-        self._services = SqlRows(connection, SERVICES, self._name, SERVICE_CODECS)
+        self._tallies = SqlRows(connection, TALLIES, self._name, {"tally": codecs.JSON}, _project)
+        self._services = SqlRows(connection, SERVICES, self._name, codecs.SERVICE_CODECS)
         self._groups = SqlRows(connection, GROUPS, self._name, {"hosts": codecs.JSON})
         self._pins = SqlRows(connection, PINS, self._name, {"pinned": codecs.PIN}, _until)
         self._bind()
@@ -100,6 +77,7 @@ class SqlPartition(PartitionState):
         self.deadlines = ColumnView(self._consumers, CONSUMERS.c.deadline_ms)
         self.unverified = ColumnView(self._consumers, CONSUMERS.c.unverified)
         self.holders = ColumnView(self._holders, HOLDERS.c.present)
+        self.tallies = ColumnView(self._tallies, TALLIES.c.tally)
         self.groups = ColumnView(self._groups, GROUPS.c.hosts)
         self.providers = ColumnView(self._providers, PROVIDERS.c.document)
         self.capacity = ColumnView(self._providers, PROVIDERS.c.capacity)
@@ -126,7 +104,8 @@ class SqlPartition(PartitionState):
             log.write(self._connection, self._name, self._entries)
             log.trim(self._connection, self._name, int(self._meta["position"] or 0), self.position, self._log_length)
         times = (self.time_ms, self.clock_ms)
-        numbers = (self.epoch, self.position, self._decision, *times, self.generation_base, self.vocabulary)
+        bases = (self.generation_base, self.vocabulary)
+        numbers = (self.epoch, self.position, self._decision, *times, self.tallied, *bases)
         counters = dict(zip(COUNTERS, numbers, strict=True))
         if counters != self._meta:
             self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(counters))
@@ -141,8 +120,9 @@ class SqlPartition(PartitionState):
         groups: Collection[str] = (),
         provider_names: Collection[str] = (),
         holders: Collection[str] = (),
+        tallies: Collection[str] = (),
     ) -> None:
-        fetched = (consumers, providers, services, groups, provider_names, holders)
+        fetched = (consumers, providers, services, groups, provider_names, holders, tallies)
         for rows, row_names in zip(self._all_rows(), fetched, strict=False):
             rows.fetch(row_names)
 
@@ -183,10 +163,12 @@ class SqlPartition(PartitionState):
         hosted = self._consumers.find(and_(place > after, place < end), place, limit=limit)
         return sorted({*(key.removeprefix(head) for key in indexed), *hosted})[:limit]
 
-    def claims_of(self, project: str) -> list[Claim]:
-        member = documents.encode({"project": project})[1:-1]
-        matches = self._consumers.find(CONSUMERS.c.claim.contains(member, autoescape=True), CONSUMERS.c.name)
-        return [self.claims[name] for name in matches]
+    def tallies_of(self, project: str) -> list[Tally]:
+        return [self.tallies[name] for name in self._tallies.find(TALLIES.c.project == project)]
+
+    def clear_tallies(self) -> None:
+        self._tallies.forget()
+        self._connection.execute(delete(TALLIES).where(TALLIES.c.partition == self._name))
 
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
@@ -280,11 +262,12 @@ class SqlPartition(PartitionState):
         return copies.snapshot(self._connection, self._name, (self.epoch, self.position), namespaces)
 
     def dump(self) -> StoreDump:
-        return copies.dump(self._connection, self._name, (self.epoch, self.position), self.lead_ms)
+        as_of = (self.epoch, self.position)
+        return copies.dump(self._connection, self._name, as_of, self.lead_ms, tallied=self.tallied)
 
     def _all_rows(self) -> tuple[SqlRows, ...]:
         named = (self._consumers, self._providers, self._services, self._groups, self._provider_names, self._holders)
-        return (*named, self._pins)
+        return (*named, self._tallies, self._pins)
 
 
 def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -293,6 +276,10 @@ def _place(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
     claim = json.loads(raw["claim"])
     return {"host": names.host_of(claim["host"]), "place": f"{claim['host']}|{claim['consumer']}"}
+
+
+def _project(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"project": json.loads(raw["tally"])["owner"][0]}
 
 
 def _until(_name: str, raw: Mapping[str, Any]) -> Mapping[str, Any]:

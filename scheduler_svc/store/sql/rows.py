@@ -19,6 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from scheduler_svc.store import paging
 from scheduler_svc.store.sql.codecs import ColumnCodec
 
 V = TypeVar("V")
@@ -66,8 +67,7 @@ class SqlRows:
     def fetch(self, names: Iterable[str]) -> None:
         """Read the rows of these names that were not read before."""
         missing = sorted(set(names) - self._rows.keys())
-        for start in range(0, len(missing), BATCH):
-            batch = missing[start : start + BATCH]
+        for batch in paging.batches(missing, BATCH):
             self._rows.update({name: SqlRow({}) for name in batch})
             self._cache_rows(
                 self._connection.execute(_select_by_name(self._table), {"partition": self._partition, "names": batch})
@@ -120,8 +120,8 @@ class SqlRows:
             else:
                 emptied.append(name)
             self._rows[name] = SqlRow(raw)
-        for start in range(0, len(emptied), BATCH):
-            condition = self._table.c.name.in_(emptied[start : start + BATCH])
+        for batch in paging.batches(emptied, BATCH):
+            condition = self._table.c.name.in_(batch)
             self._connection.execute(delete(self._table).where(self._table.c.partition == self._partition, condition))
         if changed:
             self._upsert(changed)

@@ -15,6 +15,7 @@ from scheduler_svc.store.sql.tables import (
     PROVIDERS,
     SERVICES,
     STATES,
+    TALLIES,
 )
 
 ROW_BYTES = 100  # of a row's numbers, its header and its place in indexes, about
@@ -30,13 +31,13 @@ def sizes(connection: Connection, partition: str) -> dict[str, CollectionSize]:
         return CollectionSize(int(entries), int(total))
 
     claims, groups = size(CONSUMERS, "claim", "place", condition=CONSUMERS.c.place.is_not(None)), size(GROUPS, "hosts")
-    holders = size(HOLDERS, "name")
     unverified = size(CONSUMERS, "name", condition=CONSUMERS.c.unverified.is_not(None))
+    beside = (groups, unverified, size(HOLDERS, "name"), size(TALLIES, "name", "tally", "project"))
     providers = size(PROVIDERS, "name", "document", "capacity", "used", "excess", "children")
     names = size(PROVIDER_NAMES, "name", "provider")
     services = size(SERVICES, "name", "document", "report")
     return {
-        "claims": CollectionSize(claims.entries, claims.bytes + groups.bytes + unverified.bytes + holders.bytes),
+        "claims": CollectionSize(claims.entries, claims.bytes + sum(part.bytes for part in beside)),
         "tombstones": size(CONSUMERS, "name", "ends", condition=CONSUMERS.c.ended_ms.is_not(None)),
         "pins": size(PINS, "name", "pinned"),
         "hosts": CollectionSize(providers.entries, providers.bytes + names.bytes + services.bytes),

@@ -2,7 +2,7 @@
 """The SQL backend: every verb is one transaction."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -11,7 +11,10 @@ from sqlalchemy.exc import ArgumentError
 
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
+from scheduler_svc.store.allocations import AllocationChange
+from scheduler_svc.store.certainty import certain
 from scheduler_svc.store.log import without_gap
+from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, SetInventories
 from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Durability, Liveness
 from scheduler_svc.store.sql.database import PartitionRow, SqlDatabase
 from scheduler_svc.store.sql.dialect import SqlDialect
@@ -66,6 +69,15 @@ class SqlStore(VerbStore):
     def check_identity(self) -> tuple[int, bool]:
         self._database.check_identity()
         return self._identity.high_water_mark[0], self._identity.take_epoch_change()
+
+    def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
+        return certain(self._database, lambda: super(SqlStore, self).change_provider(change))
+
+    def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
+        return certain(self._database, lambda: super(SqlStore, self).allocate(changes))
+
+    def reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
+        return certain(self._database, lambda: super(SqlStore, self).reshape(inventories, changes))
 
     def close(self) -> None:
         self._dialect.close()

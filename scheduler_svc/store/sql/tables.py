@@ -32,6 +32,7 @@ PARTITIONS = Table(
     Column(
         "vocabulary", BigInteger, nullable=False, server_default="0"
     ),  # position of the last change of traits or classes
+    Column("tallied", Boolean),  # true: the tallies have all claims
 )
 CONSUMERS = _table(
     "consumers",
@@ -67,6 +68,11 @@ SERVICES = _table(
     Column("clock_offset", Text),  # [ms by which its clock was ahead, time of the note]
 )
 HOLDERS = _table("holders", Column("present", Integer))  # named provider|claim, see allocations.holder_keys
+TALLIES = _table(  # see tallies.key_of
+    "tallies",
+    Column("tally", Text),
+    Column("project", NAME, nullable=False),
+)
 GROUPS = _table("server_groups", Column("hosts", Text))
 PINS = _table("pins", Column("pinned", Text), Column("until_ms", BigInteger))
 STATES = Table(
@@ -111,6 +117,7 @@ def _index_not_null(name: str, table: Table, column: str) -> None:
     Index(name, table.c.partition, table.c[column], postgresql_where=condition, sqlite_where=condition)
 
 
+Index("tallies_by_project", TALLIES.c.partition, TALLIES.c.project)
 _index_not_null("consumers_by_deadline", CONSUMERS, "deadline_ms")
 _index_not_null("consumers_by_end", CONSUMERS, "ended_ms")
 _index_not_null("consumers_by_host", CONSUMERS, "host")

@@ -9,8 +9,8 @@ from typing import Any
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Claim
-from scheduler_svc.store import allocations
-from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerState
+from scheduler_svc.store import allocations, tallies
+from scheduler_svc.store.allocations import ANY, AllocationChange, ConsumerImport, ConsumerState
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 from scheduler_svc.store.verbs.partition import PartitionState
 
@@ -67,8 +67,20 @@ def read_former(
         providers={*providers, *(provider for change in changes for provider in change.allocations)},
     )
     former = {change.consumer: partition.live_claim(change.consumer, now) for change in changes}
+    prefetch_tallies(partition, changes, former)
     partition.flush(now)
     return former
+
+
+def prefetch_tallies(
+    partition: PartitionState, changes: Sequence[AllocationChange | ConsumerImport], former: FormerClaims
+) -> None:
+    """Fetch the tallies that count what these consumers hold and will hold."""
+    live_claims = [claim for claim in former.values() if claim is not None]
+    partition.prefetch(
+        tallies={tallies.key_of(claim) for claim in live_claims}
+        | {tallies.key_of_owner(change.project, change.user, change.type or "") for change in changes}
+    )
 
 
 def refusal_of(
@@ -171,18 +183,33 @@ def _claim_after(partition: PartitionState, change: AllocationChange, live: Clai
     parts: dict[str, Any] = {
         "generation": (base if live is None else allocations.generation_of(live, base)) + 1,
         "type": change.type if change.type is not None else live.type if live is not None else "",
-        "project": change.project,
-        "user": change.user,
-        "allocations": change.allocations,
     }
     if live is not None and not allocations.is_api_claim(live):
-        return replace(live, **parts)
+        return replace(live, project=change.project, user=change.user, allocations=change.allocations, **parts)
+    return api_claim(partition, change, live, request_id="", created_ms=clock_ms, **parts)
+
+
+def api_claim(
+    partition: PartitionState,
+    change: AllocationChange | ConsumerImport,
+    live: Claim | None,
+    *,
+    generation: int,
+    type: str,
+    request_id: str,
+    created_ms: int,
+) -> Claim:
+    """Return the claim of the Placement API by which a consumer holds ``change``; ``live`` is its former one."""
     return Claim(
         consumer=change.consumer,
         attempt=max(partition.ended.get(change.consumer, {0: ""})) + 1 if live is None else live.attempt,
+        generation=generation,
+        type=type,
+        project=change.project,
+        user=change.user,
         state=ClaimState.CONFIRMED,
         host=names.API_HOST,
-        request_id="",
-        created_ms=clock_ms,
-        **parts,
+        allocations=change.allocations,
+        request_id=request_id,
+        created_ms=created_ms,
     )

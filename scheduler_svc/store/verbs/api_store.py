@@ -6,12 +6,12 @@ import copy
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
-from scheduler_svc.store import allocations, interface, namespaces, validation
+from scheduler_svc.store import allocations, interface, namespaces, tallies, validation
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers import reshaping as reshape_plans
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, SetInventories
-from scheduler_svc.store.verbs import allocating, importing, providing, reshaping
+from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal, SetInventories
+from scheduler_svc.store.verbs import allocating, importing, providing, recounting, reshaping
 from scheduler_svc.store.verbs.partition import PartitionState
 
 T = TypeVar("T")
@@ -47,6 +47,10 @@ class ApiVerbStore(interface.Store):
         checks.check(change)
         return self._transact(lambda partition, now: copy.deepcopy(providing.change(partition, change, now)))
 
+    def import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
+        checks.check_imports(imports)
+        return self._transact(lambda partition, now: providing.import_all(partition, imports, now))
+
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
         checks.check_retirement(namespace, name, as_of)
         namespaces.check(namespace, self._declared)
@@ -70,10 +74,15 @@ class ApiVerbStore(interface.Store):
         allocations.check_usages(project, user, consumer_type)
 
         def step(partition: PartitionState, now: int) -> dict[str, Usage]:
+            if not partition.tallied:
+                recounting.recount(partition)
             partition.expire(now, ALL)
-            return allocations.usages(partition.claims_of(project), project, user, consumer_type)
+            return tallies.usages(tallies.rows_of(partition.tallies_of(project), user), consumer_type)
 
         return self._transact(step)
+
+    def recount_usages(self) -> int:
+        return self._transact(lambda partition, _now: recounting.recount(partition))
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         allocations.check(changes)

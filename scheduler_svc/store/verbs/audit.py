@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from rpcapi import errors
 from rpcapi.resources import names
+from rpcapi.resources.claim_identity import format_identity
 from rpcapi.resources.claims import Answer, ClaimState
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
@@ -13,6 +14,7 @@ from scheduler_svc.store.records import AuditOutcome, RunningClaim
 from scheduler_svc.store.registrations import DUPLICATE
 from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.unverified import consumer_of, unverified_name
+from scheduler_svc.store.verbs import handover
 from scheduler_svc.store.verbs.ending import find_for_host
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
@@ -34,6 +36,8 @@ def audit(
     )
     outcomes = [_reconcile(partition, claim, now) for claim in running]
     reported = {(claim.consumer, claim.attempt) for claim in running}
+    # Also the same guests under the identities that their claims have now.
+    reported |= {to for claim in running if (to := handover.successor(_end_of(partition, claim)))}
     released, orphans, again_ms = _end_unreported(partition, host, reported, grace_ms, now)
     partition.flush(now, flag=True)
     partition.stop_awaiting(host)
@@ -41,7 +45,7 @@ def audit(
         partition.opened[host] = epoch
         partition.append("opened", {host: epoch})
     answers = [
-        ClaimResult(claim.consumer, claim.attempt, answer)
+        handover.name_successor(partition, ClaimResult(claim.consumer, claim.attempt, answer))
         for claim, (answer, _again) in zip(running, outcomes, strict=True)
     ]
     reasserted = sum(again for _answer, again in outcomes)
@@ -75,7 +79,7 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
         if names.host_of(live.host) == names.host_of(claim.host):
             return _reconcile_live(partition, live, claim, now)
         return _reconcile_elsewhere(partition, live, claim, now)
-    end = partition.end_of(ClaimRef(claim.consumer, claim.attempt))
+    end = _end_of(partition, claim)
     if end is not None:
         return (Answer.ABORTED if end == UNKNOWN_END else answer_of(end)), False
     if live is not None and live.attempt > claim.attempt:
@@ -95,6 +99,7 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
     if claim.confirmed and may_be_lost and _is_credible(partition, claim, live):
         # The store forgot the reported claim, and prepared the attempt again: nothing runs under that claim.
         partition.drop_claim(live)
+        _end_origin(partition, claim, now)
         partition.add_claim(_reported_claim(claim, now + partition.lead_ms))
         return Answer.CONFIRMED, True
     if claim.confirmed and partition.is_fenced(claim.host):
@@ -130,6 +135,23 @@ def _is_reported(partition: PartitionState, live: Claim) -> bool:
     return live.state == ClaimState.CONFIRMED and partition.is_newest(live)
 
 
+def _end_of(partition: PartitionState, claim: RunningClaim) -> str | None:
+    return handover.end_of(partition, ClaimRef(claim.consumer, claim.attempt))
+
+
+def _end_origin(partition: PartitionState, claim: RunningClaim, now: int) -> None:
+    """End the attempt that was moved to a re-asserted claim: the store forgot the move."""
+    origin = claim.moved_from
+    if origin is None or partition.end_of(origin) is not None:
+        return
+    moved_end = handover.moved_end(ClaimRef(claim.consumer, claim.attempt))
+    live = partition.claims.get(origin.consumer)
+    if live is not None and live.attempt == origin.attempt and names.host_of(live.host) == names.host_of(claim.host):
+        partition.end_claim(live, moved_end, now)
+    elif live is None or live.attempt > origin.attempt:
+        partition.add_tombstone(origin, moved_end, now)
+
+
 def _reassert(partition: PartitionState, live: Claim | None, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
     """Believe what the host reports: the store has forgotten it."""
     if live is not None:
@@ -139,6 +161,7 @@ def _reassert(partition: PartitionState, live: Claim | None, claim: RunningClaim
         # Only this host could have confirmed it, and it reports that it has not.
         partition.add_tombstone(ClaimRef(claim.consumer, claim.attempt), ClaimState.ABORTED, now)
         return Answer.ABORTED, False
+    _end_origin(partition, claim, now)
     partition.add_claim(_reported_claim(claim, now + partition.lead_ms))
     return Answer.CONFIRMED, True
 
@@ -147,6 +170,9 @@ def _doubt(partition: PartitionState, claim: RunningClaim, now: int, *, otherwis
     """Count a claim that is reported as confirmed as unverified; else return ``otherwise``."""
     if not claim.confirmed:
         return otherwise, False
+    if partition.is_fenced(claim.host) and not partition.may_have_lost_claims_of(claim.host):
+        # The fence ended all that the host held, whatever tombstones are left, and closed it until now.
+        return Answer.FENCED, False
     name = unverified_name(claim.consumer, claim.attempt, names.host_of(claim.host))
     if name not in partition.claims:
         reported = _reported_claim(claim, now + partition.lead_ms)
@@ -242,4 +268,5 @@ def _reported_claim(claim: RunningClaim, clock_ms: int) -> Claim:
         request_id=claim.request_id,
         created_ms=clock_ms,
         group=claim.group,
+        moved_from=None if claim.moved_from is None else format_identity(*claim.moved_from),
     )

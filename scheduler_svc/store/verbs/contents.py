@@ -9,6 +9,7 @@ from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import Claim, LogEntry, Snapshot
 from scheduler_svc.store.namespaces import Versioned
 from scheduler_svc.store.registrations import AppliedReport
+from scheduler_svc.store.tallies import Tally
 from scheduler_svc.store.verification import StoreDump
 
 # Stands among the awaited hosts for those that the store may have forgotten and nobody has named yet. Its heartbeat is
@@ -38,6 +39,9 @@ class PartitionStorage(abc.ABC):
     unverified: MutableMapping[str, int]  # -> number of its unverified claims, which have names of their own
     # by provider|name of a claim on another host's or node's provider than its own
     holders: MutableMapping[str, int]  # -> 1
+    # by tallies.key_of
+    tallies: MutableMapping[str, Tally]
+    tallied: bool | None  # whether the tallies have all claims; not in what an older version created, until a recount
     # by server group
     groups: MutableMapping[str, dict[str, int]]  # -> node -> live claims
     # by provider
@@ -73,6 +77,7 @@ class PartitionStorage(abc.ABC):
         groups: Collection[str] = (),
         provider_names: Collection[str] = (),
         holders: Collection[str] = (),
+        tallies: Collection[str] = (),
     ) -> None:
         """Fetch the rows that a verb is going to read, in as few queries as possible."""
 
@@ -103,8 +108,12 @@ class PartitionStorage(abc.ABC):
         """Return names of claims after ``marker`` whose host is ``provider``, or that ``holders`` has for it."""
 
     @abc.abstractmethod
-    def claims_of(self, project: str) -> list[Claim]:
-        """Return all live claims of a project."""
+    def tallies_of(self, project: str) -> list[Tally]:
+        """Return the tallies of a project's consumers."""
+
+    @abc.abstractmethod
+    def clear_tallies(self) -> None:
+        """Remove all tallies."""
 
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:

@@ -4,10 +4,12 @@
 from dataclasses import replace
 
 from rpcapi.resources import names
+from rpcapi.resources.claim_identity import format_identity
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.allocations import is_api_claim
 from scheduler_svc.store.unverified import unverified_name
+from scheduler_svc.store.verbs import handover
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
 
@@ -78,9 +80,9 @@ def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
 def move(partition: PartitionState, ref: ClaimRef, to: ClaimRef, consumer_type: str, now: int) -> ClaimResult:
     """Transfer a confirmed claim; no sum changes. A refusal ends ``to``, so that a repeated message moves nothing."""
     existing = partition.live_claim(to.consumer, now)
-    if existing is not None and existing.attempt == to.attempt and existing.moved_from == _origin(ref):
+    if existing is not None and existing.attempt == to.attempt and existing.moved_from == format_identity(*ref):
         return ClaimResult(*to, Answer.CONFIRMED, existing.host)
-    end = partition.end_of(to)
+    end = handover.end_of(partition, to)
     if end is not None:
         return ClaimResult(*to, answer_of(end))
     claim, answer = find_for_host(partition, ref, None, now)
@@ -108,13 +110,8 @@ def _refused(
     return ClaimResult(*ref, answer_of(claim.state), claim.host)
 
 
-def _origin(ref: ClaimRef) -> str:
-    """Return the origin that a moved claim stores."""
-    return f"{ref.consumer}@{ref.attempt}"
-
-
 def _transfer(partition: PartitionState, claim: Claim, to: ClaimRef, consumer_type: str, now: int) -> None:
-    partition.end_claim(claim, ClaimState.RELEASED, now)
+    partition.end_claim(claim, handover.moved_end(to), now)
     partition.add_claim(
         replace(
             claim,
@@ -123,7 +120,7 @@ def _transfer(partition: PartitionState, claim: Claim, to: ClaimRef, consumer_ty
             type=consumer_type,
             generation=1,
             orphan_ms=None,
-            moved_from=_origin(ClaimRef(claim.consumer, claim.attempt)),
+            moved_from=format_identity(claim.consumer, claim.attempt),
         )
     )
 
@@ -131,10 +128,13 @@ def _transfer(partition: PartitionState, claim: Claim, to: ClaimRef, consumer_ty
 def find_for_host(
     partition: PartitionState, ref: ClaimRef, host: str | None, now: int
 ) -> tuple[Claim | None, Answer | None]:
-    """Return (live claim, None), (live claim, FOREIGN), (None, answer for its end) or (None, None) if unknown."""
+    """Return (live claim, None), (live claim, FOREIGN), (None, answer for its end) or (None, None) if unknown.
+
+    The identity that a moved claim has now is ``handover.successor`` of its end.
+    """
     claim = partition.live_claim(ref.consumer, now)
     if claim is not None and claim.attempt == ref.attempt:
         foreign = host is not None and names.host_of(claim.host) != host
         return claim, Answer.FOREIGN if foreign else None
-    end = partition.end_of(ref)
+    end = handover.end_of(partition, ref)
     return None, None if end is None else answer_of(end)

@@ -3,13 +3,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from rpcapi.resources import names
-from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Claim
 from scheduler_svc.store import allocations
 from scheduler_svc.store.allocations import IMPORT_REQUEST, ConsumerImport
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
-from scheduler_svc.store.verbs.allocating import EXPIRE_BATCH
+from scheduler_svc.store.verbs.allocating import EXPIRE_BATCH, api_claim, prefetch_tallies
 from scheduler_svc.store.verbs.partition import PartitionState
 
 
@@ -24,6 +22,7 @@ def import_allocations(
         providers={provider for item in imports for provider in item.allocations},
     )
     former = {item.consumer: partition.live_claim(item.consumer, now) for item in imports}
+    prefetch_tallies(partition, imports, former)
     partition.flush(now)
     refusal = _refusal(partition, imports, former, overwrite=overwrite)
     if refusal is not None:
@@ -34,7 +33,8 @@ def import_allocations(
         if live is not None:
             partition.drop_claim(live)
         if item.allocations:
-            partition.add_claim(_claim(partition, item, live))
+            parts = {part: getattr(item, part) for part in ("generation", "type", "created_ms")}
+            partition.add_claim(api_claim(partition, item, live, request_id=IMPORT_REQUEST, **parts))
     partition.claimed_providers.clear()  # their generations are imported too
     partition.flush(now, flag=True)
     return None
@@ -59,19 +59,3 @@ def _refusal(
             if provider not in partition.capacity:
                 return Refusal(RefusalKind.PROVIDER, provider, consumer=item.consumer)
     return None
-
-
-def _claim(partition: PartitionState, item: ConsumerImport, live: Claim | None) -> Claim:
-    return Claim(
-        consumer=item.consumer,
-        attempt=max(partition.ended.get(item.consumer, {0: ""})) + 1 if live is None else live.attempt,
-        generation=item.generation,
-        type=item.type,
-        project=item.project,
-        user=item.user,
-        state=ClaimState.CONFIRMED,
-        host=names.API_HOST,
-        allocations=item.allocations,
-        request_id=IMPORT_REQUEST,
-        created_ms=item.created_ms,
-    )

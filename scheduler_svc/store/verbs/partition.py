@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, LogEntry
+from scheduler_svc.store import tallies
 from scheduler_svc.store.allocations import holder_keys
 from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.unverified import consumer_of, counted_allocations
@@ -138,6 +139,7 @@ class PartitionState(PartitionStorage):
             self.deadlines[claim.consumer] = claim.deadline_ms
         self.holders.update(dict.fromkeys(holder_keys(claim), 1))
         self._count(claim, 1)
+        tallies.add(self.tallies, claim, 1)
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), 1)
 
@@ -158,6 +160,7 @@ class PartitionState(PartitionStorage):
         for key in holder_keys(claim):
             self.holders.pop(key, None)
         self._count(claim, -1)
+        tallies.add(self.tallies, claim, -1)
         if claim.state == ClaimState.UNVERIFIED:
             self._count_unverified(consumer_of(claim.consumer), -1)
 
@@ -167,11 +170,14 @@ class PartitionState(PartitionStorage):
         self.ended_at[ref.consumer] = now
 
     def end_of(self, ref: ClaimRef) -> str | None:
-        """Return how an attempt ended; an attempt older than an ended one has ended too."""
+        """Return how an attempt ended; one older than an ended one has ended too, unless it is live."""
         ends = self.ended.get(ref.consumer, {})
         if ref.attempt in ends:
             return ends[ref.attempt]
-        return ClaimState.ABORTED if ends and ref.attempt < max(ends) else None
+        live = self.claims.get(ref.consumer) if ends else None
+        if not ends or ref.attempt >= max(ends) or (live is not None and live.attempt == ref.attempt):
+            return None
+        return ClaimState.ABORTED
 
     def is_newest(self, claim: Claim) -> bool:
         """Return whether the store cannot have forgotten a later attempt than this live one.
@@ -284,14 +290,15 @@ class PartitionState(PartitionStorage):
             self.changed_providers.add(provider)
             if sign > 0 and names.is_api_provider(provider):
                 self.claimed_providers.add(provider)
-        if claim.group is not None:
-            hosts = defaultdict(int, self.groups.get(claim.group.id, {}))
+        group = claim.counted_group
+        if group is not None:
+            hosts = defaultdict(int, self.groups.get(group.id, {}))
             hosts[claim.host] += sign
-            self.groups[claim.group.id] = {host: count for host, count in hosts.items() if count}
-            if not self.groups[claim.group.id]:
-                del self.groups[claim.group.id]
+            self.groups[group.id] = {host: count for host, count in hosts.items() if count}
+            if not self.groups[group.id]:
+                del self.groups[group.id]
 
 
 def answer_of(state: str) -> Answer:
     """Return the answer for a claim's state or end."""
-    return Answer(state)
+    return Answer(state.partition(" ")[0])  # that of a moved claim names its new identity too

@@ -2,11 +2,22 @@
 """The prepare verb: plans the whole batch on sums with deltas, then writes all of it or nothing."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState, Verdict
-from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, Intent, IntentResult
-from scheduler_svc.store.allocations import is_api_claim
+from scheduler_svc.core.records import (
+    Allocations,
+    BatchAnswer,
+    Candidate,
+    Claim,
+    ClaimBatch,
+    ClaimRef,
+    Intent,
+    IntentResult,
+)
+from scheduler_svc.store.allocations import generation_of, is_api_claim
+from scheduler_svc.store.verbs.members import count_members
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.pinning import note_return
 from scheduler_svc.store.verbs.verdicts import PreparePlan, has_changed, judge, related_names, required_allocations
@@ -27,7 +38,7 @@ def prepare(partition: PartitionState, batch: ClaimBatch, now: int) -> BatchAnsw
         partition.flush(now)
         refused = [IntentResult(intent.consumer, intent.attempt, Answer.REFUSED) for intent in batch.intents]
         return BatchAnswer(False, False, partition.epoch, partition.position, refused)
-    plan = PreparePlan()
+    plan = PreparePlan(count_members(partition, batch, now))
     # What the batch ends is planned before anything is placed.
     examinations = [_examine(partition, batch, intent, plan, now) for intent in batch.intents]
     prepared = [
@@ -54,7 +65,7 @@ def _prefetch(partition: PartitionState, batch: ClaimBatch) -> None:
         for name in related_names(candidate.host, required_allocations(batch, candidate))
     }
     partition.prefetch(
-        consumers=[intent.consumer for intent in batch.intents],
+        consumers=[*(intent.consumer for intent in batch.intents), *batch.group_members.consumers],
         providers=related,
         services={names.host_of(name) for name in related},
         groups=[batch.group.id] if batch.group else (),
@@ -70,6 +81,8 @@ def _write(partition: PartitionState, batch: ClaimBatch, plan: PreparePlan, now:
         partition.end_claim(claim, ClaimState.ABORTED, now)
     for ref in plan.forgotten:
         partition.add_tombstone(ref, ClaimState.ABORTED, now)
+    for former in plan.former.values():
+        partition.drop_claim(former)
     for claim in plan.new_claims:
         partition.add_claim(claim)
     if plan.new_claims and batch.group is not None and batch.group_generation:
@@ -81,21 +94,14 @@ def _examine(
 ) -> IntentResult | None:
     """Return the answer to an attempt that the store knows or refuses; else None, and plan the end of the other one."""
     live = partition.live_claim(intent.consumer, now)
+    if batch.final:
+        return _examine_final(partition, batch, intent, plan, live)
     if live is not None and is_api_claim(live):
         return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host)
     if live is not None and live.attempt == intent.attempt:
         if partition.is_expired(live, now):
             return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED, live.host)
-        allocations = batch.explicit_allocations(live.host, live.allocations)
-        return IntentResult(
-            intent.consumer,
-            intent.attempt,
-            Answer.PREPARED,
-            live.host,
-            live.alternates,
-            live.deadline_ms,
-            allocations=allocations,
-        )
+        return _prepared_before(batch, intent, live)
     refusal = _refusal(partition, batch, intent, live)
     if refusal is not None:
         return IntentResult(intent.consumer, intent.attempt, refusal, live.host if live else None)
@@ -104,6 +110,37 @@ def _examine(
         plan.add(live, -1, batch)
     elif intent.replaces is not None and partition.end_of(ClaimRef(intent.consumer, intent.replaces)) is None:
         plan.forgotten.append(ClaimRef(intent.consumer, intent.replaces))
+    return None
+
+
+def _prepared_before(batch: ClaimBatch, intent: Intent, live: Claim) -> IntentResult:
+    return IntentResult(
+        intent.consumer,
+        intent.attempt,
+        Answer.PREPARED,
+        live.host,
+        live.alternates,
+        live.deadline_ms,
+        allocations=batch.explicit_allocations(live.host, live.allocations),
+    )
+
+
+def _examine_final(
+    partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, live: Claim | None
+) -> IntentResult | None:
+    """Return the answer to an intent whose final claim was made already or cannot be made; else None.
+
+    A consumer that holds something ends its membership on the host that it leaves.
+    """
+    if live is not None and not is_api_claim(live):
+        return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host)
+    if intent.consumer in partition.unverified:
+        return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED)
+    if live is not None and live.request_id == batch.request_id:
+        return _prepared_before(batch, intent, live)
+    if live is not None:
+        plan.former[intent.consumer] = live
+        plan.add(replace(live, allocations={}), -1, batch)
     return None
 
 
@@ -135,12 +172,18 @@ def _try_candidates(
     partition: PartitionState, batch: ClaimBatch, intent: Intent, plan: PreparePlan, now: int
 ) -> IntentResult:
     verdicts: dict[int, Verdict] = {}
+    former = plan.former.get(intent.consumer)
     for index in _order(partition, batch, intent, verdicts):
-        verdicts[index] = judge(partition, batch, intent.candidates[index], plan)
+        candidate = intent.candidates[index]
+        if former is not None:
+            candidate = _without_providers(batch, candidate, former.allocations)
+        verdicts[index] = judge(partition, batch, candidate, plan)
         if verdicts[index] is Verdict.FITS:
             claim = _claim(batch, intent, index, now, now + partition.lead_ms)
+            plan.add(replace(claim, allocations=required_allocations(batch, candidate)), 1, batch)
+            if batch.final:
+                claim = _final_claim(partition, claim, former)
             plan.new_claims.append(claim)
-            plan.add(claim, 1, batch)
             return IntentResult(
                 intent.consumer,
                 intent.attempt,
@@ -173,6 +216,28 @@ def _order(partition: PartitionState, batch: ClaimBatch, intent: Intent, verdict
             yield index
     yield from changed
     yield from range(near, len(intent.candidates))
+
+
+def _without_providers(batch: ClaimBatch, candidate: Candidate, former: Allocations) -> Candidate:
+    """Return the candidate, requiring nothing of the providers that the consumer holds from."""
+    required = required_allocations(batch, candidate)
+    return replace(
+        candidate, allocations={provider: amounts for provider, amounts in required.items() if provider not in former}
+    )
+
+
+def _final_claim(partition: PartitionState, claim: Claim, former: Claim | None) -> Claim:
+    """Return a planned claim as the Placement API's, which adds to what the consumer held."""
+    ended = partition.ended.get(claim.consumer, {0: ""})
+    base = partition.generation_base
+    return replace(
+        claim,
+        attempt=max(ended) + 1 if former is None else former.attempt,
+        generation=(base if former is None else generation_of(former, base)) + 1,
+        state=ClaimState.CONFIRMED,
+        deadline_ms=None,
+        allocations=claim.allocations if former is None else {**claim.allocations, **former.allocations},
+    )
 
 
 def _claim(batch: ClaimBatch, intent: Intent, index: int, now: int, clock_ms: int) -> Claim:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from scheduler_svc.core.records import Amounts
 from scheduler_svc.store import reports
 from scheduler_svc.store.providers import planner
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, RefusalKind
+from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal, RefusalKind
 from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_of
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.states import delete_state, drop_nodes
@@ -76,6 +76,16 @@ def change(partition: PartitionState, request: ProviderChange, now: int) -> Prov
     state = planner.state_after(planned, reads, 0)
     _apply(partition, planned, now)
     return replace(state, generation=partition.generation_of(planned.provider))
+
+
+def import_all(partition: PartitionState, imports: Sequence[ImportProvider], now: int) -> list[Refusal | None]:
+    """Import providers that were checked, in order, and return for each why it is refused, or None."""
+    partition.prefetch(
+        providers={name for request in imports for name in planner.related(request)[0]},
+        provider_names=[request.name for request in imports],
+    )
+    answers = (change(partition, request, now) for request in imports)
+    return [answer if isinstance(answer, Refusal) else None for answer in answers]
 
 
 def retire(partition: PartitionState, namespace: str, name: str, as_of: int) -> Refusal | None:

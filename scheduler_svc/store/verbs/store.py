@@ -22,10 +22,11 @@ from scheduler_svc.store.records import (
     Verification,
 )
 from scheduler_svc.store.verbs import audit as auditing
-from scheduler_svc.store.verbs import collecting, ending, fencing, pinning, removal, states
+from scheduler_svc.store.verbs import collecting, ending, fencing, handover, pinning, removal, states
 from scheduler_svc.store.verbs import decisions as recorded
 from scheduler_svc.store.verbs import prepare as preparing
 from scheduler_svc.store.verbs.api_store import ALL, ApiVerbStore
+from scheduler_svc.store.verbs.members import node_of
 from scheduler_svc.store.verbs.partition import PartitionState
 
 T = TypeVar("T")
@@ -68,7 +69,8 @@ class VerbStore(ApiVerbStore):
 
         def step(partition: PartitionState, now: int) -> list[ClaimResult]:
             partition.prefetch(consumers={ref.consumer for ref in refs})
-            return [ending.abort(partition, host, ref, destination, now) for ref, destination in rows]
+            results = [ending.abort(partition, host, ref, destination, now) for ref, destination in rows]
+            return [handover.name_successor(partition, result) for result in results]
 
         return self._transact(step)
 
@@ -79,7 +81,11 @@ class VerbStore(ApiVerbStore):
     def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
         validation.check_refs([ref, to])
         validation.check_text("consumer_type", consumer_type)
-        return self._transact(lambda partition, now: ending.move(partition, ref, to, consumer_type, now))
+        return self._transact(
+            lambda partition, now: handover.name_successor(
+                partition, ending.move(partition, ref, to, consumer_type, now)
+            )
+        )
 
     def claims(
         self, *, host: str | None = None, consumer: str | None = None, marker: str | None = None, limit: int = 1000
@@ -114,7 +120,7 @@ class VerbStore(ApiVerbStore):
         def step(partition: PartitionState, now: int) -> dict[str, str]:
             partition.prefetch(consumers=consumers)
             live_claims = {consumer: partition.live_claim(consumer, now) for consumer in consumers}
-            return {consumer: claim.host for consumer, claim in live_claims.items() if claim is not None}
+            return {consumer: node_of(partition, claim) for consumer, claim in live_claims.items() if claim is not None}
 
         return self._transact(step)
 
@@ -149,6 +155,9 @@ class VerbStore(ApiVerbStore):
 
     def clock_lead(self) -> int:
         return self._read(lambda partition: partition.lead_ms)
+
+    def clock_ms(self) -> int:
+        return self._transact(lambda partition, now: now + partition.lead_ms)
 
     def verify(self) -> Verification:
         self._transact(lambda partition, now: partition.expire(now, ALL))
@@ -283,6 +292,6 @@ class VerbStore(ApiVerbStore):
 
         def step(partition: PartitionState, now: int) -> list[ClaimResult]:
             partition.prefetch(consumers={ref.consumer for ref in refs})
-            return [verb(partition, ref, now) for ref in refs]
+            return [handover.name_successor(partition, verb(partition, ref, now)) for ref in refs]
 
         return self._transact(step)

@@ -13,11 +13,13 @@ from scheduler_svc.store.verbs.pinning import has_left
 
 @dataclass
 class PreparePlan:
-    """The changes planned so far for a batch: ``deltas`` to sums, ``member_deltas`` to the group's members by host."""
+    """The changes planned so far for a batch: ``deltas`` to sums, ``member_deltas`` to the group's ``members``."""
 
+    members: Mapping[str, int] = field(default_factory=dict)
     deltas: dict[tuple[str, str], int] = field(default_factory=dict)
     member_deltas: dict[str, int] = field(default_factory=dict)
     replaced: list[Claim] = field(default_factory=list)
+    former: dict[str, Claim] = field(default_factory=dict)  # by consumer, what final claims add to
     forgotten: list[ClaimRef] = field(default_factory=list)  # attempts to replace that the store does not know
     new_claims: list[Claim] = field(default_factory=list)
 
@@ -62,7 +64,7 @@ def _judge_group_and_audits(
         return Verdict.CLOSED
     if not _group_allows(partition, batch, host, plan):
         return Verdict.GROUP
-    return Verdict.CLOSED if _awaits_audits(partition, batch, host, required) else Verdict.FITS
+    return Verdict.CLOSED if _awaits_audits(partition, batch, host, required, plan) else Verdict.FITS
 
 
 def related_names(host: str, required: Allocations) -> set[str]:
@@ -99,9 +101,9 @@ def _fits(partition: PartitionState, provider: str, amounts: Mapping[str, int], 
 def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan: PreparePlan) -> bool:
     if batch.group is None:
         return True
-    members = partition.groups.get(batch.group.id, {})
-    if has_left(partition, batch.group.id, batch.group_generation, bool(members)):
+    if has_left(partition, batch.group.id, batch.group_generation, bool(partition.groups.get(batch.group.id))):
         return False
+    members = plan.members
     if batch.group.policy is GroupPolicy.ANTI_AFFINITY:
         return members.get(host, 0) + plan.member_deltas.get(host, 0) < batch.group.max_per_host
     if batch.group.policy is not GroupPolicy.AFFINITY:
@@ -121,12 +123,14 @@ def _may_be_rejoined(partition: PartitionState, batch: ClaimBatch) -> bool:
     return len(partition.groups.get(batch.group.id, {})) > 1 and (partition.awaits_any() or bool(partition.unverified))
 
 
-def _awaits_audits(partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations) -> bool:
+def _awaits_audits(
+    partition: PartitionState, batch: ClaimBatch, host: str, required: Allocations, plan: PreparePlan
+) -> bool:
     """Return whether claims that the store may have forgotten could rule the candidate out.
 
     These are members of an affinity group without known ones, and claims on a provider that another host shares.
     """
     is_affinity = batch.group is not None and batch.group.policy is GroupPolicy.AFFINITY
-    has_members = batch.group is not None and bool(partition.groups.get(batch.group.id))
+    has_members = batch.group is not None and bool(plan.members)
     has_shared_provider = any(names.host_of(provider) != names.host_of(host) for provider in required)
     return ((is_affinity and not has_members) or has_shared_provider) and partition.awaits_any()

@@ -31,9 +31,7 @@ def server(make_redis: Any) -> RedisServer:
 
 @pytest.fixture
 def database(tmp_path: Path) -> PlacementFile:
-    database = PlacementFile(tmp_path / "placement.sqlite")
-    small_cloud(database)
-    return database
+    return small_cloud(tmp_path)
 
 
 @pytest.fixture

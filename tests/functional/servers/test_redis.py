@@ -40,7 +40,7 @@ def test_passwords_are_in_separate_files_readable_by_the_owner(make_redis):
     server = make_redis(users=STORE_USERS)
 
     files = sorted(server.folder.glob("*.password"))
-    assert [file.stem for file in files] == ["admin", "conductor", "placement", "scheduler"]
+    assert [file.stem for file in files] == ["admin", "conductor", "nova-bridge", "placement", "scheduler"]
     assert {mode(file) for file in files} == {0o600}
     assert len({file.read_text() for file in files}) == len(files)
     assert mode(server.folder / "users.acl") == 0o600

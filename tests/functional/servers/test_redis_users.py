@@ -28,9 +28,14 @@ def server(make_redis, redis_flavour):
         ("placement", "UNLINK gantt:{p:cell1}:claims"),
         ("placement", "SET gantt:{p:cell1}:claims x"),
         ("placement", "SCRIPT KILL"),
+        *[("nova-bridge", f"HSET gantt:{{p:cell1}}:{word} x y") for word in ("claims", "capacity", "used", "opened")],
+        ("nova-bridge", "HGET gantt:{p:cell1}:claims x"),
+        ("nova-bridge", "HGET gantt:{p:cell1}:state:placement x"),
+        ("nova-bridge", "HGET gantt:{conductor}:instances x"),
+        ("nova-bridge", "XREAD STREAMS gantt:{p:cell1}:log 0"),
         *[
             (user, command)
-            for user in ("scheduler", "placement", "conductor")
+            for user in ("scheduler", "placement", "nova-bridge", "conductor")
             for command in (
                 "FLUSHALL",
                 "FLUSHDB",

@@ -23,6 +23,7 @@ class FakeClaims:
     def __init__(self) -> None:
         self.states: dict[ClaimRef, str] = {}
         self.names: dict[ClaimRef, str] = {}
+        self.moved: dict[ClaimRef, ClaimRef] = {}
         self.epoch = 7
         self.again_s = 0.0
         self.lose: list[str] = []
@@ -34,6 +35,25 @@ class FakeClaims:
     def prepare(self, uuid: str, attempt: int, name: str) -> None:
         self.states[(uuid, attempt)] = Answer.PREPARED
         self.names[(uuid, attempt)] = name
+
+    def move(self, ref: ClaimRef, to: ClaimRef) -> None:
+        """Hand a confirmed claim over, as the store does: a repeated call, or one of an ended claim, moves nothing."""
+        if self.states.get(ref) == Answer.CONFIRMED and to not in self.states:
+            self.states[ref], self.states[to] = Answer.MOVED, Answer.CONFIRMED
+            self.names[to], self.moved[ref] = self.names[ref], to
+
+    def _successor(self, ref: ClaimRef) -> str | None:
+        """Return the identity that a moved claim has now; None for another claim, or one that has ended."""
+        to = ref
+        while to in self.moved:
+            to = self.moved[to]
+        return None if to == ref or self.states[to] not in LIVE else f"{to[0]}@{to[1]}"
+
+    def _answer(self, ref: ClaimRef) -> str:
+        to = ref
+        while to in self.moved and self.states[self.moved[to]] not in LIVE:
+            to = self.moved[to]
+        return str(self.states.get(to, Answer.UNKNOWN))
 
     def live(self) -> dict[ClaimRef, str]:
         return {ref: state for ref, state in self.states.items() if state in LIVE}
@@ -64,7 +84,7 @@ class FakeClaims:
                     self.names[ref] = name
                 elif state == "confirmed" and self.states[ref] == Answer.PREPARED:
                     self.states[ref] = Answer.CONFIRMED
-                answers.append(str(self.states.get(ref, Answer.UNKNOWN)))
+                answers.append(self._answer(ref))
         self._maybe_lose("audit_host")
         return objects.AuditAnswer.of(
             epoch=self.epoch,
@@ -72,6 +92,7 @@ class FakeClaims:
             attempts=report.attempts,
             answers=answers,
             again_s=self.again_s,
+            moved_to=self._successors(self._refs(report)),
             stamp=self.stamp,
         )
 
@@ -82,7 +103,7 @@ class FakeClaims:
             return Answer.FOREIGN
         if self.states[ref] == Answer.PREPARED:
             self.states[ref] = Answer.CONFIRMED
-        return self.states[ref]
+        return self._answer(ref)
 
     def _abort(self, ref: ClaimRef) -> str:
         if self.states.get(ref) in (None, Answer.PREPARED):
@@ -92,7 +113,7 @@ class FakeClaims:
     def _release(self, ref: ClaimRef) -> str:
         if self.states.get(ref) in (None, *LIVE):
             self.states[ref] = Answer.RELEASED
-        return self.states[ref]
+        return self._answer(ref)
 
     def _apply_verb(self, verb: str, refs: objects.ClaimRefs, change: Any) -> objects.ClaimAnswers:
         with self.lock:
@@ -107,7 +128,12 @@ class FakeClaims:
             hosts=[None] * count,
             reasons=[""] * count,
             deadlines_ms=[None] * count,
+            moved_to=self._successors(refs.pairs()),
         )
+
+    def _successors(self, refs: list[ClaimRef]) -> list[str | None]:
+        successors = [self._successor(ref) for ref in refs]
+        return successors if any(successors) else []
 
     def _maybe_lose(self, verb: str) -> None:
         if verb in self.lose:

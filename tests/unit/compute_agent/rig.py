@@ -3,6 +3,7 @@
 
 import heapq
 import itertools
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,9 +15,12 @@ from compute_agent.attempts.audit import HostAuditor
 from compute_agent.attempts.builder import AdmissionController
 from compute_agent.attempts.calls import ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
+from compute_agent.attempts.isolation import IsolationWatch
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalFile
+from compute_agent.attempts.operations import GuestOperation, OperationController
 from compute_agent.attempts.saga import AttemptSaga
+from compute_agent.attempts.transitions import GuestTransition, TransitionController
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
@@ -167,6 +171,7 @@ class AgentRig:
         self.report_queue = ManualQueue(self.clock)
         self.guest_manager: GuestManager | None = None
         self.restarts = 0  # number of requested restarts
+        self.isolation_timeout = math.inf  # seconds; set it before the start
         self.leaves = 0  # number of requests to stop serving
         self.check_folder: Callable[[], None] = lambda: None
 
@@ -176,7 +181,10 @@ class AgentRig:
         self.queue, self.report_queue = ManualQueue(self.clock), ManualQueue(self.clock)
         file = JournalFile(self.folder / "journal", HOST)
         hypervisor = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock)
-        for owner, names in ((file, ("append", "rewrite")), (hypervisor, ("spawn", "stop"))):
+        for owner, names in (
+            (file, ("append", "rewrite")),
+            (hypervisor, ("spawn", "stop", "power_off", "rebuild", "rename")),
+        ):
             for name in names:
                 setattr(owner, name, kill_switch.around(getattr(owner, name)))
         journal = Journal(file, retention_ms=3_600_000, clock=self.clock)
@@ -184,7 +192,7 @@ class AgentRig:
         claims: Any = KillableClient(self.ledger, kill_switch)
         conductor: Any = KillableClient(self.conductor, kill_switch)
         scheduler: Any = KillableClient(self.scheduler, kill_switch)
-        calls = ServiceCalls(5.0)
+        calls = ServiceCalls(5.0, IsolationWatch(self.isolation_timeout, lambda: self.clock.now / 1000))
         guest_manager.open()
         stamps = StampFile(self.folder / "stamp", "cell1")
         self.auditor = HostAuditor(guest_manager, claims, calls, stamps, self.clock)
@@ -203,6 +211,8 @@ class AgentRig:
         self.host = ServiceHost(
             guest_manager,
             builder=AdmissionController(guest_manager, self.clock),
+            transitions=TransitionController(guest_manager, self.clock),
+            operations=OperationController(guest_manager, self.clock),
             saga=AttemptSaga(guest_manager, claims, conductor, calls, self.clock),
             auditor=self.auditor,
             reporter=self.reporter,
@@ -259,6 +269,17 @@ class AgentRig:
     def build(self, *intents: Attempt, requirements: BuildRequirements = BuildRequirements()) -> None:  # noqa: B008 - it is frozen
         """Deliver a build message."""
         self.host.build(context.new("p", "u"), intents, requirements)
+
+    def change(self, ref: tuple[str, int], action: str, *origins: tuple[str, int], instance: str = "") -> None:
+        """Deliver a message with one transition."""
+        transition = GuestTransition(
+            AttemptRef(*ref), instance or ref[0], [AttemptRef(*origin) for origin in origins], action
+        )
+        self.host.change_guests(context.new("p", "u"), [transition])
+
+    def operate(self, ref: tuple[str, int], action: str, number: int) -> None:
+        """Deliver a message with one operation."""
+        self.host.operate_guests(context.new("p", "u"), [GuestOperation(AttemptRef(*ref), action, number)])
 
     def terminate(self, *refs: tuple[str, int]) -> None:
         """Deliver a terminate message."""

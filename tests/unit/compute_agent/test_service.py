@@ -6,7 +6,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import oslo_messaging as messaging
@@ -17,12 +16,11 @@ from compute_agent import conf as compute_conf
 from compute_agent.service import ComputeService
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors, objects
-from rpcapi.clients.claims import topic
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.daemon.waiting import ShutdownRequested
 from rpcapi.messaging import bus
-from rpcapi.serializer import GanttSerializer
 from tests.unit.compute_agent.fakes import FakeClaims, FakeConductor, FakeScheduler
+from tests.unit.compute_agent.served_peers import ServedPeers
 
 SPEC = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 
@@ -47,29 +45,6 @@ def conf(conf: cfg.ConfigOpts, tmp_path: Path) -> cfg.ConfigOpts:
     conf.set_override("transport_url", f"fake://{uuid.uuid4().hex}/")
     conf.set_override("executor_thread_pool_size", 2)
     return conf
-
-
-class ServedPeers(SimpleNamespace):
-    """The other services, served on the bus."""
-
-    def start(self) -> "ServedPeers":
-        self.transport = bus.get_transport(self.conf)
-        for name, double in (
-            ("scheduler", self.scheduler),
-            (topic("default"), self.ledger),
-            ("conductor", self.conductor),
-        ):
-            server = bus.get_server(
-                self.transport, messaging.Target(topic=name, server="double"), [double], GanttSerializer()
-            )
-            server.start()
-            self.servers.append(server)
-        return self
-
-    def stop(self) -> None:
-        for server in self.servers:
-            server.stop()
-            server.wait()
 
 
 @pytest.fixture

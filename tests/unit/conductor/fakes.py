@@ -5,7 +5,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import oslo_messaging as messaging
+from oslo_utils.versionutils import convert_version_to_tuple as version_tuple
+
 from rpcapi import objects
+from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
@@ -34,6 +38,9 @@ class FakeHosts:
         self.queue: list[Callable[[], None]] = []
         self.pending_reports: list[objects.BuildReport] = []  # reports withheld by mute hosts
         self.guests: dict[tuple[str, int], str] = {}
+        self.stopped: set[tuple[str, int]] = set()
+        self.operations: dict[tuple[str, int], list[tuple[str, int]]] = {}  # those executed: (action, number)
+        self.max_version = ComputeAPI.VERSION  # that the version cap allows
         self.spawned_claims: set[tuple[str, int]] = set()
         self.ended_claims: set[tuple[str, int]] = set()
         self.casts: list[tuple[str, str, tuple[str, ...]]] = []
@@ -53,6 +60,31 @@ class FakeHosts:
         self._cast("terminate", host, refs.consumers)
         for _ in range(2 if self.duplicate else 1):
             self.queue.append(lambda: self._terminate(host, refs))
+
+    def change_guests(self, ctxt: RequestContext, host: str, transitions: objects.GuestTransitions) -> None:
+        self._cast("change", host, transitions.consumers)
+        for _ in range(2 if self.duplicate else 1):
+            self.queue.append(lambda: self._change(host, transitions))
+
+    def operate_guests(self, ctxt: RequestContext, host: str, operations: objects.GuestOperations) -> None:
+        self._cast("operate", host, operations.uuids)
+        operations.check()
+        for _ in range(2 if self.duplicate else 1):
+            self.queue.append(lambda: self._operate(host, operations))
+
+    def can_send(self, version: str) -> bool:
+        return version_tuple(version) <= version_tuple(self.max_version)
+
+    def list_owners(self, ctxt: RequestContext, host: str, uuids: list[str]) -> objects.GuestOwners:
+        if self.behaviours.get(host) == "lost":
+            raise messaging.MessagingTimeout("no answer")
+        refs = [ref for ref, node in self.guests.items() if ref[0] in uuids and names.host_of(node) == host]
+        return objects.GuestOwners.of(
+            uuids=[uuid for uuid, _ in refs],
+            attempts=[attempt for _, attempt in refs],
+            names=[self.guests[ref] for ref in refs],
+            owners=[{"flavor": "m1.tiny", "group_id": "g", "group_policy": "anti-affinity"} for _ in refs],
+        )
 
     def _cast(self, kind: str, host: str, uuids: Sequence[str]) -> None:
         self.cast_count += 1
@@ -90,7 +122,7 @@ class FakeHosts:
 
     def _outcome(self, host: str, ref: ClaimRef, name: str, behaviour: Behaviour) -> tuple[str, str]:
         if ref in self.guests:
-            return "active", ""
+            return ("stopped" if ref in self.stopped else "active"), ""
         if ref in self.ended_claims:
             return "refused", "this attempt has ended"
         if behaviour == "refused":
@@ -122,10 +154,52 @@ class FakeHosts:
             self._store.release(host, [ref])
             self._send_report(host, ref, "gone", "stopped, as asked", mute=False)
 
-    def _send_report(self, host: str, ref: ClaimRef, outcome: str, reason: str, *, mute: bool) -> None:
-        report = objects.BuildReport.of(
-            host=host, uuids=[ref.consumer], attempts=[ref.attempt], outcomes=[outcome], reasons=[reason]
+    def _change(self, host: str, transitions: objects.GuestTransitions) -> None:
+        for uuid, attempt, action in zip(transitions.consumers, transitions.attempts, transitions.actions, strict=True):
+            ref = ClaimRef(uuid, attempt)
+            behaviour = self.behaviours.get(host)
+            if behaviour == "lost":
+                continue
+            if ref not in self.guests:
+                self._send_report(host, ref, "gone", "its guest is not on this host", mute=False)
+                continue
+            (self.stopped.add if action == "stop" else self.stopped.discard)(ref)
+            outcome = "stopped" if action == "stop" else "active"
+            self._send_report(host, ref, outcome, "", mute=behaviour == "mute")
+
+    def _operate(self, host: str, operations: objects.GuestOperations) -> None:
+        rows = zip(operations.uuids, operations.attempts, operations.actions, operations.numbers, strict=True)
+        behaviour = self.behaviours.get(host)
+        for uuid, attempt, action, number in rows:
+            ref = ClaimRef(uuid, attempt)
+            if behaviour == "lost":
+                continue
+            if ref not in self.guests:
+                self._send_report(host, ref, "gone", "its guest is not on this host", mute=False)
+                continue
+            if number > self._last_operation(ref):
+                self.operations.setdefault(ref, []).append((action, number))
+                if action == "reboot":
+                    self.stopped.discard(ref)
+            self._send_report(host, ref, "stopped" if ref in self.stopped else "active", "", mute=behaviour == "mute")
+
+    def _last_operation(self, ref: tuple[str, int]) -> int:
+        return self.operations[ref][-1][1] if ref in self.operations else 0
+
+    def make_report(self, host: str, ref: tuple[str, int], outcome: str, reason: str = "") -> objects.BuildReport:
+        """Return the report of one outcome."""
+        uuid, attempt = ref
+        return objects.BuildReport.of(
+            host=host,
+            uuids=[uuid],
+            attempts=[attempt],
+            outcomes=[outcome],
+            reasons=[reason],
+            operations=[self._last_operation(ref)],
         )
+
+    def _send_report(self, host: str, ref: ClaimRef, outcome: str, reason: str, *, mute: bool) -> None:
+        report = self.make_report(host, ref, outcome, reason)
         if mute:
             self.pending_reports.append(report)
         else:
@@ -235,7 +309,11 @@ class FakeClaims:
         self._begin("find", ctxt)
         return encode.claim_answers(self.store.find(decode.refs(refs)), Answer.CONFIRMED)
 
-    def list_claims(self, ctxt: RequestContext, consumer: str | None = None, **_: Any) -> objects.ClaimPage:
+    def vouch_for_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
+        self._begin("vouch", ctxt)
+        self.store.vouch(host, decode.refs(refs))
+
+    def list_claims(self, ctxt: RequestContext, **criteria: Any) -> objects.ClaimPage:
         self._begin("list", ctxt)
-        claims, marker = self.store.claims(consumer=consumer)
+        claims, marker = self.store.claims(**criteria)
         return objects.ClaimPage.of(claims=[encode.claim(claim, 0) for claim in claims], marker=marker)

@@ -4,11 +4,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rpcapi import objects
+from rpcapi import context, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import ClaimState
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch, Intent
+from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, ClaimRef, Intent
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport, RunningClaim
@@ -65,6 +65,13 @@ class Ledger:
                 fresh=fresh,
             )
         )
+
+    def hold(self, consumer: str, node: str) -> None:
+        """Confirm a claim of the consumer's first attempt on a node."""
+        spec, intent = objects.RequestSpec.of(resources={"VCPU": 1}), Intent(consumer, 1, [Candidate(node)])
+        answer = self.prepare(context.new(), spec, [intent], self.store.snapshot().epoch, 0, fresh=True)
+        assert answer.accepted
+        self.store.confirm(node.partition("/")[0], [ClaimRef(consumer, 1)])
 
     def forget(self) -> None:
         """Begin a new epoch, in which no host is audited yet."""

@@ -5,13 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 import oslo_messaging as messaging
+import pytest
 
 from conductor import reconciliation
+from conductor.deletion import mark_for_deletion
 from conductor.reconciliation import PAGE_PAUSE, RecordReconciler
 from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
-from rpcapi import objects
+from rpcapi import errors, objects
+from tests.unit.conductor.saga.simulated_cluster import uuid_list
 from tests.unit.conductor.store.conftest import request
 
 
@@ -95,3 +98,80 @@ def test_partition_without_an_answer_is_compared_next_time() -> None:
     claims.down = False
     comparison.run_once()
     assert store.get(["a"])["a"].status == "ERROR"
+
+
+def test_active_record_without_a_claim_goes_to_error_and_can_be_deleted() -> None:
+    # Given a record whose claim the store does not have, while no host is awaited that may report it
+    store, claims = store_with({"a": InstanceStatus.ACTIVE}), FixedClaims("unknown")
+    comparison = reconciler(store, claims)
+    # When records are compared once, then a report may be on its way
+    comparison.run_once()
+    assert store.get(["a"])["a"].status == "ACTIVE"
+    # When they are compared again
+    comparison.run_once()
+    # Then the record says why, and a delete ends what may be left of the attempt
+    record = store.get(["a"])["a"]
+    assert record.status == "ERROR" and record.has_ended(record.attempt)
+    assert record.reason is not None and record.reason.startswith("host h1 has no claim of it")
+    assert mark_for_deletion(record).step == SagaStep.ABORT
+
+
+def test_record_without_a_claim_stays_while_a_host_is_awaited() -> None:
+    store, claims = store_with({"a": InstanceStatus.ACTIVE}), FixedClaims("unknown")
+    comparison = reconciler(store, claims)
+    comparison.run_once()
+    claims.answer = "closed"
+    for _ in range(3):
+        comparison.run_once()
+    assert store.get(["a"])["a"].status == "ACTIVE"
+
+
+# -- comparison on request ---------------------------------------------------------------------------------------------
+
+A, B, C = uuid_list(3)
+
+
+@pytest.mark.parametrize("answer", ["released", "fenced", "unknown"])
+def test_requested_comparison_ends_a_record_without_a_claim_at_once(answer: str) -> None:
+    store = store_with({A: InstanceStatus.ACTIVE, B: InstanceStatus.ACTIVE})
+    reconciler(store, FixedClaims(answer)).compare([A])
+    assert [store.get([uuid])[uuid].status for uuid in (A, B)] == ["ERROR", "ACTIVE"]
+    assert "host h1" in (store.get([A])[A].reason or "")
+
+
+@pytest.mark.parametrize("answer", ["closed", "unverified", "prepared"])
+def test_undecided_claim_changes_no_record(answer: str) -> None:
+    store = store_with({A: InstanceStatus.ACTIVE, B: InstanceStatus.ERROR})
+    before = store.get([A, B])
+    reconciler(store, FixedClaims(answer)).compare([A, B])
+    assert store.get([A, B]) == before
+
+
+def test_record_in_error_with_a_live_claim_has_its_build_sent_again() -> None:
+    ended = {"attempt": 1, "host": "h1/n", "outcome": "lost", "reason": "no claim"}
+    store = store_with({A: InstanceStatus.ERROR}, history=[ended], reason="lost")
+    reconciler(store, FixedClaims("confirmed", "h1/n")).compare([A])
+    record = store.get([A])[A]
+    assert (record.status, record.step, record.host, record.reason) == ("BUILDING", "cast", "h1/n", None)
+    assert list(record.history) == []
+
+
+def test_record_whose_host_reported_the_end_stays_in_error() -> None:
+    ended = {"attempt": 1, "host": "h1/n", "outcome": "failed", "reason": "no disk"}
+    store = store_with({A: InstanceStatus.ERROR}, history=[ended])
+    before = store.get([A])
+    reconciler(store, FixedClaims("confirmed", "h1/n")).compare([A])
+    assert store.get([A]) == before
+
+
+def test_requested_comparison_is_refused_as_a_whole() -> None:
+    store = store_with({A: InstanceStatus.ACTIVE, B: InstanceStatus.BUILDING})
+    before, claims = store.get([A, B]), FixedClaims("fenced")
+    with pytest.raises(errors.InstanceConflict, match="under way; retry"):
+        reconciler(store, claims).compare([A, B])
+    with pytest.raises(errors.UnknownInstance):
+        reconciler(store, claims).compare([A, C])
+    claims.down = True
+    with pytest.raises(messaging.MessagingTimeout):
+        reconciler(store, claims).compare([A])
+    assert store.get([A, B]) == before

@@ -16,9 +16,10 @@ from conductor.saga.saga_pass import SagaLimits
 from conductor.service import ConductorService
 from conductor.store import keys
 from conductor.store.interface import ConductorStore
-from conductor.store.memory import MemoryConductorStore, steady_clock
+from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
+from conductor.store.steady_clock import steady_clock
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors, objects
 from rpcapi.clients.claims import topic

@@ -2,16 +2,22 @@
 """Start and stop of the worker of gantt-placement-shadow."""
 
 import contextlib
+import functools
 import http.client
+import json
+import shutil
+import ssl
 import threading
 
 import pytest
 
 from devstack.servers.ports import free_port
+from rpcapi import errors, tls
 from rpcapi.daemon import options
 from scheduler_svc.conf import placement_shadow as shadow_conf
 from scheduler_svc.endpoints.placement.authentication import trust_tokens
 from scheduler_svc.placement_shadow_service import PlacementShadowService
+from tests.certificates import SERVER_NAME, write_certificates
 from tests.unit.scheduler_svc.fakes.placement import PlacementApi
 from tests.unit.scheduler_svc.fakes.served import serve
 
@@ -44,8 +50,13 @@ def settings(conf, stack, placement):
     return conf
 
 
+def override(settings, **options):
+    for name, value in options.items():
+        settings.set_override(name, value, group=shadow_conf.GROUP)
+
+
 def begin(settings, stack, gantt_url):
-    settings.set_override("gantt_url", gantt_url, group=shadow_conf.GROUP)
+    override(settings, gantt_url=gantt_url)
     service = PlacementShadowService(settings)
     service.start()
     stack.callback(service.wait)
@@ -98,3 +109,42 @@ def test_service_whose_gantt_is_away_serves_and_ends_with_a_warning(settings, st
     assert traits(placement) == TRAITS
     assert "gantt did not take all requests within 1 s" in caplog.text
     assert f"PUT /traits/{TRAITS[-1]} is dropped" in caplog.text
+
+
+def test_shadow_speaks_tls_with_its_clients_and_both_ends(settings, stack, placement, gantt, tmp_path):
+    folder = write_certificates(tmp_path / "tls")
+    node = functools.partial(
+        tls.server_context,
+        "an end",
+        cert_file=str(folder / "node.pem"),
+        key_file=str(folder / "node.key"),
+        client_ca_file=str(folder / "ca.pem"),
+    )
+    urls = [serve(stack, trust_tokens(end.application), node) for end in (placement, gantt)]
+    files = {"placement_ca_file": "ca.pem", "gantt_ca_file": "ca.pem", "client_cert_file": "client.pem"}
+    files |= {"client_key_file": "client.key", "tls_cert_file": "server.pem", "tls_key_file": "server.key"}
+    override(settings, placement_url=urls[0], **{name: str(folder / file) for name, file in files.items()})
+    service = begin(settings, stack, urls[1])
+
+    def get_traits(authority):
+        context = ssl.create_default_context(cafile=authority)
+        port = settings.placement_shadow.port
+        with contextlib.closing(
+            http.client.HTTPSConnection(SERVER_NAME, port, timeout=SECONDS, context=context)
+        ) as end:
+            end.request("GET", "/traits", headers={"x-auth-token": "admin", "openstack-api-version": "placement 1.39"})
+            return json.load(end.getresponse())["traits"]
+
+    assert get_traits(folder / "ca.pem")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        get_traits(folder / "other-ca.pem")
+    # SIGHUP
+    renewed = write_certificates(tmp_path / "renewed")
+    for name in ("server.pem", "server.key"):
+        shutil.copy(renewed / name, folder / name)
+    service.reset()
+    assert get_traits(renewed / "ca.pem")
+    (folder / "server.key").write_text("no key")
+    with pytest.raises(errors.BadConfiguration):
+        service.reset()
+    assert get_traits(renewed / "ca.pem")

@@ -6,7 +6,6 @@ metric gets a name that Nova knows.
 """
 
 import datetime
-import json
 import os
 import uuid
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ import nova_request
 from nova import objects
 from nova.conf import CONF
 from nova.scheduler import filters, host_manager
+from nova_compute import compute_node
 from peer_wire import serve
 
 CELL = str(uuid.UUID(int=1))
@@ -73,40 +73,23 @@ def _state(host: Mapping[str, Any], aggregates: Sequence[Mapping[str, Any]]) -> 
 
 
 def _compute(host: Mapping[str, Any]) -> Any:
-    total, used, facts = host["total"], host["used"], host["facts"]
+    facts = host["facts"]
     counts = {"instances": "num_instances", "io_ops": "io_workload", "failed_builds": "failed_builds"}
     stats = {counts[name]: str(value) for name, value in host["metrics"].items() if name in counts}
     stats |= {key: facts[key] for key in ("rack",) if key in facts}
     heat = host["metrics"].get("heat")
     metrics = [{"name": METRIC, "value": heat, "timestamp": "2026-01-01T00:00:00", "source": "test"}]
-    return objects.ComputeNode(
+    return compute_node(
+        **{name: host[name] for name in ("total", "used", "facts")},
+        metrics=[] if heat is None else metrics,
         id=1,
         uuid=str(uuid.uuid4()),
         host=host["name"],
         hypervisor_hostname=host["name"],
-        vcpus=total["VCPU"],
-        vcpus_used=used["VCPU"],
-        memory_mb=total["MEMORY_MB"],
-        memory_mb_used=used["MEMORY_MB"],
-        free_ram_mb=total["MEMORY_MB"] - used["MEMORY_MB"],
-        local_gb=total["DISK_GB"],
-        local_gb_used=used["DISK_GB"],
-        free_disk_gb=total["DISK_GB"] - used["DISK_GB"],
-        disk_available_least=None,
         host_ip=host["host_ip"],
-        hypervisor_type=facts["hypervisor_type"],
-        hypervisor_version=facts["hypervisor_version"],
-        cpu_info=json.dumps(facts["cpu_info"]),
-        metrics=json.dumps([] if heat is None else metrics),
         numa_topology=None,
         pci_device_pools=None,
         stats=stats,
-        supported_hv_specs=[
-            objects.HVSpec(arch=arch, hv_type=kind, vm_mode=mode) for arch, kind, mode in facts["supported_instances"]
-        ],
-        cpu_allocation_ratio=1.0,
-        ram_allocation_ratio=1.0,
-        disk_allocation_ratio=1.0,
         updated_at=None,
         deleted=False,
     )

@@ -20,11 +20,17 @@ from nova import objects
 from nova.conf import CONF
 from nova.objects import fields
 from nova.scheduler import host_manager
+from nova_compute import compute_node
 from peer_wire import serve, timed
 
 CELL = str(uuid.UUID(int=1))
 DAY_S = 86_400
-MIB_PER_GIB = 1024
+FACTS = {
+    "hypervisor_type": "QEMU",
+    "hypervisor_version": 8_002_000,
+    "cpu_info": {},
+    "supported_instances": [(fields.Architecture.X86_64, fields.HVType.KVM, fields.VMMode.HVM)],
+}
 
 
 class DetachedHostManager(host_manager.HostManager):
@@ -89,35 +95,18 @@ class NovaScheduler:
 
 
 def _compute(number: int, host: Mapping[str, Any]) -> Any:
-    total, used = host["total"], host["used"]
-    return objects.ComputeNode(
+    return compute_node(
+        **{name: host[name] for name in ("total", "used")},
+        facts=FACTS,
         id=number + 1,
         uuid=str(uuid.UUID(int=number + 1)),
         host=f"host{number}",
         hypervisor_hostname=host["name"],
-        vcpus=total["VCPU"],
-        vcpus_used=used["VCPU"],
-        memory_mb=total["MEMORY_MB"],
-        memory_mb_used=used["MEMORY_MB"],
-        free_ram_mb=total["MEMORY_MB"] - used["MEMORY_MB"],
-        local_gb=total["DISK_GB"],
-        local_gb_used=used["DISK_GB"],
-        free_disk_gb=total["DISK_GB"] - used["DISK_GB"],
-        disk_available_least=None,
         host_ip="127.0.0.1",
-        hypervisor_type="QEMU",
-        hypervisor_version=8_002_000,
-        cpu_info="{}",
-        metrics="[]",
         numa_topology=None,
         pci_device_pools=None,
         stats={"num_instances": "0", "io_workload": "0", "failed_builds": "0"},
-        supported_hv_specs=[
-            objects.HVSpec(arch=fields.Architecture.X86_64, hv_type=fields.HVType.KVM, vm_mode=fields.VMMode.HVM)
-        ],
         cpu_allocation_ratio=host["cpu_ratio"],
-        ram_allocation_ratio=1.0,
-        disk_allocation_ratio=1.0,
         updated_at=None,
         created_at=None,
         deleted_at=None,

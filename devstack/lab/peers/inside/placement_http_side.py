@@ -19,10 +19,13 @@ class PlacementOverHttp:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._workers: list[subprocess.Popen[bytes]] = []
+        self._application: PlacementTreesApplication | None = None
 
     def prepare(self, connection: str, providers: Sequence[Mapping[str, Any]]) -> str:
-        """Create the tables in the database, and write these providers; return the version."""
-        return PlacementTreesApplication(self._folder, connection).load(providers)
+        """Create the tables in the database if they are missing, and replace its providers; return the version."""
+        if self._application is None:
+            self._application = PlacementTreesApplication(self._folder, connection)
+        return self._application.load(providers)
 
     def serve_http(self, port: int, workers: int) -> list[int]:
         """Serve on a port of 127.0.0.1 by this number of processes, and return their ids."""

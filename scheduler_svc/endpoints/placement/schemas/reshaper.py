@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schemas of inventories that are replaced together with allocations."""
 
-from jsonschema.protocols import Validator
-
 from scheduler_svc.endpoints.placement.schemas import allocations, inventories
-from scheduler_svc.endpoints.placement.schemas.validators import Schema, Versioned, body, fields
+from scheduler_svc.endpoints.placement.schemas.validators import Schema, Validator, Versioned, body, fields
 
 
 def _reshape(consumers: Schema) -> Validator:

@@ -3,6 +3,7 @@
 -- For each consumer there are seven arguments: name, its generation as expected, 'none' if it must hold nothing or
 -- 'any', allocations as JSON or '' to end them, 1 to increase the generations of the providers that it gives up else 0,
 -- 1 and its type or 0 and '' to leave it, the claim's further JSON members.
+--@ include _api_claim
 local base = tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)
 local changes, deltas = {}, {}
 local capacities = {} -- of providers for which the stored one does not count, and those that were read
@@ -44,7 +45,7 @@ local function sorted_keys(map)
 end
 
 local function is_of_agent(live)
-  return live and live.host ~= '@api'
+  return live and not is_of_api(live)
 end
 
 -- Returns whether a change may replace a live claim: an agent's, if it is confirmed and the client has read it.
@@ -110,25 +111,14 @@ local function refusal()
   end
 end
 
-local function owner_of(change)
-  return cjson.decode('{' .. string.sub(change.members, 2) .. '}')
-end
-
 local function add(change)
-  local attempt = change.live and change.live.attempt or last_end(ends_of(change.consumer)) + 1
-  local claim = owner_of(change)
-  claim.consumer, claim.state, claim.host = change.consumer, 'confirmed', '@api'
-  claim.type, claim.allocations = change.type, change.allocations
-  add_claim(claim,
-    '{"schema":1,"consumer":' .. quote(change.consumer) .. ',"attempt":' .. int(attempt)
-    .. ',"generation":' .. int((change.generation or base) + 1) .. ',"state":"confirmed","host":"@api","allocations":'
-    .. change.text .. ',"alternates":"","created_ms":' .. clock_text .. ',"type":' .. quote(change.type)
-    .. change.members .. '}')
+  add_api_claim(change, int((change.generation or base) + 1),
+                ',"created_ms":' .. clock_text .. ',"type":' .. quote(change.type) .. change.members)
 end
 
 -- Replaces what an agent's claim holds: it stays the agent's, on its host.
 local function add_again(change)
-  local claim, owner = change.live, owner_of(change)
+  local claim, owner = change.live, decode_members(change.members)
   claim.generation, claim.type, claim.allocations = change.generation + 1, change.type, change.allocations
   claim.project, claim.user = owner.project, owner.user
   add_claim(claim, cjson.encode(claim))

@@ -8,6 +8,7 @@
 --@ keys awaited reports services
 --@ include _partition
 --@ include _unconfirmed
+--@ include _moved
 if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
 elseif tonumber(A.epoch) ~= epoch then
@@ -17,6 +18,10 @@ local SHARED_PAUSE = 10000 -- ms until the next audit of a duplicate identity wi
 local host, grace, reported, live_here = A.host, tonumber(A.grace_ms), {}, {}
 for i = REST, #ARGV, 2 do
   reported[ARGV[i] .. '@' .. ARGV[i + 1]] = true
+  local ended = resolve_end(end_of_attempt(ARGV[i], ARGV[i + 1]))
+  if ended and string.sub(ended, 1, #MOVED) == MOVED then
+    reported[string.sub(ended, #MOVED + 1)] = true -- the same guest, under the identity that its claim has now
+  end
 end
 
 -- Of two agents that share the host's name, neither knows what the other one runs.
@@ -40,7 +45,7 @@ local function settle_unreported(claim, is_unverified, consumer)
   end
   local since = claim.orphan_ms or now
   -- Once the attempt of an unverified claim has ended, its guest need not be waited for again.
-  local is_over = now - since >= grace or (is_unverified and end_of(ends_of(consumer), int(claim.attempt)))
+  local is_over = now - since >= grace or (is_unverified and end_of_attempt(consumer, int(claim.attempt)))
   if is_over and not shared then
     end_claim(claim, 'released')
     released = released + 1
@@ -91,6 +96,6 @@ end
 local out = { epoch, position, released, orphans, again }
 for i = REST, #ARGV, 2 do
   local is_live = live_here[ARGV[i] .. '@' .. ARGV[i + 1]]
-  out[#out + 1] = is_live and '' or end_of(ends_of(ARGV[i]), ARGV[i + 1]) or 'unknown'
+  out[#out + 1] = is_live and '' or resolve_end(end_of_attempt(ARGV[i], ARGV[i + 1])) or 'unknown'
 end
 return out

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Reconciles some of the claims that a service host's audit reports: what runs is the truth.
 -- ARGV: log length, epoch, service host, then for each claim: consumer, attempt, confirmed 0|1,
---       the claim to re-assert if the store lost it, as JSON without created_ms
+--       the claim to re-assert if the store lost it, as JSON without created_ms; its moved_from is the identity that the
+--       agent knows it had before
 -- Returns: epoch, then for each claim: answer, 1 if the store had forgotten it else 0; epoch alone: nothing was done;
 --          0 alone: the host is unknown
 --@ args log_length epoch host
@@ -9,6 +10,7 @@
 --@ include _partition
 --@ include _unconfirmed
 --@ include _credible
+--@ include _moved
 if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
 elseif tonumber(A.epoch) ~= epoch then
@@ -52,8 +54,26 @@ local function is_reported(live)
   return live.state == 'confirmed' and is_newest(live)
 end
 
+-- Ends the attempt that was moved to a re-asserted claim: the store forgot the move.
+local function end_origin(claim)
+  local consumer, attempt = string.match(type(claim.moved_from) == 'string' and claim.moved_from or '', '^(.*)@(%d+)$')
+  if not consumer or end_of_attempt(consumer, attempt) then
+    return
+  end
+  local raw = redis.call('HGET', K.claims, consumer)
+  local live = raw and cjson.decode(raw) or nil
+  local moved = MOVED .. claim.consumer .. '@' .. int(claim.attempt)
+  if live and live.attempt == tonumber(attempt) and host_of(live.host) == A.host then
+    end_claim(live, moved)
+  elseif not live or live.attempt > tonumber(attempt) then
+    add_tombstone(consumer, tonumber(attempt), moved)
+  end
+end
+
 local function reassert(claim_text)
-  add_claim(cjson.decode(claim_text), string.sub(claim_text, 1, -2) .. ',"created_ms":' .. clock_text .. '}')
+  local claim = cjson.decode(claim_text)
+  end_origin(claim)
+  add_claim(claim, string.sub(claim_text, 1, -2) .. ',"created_ms":' .. clock_text .. '}')
   return 'confirmed', 1
 end
 
@@ -73,11 +93,13 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
     end
     return add_unverified(consumer, attempt, host, claim_text)
   end
-  local ended = end_of(ends_of(consumer), attempt)
+  local ended = end_of_attempt(consumer, attempt)
   if ended then
-    return ended == UNKNOWN_END and 'aborted' or ended, 0
+    return ended == UNKNOWN_END and 'aborted' or resolve_end(ended), 0
   elseif live and live.attempt > tonumber(attempt) then
     return 'conflict', 0
+  elseif confirmed and is_fenced and not may_have_lost_claims then
+    return 'fenced', 0 -- the fence ended all that the closed host held, whatever tombstones are left
   elseif not may_have_lost_claims or (live and is_reported(live))
     or (confirmed and not is_credible(cjson.decode(claim_text), live)) then
     -- the store has forgotten nothing of this host, or the live claim's host has reported that one, or the claim holds

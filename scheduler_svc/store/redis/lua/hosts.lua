@@ -1,13 +1,27 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Returns the nodes of consumers' live claims, after expiring those past their deadline.
+-- Returns the nodes of consumers' live claims, after expiring those past their deadline. A claim that a client wrote
+-- names none: its node is the first root that it holds from.
 -- ARGV: log length, then each consumer
 -- Returns: for each consumer: the node of its claim or ''
 --@ args log_length
 --@ include _partition
+--@ include _members
+local function node_of(claim)
+  if claim.host ~= '@api' then
+    return claim.host
+  end
+  local nodes = {}
+  for node in pairs(hosts_of_claim(claim)) do
+    nodes[#nodes + 1] = node
+  end
+  table.sort(nodes)
+  return nodes[1]
+end
+
 local hosts = {}
 for i, raw in ipairs(redis.call('HMGET', K.claims, unpack(ARGV, REST))) do
   local claim = live_claim(raw)
-  hosts[i] = claim and claim.host or ''
+  hosts[i] = claim and node_of(claim) or ''
 end
 flush(false)
 return hosts

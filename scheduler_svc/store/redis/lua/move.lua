@@ -11,7 +11,7 @@ local consumer, attempt, to, to_attempt = A.consumer, A.attempt, A.new_consumer,
 local origin = consumer .. '@' .. attempt
 
 local function transfer(claim)
-  end_claim(claim, 'released')
+  end_claim(claim, MOVED .. to .. '@' .. int(to_attempt))
   claim.consumer, claim.attempt, claim.type = to, to_attempt, A.new_type
   claim.generation, claim.orphan_ms, claim.moved_from = 1, nil, origin
   add_claim(claim, cjson.encode(claim))
@@ -28,12 +28,12 @@ local function move()
     return { 1, 'confirmed', existing.host }
   end
   local ends = ends_of(to)
-  local ended = end_of(ends, A.new_attempt)
+  local ended = resolve_end(end_of_attempt(to, A.new_attempt))
   if ended then
     return { 1, ended, '' }
   end
   local claim, answer = find_claim(consumer, attempt, '')
-  if claim and claim.host == '@api' then
+  if claim and is_of_api(claim) then
     return { 0, 'foreign', claim.host }
   elseif claim and claim.state == 'confirmed' and not existing then
     transfer(claim)

@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Prepares a claim for every intent of a batch, or for none: plans on sums with deltas, then writes.
 -- ARGV: log length, epoch, position, lifetime in ms, number of alternates to store, the claims' common JSON members,
---       resources as JSON or '', group as JSON or '', generation of the group's partition or '', decision record as
---       JSON or '', request id, maximum number of decisions, 0 if attempts that the store forgot may run else 1,
+--       resources as JSON or '', group as JSON or '', generation of the group's partition or '', the group's members
+--       that its claims may not name as JSON or '', decision record as JSON or '', request id, maximum number of
+--       decisions, 0 if attempts that the store forgot may run else 1, 1 if the claims are final and the Placement
+--       API's else 0,
 --       then for each intent: consumer, attempt, attempt it replaces or 0, number of candidates that score about as
 --       well as the first, number of candidates, and for each candidate, separated by spaces: its name, the position
 --       as of which its sums were read if later, its allocations as JSON if they are not the resources
@@ -10,14 +12,19 @@
 --          then for each intent: answer, host or '', alternates, deadline or '', verdicts (lists separated by spaces),
 --          the claim's allocations as JSON, '' if they are the resources at its host;
 --          nothing if it only ended claims past their deadline, and more of them are left: call it again
---@ args log_length epoch position ttl_ms alternates common resources group group_generation record request_id project decision_bytes fresh
+--@ args log_length epoch position ttl_ms alternates common resources group group_generation members record request_id project decision_bytes fresh final
 --@ keys eligible pins
 --@ include _partition
 --@ include _forgotten
 --@ include _decisions
+--@ include _members
+--@ include _candidates
+--@ include _group_policy
 --@ include _judge
 local EXPIRE_BATCH = 500 -- claims past their deadline that one call ends first
 local ttl, alternates, common = tonumber(A.ttl_ms), tonumber(A.alternates), A.common
+local final = A.final == '1'
+local generation_base = final and tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)
 
 -- No claim past its deadline counts when candidates are judged.
 local _, due = expire(EXPIRE_BATCH)
@@ -37,6 +44,7 @@ local function parse_intents()
       answer = 'refused', verdicts = {},
     }
     consumers[#intents] = ARGV[at]
+    batch_consumers[ARGV[at]] = true
     at = first + count
   end
   return intents, consumers
@@ -86,9 +94,27 @@ end
 
 local function text_of(intent)
   return table.concat({ '{"schema":1,"consumer":', quote(intent.consumer), ',"attempt":', int(intent.attempt),
-    ',"generation":1,"state":"prepared","host":', quote(intent.host), ',"allocations":', intent.required_text,
-    ',"alternates":', quote(intent.alternates), ',"created_ms":', clock_text,
-    ',"deadline_ms":', int(intent.deadline_ms), common, '}' })
+    ',"generation":', int(intent.generation), ',"state":"', intent.state, '","host":', quote(intent.host),
+    ',"allocations":', intent.required_text, ',"alternates":', quote(intent.alternates), ',"created_ms":', clock_text,
+    intent.deadline_ms and ',"deadline_ms":' .. int(intent.deadline_ms) or '', common, '}' })
+end
+
+-- Makes a planned claim final, and the Placement API's: it adds to what the consumer held.
+local function finish(intent, candidate)
+  local former = intent.former
+  intent.state, intent.deadline_ms = 'confirmed', nil
+  intent.attempt = former and former.attempt or last_end(ends_of(intent.consumer)) + 1
+  intent.generation = math.max(former and former.generation or 0, generation_base) + 1
+  if former then
+    intent.allocations = {}
+    for _, allocations in ipairs({ candidate.required, former.allocations }) do
+      for provider, amounts in pairs(allocations) do
+        intent.allocations[provider] = amounts
+      end
+    end
+    intent.required_text = cjson.encode(intent.allocations)
+    intent.allocations_text = intent.required_text
+  end
 end
 
 local function plan_claim(intent, index, candidate)
@@ -97,21 +123,43 @@ local function plan_claim(intent, index, candidate)
     names[#names + 1] = read_candidate(intent.texts[i]).host
   end
   intent.host, intent.allocations, intent.required_text = candidate.host, candidate.required, candidate.required_text
-  intent.state, intent.planned = 'prepared', true
+  intent.state, intent.generation, intent.planned = 'prepared', 1, true
   intent.allocations_text = not candidate.flat and candidate.required_text or nil
   intent.alternates, intent.deadline_ms, intent.group = table.concat(names, ' '), now + ttl, group
   intent.answer = 'prepared'
   plan(intent, 1)
+  if final then
+    finish(intent, candidate)
+  end
+end
+
+-- Answers an intent of a final claim that was made already or cannot be; plans the end of the consumer's membership on
+-- the host that it leaves.
+local function examine_final(intent, live)
+  if live and not is_of_api(live) then
+    intent.known, intent.answer, intent.host = true, 'conflict', live.host
+  elseif has_unverified(intent.consumer) then
+    intent.known, intent.answer = true, 'closed'
+  elseif live and live.request_id == A.request_id then
+    intent.known, intent.answer, intent.host, intent.alternates = true, 'prepared', live.host, live.alternates
+    intent.attempt, intent.allocations_text = live.attempt, cjson.encode(live.allocations)
+  elseif live then
+    intent.former = live
+    plan({ allocations = {}, group = live.group, host = live.host }, -1)
+  end
 end
 
 -- Answers an intent whose attempt the store knows or refuses; plans the end of the claim that the others replace.
 local function examine(i, intent)
   local live = live_claim(raw_claims[i])
+  if final then
+    return examine_final(intent, live)
+  end
   local ends = raw_ends[i] and cjson.decode(raw_ends[i]) or {}
   if raw_claims[i] and not live then
     ends = ends_of(intent.consumer) -- it ended just now
   end
-  if live and live.host == '@api' then
+  if live and is_of_api(live) then
     intent.known, intent.answer, intent.host = true, 'conflict', live.host
     return
   elseif live and live.attempt == intent.attempt then
@@ -135,6 +183,9 @@ end
 -- Judges a candidate, and plans a claim on it if it fits.
 local function try_candidate(intent, index)
   local candidate = read_candidate(intent.texts[index])
+  if intent.former then
+    candidate = without_providers(candidate, intent.former.allocations)
+  end
   intent.verdicts[index] = judge(candidate)
   if intent.verdicts[index] == 'FITS' then
     plan_claim(intent, index, candidate)
@@ -188,6 +239,8 @@ for _, intent in ipairs(intents) do
       end_claim(intent.replaced, 'aborted')
     elseif intent.forgotten then
       add_tombstone(intent.consumer, intent.replaces, 'aborted')
+    elseif intent.planned and intent.former then
+      drop_claim(intent.former)
     end
     if intent.planned then
       owner = owner or cjson.decode('{' .. string.sub(common, 2) .. '}')

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Sums up all claims where an older version created the partition: once, and so in one step however many they are.
--- ARGV: log length
--- Returns: nothing
---@ args log_length
+-- Sums up all claims, in one step however many they are: once where an older version created the partition, or always.
+-- ARGV: log length, 1 to do it always else 0
+-- Returns: the number of claims that were summed up
+--@ args log_length always
 --@ include _partition
 local PAGE = 1000 -- claims that one command reads, approximately
-if redis.call('HGET', K.meta, 'tallied') then
-  return {}
+if A.always ~= '1' and redis.call('HGET', K.meta, 'tallied') then
+  return 0
 end
 redis.call('DEL', K.tallies, K.tallied)
 local cursor = '0'
@@ -19,4 +19,4 @@ repeat
 until cursor == '0'
 write_tallies()
 redis.call('HSET', K.meta, 'tallied', 1)
-return {}
+return redis.call('HLEN', K.claims)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from compute_agent.attempt import Stage
+from rpcapi.objects.operation import REBOOT, REBUILD
+from rpcapi.objects.transition import END, RUN, STOP
 from tests.unit.compute_agent.rig import AgentKilled, AgentRig, KillSwitch, ScriptedProfile
 
 INSTANCES = ["a", "b", "failing-1", "refused-1"]
@@ -26,11 +29,57 @@ def rebuild(rig: AgentRig) -> None:
     rig.build(rig.intent("b", 2), rig.intent("failing-1", 2))
 
 
+def stop_source(rig: AgentRig) -> None:
+    """Hand the claim of an instance over to a migration, and stop its guest."""
+    rig.ledger.move(("a", 1), ("m", 1))
+    rig.change(("m", 1), STOP, ("a", 1), instance="a")
+
+
+def confirm_move(rig: AgentRig) -> None:
+    rig.change(("m", 1), END, ("a", 1), instance="a")
+
+
+def revert_move(rig: AgentRig) -> None:
+    """Hand the claim back as the instance's next attempt, and start the guest."""
+    rig.ledger.move(("m", 1), ("a", 2))
+    rig.change(("a", 2), RUN, ("m", 1), ("a", 1))
+
+
+def reboot(rig: AgentRig) -> None:
+    rig.operate(("a", 1), REBOOT, 7)
+
+
+def rebuild_disk(rig: AgentRig) -> None:
+    rig.operate(("a", 1), REBUILD, 8)
+
+
+def stop(rig: AgentRig) -> None:
+    rig.change(("a", 1), STOP)
+
+
+def start(rig: AgentRig) -> None:
+    rig.change(("a", 1), RUN)
+
+
+def offload(rig: AgentRig) -> None:
+    """End the attempt of a shelved instance, which is off."""
+    rig.terminate(("a", 1))
+
+
+def unshelve(rig: AgentRig) -> None:
+    rig.build(rig.intent("a", 2))
+
+
 SCENARIOS: dict[str, list[Deliver]] = {
     "build": [build],
     "build and terminate": [build, terminate],
     "terminate before build": [terminate, build],
     "build anew": [build, rebuild],
+    "move and confirm": [build, stop_source, confirm_move],
+    "move and revert": [build, stop_source, revert_move],
+    "reboot and rebuild": [build, reboot, rebuild_disk],
+    "stop and start": [build, stop, start],
+    "shelve, offload and unshelve": [build, stop, offload, unshelve],
 }
 
 
@@ -89,7 +138,10 @@ def put_right(rig: AgentRig, deliveries: list[Deliver], delivered: int) -> None:
     rig.serve()
     rig.queue.settle()
     running = {ref for ref, state in rig.ledger.live().items() if state == "confirmed"}
-    assert set(rig.guests()) == running, "a guest runs exactly where its claim is confirmed"
+    assert rig.guest_manager is not None
+    # The file of a stopped guest goes before the record of its end
+    stopped = {attempt.ref for attempt in rig.guest_manager.journal.at(Stage.STOPPED)}
+    assert set(rig.guests()) | stopped == running, "a guest runs exactly where its claim is confirmed"
     for deliver in deliveries[max(0, delivered - 1) :]:
         deliver(rig)
         rig.queue.settle()
@@ -101,8 +153,12 @@ def check(rig: AgentRig, when: str) -> None:
     assert set(live.values()) <= {"confirmed"}, when
     for ref, outcomes in rig.conductor.outcomes.items():
         final = {outcome for outcome in outcomes if outcome != "gone"}
-        assert len(final) <= 1, f"{when}: {ref} came to {outcomes}"
-        assert (outcomes[-1] == "active") == (ref in live), f"{when}: {ref} came to {outcomes}"
-    assert {ref[0] for ref in rig.conductor.outcomes} == set(INSTANCES), when
+        assert len(final - {"stopped"}) <= 1, f"{when}: {ref} came to {outcomes}"
+        is_moved = rig.ledger.states[ref] == "moved"
+        assert is_moved or (outcomes[-1] == "active") == (ref in live), f"{when}: {ref} came to {outcomes}"
+    assert {ref[0] for ref in rig.conductor.outcomes} - {"m"} == set(INSTANCES), when
+    assert not any(guest.is_off for guest in rig.guests().values()), when
+    if "rebuild" in when:
+        assert rig.guests()["a", 1].disk == 8, when
     attempt_refs = {attempt.ref for attempt in rig.guest_manager.journal.live()}  # type: ignore[union-attr]
     assert attempt_refs == set(live), when

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from compute_agent.attempt import AttemptRef
-from compute_agent.attempts.guest_list import list_guests
+from compute_agent.attempts.guest_list import list_guests, list_owners
 from tests.unit.compute_agent.rig import AgentRig
 
 
@@ -44,6 +44,22 @@ def test_attempt_without_a_confirmed_claim_is_not_listed(rig: AgentRig) -> None:
     rig.build(rig.intent("a"))
     rig.queue.run()
     assert rows(rig) == []
+
+
+def test_owners_are_those_of_live_attempts_of_the_instances(rig: AgentRig) -> None:
+    rig.build(rig.intent("a"), rig.intent("b", node=1), rig.intent("c"))
+    rig.queue.settle()
+    assert rig.guest_manager is not None
+    page = list_owners(rig.guest_manager, ["b", "c", "unknown"])
+    assert (page.uuids, page.attempts, page.names) == (["b", "c"], [1, 1], ["alpha/node1", "alpha/node0"])
+    assert page.owners == [dict(rig.intent(uuid).owner) for uuid in "bc"]
+    rig.ledger.lose = ["confirm_claims"]
+    rig.build(rig.intent("d"))
+    rig.queue.run()
+    assert list_owners(rig.guest_manager, ["d"]).uuids == ["d"]
+    rig.terminate(("a", 1))
+    rig.queue.settle()
+    assert list_owners(rig.guest_manager, ["a"]).uuids == []
 
 
 def test_confirmed_attempt_without_a_guest_and_guest_without_an_attempt_differ(rig: AgentRig) -> None:

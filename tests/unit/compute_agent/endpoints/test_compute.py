@@ -80,6 +80,7 @@ def test_intents_have_all_journalled_fields(host: FakeServiceHost, send: Callabl
         "project": "tenant",
         "user": "someone",
         "request_id": "req-1",
+        "flavor": None,
         "group_id": "g",
         "group_policy": "affinity",
         "group_max_per_host": 1,

@@ -8,7 +8,8 @@ import oslo_messaging as messaging
 import pytest
 from prometheus_client import REGISTRY
 
-from conductor.endpoints.conductor import AGENT_SECONDS, ConductorEndpoint
+from conductor.endpoints.conductor import ConductorEndpoint
+from conductor.service_clients import AGENT_SECONDS, ServiceClients
 from rpcapi import context, errors, objects
 
 CTXT = context.new("project", "user")
@@ -36,11 +37,17 @@ def recorder() -> Recorder:
     return Recorder()
 
 
+def make_endpoint(parts: Any, clients: Any) -> ConductorEndpoint:
+    names = ("power", "migrations", "operations", "shelving", "vouching", "adoption", "orphans", "reconciler", "bounds")
+    others = dict.fromkeys(names, parts)
+    return ConductorEndpoint(parts, parts, parts, parts, clients=clients, **others)
+
+
 @pytest.fixture
 def endpoint(recorder: Recorder) -> ConductorEndpoint:
-    clients: Any = SimpleNamespace(compute=recorder)
     parts: Any = recorder
-    return ConductorEndpoint(parts, parts, parts, parts, vouching=parts, clients=clients, bounds=parts)
+    clients = ServiceClients(parts, parts, lambda partition: parts, "p")
+    return make_endpoint(parts, clients)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +70,13 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
             {"marker": "7", "limit": 5, "deleted": True},
             ("list", ("7", 5), {"deleted": True, "project": None}),
         ),
+        (
+            "adopt_instances",
+            {"partition": "p", "host": "h", "uuids": ["a"]},
+            ("adopt", (CTXT, "p", "h", ["a"]), {}),
+        ),
+        ("release_orphans", {"host": "h", "refs": REFS}, ("release", (CTXT, "h", REFS), {})),
+        ("compare_instances", {"uuids": ["a"]}, ("compare", (["a"],), {})),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
         ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check", ("p", "h", REFS), {})),
     ],
@@ -99,6 +113,9 @@ def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
     ("method", "values"),
     [
         ("list_hosts", {"partition": 1}),
+        ("release_orphans", {"host": "h", "refs": REPORT}),
+        ("adopt_instances", {"partition": None, "host": "h", "uuids": ["a"]}),
+        ("adopt_instances", {"partition": "p", "host": 7, "uuids": ["a"]}),
         ("audit_hosts", {"partition": 1, "epoch": 3}),
         ("audit_hosts", {"partition": "p", "epoch": "3"}),
         ("audit_hosts", {"partition": "p", "epoch": True}),
@@ -128,9 +145,10 @@ def test_agent_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPat
     def list_guests(*_args: Any) -> None:
         raise messaging.MessagingTimeout("no answer")
 
-    clients: Any = SimpleNamespace(compute=SimpleNamespace(list_guests=list_guests))
+    agents: Any = SimpleNamespace(list_guests=list_guests)
     parts: Any = None
-    endpoint = ConductorEndpoint(parts, parts, parts, parts, vouching=parts, clients=clients, bounds=parts)
+    clients = ServiceClients(parts, agents, lambda partition: parts, "p")
+    endpoint = make_endpoint(parts, clients)
     with pytest.raises(errors.Unavailable, match="The agent of host 'h'"):
         call(endpoint, "list_guests", host="h")
     with pytest.raises(errors.InvalidName, match="one of its nodes"):

@@ -10,18 +10,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from conductor.adoption import InstanceAdoption
 from conductor.deletion import InstanceDeletion
 from conductor.instances import InstanceReader
+from conductor.operations import InstanceOperations
+from conductor.power import InstancePower
 from conductor.reconciliation import RecordReconciler
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
 from conductor.saga.saga import BuildSaga
 from conductor.saga.saga_pass import SagaLimits
 from conductor.service_clients import ServiceClients
+from conductor.shelving import InstanceShelving
 from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
+from conductor.vouching import ClaimVouching
 from rpcapi import context, errors, objects
 from scheduler_svc.store.interface import Store
 from tests.unit.conductor.fakes import FakeClaims, FakeHosts, FakeScheduler
@@ -44,6 +49,10 @@ class Conductor:
     requests: BuildRequests
     reports: BuildReports
     deletion: InstanceDeletion
+    power: InstancePower
+    operations: InstanceOperations
+    shelving: InstanceShelving
+    adoption: InstanceAdoption
     instances: InstanceReader
     saga: BuildSaga
     store: ConductorStore
@@ -107,6 +116,7 @@ class SimulatedCluster:
         self.scheduler = FakeScheduler(self.ledger)
         self.claims = FakeClaims(self.ledger)
         self.conductors: list[Conductor] = []
+        self.quota: dict[str, int] = {}  # limits of each project, where instances are unshelved
 
     def conductor(self, kill_switch: KillSwitch | None = None) -> Conductor:
         """Add a conductor, optionally with a kill_switch."""
@@ -118,6 +128,10 @@ class SimulatedCluster:
             BuildRequests(store, lambda: None, 1000, RecordBounds(store, {})),
             BuildReports(store, clients, lambda: None),
             InstanceDeletion(store, lambda: None, 1000),
+            InstancePower(store, lambda: None, 1000),
+            InstanceOperations(store, self.hosts, lambda: None, 1000, lambda: self.now_ms),  # type: ignore[arg-type]
+            InstanceShelving(store, lambda: None, 1000, lambda _project: self.quota),
+            InstanceAdoption(store, clients, ClaimVouching(store, clients), lambda: None, 1000),
             InstanceReader(store, 1000),
             BuildSaga(store, clients, self.limits, threading.Event()),
             store,
@@ -135,6 +149,30 @@ class SimulatedCluster:
 
     def delete(self, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: conductor.deletion.delete(uuids))
+
+    def stop(self, uuids: list[str]) -> None:
+        self._retry_call(lambda conductor: conductor.power.stop(uuids))
+
+    def start(self, uuids: list[str]) -> None:
+        self._retry_call(lambda conductor: conductor.power.start(uuids))
+
+    def reboot(self, uuids: list[str], *, hard: bool = False) -> None:
+        self._retry_call(lambda conductor: conductor.operations.reboot(uuids, hard=hard))
+
+    def rebuild(self, uuids: list[str]) -> None:
+        self._retry_call(lambda conductor: conductor.operations.rebuild(uuids))
+
+    def shelve(self, uuids: list[str]) -> None:
+        self._retry_call(lambda conductor: conductor.shelving.shelve(uuids))
+
+    def offload(self, uuids: list[str]) -> None:
+        self._retry_call(lambda conductor: conductor.shelving.offload(uuids))
+
+    def unshelve(self, uuids: list[str]) -> None:
+        self._retry_call(lambda conductor: conductor.shelving.unshelve(uuids))
+
+    def adopt(self, host: str, uuids: list[str]) -> None:
+        self._retry_call(lambda conductor: conductor.adoption.adopt(CTXT, PARTITION, host, uuids))
 
     def _report(self, report: objects.BuildReport) -> None:
         self._retry_call(lambda conductor: conductor.reports.record(CTXT, report))
@@ -211,7 +249,8 @@ class SimulatedCluster:
         for uuid in uuids:
             self.check_instance(uuid, live.pop(uuid, None))
         assert live == {}
-        assert self.ledger.problems() == []
+        problems = self.ledger.problems()
+        assert not problems, problems
 
     def check_instance(self, uuid: str, claim: tuple[str, int, str] | None) -> None:
         """Assert that an instance's record is final, and agrees with its guests and its live claim."""
@@ -219,7 +258,12 @@ class SimulatedCluster:
         if record.status == "ACTIVE":
             assert guests == [(record.host, record.attempt)]
             assert claim == (record.host, record.attempt, "confirmed")
-            assert record.reason is None
+            assert record.reason is None and not record.is_shelved and (uuid, record.attempt) not in self.hosts.stopped
+        elif record.status == "SHELVED_OFFLOADED":
+            assert (guests, claim, record.host, record.is_shelved) == ([], None, None, True), record
+        elif record.status in ("SHUTOFF", "SHELVED"):
+            assert guests == [(record.host, record.attempt)] and (uuid, record.attempt) in self.hosts.stopped
+            assert claim == (record.host, record.attempt, "confirmed")
         else:
             assert record.status in ("ERROR", "DELETED"), record
             assert (record.status == "ERROR") == bool(record.reason)

@@ -48,6 +48,33 @@ def _silence(cluster: SimulatedCluster) -> None:
     cluster.settle()
 
 
+def _stop_and_start(cluster: SimulatedCluster) -> None:
+    _boot(cluster)
+    cluster.stop(UUIDS)
+    cluster.settle()
+    cluster.start(UUIDS[:2])
+    cluster.delete(UUIDS[2:3])
+    cluster.settle()
+
+
+def _reboot_and_rebuild(cluster: SimulatedCluster) -> None:
+    _stop_and_start(cluster)
+    cluster.rebuild([UUIDS[0], UUIDS[3]])
+    cluster.reboot(UUIDS[1:2])
+    cluster.settle()
+    cluster.reboot(UUIDS[:1], hard=True)
+    cluster.settle()
+
+
+def _shelve_and_unshelve(cluster: SimulatedCluster) -> None:
+    _boot(cluster)
+    cluster.shelve(UUIDS)
+    cluster.settle()
+    cluster.unshelve(UUIDS[:2])
+    cluster.delete(UUIDS[2:3])
+    cluster.settle()
+
+
 def _delete_after(behaviours: dict, settled: bool) -> Callable[[SimulatedCluster], None]:
     def play(cluster: SimulatedCluster) -> None:
         cluster.hosts.behaviours.update(behaviours)
@@ -81,6 +108,11 @@ STORIES = {
     "deleted while built": CrashScenario(_delete_after({}, False), ["DELETED"] * 3 + ["ACTIVE"]),
     "deleted after refusals": CrashScenario(
         _delete_after({**REFUSALS, **HOPELESS}, False), ["DELETED"] * 3 + ["ACTIVE"]
+    ),
+    "stopped, some started, one deleted": CrashScenario(_stop_and_start, ["ACTIVE", "ACTIVE", "DELETED", "SHUTOFF"]),
+    "rebooted and rebuilt": CrashScenario(_reboot_and_rebuild, ["ACTIVE", "ACTIVE", "DELETED", "SHUTOFF"]),
+    "shelved, some unshelved, one deleted": CrashScenario(
+        _shelve_and_unshelve, ["ACTIVE", "ACTIVE", "DELETED", "SHELVED_OFFLOADED"]
     ),
     "no room": CrashScenario(_too_many, ["ERROR"] * 13),
 }

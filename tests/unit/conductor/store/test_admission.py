@@ -65,6 +65,10 @@ def test_repeated_request_is_not_counted_or_refused_again(bench: StoreWithClock)
         (InstanceStatus.ERROR, SagaStep.ABORT, True),
         (InstanceStatus.ERROR, SagaStep.DONE, False),
         (InstanceStatus.DELETED, SagaStep.DONE, False),
+        (InstanceStatus.SHELVED, SagaStep.DONE, True),
+        (InstanceStatus.OFFLOADING, SagaStep.TERMINATE, True),
+        (InstanceStatus.SHELVED_OFFLOADED, SagaStep.DONE, False),
+        (InstanceStatus.UNSHELVING, SagaStep.UNSHELVE, True),
     ],
 )
 def test_instance_counts_until_it_is_deleted_or_its_claim_has_ended(
@@ -75,6 +79,37 @@ def test_instance_counts_until_it_is_deleted_or_its_claim_has_ended(
     assert bench.store.usage("p").get("VCPU") == (6 if is_counted else 2)
     set_status(bench, uuids[:1], InstanceStatus.ACTIVE, SagaStep.DONE)
     assert bench.store.usage("p").get("VCPU") == (6 if is_counted else 4)
+
+
+@pytest.mark.parametrize(("name", "limit", "used"), [("instances", 3, 2), ("VCPU", 7, 4)])
+def test_instances_that_count_again_are_refused_beyond_a_limit(
+    bench: StoreWithClock, name: str, limit: int, used: int
+) -> None:
+    # Given two instances that count, two that do not, and two of another project
+    uuids = record(bench, "a", 4)
+    others = record(bench, "b", 2, project="q")
+    set_status(bench, [*uuids[2:], *others], InstanceStatus.SHELVED_OFFLOADED, SagaStep.DONE)
+    limits = {"p": {name: limit}, "q": {name: 100}}
+    records = bench.store.get([*uuids, *others])
+    updates = [replace(old, status=InstanceStatus.UNSHELVING, step=SagaStep.UNSHELVE) for old in records.values()]
+    # When all are written, then the limit refuses them, and none is
+    with pytest.raises(errors.QuotaExceeded) as refusal:
+        bench.store.write_without_lease(updates, wake=True, limits=limits)
+    assert refusal.value.kwargs == {
+        "project": "p",
+        "resource": name,
+        "limit": limit,
+        "used": used,
+        "requested": used,
+    }
+    assert bench.store.get([*uuids, *others]) == records
+    # When it allows one more, then only a second one is refused, and a stale record counts for nothing
+    bench.store.write_without_lease([updates[2]], wake=True, limits=limits)
+    with pytest.raises(errors.QuotaExceeded):
+        bench.store.write_without_lease([updates[3]], wake=True, limits=limits)
+    assert bench.store.write_without_lease([updates[2]], wake=True, limits=limits).stale == {uuids[2]}
+    assert bench.store.write_without_lease([updates[4]], wake=True, limits=limits).stale == frozenset()
+    assert bench.store.usage("p")["VCPU"] == 6
 
 
 @pytest.mark.parametrize("status", [InstanceStatus.ACTIVE, InstanceStatus.ERROR, InstanceStatus.DELETED])

@@ -3,8 +3,9 @@
 
 import threading
 
-from conductor.store.memory import MemoryConductorStore, steady_clock
+from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import StoreTimeouts
+from conductor.store.steady_clock import steady_clock
 from tests.unit.conductor.store.conftest import request
 
 

@@ -42,6 +42,8 @@ def every_verb(store: RedisConductorStore) -> None:
     store.release(lease, None)
     store.requests(["req"])
     store.page(None, 10, deleted=True)
+    store.migrations(["m"])
+    store.page_migrations(None, 10)
     store.counts()
     store.purge()
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
+from conductor.admission import Admission
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep, StoreTimeouts, make_request_key
 from rpcapi import errors
 from tests.unit.conductor.store.conftest import RETENTION_MS, StoreWithClock, request, take_lease
 
@@ -61,6 +62,53 @@ def test_uuid_of_another_request_conflicts_and_records_nothing(bench: StoreWithC
     assert bench.store.get(["new", "a"]).keys() == {"a"}
     assert bench.store.requests(["second"]) == {}
     assert [lease.request for lease in bench.store.take("me", 10)] == ["first"]
+
+
+RUNNING = InstanceRecord("a", "req", InstanceStatus.BUILDING, SagaStep.CAST, attempt=3, host="h1/n")
+
+
+def test_adopted_instance_is_due_for_its_step_and_counts_without_a_limit(bench: StoreWithClock) -> None:
+    # given a project that uses all that its limit allows
+    limited = Admission({"instances": 1, "VCPU": 2}, {"instances": 1})
+    owner = make_request_key("p", "1")
+    bench.store.record(request(owner), ["other"], admission=limited)
+    bench.store.release(take_lease(bench), None)
+
+    key = make_request_key("p", "2")
+    adopted = replace(RUNNING, request=key)
+    assert bench.store.adopt(request(key), adopted, {"instances": 1, "VCPU": 2}) is True
+    assert bench.store.adopt(request(key), adopted, {"instances": 1, "VCPU": 2}) is False
+
+    assert bench.store.usage("p") == {"instances": 2, "VCPU": 4, "recorded_instances": 2}
+    work = bench.store.load(take_lease(bench))
+    (record,) = work.instances
+    assert work.request == request(key)
+    assert (record.uuid, record.status, record.step) == ("a", "BUILDING", "cast")
+    assert (record.attempt, record.host) == (3, "h1/n")
+    assert bench.store.page(None, 10, deleted=False).instances[-1] == record
+    with pytest.raises(errors.QuotaExceeded):
+        bench.store.record(request(make_request_key("p", "3")), ["c"], admission=limited)
+
+
+def test_adopted_instance_is_deleted_and_purged_as_any_other(bench: StoreWithClock) -> None:
+    key = make_request_key("p", "2")
+    bench.store.adopt(request(key), replace(RUNNING, request=key), {"instances": 1})
+    lease = take_lease(bench)
+    (record,) = bench.store.load(lease).instances
+    bench.store.write(lease, [replace(record, status=InstanceStatus.DELETED, step=SagaStep.DONE)])
+    bench.store.release(lease, None)
+    bench.pass_time(RETENTION_MS)
+    assert bench.store.purge() == 1
+    assert (bench.store.usage("p"), bench.store.requests([key])) == ({}, {})
+    assert bench.store.counts().get("BUILDING", 0) == 0
+
+
+def test_recorded_instance_is_not_adopted_for_another_request(bench: StoreWithClock) -> None:
+    bench.store.record(request("first"), ["a"])
+    with pytest.raises(errors.InstanceConflict):
+        bench.store.adopt(request("second"), replace(RUNNING, request="second"), {"instances": 1})
+    assert bench.store.requests(["second"]) == {}
+    assert bench.store.counts() == {"SCHEDULING": 1}
 
 
 def test_deleted_record_is_purged_after_retention(bench: StoreWithClock) -> None:

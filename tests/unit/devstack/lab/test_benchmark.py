@@ -41,6 +41,19 @@ def test_share_is_above_zero_and_up_to_one(text, accepted):
             benchmark.share(text)
 
 
+def test_list_keeps_its_order_without_repetitions():
+    assert benchmark.list_of(benchmark.positive)("3, 1,3,2") == [3, 1, 2]
+    assert benchmark.names_of(("b", "a"), "a letter")("a,b,a") == ["a", "b"]
+
+
+@pytest.mark.parametrize("text", ["", "1,,2", "1,x"])
+def test_list_with_a_part_that_is_no_value_is_rejected(text):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number of at least 1"):
+        benchmark.list_of(benchmark.positive)(text)
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a digit; use 1 or 2"):
+        benchmark.names_of(("1", "2"), "a digit")(text)
+
+
 class Toy(benchmark.Benchmark):
     """Measures nothing, and says so."""
 

@@ -9,8 +9,10 @@ import pytest
 
 from devstack.servers.redis_users import (
     ADMIN,
+    BRIDGE_NAMESPACES,
     CONDUCTOR,
     KEYS_WITHOUT_PLACEMENT,
+    NOVA_BRIDGE,
     PLACEMENT,
     SCHEDULER,
     RedisUser,
@@ -45,7 +47,7 @@ def test_default_user_cannot_log_in():
     assert "word" not in text
 
 
-@pytest.mark.parametrize("user", [SCHEDULER, PLACEMENT, CONDUCTOR])
+@pytest.mark.parametrize("user", [SCHEDULER, PLACEMENT, NOVA_BRIDGE, CONDUCTOR])
 def test_services_get_no_dangerous_command(user):
     assert "-@dangerous" in user.commands or not [rule for rule in user.commands if rule.startswith("+@")]
     assert not {"+@all", "+@admin", "+flushall", "+config", "+keys"} & set(user.commands)
@@ -73,3 +75,20 @@ def test_placement_has_no_key_that_its_verbs_do_not_need():
 
     assert not words & KEYS_WITHOUT_PLACEMENT
     assert {key.removeprefix("gantt:{p:*}:").partition(":")[0] for key in PLACEMENT.keys} == words
+
+
+@pytest.mark.parametrize("name", ["identity", "state", "clock"])
+def test_bridge_to_nova_may_run_the_scripts_of_its_verbs(name):
+    (scripts,) = [selector for selector in NOVA_BRIDGE.selectors if "+evalsha" in selector.commands]
+    keys = {
+        key.replace("{p:p}", "{p:*}")
+        for namespace in BRIDGE_NAMESPACES
+        for key in script_keys(load(name), "p", namespace)
+    }
+    assert keys <= set(scripts.keys)
+
+
+def test_bridge_to_nova_changes_no_claim():
+    changing = [NOVA_BRIDGE, *(selector for selector in NOVA_BRIDGE.selectors if "+evalsha" not in selector.commands)]
+    words = {key.removeprefix("gantt:{p:*}:") for part in changing for key in part.keys}
+    assert not words & {"claims", "used", "providers", "ended", "groups", "holders"}

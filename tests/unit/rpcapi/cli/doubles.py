@@ -11,6 +11,7 @@ from rpcapi.bounds import CollectionSize
 from rpcapi.endpoint import expose
 from tests.unit.rpcapi.cli.claims_double import Claims
 from tests.unit.rpcapi.cli.pages import page_of
+from tests.unit.rpcapi.cli.scheduler_double import Scheduler
 
 
 def instance(uuid, **values):
@@ -33,8 +34,12 @@ class Conductor:
 
     def __init__(self):
         self.instances = {}
+        self.migrations = {}
         self.guests = collections.defaultdict(list)  # service host -> (uuid, attempt, node, state)
         self.silent = set()  # service hosts whose agents do not answer
+        self.cluster_claims = None  # the double of the claims, from which released ones disappear
+        self.released = []  # (host, claims) of each call
+        self.adopted = []  # (partition, host, uuids) of each call
         self.builds = []
         self.first_sent = []  # of each call of build_instances
         self.lost_answers = 0  # of the next calls of build_instances
@@ -91,6 +96,18 @@ class Conductor:
         return objects.InstancePage.of(instances=[self.instances[uuid] for uuid in uuids], marker=following)
 
     @expose
+    def list_migrations(self, ctxt, marker=None, limit=1000):
+        uuids, following = page_of(sorted(self.migrations), marker, limit)
+        return objects.MigrationPage.of(migrations=[self.migrations[uuid] for uuid in uuids], marker=following)
+
+    @expose
+    def get_migrations(self, ctxt, uuids):
+        for uuid in uuids:
+            if uuid not in self.migrations:
+                raise errors.UnknownMigration(uuid=uuid)
+        return objects.MigrationPage.of(migrations=[self.migrations[uuid] for uuid in uuids])
+
+    @expose
     def list_guests(self, ctxt, host, marker=None, limit=1000):
         if host in self.silent:
             raise errors.Unavailable(what=f"The agent of host {host!r}", why="no answer in time")
@@ -109,6 +126,65 @@ class Conductor:
             self.instances[uuid].status = "DELETING"
             self._pending[uuid] = (self.polls, "DELETED")
 
+    @expose
+    def release_orphans(self, ctxt, host, refs):
+        self.released.append((host, refs.pairs()))
+        for uuid in refs.consumers:
+            self.cluster_claims.claims.pop(uuid, None)
+
+    @expose
+    def compare_instances(self, ctxt, uuids):
+        for uuid in uuids:
+            self.instances[uuid].status = "ERROR"
+
+    @expose
+    def adopt_instances(self, ctxt, partition, host, uuids):
+        guests = {uuid: (attempt, node) for uuid, attempt, node, _state in self.guests[host]}
+        for uuid in uuids:
+            if uuid not in guests:
+                raise errors.InstanceConflict(uuid=uuid, why=f"host {host} runs no attempt of it")
+        self.adopted.append((partition, host, uuids))
+        for uuid in uuids:
+            attempt, node = guests[uuid]
+            self.instances[uuid] = instance(uuid, attempt=attempt, host=node)
+
+    @expose
+    def stop_instances(self, ctxt, uuids):
+        self._change_power(uuids, "ACTIVE", "STOPPING", "SHUTOFF")
+
+    @expose
+    def start_instances(self, ctxt, uuids):
+        self._change_power(uuids, "SHUTOFF", "STARTING", "ACTIVE")
+
+    @expose
+    def reboot_instances(self, ctxt, uuids, hard=False):
+        self._change_power(uuids, "ERROR" if hard else "ACTIVE", "HARD_REBOOT" if hard else "REBOOT", "ACTIVE")
+
+    @expose
+    def rebuild_instances(self, ctxt, uuids):
+        self._change_power(uuids, "SHUTOFF", "REBUILD", "SHUTOFF")
+
+    @expose
+    def shelve_instances(self, ctxt, uuids):
+        self._change_power(uuids, "ACTIVE", "SHELVING", "SHELVED")
+
+    @expose
+    def offload_instances(self, ctxt, uuids):
+        self._change_power(uuids, "SHELVED", "OFFLOADING", "SHELVED_OFFLOADED")
+
+    @expose
+    def unshelve_instances(self, ctxt, uuids):
+        self._change_power(uuids, "SHELVED_OFFLOADED", "UNSHELVING", "ACTIVE")
+
+    def _change_power(self, uuids, allowed, changing, end):
+        for uuid in uuids:
+            if self.instances[uuid].status not in (allowed, end):
+                raise errors.InstanceConflict(uuid=uuid, why=f"it is {self.instances[uuid].status}")
+        for uuid in uuids:
+            if self.instances[uuid].status == allowed:
+                self.instances[uuid].status = changing
+                self._pending[uuid] = (self.polls, end)
+
     def _advance(self, uuid):
         with self._lock:
             if uuid in self._pending and not self.stuck:
@@ -119,144 +195,6 @@ class Conductor:
                     record.status = end
                     record.host = None if end == "ERROR" else "host1/node1"
                     record.reason = "no valid host: 3 VCPU" if end == "ERROR" else None
-
-
-class Scheduler:
-    """Host state, decisions and partitions."""
-
-    def __init__(self):
-        self.state = {"compute": {}, "service": {}, "aggregate": {}, "placement": {}}
-        self.concurrent_updates = []  # aggregate documents written by others just before an update
-        self.versions = {}
-        self.decisions = {}
-        self.dry_runs = []
-        self.filters = []
-        self.conflicts = 0
-        self.writers = []
-        self.partitions = ["default"]
-        self.unreachable = []
-        self.partitions_by_host = {}
-        self.removed = []
-
-    def node(self, name, used=0, zone="az1", traits=()):
-        inventories = {"VCPU": {"total": 8, "capacity": 16}, "CUSTOM_GOLD": {"total": 4, "capacity": 4}}
-        self.state["compute"][name] = {
-            "inventories": inventories,
-            "used": {"VCPU": used},
-            "traits": list(traits),
-            "availability_zone": zone,
-            "metrics": {"load": 0.5},
-        }
-
-    def service(self, name, binary="gantt-compute", **values):
-        defaults = {"binary": binary, "enabled": True, "disabled_reason": None, "alive": True, "audited": True}
-        self.state["service"][name] = defaults | {"last_report_ms": 1_700_000_000_000} | values
-
-    def _read(self, namespace, name):
-        document = self.state[namespace].get(name)
-        if document is None:
-            raise errors.UnknownHost(name=name)
-        version = self.versions.get((namespace, name), 1)
-        return objects.HostState.of(
-            namespace=namespace, name=name, version=version, document=document, partition=self.partition_of(name)
-        )
-
-    def partition_of(self, name):
-        """Return the partition of a host: the assigned one, or the first."""
-        return self.partitions_by_host.get(name.partition("/")[0], self.partitions[0])
-
-    @expose
-    def list_partitions(self, ctxt):
-        return objects.PartitionList.of(
-            names=self.partitions,
-            available=[name not in self.unreachable for name in self.partitions],
-            epochs=[7] * len(self.partitions),
-            positions=[9] * len(self.partitions),
-            hosts=[len(self.state["compute"])] * len(self.partitions),
-            alive=[0] * len(self.partitions),
-            claims=[None if name in self.unreachable else {"confirmed": 1} for name in self.partitions],
-        )
-
-    @expose
-    def remove_host(self, ctxt, host):
-        self.removed.append(host)
-
-    @expose
-    def get_host_state(self, ctxt, namespace, name):
-        return self._read(namespace, name)
-
-    @expose
-    def list_host_state(self, ctxt, namespace, marker=None, limit=1000, *, matching=None, partition=None):
-        if namespace not in self.state:
-            raise errors.UnknownNamespace(namespace=namespace, known=", ".join(self.state))
-        criteria = dict(matching or {})
-        host = criteria.pop("host", None)
-        names = [
-            name
-            for name, document in self.state[namespace].items()
-            if partition in (None, self.partition_of(name))
-            and host in (None, name.partition("/")[0])
-            and criteria.items() <= document.items()
-        ]
-        names_of_page, following = page_of(sorted(names), marker, limit)
-        return objects.HostStatePage.of(
-            states=[self._read(namespace, name) for name in names_of_page], marker=following
-        )
-
-    @expose
-    def update_host_state(self, ctxt, state, writer):
-        self.writers.append(writer)
-        if state.version == 0:
-            self.state[state.namespace].setdefault(state.name, {})
-        read = self._read(state.namespace, state.name)
-        if self.conflicts:
-            self.conflicts -= 1
-            self.versions[state.namespace, state.name] = read.version + 1
-            raise errors.VersionConflict(what=state.name, version=read.version + 1, expected=state.version)
-        self.state[state.namespace][state.name] |= state.document
-        return self._read(state.namespace, state.name)
-
-    @expose
-    def delete_host_state(self, ctxt, namespace, name, version, writer):
-        self.state[namespace].pop(name, None)
-
-    @expose
-    def update_aggregates(self, ctxt, aggregates):
-        for update in aggregates:
-            document = self.state["aggregate"].get(update["id"], {})
-            if self.concurrent_updates:
-                document = self.state["aggregate"][update["id"]] = self.concurrent_updates.pop()
-            if update["version"] > document.get("version", 0):
-                self.state["aggregate"][update["id"]] = {key: value for key, value in update.items() if key != "id"}
-
-    @expose
-    def delete_aggregate(self, ctxt, name, version=None):
-        self.state["aggregate"].pop(name, None)
-
-    @expose
-    def explain(self, ctxt, request_id):
-        if request_id not in self.decisions:
-            raise errors.UnknownDecision(request_id=request_id)
-        return objects.Decision.of(request_id=request_id, partition="default", document=self.decisions[request_id])
-
-    @expose
-    def dry_run(self, ctxt, spec, count=1):
-        self.dry_runs.append((spec, count))
-        return objects.Decision.of(request_id=ctxt.request_id, partition="default", document=self.decisions["dry run"])
-
-    @expose
-    def list_filters(self, ctxt, kind=None):
-        rows = [row for row in self.filters if row["kinds"] == kind]
-        columns = {name: [row[name] for row in rows] for name in objects.FilterList.COLUMNS}
-        return objects.FilterList.of(worker="s:0", **columns)
-
-    @expose
-    def list_decisions(self, ctxt, partition=None, marker=None, limit=100):
-        if partition not in (None, "default"):
-            raise errors.UnknownPartition(partition=partition, known="default")
-        names_of_page, following = page_of(sorted(self.decisions), marker, limit)
-        page = [self.explain(ctxt, request_id=request_id) for request_id in names_of_page]
-        return objects.DecisionPage.of(decisions=page, marker=following)
 
 
 class Cluster:

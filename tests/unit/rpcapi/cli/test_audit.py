@@ -61,3 +61,80 @@ def test_host_that_the_store_does_not_know_is_read_if_a_record_names_it(running,
     running.conductor.guests["lost"].append(("f", 1, "lost/node1", "running"))
     result = gantt(*AUDIT)
     assert [(row["difference"], row["host"]) for row in result.json] == [("guest without claim", "lost")]
+
+
+def leak(consumer):
+    values = {"consumer": consumer, "host": "@api/n1", "request_id": "req-1", "created_ms": 1_700_000_000_000}
+    return values | {"allocations": {}}
+
+
+def test_claims_for_nova_without_an_instance_exit_1_until_they_are_ended(cluster, gantt):
+    assert gantt("audit", "--nova").code == 0
+    cluster.scheduler.leaks = [leak("c1")]
+    result = gantt("audit", "--nova", "-f", "json")
+    expected = {"instance": "c1", "host": "@api/n1", "request": "req-1", "claim": "kept"}
+    assert (result.code, [expected | row for row in result.json]) == (1, result.json)
+    result = gantt("audit", "--nova", "--fix", "-f", "json")
+    assert (result.code, [row["claim"] for row in result.json]) == (0, ["ended"])
+
+
+def test_claims_for_nova_are_read_in_pages(cluster, gantt):
+    cluster.scheduler.leaks = [leak(f"c{number}") for number in range(5)]
+    result = gantt("audit", "--nova", "-f", "json")
+    assert [row["instance"] for row in result.json] == [f"c{number}" for number in range(5)]
+
+
+# -- repairs -----------------------------------------------------------------------------------------------------------
+
+FIX = (*AUDIT, "--fix", "--timeout", "5")
+
+
+def repairs(result):
+    return {(row["difference"], row["instance"]): row["repair"] for row in result.json}
+
+
+def test_each_difference_is_repaired_and_a_second_run_finds_none(running, gantt):
+    # Given a guest without a record, a claim without a guest, and a record without a claim
+    del running.conductor.instances["a"]
+    running.conductor.guests["host1"].remove(("b", 1, "host1/node1", "running"))
+    del running.conductor.instances["b"]
+    running.conductor.guests["host1"].remove(("c", 1, "host1/node1", "running"))
+    del running.claims.claims["c"]
+    running.conductor.cluster_claims = running.claims
+    result = gantt(*FIX)
+    assert (result.code, repairs(result)) == (
+        0,
+        {
+            ("guest without record", "a"): "adopted",
+            ("claim without guest", "b"): "released",
+            ("record without claim", "c"): "record corrected",
+        },
+    )
+    assert running.conductor.adopted == [("default", "host1", ["a"])]
+    assert running.conductor.released == [("host1", [("b", 1)])]
+    assert (gantt(*FIX).code, gantt(*AUDIT).json) == (0, [])
+
+
+def test_what_is_refused_or_cannot_be_repaired_is_shown_with_its_reason(running, gantt):
+    # Given a guest whose agent does not know the method, and two guests of one instance
+    running.conductor.guests["host1"].append(("f", 1, "host1/node1", "unjournalled"))
+    running.conductor.guests["host2"].append(("a", 1, "host2/node1", "running"))
+    result = gantt(*FIX)
+    assert result.code == 1
+    assert set(repairs(result).values()) == {"none: see 'gantt help audit'"}
+    assert (running.conductor.adopted, running.conductor.released) == ([], [])
+
+
+def test_repair_that_is_not_done_in_time_exits_1(running, gantt):
+    running.conductor.guests["host1"].remove(("b", 1, "host1/node1", "running"))
+    running.conductor.cluster_claims = type(running.claims)()  # its host does not release it
+    result = gantt(*AUDIT, "--fix", "--timeout", "0.2")
+    assert result.code == 1 and "1 repairs are not done after 0.2 s" in result.err
+
+
+def test_nothing_is_repaired_of_a_silent_host(running, gantt):
+    running.conductor.silent = {"host1"}
+    del running.conductor.instances["a"]
+    result = gantt(*FIX)
+    assert (result.code, repairs(result)) == (1, {("host not compared", None): "none: see 'gantt help audit'"})
+    assert (running.conductor.adopted, running.conductor.released) == ([], [])

@@ -56,10 +56,16 @@ def shell(request):
     ("line", "offered"),
     [
         ("gantt ser", ["server", "service"]),
-        ("gantt server ", ["boot", "delete", "list", "show"]),
+        (
+            "gantt server ",
+            [
+                *("adopt", "boot", "delete", "list", "offload", "reboot"),
+                *("rebuild", "shelve", "show", "start", "stop", "unshelve"),
+            ],
+        ),
         ("gantt server li", ["list"]),
         ("gantt --project p server d", ["delete"]),
-        ("gantt help server s", ["show"]),
+        ("gantt help server s", ["shelve", "show", "start", "stop"]),
         ("gantt boot --na", ["--name"]),
         ("gantt server list --st", ["--status"]),
         ("gantt server list -f ", ["csv", "json", "table", "value", "yaml"]),

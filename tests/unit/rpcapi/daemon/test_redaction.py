@@ -27,6 +27,10 @@ def test_redacting_handlers_twice_wraps_them_once(log_file: Path) -> None:
         ("gantt+redis://bus:sword%40fish@h/0?socket=/x", "@h/0?socket=/x"),
         ("{'password': 'swordfish', 'host': 'h'}", "'host': 'h'"),
         ("redis_password = swordfish; db = 0", "; db = 0"),
+        ("PASSWD=swordfish; db = 0", "; db = 0"),
+        ("Passphrase: swordfish, db", ", db"),
+        ("client_secret='swordfish'; db = 0", "; db = 0"),
+        ("pas\u017fword=swordfish; db = 0", "; db = 0"),
     ],
 )
 def test_secrets_are_masked_and_the_rest_is_unchanged(text: str, rest: str) -> None:

@@ -12,7 +12,7 @@ import redis
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.redis_failover.evaluate import TooFewReplicas, await_replicas, evaluate
+from rpcapi.redis_failover.evaluate import TooFewReplicas, await_replicas, evaluate, evaluate_all
 
 SCRIPT = "return redis.call('SETNX', KEYS[1], ARGV[1])"
 SHA = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
@@ -48,6 +48,26 @@ def test_result_is_returned_when_the_replica_has_the_write(
         await_replicas(other, ONE_REPLICA, "acknowledged")
         assert evaluate_script(other, ONE_REPLICA) == 0
         assert copy.get("k") == "v"
+
+
+def test_calls_that_are_sent_together_are_all_carried_out(redis_server: RedisServer) -> None:
+    with redis_server.client() as client:
+        client.delete("k")
+        client.script_flush()
+
+        def evaluate_calls(calls: list[list[str]], replicas: ReplicaAcknowledgement) -> list[int]:
+            return evaluate_all(client, SHA, SCRIPT, ["k"], calls, replicas=replicas, marker="acknowledged")
+
+        assert evaluate_calls([["v"], ["w"]], ReplicaAcknowledgement()) == [1, 0]
+        client.delete("k")
+        with pytest.raises(TooFewReplicas):
+            evaluate_calls([["w"]], ONE_REPLICA_BRIEFLY)
+        assert client.get("k") == "w"
+        client.delete("k")
+        with pytest.raises(redis.ResponseError):  # the first one lacks an argument
+            evaluate_calls([[], ["w"]], ReplicaAcknowledgement())
+        assert client.get("k") == "w"
+        client.delete("k")
 
 
 def test_flushed_script_is_loaded_again(redis_server: RedisServer) -> None:

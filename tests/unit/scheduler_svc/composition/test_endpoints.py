@@ -9,6 +9,7 @@ from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
 from scheduler_svc.endpoints.host_state import HostStateEndpoint
+from scheduler_svc.endpoints.nova_audit import NovaAuditEndpoint
 from scheduler_svc.endpoints.selection import SelectionEndpoint
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.workers import configure
@@ -35,7 +36,13 @@ def test_worker_serves_the_scheduler_and_the_claims_of_its_served_partitions(con
     selection = Selection(conf, partition_set, scheduling_policy)
     names = endpoints.servers(conf, None, partition_set, selection, worker="s1:0", on_unverified=None, serializer=None)
     assert names == ["scheduler", "claims.east", "claims.default"]
-    scheduler_endpoints = [SelectionEndpoint, HostStateEndpoint, AggregatesEndpoint, DecisionsEndpoint]
+    scheduler_endpoints = [
+        SelectionEndpoint,
+        HostStateEndpoint,
+        AggregatesEndpoint,
+        NovaAuditEndpoint,
+        DecisionsEndpoint,
+    ]
     assert servers == {
         "scheduler": ("s1:0", scheduler_endpoints),
         "claims.east": ("s1:0", [ClaimsEndpoint]),

@@ -5,6 +5,7 @@ import pytest
 
 from rpcapi import errors
 from scheduler_svc.conf import placement_shadow
+from tests.certificates import write_certificates
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,27 @@ def test_two_ends_are_accepted(conf):
     conf.set_override("placement_url", "http://one.example", group=placement_shadow.GROUP)
     conf.set_override("gantt_url", "http://two.example", group=placement_shadow.GROUP)
     placement_shadow.check(conf)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tls_key_file": "server.key"}, "need tls_cert_file"),
+        ({"tls_cert_file": "absent.pem"}, r"absent\.pem cannot be read"),
+        ({"gantt_ca_file": "ca.pem"}, "gantt_ca_file needs an https URL"),
+        ({"placement_ca_file": "server.key"}, "placement_url: .* has no certificate of an authority"),
+        ({"client_key_file": "client.key"}, "but no certificate"),
+        ({"client_cert_file": "client.pem", "client_key_file": "server.key"}, "are no client certificate and its key"),
+    ],
+)
+def test_files_of_tls_are_checked(conf, tmp_path, options, message):
+    folder = write_certificates(tmp_path)
+    placement_shadow.register_opts(conf)
+    urls = {"placement_url": "https://one.example", "gantt_url": "http://two.example"}
+    for name, value in urls.items():
+        conf.set_override(name, value, group=placement_shadow.GROUP)
+    placement_shadow.check(conf)
+    for name, value in options.items():
+        conf.set_override(name, str(folder / value), group=placement_shadow.GROUP)
+    with pytest.raises(errors.BadConfiguration, match=message):
+        placement_shadow.check(conf)

@@ -3,6 +3,7 @@
 
 import pytest
 
+from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import prefilters
 from scheduler_svc.core.prefilters.options import PrefilterOptions
@@ -29,4 +30,12 @@ def test_option_enables_its_prefilter_and_no_other(conf, option):
 
 
 def test_every_option_is_tested():
-    assert {option.name for option in prefilters.OPTS} == set(FIELDS)
+    assert {option.name for option in prefilters.OPTS} == {*FIELDS, prefilters.ROUTED_NETWORKS}
+
+
+def test_routed_networks_are_refused_at_start(conf):
+    scheduler_conf.register_opts(conf)
+    prefilters.check(conf)
+    conf.set_override(prefilters.ROUTED_NETWORKS, True, group="scheduler")
+    with pytest.raises(errors.BadConfiguration, match="Neutron"):
+        prefilters.check(conf)

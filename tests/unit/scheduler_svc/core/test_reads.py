@@ -73,5 +73,4 @@ def test_every_filter_and_weigher_declares_its_reads():
         "ServerGroupAntiAffinityFilter",
         "ServerGroupSoftAffinityWeigher",
         "ServerGroupSoftAntiAffinityWeigher",
-        "CrossCellWeigher",
     }

@@ -7,6 +7,7 @@ from rpcapi import context, errors, objects
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimGroup, Intent
 from scheduler_svc.endpoints import decode
+from scheduler_svc.scheduling import requests
 from scheduler_svc.store.records import RunningClaim
 
 
@@ -58,8 +59,8 @@ def test_invalid_spec_is_refused(fields, error):
 @pytest.mark.parametrize(("policy", "most"), [("neighbourly", 1), ("affinity", "many"), ("affinity", None)])
 def test_malformed_group_is_refused(policy, most):
     with pytest.raises(errors.MalformedObject, match="server group"):
-        decode.group("g", policy, most)
-    assert decode.group(None, policy, most) is None
+        requests.group("g", policy, most)
+    assert requests.group(None, policy, most) is None
 
 
 def test_intents_have_canonical_candidates():

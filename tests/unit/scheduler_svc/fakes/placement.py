@@ -11,6 +11,7 @@ from scheduler_svc.composition.placement import routes
 from scheduler_svc.endpoints.placement.application import PlacementApplication
 from scheduler_svc.endpoints.placement.authentication import trust_tokens
 from scheduler_svc.endpoints.placement.policies import Policies
+from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, SearchLimits
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.deployments import SteppedReplica
@@ -40,14 +41,14 @@ class Answer(NamedTuple):
 class PlacementApi:
     """The WSGI application of one process. ``store`` may be changed directly: reads see it at once."""
 
-    def __init__(self, store: MemoryStore | None = None) -> None:
+    def __init__(self, store: MemoryStore | None = None, limits: SearchLimits = DEFAULT_LIMITS) -> None:
         self.store = store or MemoryStore("default", namespaces=["trait", "resource_class", "aggregate"])
         replica = SteppedReplica(self.store)
         replica.load()
         conf = cfg.ConfigOpts()
         conf([])
         self.application = PlacementApplication(
-            routes(OpenPartition(self.store, replica), ("unknown", "unknown")), Policies(conf)
+            routes(OpenPartition(self.store, replica), ("unknown", "unknown"), limits), Policies(conf)
         )
 
     def call(

@@ -23,6 +23,12 @@ def configure(conf):
     return conf
 
 
+def new_conf():
+    conf = cfg.ConfigOpts()
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    return configure(conf)
+
+
 def node_report():
     """Return a node as an agent reports it: without the capacity, which the scheduler computes."""
     report = node()
@@ -46,13 +52,12 @@ class FakeTransportWorker:
     """A worker, its stores, and its clients; ``options`` are those of [scheduler]."""
 
     def __init__(self, **options):
-        self.conf = cfg.ConfigOpts()
-        self.conf([], project="gantt", default_config_files=[], default_config_dirs=[])
-        configure(self.conf)
+        self.conf = new_conf()
         for name, value in options.items():
             self.conf.set_override(name, value, group="scheduler")
         self.stores = {
-            name: ShortPollStore(name, namespaces=["aggregate"]) for name in options.get("partitions", ["default"])
+            name: ShortPollStore(name, namespaces=["aggregate", "nova", "nova_bridge"])
+            for name in options.get("partitions", ["default"])
         }
         self.store = self.stores["default"]
         self.incarnations = {}
@@ -77,6 +82,10 @@ class FakeTransportWorker:
         """Report and audit as an agent does at start, and wait until the worker has applied it."""
         answer = self.report(host, nodes)
         self.audit(host, answer.epoch)
+        self.catch_up()
+
+    def catch_up(self):
+        """Wait until the worker has applied the log."""
         assert self.service._worker.partition_set.partitions.own.replica.reach(self.store.state.position, 10)
 
     def select(self, count=1, ctxt=None, uuids=None, **spec):

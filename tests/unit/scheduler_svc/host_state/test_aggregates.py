@@ -113,7 +113,7 @@ BAD = [
     ({"id": "x", "hosts": [], "colour": "red"}, errors.InvalidHostState, "colour"),
     ({"id": "x", "hosts": [], "version": 1.5}, errors.InvalidHostState, "version"),
     ({"id": "x", "hosts": [], "deleted": True}, errors.InvalidRequest, "delete it with delete_aggregate"),
-    ({"id": "x", "hosts": [f"{n:0>50}" for n in range(6000)]}, errors.InvalidRequest, "at most 262144 bytes"),
+    ({"id": "x", "hosts": [f"{n:0>150}" for n in range(9000)]}, errors.InvalidRequest, "at most 1048576 bytes"),
     ({"id": "x", "hosts": [f"{n}" for n in range(10_001)]}, errors.InvalidHostState, "hosts"),
     ({"id": "x", "hosts": [], "metadata": {"a": "\ud800"}}, errors.InvalidRequest, "Unicode"),
     ({"id": "fine", "hosts": []}, errors.InvalidRequest, "twice"),

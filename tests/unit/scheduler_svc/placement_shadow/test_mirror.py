@@ -7,9 +7,10 @@ import threading
 import pytest
 from prometheus_client import REGISTRY
 
-from scheduler_svc.placement_shadow import mirror as mirrors
+from scheduler_svc.placement_shadow import report as reports
 from scheduler_svc.placement_shadow.exchanges import Answer, NotAnswered, SentRequest
 from scheduler_svc.placement_shadow.mirror import Mirror, Outcome
+from scheduler_svc.placement_shadow.report import ShadowReport
 
 SECONDS = 30
 OK, CREATED, CONFLICT = (Answer(status, (), b"{}") for status in (200, 201, 409))
@@ -39,11 +40,16 @@ def gantt():
 
 
 @pytest.fixture
-def start(gantt):
+def report():
+    return ShadowReport(interval_s=3600)
+
+
+@pytest.fixture
+def start(gantt, report):
     with contextlib.ExitStack() as stack:
 
         def start_mirror(max_waiting=100, **limits):
-            mirror = Mirror(gantt, max_waiting, retry_s=0.01, **limits)
+            mirror = Mirror(gantt, max_waiting, report, retry_s=0.01, **limits)
             mirror.start()
             stack.callback(mirror.wait)
             stack.callback(mirror.stop)
@@ -196,17 +202,71 @@ def test_mirror_goes_on_after_a_request_that_cannot_be_sent(gantt, start, counte
     assert (counted("write", Outcome.FAILED), counted("write", Outcome.EQUAL)) == (1, 1)
 
 
-def test_log_is_bounded_and_all_is_counted(gantt, start, counted, caplog, monkeypatch):
-    monkeypatch.setattr(mirrors, "MAX_LOGGED", 2)
-    gantt.answers = [CONFLICT] * 5
+def lines_of(caplog):
+    return [record.getMessage() for record in caplog.records if record.name == reports.__name__]
+
+
+@pytest.fixture
+def two_warnings(monkeypatch):
+    monkeypatch.setattr(reports, "MAX_WARNINGS", 2)
+
+
+@pytest.mark.usefixtures("two_warnings")
+def test_log_is_bounded_until_the_summary_and_all_is_counted(gantt, start, report, counted, caplog):
+    caplog.set_level("INFO")
     mirror = start()
-    for number in range(5):
-        exchange(mirror, "GET", f"/{number}")
+    for _ in range(2):
+        caplog.clear()
+        gantt.answers = [CONFLICT] * 5
+        for number in range(5):
+            exchange(mirror, "GET", f"/{number}")
+        assert mirror.drain(SECONDS)
+        report.summarize()
+        first, second, summary = lines_of(caplog)
+        assert (first.partition(":")[0], second.partition(":")[0]) == ("GET /0", "GET /1")
+        assert summary == "Since the last summary: read different: 5; 3 more warnings were not logged"
+    assert counted("read", Outcome.DIFFERENT) == 10
+    caplog.clear()
+    report.summarize()
+    assert lines_of(caplog) == []
+
+
+def test_write_that_gantt_refuses_is_counted_by_route_and_code(gantt, start, report, counted, caplog):
+    caplog.set_level("INFO")
+    labels = {"method": "PUT", "route": "/traits/{name}", "status": "409", "code": "placement.concurrent_update"}
+
+    def count():
+        return REGISTRY.get_sample_value("gantt_shadow_refused_writes_total", labels) or 0
+
+    before = count()
+    gantt.answers = [Answer(409, (), b'{"errors": [{"code": "placement.concurrent_update"}]}'), CREATED]
+    mirror = start()
+    exchange(mirror, "PUT", "/traits/CUSTOM_A", CREATED)
+    exchange(mirror, "PUT", "/traits/CUSTOM_A", OK)
     assert mirror.drain(SECONDS)
-    assert counted("read", Outcome.DIFFERENT) == 5
-    lines = [record.getMessage() for record in caplog.records if record.name == mirrors.__name__]
-    assert [line.partition(":")[0] for line in lines[:2]] == ["GET /0", "GET /1"]
-    assert lines[2:] == ["No more differences are logged; the metrics count them"]
+    report.summarize()
+    assert count() - before == 1
+    assert (counted("write", Outcome.GANTT_REFUSED), counted("write", Outcome.DIFFERENT)) == (1, 1)
+    assert lines_of(caplog)[-1] == (
+        "Since the last summary: write different: 1, write gantt_refused: 1; "
+        "gantt refused PUT /traits/{name} 409 placement.concurrent_update: 1"
+    )
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+def test_token_that_gantt_does_not_accept_is_no_difference(gantt, start, counted, caplog, method):
+    unauthorized = Answer(401, (), b"{}")
+    kind = "read" if method == "GET" else "write"
+    gantt.answers = [unauthorized, unauthorized]
+    mirror = start()
+    exchange(mirror, method, "/late")
+    exchange(mirror, "GET", "/as/there", unauthorized)
+    assert mirror.drain(SECONDS)
+    assert counted(kind, Outcome.UNAUTHENTICATED) == 1
+    assert counted("read", Outcome.EQUAL) == 1
+    assert counted(kind, Outcome.DIFFERENT) == counted(kind, Outcome.GANTT_REFUSED) == 0
+    is_warned = "PUT /late is unauthenticated: compare both ends" in caplog.text
+    assert is_warned is (method == "PUT")
 
 
 def test_write_that_may_be_missing_is_logged_with_the_command_that_compares(start, caplog):

@@ -182,7 +182,7 @@ def test_step_that_read_the_last_own_claim_before_its_answer_brings_nothing_new(
 
 
 def test_reach_ends_the_pause_after_own_claims(store, monkeypatch):
-    monkeypatch.setattr("scheduler_svc.replication.replica.OWN_CLAIMS_PAUSE", 3600)
+    monkeypatch.setattr("scheduler_svc.replication.replica.RESTING_PAUSE", 3600)
     replica = Replica(store)
     replica.load()
     claim_as_worker(replica, store, "own", "a/1")
@@ -194,6 +194,31 @@ def test_reach_ends_the_pause_after_own_claims(store, monkeypatch):
     finally:
         replica.stop()
         replica.wait()
+
+
+def test_follower_that_reads_in_batches_pauses_after_claims_of_others_until_one_is_needed(store, monkeypatch):
+    monkeypatch.setattr("scheduler_svc.replication.replica.RESTING_PAUSE", 3600)
+    replica = Replica(store, reads_in_batches=True)
+    claim(store, "first", "a/1")
+    assert replica.run_once() == 3600
+    replica.start()
+    try:
+        assert replica.reach(claim(store, "second", "b/1"), 10)
+        assert replica.reach(claim(store, "third", "a/2"), 10)
+        same(replica, store)
+    finally:
+        replica.stop()
+        replica.wait()
+
+
+def test_pause_after_a_failure_lasts_although_a_position_is_needed(store, monkeypatch):
+    replica = Replica(store, reads_in_batches=True)
+    replica.load()
+    wakes = []
+    monkeypatch.setattr(replica, "wake", lambda: wakes.append("woken"))
+    replica.handle_failure(errors.StoreUnavailable(why="taken away by the test"))
+    assert not replica.reach(replica.log_position.position + 1, 0.01)
+    assert wakes == []
 
 
 class Flaky(MemoryStore):

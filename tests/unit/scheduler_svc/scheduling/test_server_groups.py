@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from rpcapi import errors
-from rpcapi.resources.claims import GroupPolicy
-from scheduler_svc.core.records import ClaimGroup
+from rpcapi.resources.claims import Answer, GroupPolicy
+from scheduler_svc.core.records import ClaimGroup, GroupMembers
 from scheduler_svc.scheduling.claimer import StoreClaimer
+from scheduler_svc.scheduling.server_groups import add_group_members
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.selectors import HostPartition, select, selection_call
 
@@ -94,3 +95,31 @@ def test_soft_group_policy_holds_while_capacity_allows():
         # Then a soft policy refuses nothing: hosts are shared, or a second one is used
         select(selector, selection_call(4, first=4, scheduling_request=scheduling_request))
         assert len(partition.live()) == 8
+
+
+def test_named_members_and_hosts_count_and_a_consumer_of_a_final_call_does_not():
+    together = request(
+        group=ClaimGroup("g", GroupPolicy.SOFT_AFFINITY), group_members=GroupMembers(("m-1", "m-2"), ("h3",))
+    )
+    call = selection_call(scheduling_request=together)
+    hosts = {call.consumers[0]: "h1", "m-1": "h2", "m-2": "h2"}
+
+    class Store:
+        def group_hosts(self, group_id):
+            return {"h1": 1, "h2": 1}
+
+        def hosts_of(self, consumers):
+            return {name: hosts[name] for name in consumers if name in hosts}
+
+    assert add_group_members(Store(), call).decision.members == {"h1": 1, "h2": 1}
+    assert add_group_members(Store(), replace(call, final=True)).decision.members == {"h2": 2, "h3": 1}
+
+
+def test_final_claims_are_those_of_the_requests_project_and_user():
+    partition = HostPartition()
+    selector, _ = partition.selector()
+    call = selection_call(scheduling_request=request(project="p2", user="u2"))
+    (prepared,) = select(selector, replace(call, final=True)).prepared
+    assert prepared.answer is Answer.PREPARED
+    (state,) = partition.store.read_allocations(call.consumers).values()
+    assert (state.project, state.user, state.generation) == ("p2", "u2", 1)

@@ -95,9 +95,8 @@ class StorePartition:
         """Return a batch decided on the current state."""
         now = self.store.snapshot()
         values: dict[str, Any] = {"epoch": now.epoch, "position": now.position, "request_id": "req-1", "fresh": True}
+        values |= {"project": "p", "user": "u"}
         return ClaimBatch(
-            project="p",
-            user="u",
             resources=resources,
             intents=intents,
             ttl_ms=ttl_ms,

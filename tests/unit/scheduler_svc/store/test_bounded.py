@@ -17,6 +17,7 @@ from scheduler_svc.store.providers.changes import (
     AddInventory,
     CreateProvider,
     DeleteProvider,
+    ImportProvider,
     ProviderState,
     Refusal,
     RemoveInventory,
@@ -66,6 +67,10 @@ def holding(consumer: str) -> AllocationChange:
     return AllocationChange(consumer, {"@api/1": {"VCPU": 1}}, "project", "user", ANY)
 
 
+def imported(name: str) -> ImportProvider:
+    return ImportProvider(f"@api/{name}", name, None, {}, [], [], 1, 1, 1, overwrite=True)
+
+
 @pytest.mark.parametrize(
     ("refused", "collection"),
     [
@@ -77,6 +82,7 @@ def holding(consumer: str) -> AllocationChange:
         (lambda partition: partition.store.put_state("rack", "h2", 0, {"u": 1}), "documents"),
         (lambda partition: partition.store.allocate([holding("new")]), "claims"),
         (lambda partition: partition.store.change_provider(CreateProvider("@api/2", "q")), "hosts"),
+        (lambda partition: partition.store.import_providers([imported("1"), imported("2")]), "hosts"),
         (lambda partition: partition.store.change_provider(SetTraits("@api/1", ["CUSTOM_A"])), "hosts"),
         (lambda partition: partition.store.change_provider(SetAggregates("h1", ["a"])), "hosts"),
         (lambda partition: partition.store.change_provider(AddInventory("@api/1", "PCPU", Inventory(1))), "hosts"),
@@ -113,6 +119,7 @@ def test_claims_or_tombstones_at_their_bound_refuse_claims(collection: str) -> N
 
 def test_whatever_ends_confirms_finds_or_audits_is_served(partition: StorePartition) -> None:
     store = partition.store
+    assert store.import_providers([imported("1")]) == [None]  # in place of one that is stored
     assert [result.answer for result in store.confirm("h1", [ClaimRef("c2", 1)])] == [Answer.CONFIRMED]
     assert store.hosts_of(["c1"]) == {"c1": "h1"}
     store.audit("h1", store.snapshot().epoch, [], LONG_MS)

@@ -26,3 +26,14 @@ def test_marker_of_a_removed_name_continues_after_it() -> None:
 
 def test_nothing_after_the_last_name() -> None:
     assert paging.cut(NAMES, "d", 10) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(1, [["c"], ["a"], ["d"], ["b"]]), (3, [["c", "a", "d"], ["b"]]), (4, [NAMES]), (5, [NAMES])]
+)
+def test_batches_contain_all_items_in_order(size: int, expected: list[list[str]]) -> None:
+    assert list(paging.batches(NAMES, size)) == expected
+
+
+def test_there_is_no_batch_of_no_items() -> None:
+    assert list(paging.batches([], 3)) == []

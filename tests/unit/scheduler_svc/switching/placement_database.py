@@ -11,6 +11,7 @@ from typing import Any
 TIMES = "created_at DATETIME, updated_at DATETIME"
 CREATED, UPDATED = "2024-01-02 03:04:05.000000", "2024-05-06 07:08:09.000000"
 CREATED_MS, UPDATED_MS = 1_704_164_645_000, 1_714_979_289_000
+CHILD = "host-1 numa/0 \N{SNOWMAN}"
 SCHEMA = [
     f"CREATE TABLE resource_classes ({TIMES}, id INTEGER PRIMARY KEY, name VARCHAR(255) NOT NULL UNIQUE)",
     f"CREATE TABLE traits ({TIMES}, id INTEGER PRIMARY KEY, name VARCHAR(255) NOT NULL UNIQUE)",
@@ -148,12 +149,13 @@ class PlacementFile:
                 )
 
 
-def small_cloud(database: PlacementFile) -> None:
-    """Fill a database with a host with a NUMA node and a pool that is oversold, and what holds from them."""
+def small_cloud(folder: Path) -> PlacementFile:
+    """Make a database of a host with a NUMA node and a pool that is oversold, and what holds from them."""
+    database = PlacementFile(folder / "placement.sqlite")
     cpus = {"VCPU": {"total": 8, "allocation_ratio": 1.15, "max_unit": 8}}
     database.provider("host-1", generation=57, inventories=cpus, traits=("HW_CPU_X86_AVX",), aggregates=("a1",))
     database.provider(
-        "host-1 numa/0 \N{SNOWMAN}",
+        CHILD,
         parent="host-1",
         generation=4,
         inventories={"CUSTOM_SLOT": {"total": 6, "step_size": 2}},
@@ -161,10 +163,11 @@ def small_cloud(database: PlacementFile) -> None:
     database.provider("pool", generation=3, inventories={"DISK_GB": {"total": 10}}, traits=("CUSTOM_FAST",))
     database.consumer(
         "vm-1",
-        {"host-1": {"VCPU": 2}, "host-1 numa/0 \N{SNOWMAN}": {"CUSTOM_SLOT": 2}, "pool": {"DISK_GB": 8}},
+        {"host-1": {"VCPU": 2}, CHILD: {"CUSTOM_SLOT": 2}, "pool": {"DISK_GB": 8}},
         generation=5,
     )
     database.consumer("vm-2", {"pool": {"DISK_GB": 7}}, consumer_type=None, project="project-2")
+    return database
 
 
 def _find(connection: sqlite3.Connection, table: str, column: str, text: str) -> int:

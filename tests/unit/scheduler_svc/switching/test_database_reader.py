@@ -13,19 +13,12 @@ from scheduler_svc.switching.database_reader import DatabaseReader
 from scheduler_svc.switching.failures import PlacementUnavailable
 from scheduler_svc.switching.sources import database_url, open_source
 from tests.unit.scheduler_svc.switching.placement_database import (
+    CHILD,
     CREATED_MS,
     UPDATED_MS,
     PlacementFile,
-    small_cloud,
     uuid_for,
 )
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> PlacementFile:
-    database = PlacementFile(tmp_path / "placement.sqlite")
-    small_cloud(database)
-    return database
 
 
 def read(database: PlacementFile) -> Contents:
@@ -39,8 +32,8 @@ def test_providers_are_read_whole(database: PlacementFile) -> None:
     assert host.inventories == {"VCPU": Inventory(8, max_unit=8, allocation_ratio=1.15)}
     assert (host.traits, host.aggregates) == ({"HW_CPU_X86_AVX"}, {"a1"})
     assert (host.created_ms, host.changed_ms) == (CREATED_MS, UPDATED_MS)
-    child = providers[uuid_for("host-1 numa/0 \N{SNOWMAN}")]
-    assert (child.name, child.parent) == ("host-1 numa/0 \N{SNOWMAN}", host.uuid)
+    child = providers[uuid_for(CHILD)]
+    assert (child.name, child.parent) == (CHILD, host.uuid)
     assert len(providers) == 3
 
 
@@ -50,7 +43,7 @@ def test_consumers_are_read_whole(database: PlacementFile) -> None:
     assert (first.project, first.user, first.type, first.generation) == ("project-1", "user-1", "INSTANCE", 5)
     assert first.allocations == {
         uuid_for("host-1"): {"VCPU": 2},
-        uuid_for("host-1 numa/0 \N{SNOWMAN}"): {"CUSTOM_SLOT": 2},
+        uuid_for(CHILD): {"CUSTOM_SLOT": 2},
         uuid_for("pool"): {"DISK_GB": 8},
     }
     assert (second.type, second.project, second.changed_ms) == ("", "project-2", UPDATED_MS)

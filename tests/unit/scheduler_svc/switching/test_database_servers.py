@@ -1,99 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads from, and exports to, the database servers that Placement runs on."""
 
-import importlib.util
-import shutil
-import subprocess
-import time
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, insert
+from sqlalchemy import create_engine, insert, select
+from sqlalchemy.engine import Engine, make_url
 from sqlalchemy.pool import NullPool
 
-from devstack.servers.ports import free_port
+from scheduler_svc.databases import DRIVERS
 from scheduler_svc.switching import placement_tables as tables
 from scheduler_svc.switching.contents import Contents
 from scheduler_svc.switching.copying import CopyPass
 from scheduler_svc.switching.database import PlacementDatabase
 from scheduler_svc.switching.database_reader import DatabaseReader
 from scheduler_svc.switching.database_writer import DatabaseWriter
-from tests.run_folders import claim_folder, release_folder
-from tests.unit.scheduler_svc.switching.placement_database import PlacementFile, small_cloud, uuid_for
+from tests.unit.scheduler_svc.switching.placement_database import CHILD, PlacementFile, uuid_for
 
-START_SECONDS = SHUTDOWN_SECONDS = 100
-SYSTEM_TABLES = Path("/usr/share/mysql")  # where Debian has the statements that make them
 READ_ONLY = "(?i)read.only"
 
 
-@pytest.fixture(scope="module")
-def mariadb_url() -> Iterator[str]:
-    """The URL of a private MariaDB; skips where its server or driver is not installed."""
-    has_server = shutil.which("mariadbd") is not None and SYSTEM_TABLES.is_dir()
-    if not has_server or importlib.util.find_spec("pymysql") is None:
-        pytest.skip("needs the programs of Debian's mariadb-server, and PyMySQL")
-    folder, port = claim_folder(), free_port()
-    (folder / "data").mkdir()
-    program = ["mariadbd", "--no-defaults", "--user=root", f"--datadir={folder / 'data'}", "--skip-grant-tables"]
-    system = "".join(
-        (SYSTEM_TABLES / f"mysql_{name}.sql").read_text() for name in ("system_tables", "system_tables_data")
-    )
-    subprocess.run(
-        [*program, "--bootstrap"],
-        input=f"CREATE DATABASE mysql;\nUSE mysql;\n{system}".encode(),
-        check=True,
-        capture_output=True,
-    )
-    log_path = folder / "mariadb.log"
-    listening = ["--bind-address=127.0.0.1", f"--port={port}", f"--socket={folder / 'socket'}", "--skip-log-bin"]
-    with log_path.open("wb") as log:
-        server = subprocess.Popen([*program, *listening], stdout=log, stderr=log)
-    try:
-        deadline = time.monotonic() + START_SECONDS
-        while b"ready for connections" not in log_path.read_bytes() and server.poll() is None:
-            assert time.monotonic() < deadline, log_path.read_text()
-            time.sleep(0.05)
-        assert server.poll() is None, log_path.read_text()
-        yield f"mysql://root@127.0.0.1:{port}/"
-    finally:
-        server.terminate()
-        server.wait(SHUTDOWN_SECONDS)
-    release_folder(folder)
-
-
 @pytest.fixture(params=["postgresql", "mariadb"])
-def url(request: pytest.FixtureRequest) -> Any:
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of a new, empty database with Placement's tables."""
-    name = f"placement_{uuid.uuid4().hex[:8]}"
-    if request.param == "mariadb":
-        server = request.getfixturevalue("mariadb_url")
-        admin, url = f"{server}mysql", f"{server}{name}?charset=utf8mb4"
-        charset = " CHARACTER SET utf8mb4"
-    else:
-        admin, charset = request.getfixturevalue("postgresql_server").url(), ""
-        url = admin.replace("/gantt?", f"/{name}?")
-    assert url != admin
-    engine = create_engine(_with_driver(admin), poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    server, name = request.getfixturevalue(f"{request.param}_server"), f"placement_{uuid.uuid4().hex[:8]}"
+    charset = " CHARACTER SET utf8mb4" if request.param == "mariadb" else ""
+    engine = engine_for(server.url(), isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.exec_driver_sql(f"CREATE DATABASE {name}{charset}")
-    tables.METADATA.create_all(create_engine(_with_driver(url), poolclass=NullPool))
+    url = server.url(name).replace("+pymysql", "")  # as operators write it
+    tables.METADATA.create_all(engine_for(url))
     yield url
     with engine.connect() as connection:
         connection.exec_driver_sql(f"DROP DATABASE {name}")
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Contents:
-    database = PlacementFile(tmp_path / "placement.sqlite")
-    small_cloud(database)
+def source(database: PlacementFile) -> Contents:
     return DatabaseReader(PlacementDatabase(database.url)).read()
 
 
-def _with_driver(url: str) -> str:
-    return url.replace("mysql://", "mysql+pymysql://").replace("postgresql://", "postgresql+psycopg://")
+def engine_for(url: str, **options: Any) -> Engine:
+    parsed = make_url(url)
+    return create_engine(parsed.set(drivername=DRIVERS[parsed.get_backend_name()]), poolclass=NullPool, **options)
 
 
 def read(url: str) -> Contents:
@@ -119,9 +71,21 @@ def test_what_is_written_is_read(url: str, source: Contents) -> None:
     }
 
 
+def test_a_provider_is_deleted_after_its_tree_was_moved(url: str, source: Contents) -> None:
+    write(url, source)
+    child, pool = uuid_for(CHILD), uuid_for("pool")
+    # Given a child that is below the pool now, and its former root, which is gone
+    providers = {child: replace(source.providers[child], parent=pool), pool: source.providers[pool]}
+    write(url, replace(source, providers=providers, consumers={}))
+    assert read(url).providers == providers
+    with engine_for(url).connect() as connection:
+        ids = {row.uuid: row.id for row in connection.execute(select(tables.PROVIDERS))}
+        assert set(connection.scalars(select(tables.PROVIDERS.c.root_provider_id))) == {ids[pool]}
+
+
 def test_a_snapshot_is_of_one_moment_and_read_only(url: str, source: Contents) -> None:
     write(url, source)
-    other = create_engine(_with_driver(url), poolclass=NullPool)
+    other = engine_for(url)
 
     def change(part: str) -> None:
         if part == "consumers":  # providers are read already

@@ -24,23 +24,14 @@ from scheduler_svc.switching.database import PlacementDatabase
 from scheduler_svc.switching.database_reader import DatabaseReader
 from scheduler_svc.switching.differences import differences
 from scheduler_svc.switching.export import export
-from scheduler_svc.switching.failures import NothingToCopy
+from scheduler_svc.switching.failures import NameConflict, NothingToCopy
 from scheduler_svc.switching.report import Report
 from scheduler_svc.switching.store_reader import StoreReader
 from scheduler_svc.switching.store_writer import StoreWriter
 from scheduler_svc.switching.switchover import Switchover
 from tests.unit.scheduler_svc.store.backends import memory_partition
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
-from tests.unit.scheduler_svc.switching.placement_database import PlacementFile, small_cloud, uuid_for
-
-CHILD = "host-1 numa/0 \N{SNOWMAN}"
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> PlacementFile:
-    database = PlacementFile(tmp_path / "placement.sqlite")
-    small_cloud(database)
-    return database
+from tests.unit.scheduler_svc.switching.placement_database import CHILD, PlacementFile, uuid_for
 
 
 @pytest.fixture
@@ -121,6 +112,38 @@ def test_name_that_became_free_is_written(
     assert send_back(partition, database)
     target = read(database).providers
     assert (target[uuid_for(first)].name, target[uuid_for(second)].name) == ("former", first)
+
+
+def test_exchanged_names_are_written(partition: StorePartition, database: PlacementFile) -> None:
+    pairs = [("pool", "x"), ("host-1", "y"), (CHILD, "pool"), ("pool", "host-1"), ("host-1", CHILD)]
+    for uuid, name in pairs:
+        partition.store.change_provider(UpdateProvider(provider(uuid), name=name))
+    assert send_back(partition, database)
+    target = read(database).providers
+    assert [target[uuid_for(name)].name for name in ("pool", "host-1", CHILD)] == ["host-1", CHILD, "pool"]
+
+
+def test_nothing_is_written_if_exchanged_names_cannot_be(partition: StorePartition, database: PlacementFile) -> None:
+    partition.add_host("h1")
+    for name, parent in (("x", None), ("pool", "h1")):  # the database does not get the parent
+        partition.store.change_provider(UpdateProvider(provider("host-1"), name=name, parent=parent))
+        partition.store.change_provider(UpdateProvider(provider("pool"), name="host-1"))
+    before = database.path.read_bytes()
+    with pytest.raises(NameConflict, match=uuid_for("host-1")):
+        send_back(partition, database)
+    assert database.path.read_bytes() == before
+
+
+def test_times_are_written(partition: StorePartition, database: PlacementFile) -> None:
+    change(partition)
+    empty = PlacementFile(database.path.with_name("empty.sqlite"))
+    for target in (database, empty):
+        assert send_back(partition, target)
+        source, copied = StoreReader(partition.store).read(), read(target)
+        for records, others in ((source.providers, copied.providers), (source.consumers, copied.consumers)):
+            assert {key: record.times for key, record in records.items()} == {
+                key: record.times for key, record in others.items()
+            }
 
 
 def test_the_roots_of_trees_are_written(partition: StorePartition, database: PlacementFile) -> None:

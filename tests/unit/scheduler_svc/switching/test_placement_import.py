@@ -23,17 +23,9 @@ from scheduler_svc.switching.store_writer import StoreWriter
 from scheduler_svc.switching.switchover import Switchover
 from tests.unit.scheduler_svc.store.databases import sql_partition
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
-from tests.unit.scheduler_svc.switching.placement_database import PlacementFile, small_cloud, uuid_for
+from tests.unit.scheduler_svc.switching.placement_database import CHILD, PlacementFile, uuid_for
 
 PARTITION = "p1"
-CHILD = "host-1 numa/0 \N{SNOWMAN}"
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> PlacementFile:
-    database = PlacementFile(tmp_path / "placement.sqlite")
-    small_cloud(database)
-    return database
 
 
 @pytest.fixture
@@ -121,8 +113,23 @@ def test_verify_lists_every_difference(run: Any, store: SqlStore, database: Plac
     assert "Differences: 5" in printed
 
 
+def test_times_are_compared(run: Any, database: PlacementFile, capsys: Any) -> None:
+    assert run() == 0
+    database.execute("UPDATE resource_providers SET updated_at = '2001-02-03 04:05:06.007' WHERE name = 'pool'")
+    database.execute("UPDATE resource_providers SET created_at = '2000-01-01 00:00:00' WHERE name = 'host-1'")
+    database.execute("UPDATE consumers SET updated_at = '2033-02-03 04:05:06' WHERE uuid = ?", uuid_for("vm-1"))
+    assert run("--verify") == 1
+    printed = capsys.readouterr().out
+    assert "Differences: 3" in printed
+    assert f"provider {uuid_for('pool')}: changed_ms is" in printed and "instead of 981173106007" in printed
+    assert f"provider {uuid_for('host-1')}: created_ms is" in printed
+    assert f"consumer {uuid_for('vm-1')}: changed_ms is" in printed
+    assert run() == 0
+    assert run("--verify") == 0
+
+
 def test_what_changed_is_carried_by_the_next_import(
-    run: Any, partition: StorePartition, database: PlacementFile
+    run: Any, partition: StorePartition, database: PlacementFile, capsys: Any
 ) -> None:
     assert run() == 0
     database.provider("host-2", inventories={"VCPU": {"total": 4}})
@@ -133,7 +140,11 @@ def test_what_changed_is_carried_by_the_next_import(
     database.execute("DELETE FROM resource_providers WHERE name = 'pool'")
     database.execute("UPDATE resource_providers SET name = 'pool' WHERE name = ?", CHILD)
     database.execute("DELETE FROM traits WHERE name = 'CUSTOM_FAST'")
+    capsys.readouterr()
     assert run() == 0
+    assert "1 deleted providers, 1 deleted names in" in capsys.readouterr().out
+    assert run() == 0
+    assert "wrote nothing" in capsys.readouterr().out
     assert run("--verify") == 0
     partition.check()
     assert {provider.name for provider in contents(partition.store).providers.values()} == {"host-1", "host-2", "pool"}
@@ -149,13 +160,32 @@ def test_what_clients_of_gantt_changed_is_left_and_reported(
     assert store.allocate([change]) is None
     before = contents(store)
     database.allocate("vm-1", {"host-1": {"VCPU": 3}})
-    assert run() == 1
+    assert run("--beside-clients") == 1
     printed = capsys.readouterr().out
     for record in (f"provider {uuid_for('pool')}", f"consumer {consumer}"):
         assert f"{record}: clients of gantt changed it, or made it" in printed
     after = contents(store)
     assert after.providers[uuid_for("pool")] == before.providers[uuid_for("pool")]
     assert after.consumers[consumer] == before.consumers[consumer]
+
+
+@pytest.mark.parametrize("arguments", [(), ("--follow", "--until-equal"), ("--dry-run",)])
+def test_an_import_after_clients_wrote_is_refused(
+    run: Any, store: SqlStore, capsys: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *_arguments: None)
+    assert run() == 0
+    pool, ended = names.api_provider(uuid_for("pool")), uuid_for("vm-1")
+    assert store.allocate([AllocationChange(ended, {}, "p", "u", ANY, is_deletion=True)]) is None
+    store.change_provider(SetTraits(pool, ["CUSTOM_FAST", "CUSTOM_OWN"]))
+    before = store.snapshot()
+    assert run(*arguments) == 1
+    assert f"clients of gantt wrote 1 providers and consumers since the last import, {uuid_for('pool')}" in (
+        capsys.readouterr().err
+    )
+    assert store.snapshot() == before
+    assert run("--beside-clients") == 1
+    assert ended in contents(store).consumers
 
 
 def test_what_clients_of_gantt_made_stays(run: Any, store: SqlStore, capsys: Any) -> None:
@@ -165,7 +195,7 @@ def test_what_clients_of_gantt_made_stays(run: Any, store: SqlStore, capsys: Any
     host = names.api_provider(uuid_for("host-1"))
     assert store.allocate([AllocationChange(consumer, {host: {"VCPU": 1}}, "p", "u", None)]) is None
     before = contents(store)
-    run()
+    run("--beside-clients")
     after = contents(store)
     assert (after.providers, after.consumers) == (before.providers, before.consumers)
     printed = capsys.readouterr().out
@@ -205,12 +235,36 @@ def test_what_cannot_be_stored_is_reported_and_the_rest_carried(
     assert len(contents(store).consumers) == 2
 
 
-def test_names_that_providers_exchange_are_carried(run: Any, database: PlacementFile) -> None:
+@pytest.mark.parametrize(
+    "renames",
+    [
+        [("pool", "moving"), ("host-1", "pool")],
+        [("pool", "x"), ("host-1", "pool"), ("x", "host-1")],
+        [("pool", "x"), ("host-1", "pool"), (CHILD, "host-1"), ("x", CHILD)],
+        [("pool", "x"), ("host-1", "pool"), (CHILD, "host-1")],
+    ],
+)
+def test_names_that_providers_exchange_are_carried(
+    run: Any, partition: StorePartition, database: PlacementFile, renames: list[tuple[str, str]]
+) -> None:
     assert run() == 0
-    database.execute("UPDATE resource_providers SET name = 'moving' WHERE name = 'pool'")
-    database.execute("UPDATE resource_providers SET name = 'pool' WHERE name = 'host-1'")
+    for former, name in renames:
+        database.execute("UPDATE resource_providers SET name = ? WHERE name = ?", name, former)
     assert run() == 0
     assert run("--verify") == 0
+    partition.check()
+
+
+def test_a_name_that_a_protected_provider_keeps_is_reported(
+    run: Any, store: SqlStore, database: PlacementFile, capsys: Any
+) -> None:
+    assert run() == 0
+    store.change_provider(SetTraits(names.api_provider(uuid_for("pool")), ["CUSTOM_OWN"]))
+    for former, name in (("pool", "x"), ("host-1", "pool"), ("x", "host-1")):
+        database.execute("UPDATE resource_providers SET name = ? WHERE name = ?", name, former)
+    assert run("--beside-clients") == 1
+    assert f"provider {uuid_for('host-1')}: its name is that of {uuid_for('pool')}" in capsys.readouterr().out
+    assert {provider.name for provider in contents(store).providers.values()} == {"pool", "host-1", CHILD}
 
 
 def test_in_a_later_epoch_smaller_generations_are_raised_and_noted(

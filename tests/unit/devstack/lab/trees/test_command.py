@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """gantt-lab trees: it measures decisions on provider trees. Times are not tested."""
 
-import argparse
-
 import pytest
 
 from devstack.lab import default_driver
@@ -33,6 +31,7 @@ def test_placement_gets_the_same_providers():
     assert {item["root"] for item in providers} == {item["uuid"] for item in providers if item["parent"] is None}
 
 
-def test_invalid_groups_are_refused():
-    with pytest.raises(argparse.ArgumentTypeError):
-        command._counts("1,0")
+def test_invalid_groups_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        asking.run("trees", "--groups", "1,0")
+    assert "'0' is not a whole number of at least 1" in capsys.readouterr().err

@@ -7,7 +7,10 @@ from rpcapi import errors
 from scheduler_svc.core.namespaces.namespace import Namespace
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry
 
-BUILT_IN = ("compute", "service", "aggregate", "volume", "network", "trait", "resource_class", "placement")
+BUILT_IN = (
+    *("compute", "service", "aggregate", "volume", "network", "trait", "resource_class", "placement"),
+    *("nova", "nova_bridge"),
+)
 
 
 def test_unknown_namespace_error_lists_known_namespaces():

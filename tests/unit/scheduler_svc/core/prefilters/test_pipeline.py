@@ -28,6 +28,7 @@ def names(options):
         ("image_types", ["require_image_type_support"]),
         ("isolated_aggregates", ["isolate_aggregates"]),
         ("image_metadata", ["transform_image_metadata"]),
+        ("nova_enabled", ["map_az_to_placement_aggregate", "accelerators_filter"]),
     ],
 )
 def test_option_enables_its_prefilter_before_those_that_are_always_applied(option, added):

@@ -7,8 +7,10 @@ import pytest
 
 from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
+from scheduler_svc.placement.candidates.finder import SearchLimits
 from scheduler_svc.placement.identities import uuid_of
 from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.placement import PlacementApi
 
 CANDIDATES = "/allocation_candidates"
 AGGREGATE = "5fb10ae4-0a3c-4d6c-9d1a-3f0c6c5b7a10"
@@ -36,6 +38,16 @@ def set_aggregates(api, uuid, *aggregates):
     generation = api.call("GET", f"/resource_providers/{uuid}").json["generation"]
     body = {"resource_provider_generation": generation, "aggregates": list(aggregates)}
     assert api.call("PUT", f"/resource_providers/{uuid}/aggregates", body).status == 200
+
+
+def test_search_without_time_gets_503_with_a_time_to_retry():
+    api = PlacementApi(limits=SearchLimits(timeout_s=0.0))
+    root = api.create("root")
+    api.set_inventories(root, VCPU=8)
+    api.set_inventories(api.create("card", root), VGPU=2)
+    answer = api.call("GET", f"{CANDIDATES}?resources=VCPU:1&resources1=VGPU:1&group_policy=none")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+    assert "search for allocation candidates was stopped" in answer.error["detail"]
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 """Allocations of consumers."""
 
 import uuid
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 import pytest
 
@@ -49,6 +51,29 @@ def test_consumer_holds_what_was_put(api, provider):
     assert usages(api, provider) == {"VCPU": 2, "DISK_GB": 0}
 
 
+def test_allocations_were_modified_when_they_were_put(api, provider):
+    began = datetime.now(UTC).replace(microsecond=0)
+    api.call("PUT", PATH, holding(provider, VCPU=2))
+    modified = parsedate_to_datetime(api.call("GET", PATH).headers["last-modified"])
+    assert began <= modified <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    ("version", "added"),
+    [
+        ("1.11", set()),
+        ("1.12", {"project_id", "user_id"}),
+        ("1.27", {"project_id", "user_id"}),
+        ("1.28", {"project_id", "user_id", "consumer_generation"}),
+        ("1.37", {"project_id", "user_id", "consumer_generation"}),
+        ("1.38", {"project_id", "user_id", "consumer_generation", "consumer_type"}),
+    ],
+)
+def test_what_is_shown_of_a_consumer_grows_with_versions(api, provider, version, added):
+    api.call("PUT", PATH, holding(provider, VCPU=2))
+    assert api.call("GET", PATH, version=version).json.keys() == {"allocations"} | added
+
+
 def test_consumer_may_be_named_without_dashes(api, provider):
     assert api.call("PUT", f"/allocations/{CONSUMER.replace('-', '')}", holding(provider, VCPU=2)).status == 204
     assert api.call("GET", PATH).json["consumer_generation"] == 1
@@ -72,6 +97,22 @@ def test_empty_put_ends_what_is_held_from_1_28(api, provider):
     assert api.call("PUT", PATH, body, version="1.27").status == 400
 
 
+def test_end_by_put_or_post_increases_the_providers_generation_and_by_delete_does_not(api, provider):
+    def generation():
+        return api.call("GET", f"/resource_providers/{provider}/usages").json["resource_provider_generation"]
+
+    endings = [
+        (lambda: api.call("PUT", PATH, holding(provider, 1)), 1),
+        (lambda: api.call("POST", "/allocations", {CONSUMER: holding(provider, 1)}), 1),
+        (lambda: api.call("DELETE", PATH), 0),
+    ]
+    for end, increase in endings:
+        assert api.call("PUT", PATH, holding(provider, VCPU=2)).status == 204
+        before = generation()
+        assert end().status == 204
+        assert generation() == before + increase
+
+
 @pytest.mark.parametrize("generation", [1, 0])
 def test_generation_of_a_consumer_that_holds_nothing_is_null(api, provider, generation):
     answer = api.call("PUT", PATH, holding(provider, generation, VCPU=1))
@@ -84,6 +125,22 @@ def test_outdated_generation_of_a_consumer_is_refused(api, provider):
     answer = api.call("PUT", PATH, holding(provider, VCPU=2))
     assert "consumer generation conflict - expected 1 but got null" in answer.error["detail"]
     assert usages(api, provider)["VCPU"] == 1
+
+
+def test_generation_of_a_consumer_is_compared_from_1_28(api, provider):
+    api.call("PUT", PATH, holding(provider, VCPU=1))
+    body = holding(provider, 7, VCPU=2)
+    del body["consumer_type"]
+    assert api.call("PUT", PATH, body, version="1.28").status == 409
+    del body["consumer_generation"]
+    assert api.call("PUT", PATH, body, version="1.27").status == 204
+
+
+def test_outdated_generation_is_refused_before_allocations_are_checked(api, provider):
+    for path, body in ((PATH, holding(provider, 7, CUSTOM_NONE=1)), (PATH, holding(str(uuid.uuid4()), 7, VCPU=1))):
+        answer = api.call("PUT", path, body)
+        assert (answer.status, answer.error["code"]) == (409, "placement.concurrent_update")
+    assert api.call("PUT", PATH, holding(provider, CUSTOM_NONE=1)).status == 400
 
 
 @pytest.mark.parametrize(
@@ -141,40 +198,8 @@ def test_provider_shows_who_holds_from_it(api, provider):
         },
     }
     assert api.call("GET", path, version="1.27").json["allocations"][OTHER] == {"resources": {"DISK_GB": 5}}
+    assert api.call("GET", path, version="1.28").json["allocations"][OTHER]["consumer_generation"] == 1
     assert api.call("GET", f"/resource_providers/{uuid.uuid4()}/allocations").status == 404
-
-
-def test_usages_of_a_project_are_summed_by_type(api, provider):
-    api.call("PUT", PATH, holding(provider, VCPU=2))
-    migration = holding(provider, VCPU=1, DISK_GB=5) | {"consumer_type": "MIGRATION", "user_id": "v"}
-    api.call("PUT", f"/allocations/{OTHER}", migration)
-    untyped = {key: value for key, value in holding(provider, VCPU=1).items() if key != "consumer_type"}
-    api.call("PUT", f"/allocations/{uuid.uuid4()}", untyped, version="1.37")
-    instances, migrations = {"consumer_count": 1, "VCPU": 2}, {"consumer_count": 1, "VCPU": 1, "DISK_GB": 5}
-    unknown = {"consumer_count": 1, "VCPU": 1}
-    expected = {
-        "project_id=p": {"INSTANCE": instances, "MIGRATION": migrations, "unknown": unknown},
-        "project_id=p&consumer_type=all": {"all": {"consumer_count": 3, "VCPU": 4, "DISK_GB": 5}},
-        "project_id=p&consumer_type=MIGRATION": {"MIGRATION": migrations},
-        "project_id=p&consumer_type=unknown": {"unknown": unknown},
-        "project_id=p&user_id=v": {"MIGRATION": migrations},
-        "project_id=none": {},
-        "project_id=none&consumer_type=all": {},
-    }
-    assert {query: api.call("GET", f"/usages?{query}").json["usages"] for query in expected} == expected
-    assert api.call("GET", "/usages?project_id=p", version="1.37").json == {"usages": {"VCPU": 4, "DISK_GB": 5}}
-
-
-@pytest.mark.parametrize("query", ["", "user_id=u", "project_id=", "project_id=p&consumer_type=instance"])
-def test_usages_without_a_project_or_with_a_malformed_type_are_refused(api, query):
-    assert api.call("GET", f"/usages?{query}").status == 400
-
-
-def test_readers_see_the_usages_of_their_own_project(api):
-    reader = {"user": "u:p", "HTTP_X_ROLES": "reader"}
-    assert api.call("GET", "/usages?project_id=p", **reader).status == 200
-    assert api.call("GET", "/usages?project_id=q", **reader).status == 403
-    assert api.call("GET", "/usages?project_id=p", version="1.8", **reader).status == 404
 
 
 def test_list_of_allocations_until_1_11(api, provider):

@@ -130,6 +130,31 @@ def test_unavailable_store_gets_503_with_a_time_to_retry(api, monkeypatch):
     assert "it is being restarted" in answer.error["detail"]
 
 
+def test_clients_read_nothing_of_what_the_stores_driver_says(api, monkeypatch, caplog):
+    def fail(ids):
+        try:
+            raise ConnectionError("Error 111 connecting to 192.0.2.7:6379")
+        except ConnectionError as error:
+            raise errors.StoreUnavailable(why=f"partition 'default': {error}") from error
+
+    monkeypatch.setattr(api.store, "read_providers", fail)
+    answer = api.call("GET", f"{PROVIDERS}/{'0' * 8}-0000-0000-0000-{'0' * 12}")
+    request_id = answer.headers["x-openstack-request-id"]
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+    assert f"The store cannot be reached; the log of the server has {request_id}." in answer.error["detail"]
+    assert "192.0.2.7" not in answer.body.decode()
+    assert f"{request_id}: The store cannot be reached: partition 'default': Error 111" in caplog.text
+
+
+def test_clients_read_why_a_write_is_not_acknowledged(api, monkeypatch):
+    def fail(ids):
+        raise errors.NotReplicated(store="It", acknowledged=1, needed=2, wait_ms=50) from OSError("any")
+
+    monkeypatch.setattr(api.store, "read_providers", fail)
+    answer = api.call("GET", f"{PROVIDERS}/{'0' * 8}-0000-0000-0000-{'0' * 12}")
+    assert "1 of 2 replicas had the write" in answer.error["detail"]
+
+
 def test_unexpected_failure_names_the_request_and_not_its_cause(api, monkeypatch, caplog):
     def fail(ids):
         raise RuntimeError("a secret")

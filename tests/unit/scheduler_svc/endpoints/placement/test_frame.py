@@ -34,7 +34,9 @@ def answer(application, **environ):
         received["headers"] = {name.lower(): text for name, text in headers}
 
     request = {"REQUEST_METHOD": "GET", "PATH_INFO": "/traits", "QUERY_STRING": "", "REMOTE_ADDR": "192.0.2.7"}
-    body = b"".join(Frame(application)(request | environ, start_response))
+    chunks = Frame(application)(request | environ, start_response)
+    body = b"".join(chunks)
+    chunks.close()
     return received["status"], received["headers"], body
 
 

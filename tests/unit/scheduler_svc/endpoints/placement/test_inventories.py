@@ -16,7 +16,7 @@ def test_each_change_increases_the_generation(api, path):
     assert (created.status, created.json["resource_provider_generation"]) == (201, 1)
     assert created.headers["location"].endswith(f"{path}/VCPU")
     updated = api.call("PUT", f"{path}/VCPU", {"total": 16, "resource_provider_generation": 1})
-    assert (updated.json["total"], updated.json["resource_provider_generation"]) == (16, 2)
+    assert (updated.status, updated.json["total"], updated.json["resource_provider_generation"]) == (200, 16, 2)
     replaced = api.call("PUT", path, {"resource_provider_generation": 2, "inventories": {"DISK_GB": {"total": 5}}})
     assert (set(replaced.json["inventories"]), replaced.json["resource_provider_generation"]) == ({"DISK_GB"}, 3)
     assert api.call("DELETE", f"{path}/DISK_GB").status == 204
@@ -60,6 +60,8 @@ def test_class_that_is_there_or_missing_is_refused(api, path):
     ("version", "figures", "status"),
     [
         ("1.25", {"total": 8, "reserved": 8}, 400),
+        ("1.25", {"total": 8, "reserved": 7}, 201),
+        ("1.25", {"total": 8}, 201),
         ("1.26", {"total": 8, "reserved": 8}, 201),
         ("1.39", {"total": 8, "reserved": 9}, 400),
         ("1.39", {"total": 0}, 400),
@@ -71,7 +73,14 @@ def test_class_that_is_there_or_missing_is_refused(api, path):
     ],
 )
 def test_figures_are_checked(api, path, version, figures, status):
-    assert api.call("POST", path, {"resource_class": "VCPU", **figures}, version=version).status == status
+    answer = api.call("POST", path, {"resource_class": "VCPU", **figures}, version=version)
+    assert answer.status == status
+    assert api.call("GET", path).json["inventories"].keys() == ({"VCPU"} if status == 201 else set())
+
+
+def test_negative_ratio_is_named_in_the_refusal(api, path):
+    answer = api.call("POST", path, {"resource_class": "VCPU", "total": 8, "allocation_ratio": -1.0})
+    assert "the allocation_ratio of VCPU must be at least 0" in answer.error["detail"]
 
 
 def test_unknown_resource_class_is_refused_before_anything_changes(api, path):
@@ -80,6 +89,24 @@ def test_unknown_resource_class_is_refused_before_anything_changes(api, path):
     assert answer.status == 400
     assert "CUSTOM_NONE" in answer.error["detail"]
     assert api.call("GET", path).json["inventories"] == {}
+
+
+def test_inventory_of_an_unknown_resource_class_is_not_created(api, path):
+    answer = api.call("POST", path, {"resource_class": "CUSTOM_NONE", "total": 1})
+    assert answer.status == 400
+    assert "CUSTOM_NONE" in answer.error["detail"]
+    assert api.call("GET", path).json["inventories"] == {}
+
+
+def test_outdated_generation_is_refused_before_other_mistakes(api, path):
+    api.call("POST", path, {"resource_class": "VCPU", "total": 8})
+    outdated = {"resource_provider_generation": 0}
+    answers = [
+        api.call("PUT", path, {**outdated, "inventories": {"CUSTOM_NONE": {"total": 1}}}),
+        api.call("PUT", f"{path}/VCPU", {**outdated, "total": 1, "reserved": 2}),
+        api.call("PUT", f"{path}/DISK_GB", {**outdated, "total": 1}),
+    ]
+    assert [answer.status for answer in answers] == [409] * 3
 
 
 def test_all_inventories_are_deleted_at_once_from_1_5(api, path):

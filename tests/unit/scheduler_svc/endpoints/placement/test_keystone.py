@@ -30,7 +30,7 @@ def fetch(monkeypatch):
 
 @pytest.mark.parametrize("error", UNAVAILABLE)
 @pytest.mark.parametrize("is_called_invalid", [True, False])
-def test_keystone_that_is_away_is_no_refusal(fetch, error, is_called_invalid):
+def test_keystone_that_is_away_is_no_refusal(fetch, error, is_called_invalid, caplog):
     def ask():
         try:
             raise error("away")
@@ -42,6 +42,7 @@ def test_keystone_that_is_away_is_no_refusal(fetch, error, is_called_invalid):
     with pytest.raises(HTTPServiceUnavailable) as raised:
         fetch(ask)
     assert raised.value.headers["retry-after"] == "1"
+    assert f"Keystone cannot validate a token: {error.__name__}: " in caplog.text
 
 
 def test_token_that_keystone_does_not_know_is_invalid(fetch):

@@ -66,6 +66,29 @@ def test_outdated_generation_is_refused(api, root, child):
     assert "consumer generation conflict" in answer.error["detail"]
 
 
+WRONG = {"VCPU": {"total": 1, "reserved": 2}}
+UNKNOWN_CLASS = {"CUSTOM_NONE": {"total": 1}}
+
+
+@pytest.mark.parametrize("inventories", [WRONG, UNKNOWN_CLASS])
+def test_generations_are_compared_before_inventories_are_checked(api, root, child, inventories):
+    """As in Placement: of what is outdated the rest need not be right."""
+    answer = reshape(api, {root: {"resource_provider_generation": 1, "inventories": inventories}})
+    assert (answer.status, answer.error["code"]) == (409, "placement.concurrent_update")
+    bad = {child: {"resource_provider_generation": 0, "inventories": inventories}}
+    answer = reshape(api, bad, hold(root, 7, VCPU=8))
+    assert (answer.status, answer.error["code"]) == (409, "placement.concurrent_update")
+    assert "consumer generation conflict - expected 1 but got 7" in answer.error["detail"]
+    assert reshape(api, bad, hold(root, 1, VCPU=8)).status == 400
+
+
+def test_consumer_generations_are_compared_before_allocations_are_checked(api, root, child):
+    bad = hold(root, 7, CUSTOM_NONE=8)
+    answer = reshape(api, {child: have(0, VCPU=8)}, bad)
+    assert (answer.status, answer.error["code"]) == (409, "placement.concurrent_update")
+    assert reshape(api, {child: have(0, VCPU=8)}, hold(root, 1, CUSTOM_NONE=8)).status == 400
+
+
 def test_inventory_in_use_is_not_removed(api, root, child):
     answer = reshape(api, {root: have(2)})
     assert (answer.status, answer.error["code"]) == (409, "placement.inventory.inuse")
@@ -102,6 +125,8 @@ def test_more_than_a_thousand_providers_are_refused(api):
     answer = reshape(api, {str(uuid.uuid4()): have(0) for _ in range(1001)})
     assert answer.status == 400
     assert "at most 1000 providers" in answer.error["detail"]
+    answer = reshape(api, {str(uuid.uuid4()): have(0) for _ in range(1000)})
+    assert answer.error["code"] == "placement.resource_provider.not_found"
 
 
 def test_route_exists_from_1_30_and_for_post_only(api, root):

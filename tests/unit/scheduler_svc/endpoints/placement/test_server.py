@@ -4,7 +4,9 @@
 import http.client
 import json
 import socket
+import struct
 import threading
+import time
 
 import pytest
 
@@ -23,12 +25,22 @@ class Application:
         self.released.set()
         self.began = threading.Event()
 
+        self.closed = threading.Event()
+
     def __call__(self, environ, start_response):
         self.began.set()
         assert self.released.wait(SECONDS)
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         start_response("200 OK", [("content-length", str(len(body)))])
-        return [body]
+        return Closing([body], self.closed)
+
+
+class Closing(list):
+    """A body that sets an event when it is closed."""
+
+    def __init__(self, chunks, closed):
+        super().__init__(chunks)
+        self.close = closed.set
 
 
 @pytest.fixture
@@ -54,6 +66,37 @@ def send(port, raw):
         response = http.client.HTTPResponse(connection)
         response.begin()
         return response.status, response.getheader("content-type"), response.read()
+
+
+def test_body_of_an_answer_is_closed_although_the_client_has_gone(application, port):
+    application.released.clear()
+    connection = socket.create_connection(("127.0.0.1", port), timeout=SECONDS)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close() resets it
+    connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert application.began.wait(SECONDS)
+    connection.close()
+    application.released.set()
+    assert application.closed.wait(SECONDS)
+
+
+@pytest.mark.parametrize("pieces", [[b"GET / HTTP/1.1\r\nHost: a\r\n", b"\r\n"], [b"\r\n", b"GET / HTTP/1.1\r\n\r\n"]])
+def test_header_may_come_in_pieces(port, pieces):
+    with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+            time.sleep(0.05)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        assert response.status == 200
+
+
+def test_requests_that_come_together_are_answered_in_order(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=SECONDS) as connection:
+        connection.sendall(b"".join(b"POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n%d" % n for n in range(5)))
+        for number in range(5):
+            response = http.client.HTTPResponse(connection)
+            response.begin()
+            assert response.read() == b"%d" % number
 
 
 def test_body_reaches_the_application(port):
@@ -96,5 +139,5 @@ def test_stop_answers_what_was_read(application, port):
 
 def test_address_that_cannot_be_bound_is_a_bad_configuration():
     server = HttpServer(Application(), "192.0.2.1", 80, threads=1, shutdown_s=1)
-    with pytest.raises(errors.BadConfiguration, match=r"\[placement\] http://192\.0\.2\.1:80 cannot be served"):
+    with pytest.raises(errors.BadConfiguration, match=r"http://192\.0\.2\.1:80 cannot be served"):
         server.start()

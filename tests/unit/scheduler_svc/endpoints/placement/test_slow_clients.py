@@ -2,6 +2,7 @@
 """Clients that send or receive slowly, at the HTTP server on a real socket."""
 
 import http.client
+import select
 import socket
 import time
 
@@ -68,6 +69,41 @@ def test_idle_connections_take_no_thread(port):
         connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         assert status_of(connection)[0] == 200
     for connection in connections:
+        connection.close()
+
+
+def test_requests_that_follow_each_other_are_served_by_one_thread_while_another_is_free(port, monkeypatch):
+    monkeypatch.setattr(http_server, "NEXT_REQUEST_MS", 1000 * SECONDS)
+    hand_overs = []
+    put_conn = http_server._Server.put_conn
+    monkeypatch.setattr(http_server._Server, "put_conn", lambda *args: hand_overs.append(args) or put_conn(*args))
+    with connect(port) as connection, connect(port) as second, connect(port) as third:
+        for other in (second, third, second, third):
+            for client in (connection, other):
+                client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                assert status_of(client)[0] == 200
+    # Each connection is handed over when it comes, and after each request but those of the one that a thread keeps.
+    assert len(hand_overs) <= 3 + 8 - 2
+
+
+def test_half_of_the_threads_wait_for_the_rest_of_headers(port, monkeypatch):
+    monkeypatch.setattr(http_server, "HEADER_SECONDS", 10 * SECONDS)
+    waiting = [connect(port) for _ in range(10)]
+    for connection in waiting:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost:")
+    with connect(port) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert status_of(connection)[0] == 200
+    while len(waiting) > THREADS // 2:
+        refused, _, _ = select.select(waiting, [], [], SECONDS)
+        assert refused
+        for connection in refused:
+            assert status_of(connection)[0] == 408
+            waiting.remove(connection)
+            connection.close()
+    for connection in waiting:
+        connection.sendall(b" a\r\n\r\n")
+        assert status_of(connection)[0] == 200
         connection.close()
 
 
@@ -143,6 +179,29 @@ def send_chunks(connection, *sizes):
 def test_body_in_chunks_is_bounded(port, sizes):
     with connect(port) as connection:
         assert send_chunks(connection, *sizes) == 413
+
+
+REFUSED = BEGIN + b"Content-Length: 99999999\r\n\r\n"
+
+
+def test_body_of_a_refused_request_is_read_after_the_answer(port, monkeypatch):
+    monkeypatch.setattr(http_server, "LINGER_SECONDS", SECONDS)
+    with connect(port) as connection:
+        connection.sendall(REFUSED)
+        assert status_of(connection)[0] == 413
+        connection.sendall(bytes(LARGE))  # the connection would be reset if the server had closed it
+        assert connection.recv(1) == b""
+
+
+def test_body_of_a_refused_request_is_not_read_forever(port, monkeypatch):
+    monkeypatch.setattr(http_server, "LINGER_SECONDS", 0.5)
+    with connect(port) as connection:
+        connection.sendall(REFUSED)
+        assert status_of(connection)[0] == 413
+        with pytest.raises(OSError, match=r"reset|[Bb]roken pipe"):
+            for _ in range(600):
+                connection.sendall(b"a")
+                time.sleep(0.1)
 
 
 def test_connection_serves_further_requests_after_a_body_in_chunks(port):

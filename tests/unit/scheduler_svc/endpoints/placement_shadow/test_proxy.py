@@ -13,8 +13,10 @@ from scheduler_svc.endpoints.placement.authentication import trust_tokens
 from scheduler_svc.endpoints.placement.messages import MAX_BODY, BodyTooLarge
 from scheduler_svc.endpoints.placement.server import HttpServer
 from scheduler_svc.endpoints.placement_shadow.proxy import ShadowProxy
-from scheduler_svc.placement_shadow.exchanges import Answer, HttpServerAt
+from scheduler_svc.placement_shadow.connections import HttpServerAt
+from scheduler_svc.placement_shadow.exchanges import Answer
 from scheduler_svc.placement_shadow.mirror import Mirror
+from scheduler_svc.placement_shadow.report import ShadowReport
 from tests.unit.scheduler_svc.fakes.placement import PlacementApi
 
 SECONDS = 30
@@ -27,7 +29,7 @@ class ShadowedApi:
     def __init__(self, stack):
         self.placement, self.gantt = PlacementApi(), PlacementApi()
         ends = [HttpServerAt(self._serve(stack, trust_tokens(end.application)), SECONDS, 2) for end in self._ends()]
-        self.mirror = Mirror(ends[1], 100)
+        self.mirror = Mirror(ends[1], 100, ShadowReport(3600))
         self.mirror.start()
         stack.callback(self.mirror.wait)
         stack.callback(self.mirror.stop)
@@ -35,9 +37,9 @@ class ShadowedApi:
         for end in ends:
             stack.callback(end.close)
 
-    def call(self, method, path, body=None):
+    def call(self, method, path, body=None, version="1.39"):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
-        headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": "placement 1.39"}
+        headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": f"placement {version}"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         connection.request(method, path, None if body is None else json.dumps(body), headers)
@@ -95,6 +97,16 @@ def test_client_gets_the_answer_of_placement_unchanged(shadowed):
     assert (response.status, body) == (204, b"")
 
 
+@pytest.mark.parametrize(("version", "status"), [("1.0", 201), ("1.39", 200)])
+def test_provider_without_a_uuid_gets_the_same_one_at_both_ends(shadowed, version, status):
+    body = {"name": "snow \N{SNOWMAN}"}
+    assert shadowed.call("POST", "/resource_providers", body, version)[0].status == status
+    assert shadowed.mirror.drain(SECONDS)
+    answers = [end.call("GET", "/resource_providers").json for end in (shadowed.placement, shadowed.gantt)]
+    assert answers[0] == answers[1]
+    assert [provider["name"] for provider in answers[0]["resource_providers"]] == [body["name"]]
+
+
 def test_body_in_chunks_reaches_both_ends(shadowed):
     text = json.dumps({"name": "host 1", "uuid": UUID}).encode()
     connection = http.client.HTTPConnection("127.0.0.1", shadowed.port, timeout=SECONDS)
@@ -134,7 +146,7 @@ def test_client_notices_nothing_when_gantt_is_away():
         placement = PlacementApi()
         port = ShadowedApi._start(stack, trust_tokens(placement.application))
         away = HttpServerAt(f"http://127.0.0.1:{free_port()}", 1, 1)
-        mirror = Mirror(away, 1)
+        mirror = Mirror(away, 1, ShadowReport(3600))
         mirror.start()
         stack.callback(mirror.wait)
         stack.callback(mirror.stop)
@@ -177,24 +189,33 @@ def test_request_and_redirection_are_passed_on_as_they_came():
 
     def redirect(environ, start_response):
         requests.append(environ)
-        start_response("302 Found", [("Location", "/elsewhere"), ("Content-Length", "4"), ("Upgrade", "h2c")])
+        headers = [("Location", "/elsewhere"), ("Content-Length", "4"), ("Upgrade", "h2c"), ("X-Hop", "1")]
+        start_response("302 Found", [*headers, ("Connection", "x-hop, Keep-Alive")])
         return [b"gone"]
 
     with contextlib.ExitStack() as stack:
         ends = [f"http://127.0.0.1:{ShadowedApi._start(stack, redirect)}/placement/" for _ in range(2)]
-        mirror = Mirror(HttpServerAt(ends[1], SECONDS, 1), 10)
+        mirror = Mirror(HttpServerAt(ends[1], SECONDS, 1), 10, ShadowReport(3600))
         port = ShadowedApi._start(stack, ShadowProxy(HttpServerAt(ends[0], SECONDS, 1), mirror))
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
-        headers = {"Accept-Encoding": "gzip", "Keep-Alive": "5", "X-Auth-Token": "t"}
-        connection.request("GET", "/traits/a%20b%2Fc?name=in:A%2CB&name=", headers=headers)
+        headers = {
+            "Accept-Encoding": "gzip",
+            "Keep-Alive": "5",
+            "X-Auth-Token": "t",
+            "Connection": "keep-alive, X-Hop",
+            "X-Hop": "1",
+        }
+        connection.request("GET", "/traits/a%20b%2fc/%2525?name=in:A%2CB&name=", headers=headers)
         response = connection.getresponse()
         assert (response.status, response.getheader("location"), response.read()) == (302, "/elsewhere", b"gone")
         assert response.headers.get_all("content-length") == ["4"] and response.getheader("upgrade") is None
+        assert response.getheader("x-hop") is None
         connection.close()
     (environ,) = requests
-    assert (environ["PATH_INFO"], environ["QUERY_STRING"]) == ("/placement/traits/a b%2Fc", "name=in:A%2CB&name=")
+    assert environ["REQUEST_URI"] == "/placement/traits/a%20b%2Fc/%2525?name=in:A%2CB&name="
+    assert (environ["PATH_INFO"], environ["QUERY_STRING"]) == ("/placement/traits/a b%2Fc/%25", "name=in:A%2CB&name=")
     assert (environ["HTTP_ACCEPT_ENCODING"], environ["HTTP_X_AUTH_TOKEN"]) == ("identity", "t")
-    assert "HTTP_KEEP_ALIVE" not in environ
+    assert "HTTP_KEEP_ALIVE" not in environ and "HTTP_X_HOP" not in environ
 
 
 @pytest.mark.parametrize(("method", "status"), [("HEAD", 200), ("DELETE", 204)])
@@ -205,6 +226,6 @@ def test_answer_without_a_body_announces_no_length(method, status):
 
     received = {}
     environ = {"REQUEST_METHOD": method, "PATH_INFO": "/traits", "wsgi.input": io.BytesIO()}
-    proxy = ShadowProxy(Placement(), Mirror(Placement(), 10))
+    proxy = ShadowProxy(Placement(), Mirror(Placement(), 10, ShadowReport(3600)))
     body = proxy(environ, lambda line, headers: received.update(headers, status=int(line[:3])))
     assert (received, b"".join(body)) == ({"status": status}, b"")

@@ -9,7 +9,14 @@ import pytest
 
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.store.allocations import AllocationChange
-from scheduler_svc.store.providers.changes import CreateProvider, Refusal, RefusalKind, SetInventories, SetTraits
+from scheduler_svc.store.providers.changes import (
+    CreateProvider,
+    ImportProvider,
+    Refusal,
+    RefusalKind,
+    SetInventories,
+    SetTraits,
+)
 from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.backends import redis_partition
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
@@ -46,6 +53,18 @@ def test_generation_that_an_allocation_increased_meanwhile_is_compared(partition
     refusal = store.change_provider(SetInventories(PROVIDER, {"VCPU": Inventory(9)}, 1))
     assert isinstance(refusal, Refusal)
     assert (refusal.kind, refusal.expected, refusal.actual) == (RefusalKind.GENERATION, 1, 2)
+
+
+def test_imports_whose_names_were_taken_meanwhile_are_refused(partition: StorePartition) -> None:
+    store = partition.store
+    assert isinstance(store, RedisStore)
+    imports = [ImportProvider(f"@api/new-{number}", f"name-{number}", None, {}, [], [], 3, 1, 2) for number in range(3)]
+    run_before(store, "change_provider", lambda: store.change_provider(CreateProvider("@api/other", "name-1")))
+    first, second, third = store.import_providers(imports)
+    assert (first, third) == (None, None)
+    assert second is not None and (second.kind, second.provider) == (RefusalKind.NAME, "@api/other")
+    assert set(store.read_providers([change.provider for change in imports])) == {"@api/new-0", "@api/new-2"}
+    partition.check()
 
 
 def test_report_keeps_traits_that_were_added_meanwhile(partition: StorePartition) -> None:

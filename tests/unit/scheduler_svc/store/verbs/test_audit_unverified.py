@@ -157,9 +157,9 @@ def test_unverified_claim_ends_with_its_guest_or_its_doubt(hosts: StorePartition
     assert "unverified" not in hosts.check().claims
 
 
-def test_unverified_claim_of_a_fenced_host_is_not_believed_when_it_returns(hosts: StorePartition) -> None:
+def test_unverified_claim_of_a_fenced_host_has_ended_when_it_returns(hosts: StorePartition) -> None:
     hosts.fence("h1")
-    assert answers(hosts, running(REF, "h1")) == [Answer.UNVERIFIED]
+    assert answers(hosts, running(REF, "h1")) == [Answer.FENCED]
     hosts.check()
 
 

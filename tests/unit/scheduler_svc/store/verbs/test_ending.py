@@ -143,7 +143,8 @@ def test_move_can_be_reversed(partition: StorePartition) -> None:
     partition.add_host("h1")
     partition.hold("c1", "h1")
     partition.store.move(REF, ClaimRef("m1", 1), "MIGRATION")
-    assert partition.store.move(ClaimRef("m1", 1), REF, "INSTANCE") == ClaimResult("c1", 1, Answer.RELEASED)
+    moved = ClaimResult("c1", 1, Answer.MOVED, moved_to=ClaimRef("m1", 1))
+    assert partition.store.move(ClaimRef("m1", 1), REF, "INSTANCE") == moved
     assert partition.store.move(ClaimRef("m1", 1), ClaimRef("c1", 2), "INSTANCE").answer is Answer.CONFIRMED
     assert partition.states() == {"c1": "confirmed"}
     partition.check()

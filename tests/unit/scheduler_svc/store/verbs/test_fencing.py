@@ -144,10 +144,25 @@ def test_returning_agent_learns_ends_and_its_host_opens(partition: StorePartitio
     partition.fence("h1")
     assert tuple(partition.prepare("c3", "h1").verdicts) == (Verdict.CLOSED,)
     outcome = audit(partition, "h1", running(REF, "h1"), running(ClaimRef("c2", 1), "h1"))
-    # Ended claims stay ended; an unknown claim waits for the conductor's record
-    assert [result.answer for result in outcome.answers] == [Answer.FENCED, Answer.UNVERIFIED]
-    assert set(partition.states().values()) == {"unverified"}
+    # The fence ended all that the host held, with and without a tombstone
+    assert [result.answer for result in outcome.answers] == [Answer.FENCED, Answer.FENCED]
+    assert partition.states() == {}
     assert partition.prepare("c3", "h1").answer is Answer.PREPARED
+    partition.check()
+
+
+def test_fenced_host_learns_ends_whose_tombstones_are_gone(partition: StorePartition) -> None:
+    # Given a fenced host that stays away for longer than its tombstones are kept
+    partition.add_host("h1")
+    partition.hold("c1", "h1")
+    partition.fence("h1")
+    partition.wait_until(partition.time() + SHORT_MS)
+    partition.store.reap(dead_after_ms=None, tombstone_ms=SHORT_MS)
+    # When it returns, then its guest's claim is over
+    assert [result.answer for result in audit(partition, "h1", running(REF, "h1")).answers] == [Answer.FENCED]
+    assert partition.states() == {} and partition.used("h1") == {}
+    # And once it has audited, what it reports without a claim is unverified, as on any open host
+    assert [result.answer for result in audit(partition, "h1", running(REF, "h1")).answers] == [Answer.UNVERIFIED]
     partition.check()
 
 

@@ -18,6 +18,7 @@ from scheduler_svc.store.providers.changes import (
     SetTraits,
     UpdateProvider,
 )
+from scheduler_svc.store.providers.checks import MAX_IMPORTS
 from tests.property.replica import LogFollower
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
@@ -113,6 +114,55 @@ def test_a_later_import_replaces_every_part(partition: StorePartition) -> None:
     assert (states[ROOT].children, states[OTHER].children) == ((), (CHILD,))
 
 
+def test_providers_are_imported_together(partition: StorePartition) -> None:
+    imported(partition, provider(name="former"))
+    batch = [
+        provider(name="latter"),
+        provider(provider=OTHER, name="former", generation=LARGE),  # which the first one gives up
+        provider(provider=CHILD, name="child", parent=OTHER),
+    ]
+    for _repetition in range(2):
+        assert partition.store.import_providers(batch) == [None, None, None]
+        states = partition.store.read_providers([ROOT, OTHER, CHILD])
+        assert [state.document["name"] for state in states.values()] == ["latter", "former", "child"]
+        assert [state.generation for state in states.values()] == [57, LARGE, 57]
+        assert states[OTHER].children == (CHILD,)
+        partition.check()
+        position = partition.store.snapshot().position
+    assert partition.store.import_providers(batch) == [None, None, None]
+    assert partition.store.snapshot().position == position
+
+
+def test_of_providers_that_are_imported_together_some_may_be_refused(partition: StorePartition) -> None:
+    partition.store.change_provider(CreateProvider(OTHER, "of a client"))
+    batch = [
+        provider(provider=CHILD, name="child", parent=ROOT),  # which comes after it
+        provider(),
+        provider(provider=OTHER, name="other"),
+        provider(provider="@api/same", name="node-1"),
+        provider(provider="@api/last", name="last", parent=ROOT),
+    ]
+    answers = partition.store.import_providers(batch)
+    kinds = [None if answer is None else answer.kind for answer in answers]
+    assert kinds == [RefusalKind.PARENT, None, RefusalKind.GENERATION, RefusalKind.NAME, None]
+    assert partition.store.read_providers([ROOT])[ROOT].children == ("@api/last",)
+    partition.check()
+
+
+def test_malformed_providers_are_refused_together(partition: StorePartition) -> None:
+    malformed: list[list[ImportProvider]] = [
+        [],
+        [provider(), provider(name="again")],
+        [provider(), provider(provider=OTHER, generation=-1)],
+        [provider(provider=f"@api/{number}", name=str(number)) for number in range(MAX_IMPORTS + 1)],
+    ]
+    before = partition.store.snapshot()
+    for batch in malformed:
+        with pytest.raises(errors.InvalidRequest):
+            partition.store.import_providers(batch)
+    assert partition.store.snapshot() == before
+
+
 def test_the_log_skips_to_a_large_generation_so_that_none_repeats_in_a_later_epoch(partition: StorePartition) -> None:
     replica = LogFollower(partition)
     imported(partition, provider(generation=LARGE))
@@ -183,6 +233,29 @@ def test_allocations_are_stored_as_they_were(partition: StorePartition) -> None:
         assert (state.created_ms, state.is_api_owned, state.is_imported) == (1_500, True, True)
         root = partition.store.read_providers([ROOT])[ROOT]
         assert (root.generation, root.used) == (57, {"VCPU": 3})
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        consumer(amount=1, project="other"),
+        consumer(allocations={ROOT: {"PGPU": 1}}),
+        consumer(allocations={OTHER: {"VCPU": 1}}),
+        consumer(allocations={ROOT: {"VCPU": 1}, OTHER: {"VCPU": 1}}),
+    ],
+)
+def test_an_import_replaces_what_an_earlier_one_stored(partition: StorePartition, later: ConsumerImport) -> None:
+    imported(partition, provider())
+    imported(partition, provider(provider=OTHER, name="node-2"))
+    for item in (consumer(), later, consumer()):
+        assert partition.store.import_allocations([item]) is None
+        partition.check()
+        state = partition.store.read_allocations(["c1"])["c1"]
+        assert (state.allocations, state.project) == (item.allocations, item.project)
+        for name in (ROOT, OTHER):
+            holders = [holder.consumer for holder in partition.store.list_holders(name)[0]]
+            assert holders == (["c1"] if name in item.allocations else [])
+        assert partition.store.usages(item.project)["INSTANCE"].consumers == 1
 
 
 def test_an_excess_is_stored_and_flagged(partition: StorePartition) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from rpcapi import errors
+from rpcapi.resources.claims import Verdict
 from rpcapi.resources.inventory import Inventory
+from scheduler_svc.core.records import Candidate, Intent
 from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, Refusal, RefusalKind, SetInventories
 from scheduler_svc.store.providers.reshaping import MAX_RESHAPED
@@ -111,6 +113,14 @@ def test_new_claims_are_judged_by_the_new_inventories(partition: StorePartition)
         RefusalKind.CAPACITY, CHILD, ("VCPU",), consumer="c2"
     )
     assert partition.store.allocate([put("c2", {CHILD: {"VCPU": 2}})]) is None
+
+
+def test_inventory_that_shrank_after_a_decision_is_concurrent(partition: StorePartition) -> None:
+    intent = Intent("c2", 1, [Candidate("h1", {ROOT: {"VCPU": 2}})])
+    early = partition.batch(intent)
+    reshaped(partition, [have(ROOT, VCPU=Inventory(9), DISK_GB=DISK)])
+    assert tuple(partition.store.prepare(early).prepared[0].verdicts) == (Verdict.CONCURRENT,)
+    assert tuple(partition.store.prepare(partition.batch(intent)).prepared[0].verdicts) == (Verdict.FULL,)
 
 
 def test_inventory_that_stays_in_use_is_not_removed(partition: StorePartition) -> None:

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adoption of instances whose record was lost, as with the tail of the conductors' store: guest and claim live on."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from oslo_log import log
+
+from conductor.admission import count_amounts
+from conductor.service_clients import ServiceClients
+from conductor.store.interface import ConductorStore
+from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep, make_request_key
+from conductor.vouching import ClaimVouching, is_named
+from rpcapi import errors, objects
+from rpcapi.context import RequestContext
+from rpcapi.resources import names
+from rpcapi.resources.claims import INSTANCE, ClaimState
+from rpcapi.validation.instances import check_uuids
+
+LOG = log.getLogger(__name__)
+
+
+class Guest(NamedTuple):
+    """A live attempt of an instance on ``node``, as its agent's journal has it; ``owner`` as in GuestOwners."""
+
+    uuid: str
+    attempt: int
+    node: str
+    owner: Mapping[str, Any]
+
+
+class Adoption(NamedTuple):
+    """What is recorded of a guest; ``amounts`` is what it counts in its project."""
+
+    request: BuildRequestRecord
+    instance: InstanceRecord
+    amounts: Mapping[str, int]
+
+
+class InstanceAdoption:
+    """Records instances again from what their hosts and claims have.
+
+    The record continues as one whose build was just sent, so that its host reports what runs, and ends in ERROR where
+    the host ended it meanwhile. ``vouching`` confirms claims that are unverified for the lack of a record. ``wake`` is
+    called when there is work; ``max_instances`` limits the instances of one call.
+    """
+
+    def __init__(
+        self,
+        store: ConductorStore,
+        clients: ServiceClients,
+        vouching: ClaimVouching,
+        wake: Callable[[], None],
+        max_instances: int,
+    ) -> None:
+        self._store = store
+        self._clients = clients
+        self._vouching = vouching
+        self._wake = wake
+        self._max_instances = max_instances
+
+    def adopt(self, ctxt: RequestContext, partition: str, host: str, uuids: Sequence[str]) -> None:
+        """Record what service host ``host`` of ``partition`` runs of these instances; recorded ones stay unchanged.
+
+        Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or
+        InstanceConflict, before any change.
+        """
+        check_uuids(uuids, self._max_instances)
+        host = names.canonical(host)
+        guests = self._guests(ctxt, host, uuids)
+        records = self._store.get(uuids)
+        unrecorded = [guest for guest in guests if not _is_recorded(records, guest, host)]
+        adoptions = [self._adoption_of(ctxt, partition, guest) for guest in unrecorded]
+        for adoption in adoptions:
+            self._store.adopt(*adoption)
+            LOG.info("Adopted instance %s, which runs on %s", adoption.instance.uuid, adoption.instance.host)
+        if adoptions:
+            self._wake()
+        refs = objects.ClaimRefs.of(
+            consumers=[guest.uuid for guest in guests], attempts=[guest.attempt for guest in guests]
+        )
+        self._vouching.check(partition, host, refs)
+
+    def _guests(self, ctxt: RequestContext, host: str, uuids: Sequence[str]) -> list[Guest]:
+        page = self._clients.call_agent(ctxt, host, self._clients.compute.list_owners, list(uuids))
+        guests = {row[0]: Guest(*row) for row in zip(page.uuids, page.attempts, page.names, page.owners, strict=True)}
+        for uuid in uuids:
+            if uuid not in guests:
+                raise errors.InstanceConflict(uuid=uuid, why=f"host {host} runs no attempt of it")
+        return [guests[uuid] for uuid in uuids]
+
+    def _claims(self, ctxt: RequestContext, partition: str, guest: Guest) -> list[Mapping[str, Any]]:
+        """Return the claims of the instance; an unverified one is found by its node only."""
+        client = self._clients.claims_of(partition)
+        claims = list(client.list_claims(ctxt, consumer=guest.uuid).claims)
+        marker = None
+        while not any(_is_claim_of(guest, claim) for claim in claims):
+            page = client.list_claims(ctxt, host=guest.node, marker=marker)
+            claims += [claim for claim in page.claims if _is_claim_of(guest, claim)]
+            marker = page.marker
+            if marker is None:
+                break
+        return claims
+
+    def _adoption_of(self, ctxt: RequestContext, partition: str, guest: Guest) -> Adoption:
+        claim = _claim_of(guest, self._claims(ctxt, partition, guest))
+        spec = _make_spec(claim, guest.owner)
+        project = claim["project"]
+        identity = f"adopted {guest.uuid} {guest.attempt}"
+        request = BuildRequestRecord(
+            key=make_request_key(project, hashlib.sha256(identity.encode()).hexdigest()),
+            request_id=claim["request_id"],
+            project=project,
+            user=claim["user"],
+            flavor=spec.flavor,
+            spec=spec.obj_to_primitive(),
+        )
+        allocations = claim["allocations"]
+        instance = InstanceRecord(
+            uuid=guest.uuid,
+            request=request.key,
+            status=InstanceStatus.BUILDING,
+            step=SagaStep.CAST,
+            attempt=guest.attempt,
+            host=claim["host"],
+            allocations=None if allocations == {claim["host"]: spec.resources} else allocations,
+            partition=partition,
+        )
+        return Adoption(request, instance, count_amounts(spec))
+
+
+def _is_recorded(records: Mapping[str, InstanceRecord], guest: Guest, host: str) -> bool:
+    """Return whether a record names the guest; raises InstanceConflict for any other record."""
+    record = records.get(guest.uuid)
+    if record is None or is_named(record, guest.attempt, host):
+        return record is not None
+    raise errors.InstanceConflict(
+        uuid=guest.uuid,
+        why=f"its record is {record.status}, attempt {record.attempt} on {record.host or 'no host'}; "
+        f"host {host} runs attempt {guest.attempt}",
+    )
+
+
+def _claim_of(guest: Guest, claims: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the claim under which the guest runs; raises InstanceConflict."""
+    own = [claim for claim in claims if _is_claim_of(guest, claim)]
+    others = [claim for claim in claims if claim not in own]
+    if not own or own[0]["state"] == ClaimState.PREPARED:
+        state = own[0]["state"] if own else "unknown to its partition"
+        why = f"the claim of attempt {guest.attempt} on {guest.node} is {state}; its host's next audit decides on it"
+        raise errors.InstanceConflict(uuid=guest.uuid, why=why)
+    if own[0]["type"] != INSTANCE:
+        raise errors.InstanceConflict(uuid=guest.uuid, why=f"its claim is of type {own[0]['type']}")
+    if others:
+        places = ", ".join(f"attempt {claim['attempt']} on {claim['host']}" for claim in others)
+        raise errors.InstanceConflict(uuid=guest.uuid, why=f"it has other claims: {places}")
+    return own[0]
+
+
+def _is_claim_of(guest: Guest, claim: Mapping[str, Any]) -> bool:
+    return (claim["consumer"], claim["attempt"], claim["host"]) == guest[:3]
+
+
+def _make_spec(claim: Mapping[str, Any], owner: Mapping[str, Any]) -> objects.RequestSpec:
+    """Return a request for what the claim holds; image, traits and hints of the first one are lost."""
+    resources: Counter[str] = Counter()
+    for amounts in claim["allocations"].values():
+        resources.update(amounts)
+    group = {name: owner[name] for name in ("group_id", "group_policy", "group_max_per_host") if owner.get(name)}
+    return objects.RequestSpec.of(flavor=owner.get("flavor"), resources=dict(resources), **group)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to reboot or rebuild instances on their hosts: recorded here; the saga executes them."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from oslo_log import log
+
+from conductor.requested_changes import RequestedChanges
+from conductor.saga.transitions import set_step
+from conductor.store.interface import ConductorStore
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from rpcapi import errors
+from rpcapi.clients.compute import ComputeAPI
+
+LOG = log.getLogger(__name__)
+
+COMPUTE_VERSION = "1.3"  # of operate_guests
+
+# By the status that is recorded: those in which a request is accepted, as in Nova. ERROR: only on a host.
+ALLOWED = {
+    InstanceStatus.REBOOT: (InstanceStatus.ACTIVE,),
+    InstanceStatus.HARD_REBOOT: (
+        *(InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.ERROR, InstanceStatus.REBOOT),
+    ),
+    InstanceStatus.REBUILD: (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.ERROR),
+}
+
+
+class InstanceOperations:
+    """Marks instances to be rebooted or rebuilt.
+
+    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call. ``clock`` returns Unix
+    time in milliseconds.
+    """
+
+    def __init__(
+        self,
+        store: ConductorStore,
+        compute: ComputeAPI,
+        wake: Callable[[], None],
+        max_instances: int,
+        clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._changes = RequestedChanges(store, wake, max_instances)
+        self._compute = compute
+        self._clock = clock
+
+    def reboot(self, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
+        """Mark instances to be rebooted: ACTIVE ones; with ``hard`` also SHUTOFF ones, and ERROR ones on a host.
+
+        Those that are being rebooted in that way stay unchanged; a hard reboot replaces another one. ``project`` is the
+        only one whose instances may be rebooted; None is all. Raises InvalidRequest or a subclass, such as
+        CallerRefused, or UnknownMethod where the version cap excludes agents that reboot, UnknownInstance, or
+        InstanceConflict for one in another status, before any change; Conflict or StoreUnavailable when the caller must
+        retry.
+        """
+        status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
+        self._mark(uuids, status, project, "reboot_instances")
+
+    def rebuild(self, uuids: Sequence[str], project: str | None = None) -> None:
+        """Mark ACTIVE and SHUTOFF instances, and ERROR ones on a host, to get a new disk of their image.
+
+        Those that are being rebuilt stay unchanged. As ``reboot``.
+        """
+        self._mark(uuids, InstanceStatus.REBUILD, project, "rebuild_instances")
+
+    def _mark(self, uuids: Sequence[str], status: InstanceStatus, project: str | None, method: str) -> None:
+        if not self._compute.can_send(COMPUTE_VERSION):
+            raise errors.UnknownMethod(topic=ComputeAPI.TOPIC, method="operate_guests", version=COMPUTE_VERSION)
+        self._changes.apply(uuids, lambda record: mark(record, status, self._clock()), method, project)
+        LOG.info("Recorded that %d instances are in %s", len(uuids), status)
+
+
+def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:
+    """Return the record in ``status`` with the number of its operation, None where it has that status already.
+
+    Numbers are times, so that a store that forgot an operation does not use its number again. Raises InstanceConflict.
+    """
+    if instance.status == status:
+        return None
+    allowed = ALLOWED[status]
+    if instance.status not in allowed:
+        raise errors.InstanceConflict(
+            uuid=instance.uuid, why=f"it is {instance.status}; {status} is possible from {', '.join(allowed)}"
+        )
+    if instance.status == InstanceStatus.ERROR and not _is_on_host(instance):
+        raise errors.InstanceConflict(uuid=instance.uuid, why="it is in ERROR and on no host; delete it")
+    return set_step(instance, SagaStep.POWER, status=status, operation=max(now_ms, instance.operation + 1))
+
+
+def _is_on_host(instance: InstanceRecord) -> bool:
+    """Return whether a host still has the claim of an instance in ERROR."""
+    return instance.step == SagaStep.DONE and instance.host is not None and not instance.has_ended(instance.attempt)

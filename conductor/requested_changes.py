@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes of requested changes to instance records, without a lease; the saga executes them."""
+
+from collections.abc import Callable, Sequence
+
+from conductor.ownership import check_project
+from conductor.store.interface import NO_LIMITS, ConductorStore, ProjectLimits
+from conductor.store.records import InstanceRecord
+from rpcapi import errors
+from rpcapi.validation.instances import check_uuids
+
+MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
+
+
+class RequestedChanges:
+    """Applies changes to the records of one call, each by compare-and-set.
+
+    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call.
+    """
+
+    def __init__(self, store: ConductorStore, wake: Callable[[], None], max_instances: int) -> None:
+        self._store = store
+        self._wake = wake
+        self._max_instances = max_instances
+
+    def apply(
+        self,
+        uuids: Sequence[str],
+        change: Callable[[InstanceRecord], InstanceRecord | None],
+        method: str,
+        project: str | None = None,
+        limits: ProjectLimits = NO_LIMITS,
+    ) -> None:
+        """Write what ``change`` returns for each instance; None leaves it unchanged. It may raise before any change.
+
+        Records that others changed meanwhile are read and changed again, the written ones are not. ``project`` is the
+        only one whose instances ``method`` may change; None is all. Raises InvalidRequest or a subclass, such as
+        CallerRefused, or UnknownInstance, before any change; Conflict or StoreUnavailable when the caller must retry;
+        QuotaExceeded where instances that count again exceed ``limits`` of a project, by its name.
+        """
+        check_uuids(uuids, self._max_instances)
+        remaining = list(uuids)
+        for _ in range(MAX_WRITE_ATTEMPTS):
+            records = self._store.get(remaining)
+            for uuid in remaining:
+                if uuid not in records:
+                    raise errors.UnknownInstance(uuid=uuid)
+            check_project(self._store, records.values(), project, method)
+            updates = [update for record in records.values() if (update := change(record)) is not None]
+            result = self._store.write_without_lease(updates, wake=True, limits=limits) if updates else None
+            remaining = list(result.stale) if result else []
+            if not remaining:
+                self._wake()
+                return
+        raise errors.Conflict(
+            what=f"The change of {remaining[0]}", why="too many concurrent updates of its record; retry"
+        )

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Step POWER: request hosts to stop, start, reboot or rebuild guests, until they report it."""
+
+from collections.abc import Sequence
+
+from conductor.saga import cast
+from conductor.saga.saga_pass import SagaPass
+from conductor.saga.transitions import end_attempt, fail
+from conductor.service_clients import NO_ANSWER_ERRORS
+from conductor.store.records import InstanceRecord, InstanceStatus
+from rpcapi import errors, objects
+from rpcapi.objects.operation import REBOOT, REBUILD
+from rpcapi.objects.transition import RUN, STOP
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer
+
+ACTIONS = {InstanceStatus.STOPPING: STOP, InstanceStatus.SHELVING: STOP, InstanceStatus.STARTING: RUN}
+OPERATIONS = {
+    InstanceStatus.REBOOT: REBOOT,
+    InstanceStatus.HARD_REBOOT: REBOOT,
+    InstanceStatus.REBUILD: REBUILD,
+}
+ENDS = frozenset({Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED})
+
+
+def change_power(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Send each host its message; the step ends when the host reports the guest's state.
+
+    A silent host may have been fenced: every CLAIM_CHECK_INTERVAL-th try reads the claim instead. Without one, nothing
+    runs there, and the instance is in ERROR.
+    """
+    silent = [instance for instance in instances if (instance.tries + 1) % cast.CLAIM_CHECK_INTERVAL == 0]
+    due = [instance for instance in instances if instance not in silent]
+    sent_instances, unsent_instances = cast.send_by_host(due, lambda host, group: _send(saga_pass, host, group))
+    waiting = [
+        saga_pass.retry_later(instance, "waiting for the report", slower=cast.TERMINATE_PAUSE_FACTOR)
+        for instance in sent_instances
+    ]
+    waiting += [
+        saga_pass.retry_later(instance, "the message to its host could not be sent") for instance in unsent_instances
+    ]
+    return waiting + [_check_claim(saga_pass, instance) for instance in silent]
+
+
+def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
+    operations = [instance for instance in group if instance.status in OPERATIONS]
+    if operations:
+        _send_operations(saga_pass, host, operations)
+    transitions = [instance for instance in group if instance.status in ACTIONS]
+    if transitions:
+        _send_transitions(saga_pass, host, transitions)
+
+
+def _send_operations(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
+    operations = objects.GuestOperations.of(
+        partition=group[0].partition or saga_pass.clients.partition,
+        uuids=[instance.uuid for instance in group],
+        attempts=[instance.attempt for instance in group],
+        actions=[OPERATIONS[instance.status] for instance in group],
+        numbers=[instance.operation for instance in group],
+    )
+    saga_pass.clients.compute.operate_guests(saga_pass.context(), host, operations)
+
+
+def _send_transitions(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
+    transitions = objects.GuestTransitions.of(
+        partition=group[0].partition or saga_pass.clients.partition,
+        consumers=[instance.uuid for instance in group],
+        attempts=[instance.attempt for instance in group],
+        instances=[instance.uuid for instance in group],
+        origins=[[] for _ in group],
+        actions=[ACTIONS[instance.status] for instance in group],
+    )
+    saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)
+
+
+def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[instance.attempt])
+    try:
+        (answer,) = saga_pass.clients.claims_of(instance.partition).find_claims(saga_pass.context(), refs).answers
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+    if answer not in ENDS:
+        return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")
+    reason = f"host {names.host_of(instance.host or '')} no longer runs it: its claim was {answer}"
+    return fail(end_attempt(instance, "lost", reason), reason)

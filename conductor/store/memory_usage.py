@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What projects use, as the memory store counts it; lua/_usage.lua does it in Redis."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from conductor.admission import RECORDED, Admission
+from conductor.store.records import InstanceRecord, InstanceStatus, digest_project, project_of
+
+AmountsByRequest = Mapping[str, Mapping[str, int]]
+
+
+def usage_of(project: str, records: Iterable[InstanceRecord], amounts: AmountsByRequest) -> Counter[str]:
+    """Return what the project uses of each name; ``amounts`` has what an instance of each request counts."""
+    usage: Counter[str] = Counter()
+    for record in records:
+        if project_of(record.request) == digest_project(project):
+            usage[RECORDED] += 1
+            if record.is_counted:
+                usage.update(amounts[record.request])
+    return +usage
+
+
+def check_quota(
+    project: str,
+    limits: Mapping[str, int],
+    updates: Sequence[InstanceRecord],
+    recorded: Mapping[str, InstanceRecord],
+    amounts: AmountsByRequest,
+) -> None:
+    """Raise QuotaExceeded where the updates that count again exceed a limit of the project."""
+    added: Counter[str] = Counter()
+    for record in updates:
+        old = recorded.get(record.uuid)
+        counts_again = old is not None and old.version == record.version and record.is_counted > old.is_counted
+        if counts_again and project_of(record.request) == digest_project(project):
+            added.update(amounts[record.request])
+    Admission(added, limits).check_quota(project, usage_of(project, recorded.values(), amounts), 1)
+
+
+def waiting_by_project(records: Iterable[InstanceRecord]) -> Mapping[str, int]:
+    """Return the number of instances that wait to be scheduled, by the digest of their project."""
+    return Counter(project_of(record.request) for record in records if record.status == InstanceStatus.SCHEDULING)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of bursts of servers: gantt in the place of nova-scheduler and Placement, beside both of them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from devstack.lab.nova.select_cloud import OURS, THEIRS
+from devstack.lab.rows import Bound, ResultRow
+
+HOSTS = 4
+GROUP = HOSTS  # members of a group: one fits on each host
+SERVERS_PER_GROUP = 20  # a large burst has one group for so many servers
+MOST_ON_ONE_HOST = 8  # of SPREAD_SERVERS on equal hosts
+SPREAD_SERVERS = 20
+ACTIVE = "ACTIVE"
+FAULTS = ("refused", "leaks", "oversold", "group_violations")  # none of them, whatever Nova does
+
+
+@dataclass(frozen=True, slots=True)
+class Burst:
+    """Servers that are requested at the same time; the first of them are members of so many anti-affinity groups."""
+
+    servers: int
+    groups: int = 0
+
+
+WARM_UP = Burst(HOSTS)
+SPREAD = Burst(SPREAD_SERVERS)
+ONE_GROUP = Burst(GROUP, groups=1)
+
+
+@dataclass(frozen=True, slots=True)
+class BootedServer:
+    """A server after a burst: its state, its host and the number of its group, None for none."""
+
+    status: str
+    host: str | None
+    group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BurstResult:
+    """What a burst left behind.
+
+    ``reschedules``: builds beyond the first of each server. ``leaks``: consumers that hold something else than Nova's
+    records say. ``oversold``: units used beyond the capacity, over all providers and classes.
+    """
+
+    servers: Sequence[BootedServer]
+    seconds: float
+    reschedules: int
+    leaks: int
+    oversold: int
+
+    @property
+    def active(self) -> int:
+        """Servers that run."""
+        return sum(server.status == ACTIVE for server in self.servers)
+
+    @property
+    def refused(self) -> int:
+        """Servers that do not run; all fit twice."""
+        return len(self.servers) - self.active
+
+    @property
+    def violations(self) -> int:
+        """Members of groups that run on a host where another member runs."""
+        members = Counter((server.group, server.host) for server in self.servers if self._is_member(server))
+        return sum(count - 1 for count in members.values())
+
+    @property
+    def most(self) -> int:
+        """Servers on the host that has most of them."""
+        hosts = Counter(server.host for server in self.servers if server.status == ACTIVE)
+        return max(hosts.values(), default=0)
+
+    @property
+    def group_hosts(self) -> int:
+        """Hosts with members of a group, over all groups."""
+        return len({(server.group, server.host) for server in self.servers if self._is_member(server)})
+
+    def figures(self) -> dict[str, float]:
+        """Return the raw figures."""
+        return {
+            "per_s": self.active / self.seconds,
+            "seconds": self.seconds,
+            "refused": self.refused,
+            "leaks": self.leaks,
+            "oversold": self.oversold,
+            "group_violations": self.violations,
+            "reschedules": self.reschedules,
+            "most_on_one_host": self.most,
+            "group_hosts": self.group_hosts,
+        }
+
+    @staticmethod
+    def _is_member(server: BootedServer) -> bool:
+        return server.group is not None and server.status == ACTIVE
+
+
+class OneSide(Protocol):
+    """A cloud of one side: see BurstCloud."""
+
+    def boot(self, burst: Burst) -> BurstResult:
+        """Boot the servers of a burst, and delete them."""
+
+
+RunSide = Callable[[str, int], AbstractContextManager[OneSide]]  # (side, number of schedulers)
+
+
+def bursts(sizes: Sequence[int]) -> Sequence[Burst]:
+    """Return the bursts to measure: to see the spread, one group alone, and those of the given sizes."""
+    return [SPREAD, ONE_GROUP, *(Burst(size, groups=size // SERVERS_PER_GROUP) for size in sizes)]
+
+
+def measure(
+    run_side: RunSide, sizes: Sequence[int], schedulers: Sequence[int], tick: Callable[[], Any]
+) -> Iterator[ResultRow]:
+    """Yield the rows of each number of schedulers; each has a cloud of each side, one after the other."""
+    for number in schedulers:
+        results: dict[str, list[BurstResult]] = {}
+        for side in (THEIRS, OURS):
+            with run_side(side, number) as cloud:
+                cloud.boot(WARM_UP)
+                tick()
+                results[side] = []
+                for burst in bursts(sizes):
+                    results[side].append(cloud.boot(burst))
+                    tick()
+        for position, burst in enumerate(bursts(sizes)):
+            yield from _rows(burst, number, {side: side_results[position] for side, side_results in results.items()})
+
+
+def _rows(burst: Burst, schedulers: int, results: Mapping[str, BurstResult]) -> Iterator[ResultRow]:
+    name = f"burst of {burst.servers} in {burst.groups} groups, schedulers: {schedulers}"
+    figures = {side: result.figures() for side, result in results.items()}
+
+    def row(question: str, keys: Sequence[str], ratio: float, budget: float | None, bound: Bound) -> ResultRow:
+        values = {f"{side}_{key}": figures[side][key] for key in keys for side in (OURS, THEIRS)}
+        return ResultRow(f"{name}: {question}", ratio, budget, bound, values)
+
+    rates = {side: result.active / result.seconds for side, result in results.items()}
+    ratio = rates[OURS] / rates[THEIRS] if rates[THEIRS] else 0.0
+    yield row("servers a second, ours / Nova's", ("per_s", "seconds"), ratio, None, "at least")
+    broken = sum(figures[OURS][key] for key in FAULTS)
+    yield row(", ".join(FAULTS).replace("_", " "), FAULTS, broken, 0, "at most")
+    reschedules = {side: result.reschedules for side, result in results.items()}
+    yield row("reschedules", ("reschedules",), reschedules[OURS], reschedules[THEIRS], "at most")
+    if burst == SPREAD:
+        yield row("most on one host", ("most_on_one_host",), results[OURS].most, MOST_ON_ONE_HOST, "at most")
+    if burst == ONE_GROUP:
+        yield row(f"hosts of a group of {GROUP}", ("group_hosts",), results[OURS].group_hosts, GROUP, "at least")

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The least that any scheduler costs its callers: a bare RPC server that answers select_destinations from a file.
+
+As a program: ``python -m devstack.lab.nova.echo URL_FILE ANSWER_FILE``. It writes "ready" once it serves.
+"""
+
+import json
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import oslo_messaging as messaging
+
+from rpcapi.messaging import foreign
+
+EXCHANGE, TOPIC, VERSION = "nova", "scheduler", "4.5"
+THREADS = 4
+READY = "ready"
+
+
+class EchoScheduler:
+    """Endpoint that answers every request with the same selections, in the primitives of Nova's objects."""
+
+    target = messaging.Target(version=VERSION)
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    @messaging.expose
+    def select_destinations(self, ctxt: dict[str, Any], **arguments: Any) -> Any:
+        """Return the answer."""
+        return self._answer
+
+
+def main(url_file: str, answer_file: str) -> None:
+    """Serve until SIGTERM."""
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    transport = foreign.get_transport(Path(url_file).read_text(), EXCHANGE, threads=THREADS)
+    endpoint = EchoScheduler(json.loads(Path(answer_file).read_text()))
+    target = messaging.Target(topic=TOPIC, server="echo")
+    server = messaging.get_rpc_server(transport, target, [endpoint], executor="threading")
+    server.start()
+    print(READY, flush=True)
+    ended.wait()
+    server.stop()
+    server.wait()
+    transport.cleanup()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The computes of both sides: their names, and their providers as nova-compute would write them."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+TOTAL = {"VCPU": 64, "MEMORY_MB": 262_144, "DISK_GB": 4_000}
+# What nova-compute 34 reports for a hypervisor, and the trait by which Nova finds its own providers.
+TRAITS = (
+    "COMPUTE_ACCELERATORS",
+    "COMPUTE_ADDRESS_SPACE_EMULATED",
+    "COMPUTE_ADDRESS_SPACE_PASSTHROUGH",
+    "COMPUTE_DEVICE_TAGGING",
+    "COMPUTE_IMAGE_TYPE_ISO",
+    "COMPUTE_IMAGE_TYPE_QCOW2",
+    "COMPUTE_IMAGE_TYPE_RAW",
+    "COMPUTE_MEM_BACKING_FILE",
+    "COMPUTE_NET_ATTACH_INTERFACE",
+    "COMPUTE_NET_ATTACH_INTERFACE_WITH_TAG",
+    "COMPUTE_NODE",
+    "COMPUTE_REMOTE_MANAGED_PORTS",
+    "COMPUTE_SECURITY_STATELESS_FIRMWARE",
+    "COMPUTE_STORAGE_VIRTIO_FS",
+    "COMPUTE_TRUSTED_CERTS",
+    "COMPUTE_VOLUME_ATTACH_WITH_TAG",
+    "COMPUTE_VOLUME_EXTEND",
+    "COMPUTE_VOLUME_MULTI_ATTACH",
+    "HW_CPU_X86_AVX",
+    "HW_CPU_X86_AVX2",
+    "HW_CPU_X86_SSE42",
+    "OWNER_NOVA",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LabHost:
+    """One compute with one node of the same name; the same for the same number."""
+
+    number: int
+
+    @property
+    def name(self) -> str:
+        """Name of the service host and of the node."""
+        return f"lab{self.number}"
+
+    @property
+    def uuid(self) -> str:
+        """Uuid of the compute node, which is its provider's."""
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"gantt-lab nova {self.name}"))
+
+    def provider(self) -> dict[str, Any]:
+        """Return the provider, empty, in the form of placement_trees_side.py."""
+        return {
+            "uuid": self.uuid,
+            "parent": None,
+            "root": self.uuid,
+            "inventories": {name: _inventory(total) for name, total in TOTAL.items()},
+            "used": {},
+            "traits": list(TRAITS),
+            "aggregates": [],
+        }
+
+
+def hosts(first: int, end: int) -> Sequence[LabHost]:
+    """Return the hosts numbered from ``first`` up to, not including, ``end``."""
+    return [LabHost(number) for number in range(first, end)]
+
+
+def _inventory(total: int) -> dict[str, Any]:
+    return {"total": total, "reserved": 0, "min_unit": 1, "max_unit": total, "step_size": 1, "allocation_ratio": 1.0}

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's scheduler with Placement, and gantt's daemons, over the same computes in the same databases of Nova.
+
+Each side, and the echo, answers on a virtual host of its own of one RabbitMQ. No compute runs: their records say that
+they are up.
+"""
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import amqp
+
+from devstack.confs import PARTITION
+from devstack.lab.nova import echo
+from devstack.lab.nova.hosts import TOTAL, hosts
+from devstack.lab.peers import side
+from devstack.lab.peers.side import PeerProcess
+from devstack.lab.processor_time import cpu_seconds
+from devstack.lab.temporary_folder import in_temporary_folder
+from devstack.nova import environment, roles
+from devstack.nova.client import PlacementClient, wait_until
+from devstack.nova.cloud import NOVA_VHOST, NovaCloud
+from devstack.nova.confs import PLACEMENT_DATABASE
+from devstack.nova.roles import SOURCE_TREE, CloudParts, Daemon
+from devstack.nova.size import CloudSize
+from devstack.servers import redis_users
+from devstack.servers.folder import private_folder, write_private
+from devstack.servers.ports import LOOPBACK, answers, free_port
+from devstack.servers.process import ServerProcess
+from devstack.servers.rabbitmq_users import ADMIN
+from rpcapi.resources import names
+from rpcapi.resources.inventory import Inventory
+from scheduler_svc.core.namespaces.nova import NAMESPACE
+from scheduler_svc.store.providers.changes import CreateProvider, Refusal, SetInventories, SetTraits
+from scheduler_svc.store.redis import RedisStore
+
+OURS, THEIRS, ECHO = "ours", "theirs", "echo"
+VHOSTS = {OURS: "lab-gantt", THEIRS: NOVA_VHOST, ECHO: "lab-echo"}
+THEIR_PLACEMENT = "their_placement"  # the name of its port
+SECONDS_DOWN = 86_400  # service_down_time of both sides: no compute reports
+START_SECONDS = 180.0
+STOP_SECONDS = 30.0
+IDLE_SHARE, IDLE_SECONDS = 0.1, 300.0  # of a processor; for how long to wait
+
+NOVA_SETTINGS = f"""\
+[DEFAULT]
+service_down_time = {SECONDS_DOWN}
+[scheduler]
+max_placement_results = {{limit}}
+[filter_scheduler]
+available_filters = nova.scheduler.filters.all_filters
+available_filters = lab_filters.SeenHostsFilter
+enabled_filters = SeenHostsFilter,ComputeFilter,ComputeCapabilitiesFilter,ImagePropertiesFilter,\
+ServerGroupAntiAffinityFilter,ServerGroupAffinityFilter
+"""
+GANTT_SETTINGS = f"[nova]\nservice_down_time = {SECONDS_DOWN}\n"
+
+
+class SelectCloud:
+    """Both sides with as many computes as ``grow`` made; nova-scheduler runs after ``run_nova_scheduler``."""
+
+    def __init__(self, folder: Path) -> None:
+        ports = {name: free_port() for name in (*roles.PORTS, THEIR_PLACEMENT)}
+        size = CloudSize(computes=0, placement="gantt", scheduler="gantt")
+        self._cloud = NovaCloud(folder, size, ports, vhosts=[VHOSTS[OURS], VHOSTS[ECHO]])
+        self._cleanup = contextlib.ExitStack()
+        self._counts_file = folder / "filtered_hosts"
+        self._size = 0
+        self._nova_scheduler: ServerProcess | None = None
+
+    def start(self) -> None:
+        """Start everything but nova-scheduler, without computes; raises ServerError and PeerFailed."""
+        cloud = self._cloud
+        cloud.start_servers()
+        self.client = self._peer("nova_select_side.py")
+        self._records = self._peer("nova_records_side.py")
+        self._placement = self._peer("placement_http_side.py")
+        cloud.create_tables()
+        for name, vhost in VHOSTS.items():
+            self.client.ask("connect", name=name, url=cloud.rabbit.url(driver="rabbit", vhost=vhost))
+        self._records.ask("open", conf=str(roles.control_conf(self._nova_parts)))
+        daemons = roles.fakes(cloud.parts)
+        daemons += roles.served_by(self._gantt_parts, "placement") + roles.served_by(self._nova_parts, "placement")
+        daemons += [
+            _with_settings(daemon, self._gantt_settings) for daemon in roles.served_by(self._gantt_parts, "scheduler")
+        ]
+        self._processes = {daemon.name: cloud.spawn(daemon) for daemon in daemons}
+        for daemon in daemons:
+            if daemon.port is not None:
+                self._processes[daemon.name].wait_ready(partial(answers, daemon.port), START_SECONDS)
+
+    def close(self) -> None:
+        """Stop everything."""
+        self._cleanup.close()
+        self._cloud.destroy()
+
+    def grow(self, size: int) -> None:
+        """Write computes up to this number on both sides, and wait until gantt-nova-bridge has them.
+
+        Placement's allocations are cleared.
+        """
+        added = hosts(self._size, size)
+        connection = self._cloud.parts.urls.databases[PLACEMENT_DATABASE]
+        self._placement.ask("prepare", connection=connection, providers=[host.provider() for host in hosts(0, size)])
+        self._records.ask("add", computes=[(host.name, host.uuid) for host in added], total=TOTAL)
+        url = self._cloud.store.url(redis_users.SCHEDULER.name)
+        with contextlib.closing(RedisStore(url, PARTITION, namespaces=(NAMESPACE,))) as store:
+            for host in added:
+                _create(store, host.name, host.provider())
+            wait_until(lambda: _count(store) == size, f"{size} documents of gantt-nova-bridge", START_SECONDS)
+        self._size = size
+        self._wait_served(OURS)
+        self._wait_idle(*self._processes.values())
+
+    def run_nova_scheduler(self, limit: int) -> None:
+        """Start nova-scheduler anew with ``limit`` for max_placement_results; its cache knows every compute."""
+        if self._nova_scheduler is not None:
+            self._nova_scheduler.stop(STOP_SECONDS)
+        settings = self._cloud.layout.etc / "nova-scheduler.conf"
+        write_private(settings, NOVA_SETTINGS.format(limit=limit))
+        (daemon,) = roles.served_by(self._nova_parts, "scheduler")
+        environ = {**daemon.env, "PYTHONPATH": str(side.INSIDE), "GANTT_LAB_SEEN": str(self._counts_file)}
+        self._nova_scheduler = self._cloud.spawn(_with_settings(replace(daemon, env=environ), settings))
+        self._wait_served(THEIRS)
+        self.select(THEIRS)
+        self.client.ask("sync", name=THEIRS, hosts=[host.name for host in hosts(0, self._size)])
+        self._wait_idle(self._nova_scheduler)
+
+    def select(self, name: str) -> dict[str, Any]:
+        """Select a host for a new server and delete its allocation; return what nova_select_side.py answers."""
+        answer: dict[str, Any] = self.client.ask("select", name=name)
+        if name != ECHO:
+            self._api(name).call("DELETE", f"/allocations/{answer['server']}")  # 404 if it claimed nothing
+        return answer
+
+    def filtered_hosts(self) -> list[int]:
+        """Return how many hosts Nova's filters saw in each request so far."""
+        return [int(line) for line in self._counts_file.read_text().split()] if self._counts_file.exists() else []
+
+    @contextlib.contextmanager
+    def echo(self, answer: Any) -> Iterator[None]:
+        """Run the echo, which answers this."""
+        etc = self._cloud.layout.etc
+        write_private(etc / "echo.url", self._cloud.rabbit.url(driver="rabbit", vhost=VHOSTS[ECHO]))
+        write_private(etc / "echo.json", json.dumps(answer))
+        process = self._cloud.process("echo")
+        process.log.unlink(missing_ok=True)
+        command = [sys.executable, "-m", echo.__name__, str(etc / "echo.url"), str(etc / "echo.json")]
+        self._cloud.spawn(Daemon("echo", command, SOURCE_TREE))
+        try:
+            process.wait_ready(lambda: echo.READY in process.log.read_text(errors="replace"), START_SECONDS)
+            yield
+        finally:
+            process.stop(STOP_SECONDS)
+
+    @property
+    def _gantt_parts(self) -> CloudParts:
+        urls = replace(self._cloud.parts.urls, bus=self._cloud.rabbit.url(driver="rabbit", vhost=VHOSTS[OURS]))
+        return replace(self._cloud.parts, urls=urls)
+
+    @property
+    def _nova_parts(self) -> CloudParts:
+        parts = self._cloud.parts
+        port = parts.ports[THEIR_PLACEMENT]
+        return replace(
+            parts,
+            size=replace(parts.size, placement="placement", scheduler="nova"),
+            etc=private_folder(parts.etc / THEIRS),
+            ports={**parts.ports, "placement": port},
+            urls=replace(parts.urls, placement=f"http://{LOOPBACK}:{port}"),
+        )
+
+    @property
+    def _gantt_settings(self) -> Path:
+        settings = self._cloud.layout.etc / "gantt-nova.conf"
+        write_private(settings, GANTT_SETTINGS)
+        return settings
+
+    def _api(self, name: str) -> PlacementClient:
+        return self._cloud.placement if name == OURS else PlacementClient(self._nova_parts.urls.placement)
+
+    def _peer(self, script: str) -> PeerProcess:
+        command = [str(environment.folder() / "bin" / "python"), "-s", str(side.INSIDE / script)]
+        return self._cleanup.enter_context(side.running(command))
+
+    def _wait_served(self, name: str) -> None:
+        """Wait until a scheduler reads the queue of a side: a call before it is lost."""
+        rabbit = self._cloud.rabbit
+        credentials = {"userid": ADMIN, "password": rabbit.passwords.of(ADMIN), "virtual_host": VHOSTS[name]}
+
+        def is_read() -> bool:
+            try:
+                with amqp.Connection(host=f"{LOOPBACK}:{rabbit.ports.amqp}", **credentials) as connection:
+                    queue = connection.channel().queue_declare(echo.TOPIC, passive=True)
+                    return bool(queue.consumer_count)
+            except amqp.NotFound:
+                return False
+
+        wait_until(is_read, f"the scheduler of {name}", START_SECONDS)
+
+    @staticmethod
+    def _wait_idle(*processes: ServerProcess) -> None:
+        """Wait until these processes together use next to no processor."""
+        pids = [process.pid for process in processes if process.pid is not None]
+        deadline = time.monotonic() + IDLE_SECONDS
+        before, busy = cpu_seconds(pids), True
+        while busy and time.monotonic() < deadline:
+            time.sleep(1)
+            after = cpu_seconds(pids)
+            busy, before = after - before > IDLE_SHARE, after
+
+
+@contextlib.contextmanager
+def running() -> Iterator[SelectCloud]:
+    """Start a cloud in a temporary folder, and remove it at the end; raises ServerError and PeerFailed."""
+    with in_temporary_folder(SelectCloud, SelectCloud.close) as cloud:
+        cloud.start()
+        yield cloud
+
+
+def _with_settings(daemon: Daemon, settings: Path) -> Daemon:
+    return replace(daemon, command=[*daemon.command, "--config-file", str(settings)])
+
+
+def _create(store: RedisStore, name: str, provider: dict[str, Any]) -> None:
+    key = names.api_provider(provider["uuid"])
+    inventories = {unit: Inventory(**fields) for unit, fields in provider["inventories"].items()}
+    for change in (CreateProvider(key, name), SetInventories(key, inventories), SetTraits(key, provider["traits"])):
+        answer = store.change_provider(change)
+        if isinstance(answer, Refusal):
+            raise ValueError(f"provider {name} was refused: {answer}")
+
+
+def _count(store: RedisStore) -> int:
+    """Return the number of compute nodes that the bridge wrote."""
+    count, marker = 0, None
+    while True:
+        page, marker = store.list_state(NAMESPACE, marker=marker)
+        count += len(page)
+        if marker is None:
+            return count

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times select_destinations by Nova's own client, on several message buses from one process."""
+
+import os
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+os.environ["OS_NOVA_DISABLE_EVENTLET_PATCHING"] = "1"
+
+import nova_request
+from nova import context, objects
+from nova_client_side import NovaSchedulerClient
+from peer_wire import serve
+
+FLAVOR = {"vcpus": 1, "memory_mb": 512, "root_gb": 1}
+
+
+class TimedSelects:
+    """One client for each bus, by name."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, NovaSchedulerClient] = {}
+
+    def connect(self, name: str, url: str) -> None:
+        """Make the client of a bus."""
+        self._clients[name] = NovaSchedulerClient()
+        self._clients[name].connect(url)
+
+    def select(self, name: str) -> dict[str, Any]:
+        """Select a host for one new server, and return the seconds, the server's uuid and the answer's primitives."""
+        server = str(uuid.uuid4())
+        image = objects.ImageMeta(properties=objects.ImageMetaProps())
+        spec = nova_request.spec(nova_request.flavor(**FLAVOR), image, instance_uuid=server)
+        ctxt = context.RequestContext(user_id="lab", project_id="lab")
+        began = time.perf_counter()
+        answer = self._clients[name].query.select_destinations(ctxt, spec, [server], True, True)
+        seconds = time.perf_counter() - began
+        (selections,) = answer
+        if not all(isinstance(selection, objects.Selection) for selection in selections):
+            raise TypeError(f"the answer has no Selection: {answer!r}")
+        return {
+            "seconds": seconds,
+            "server": server,
+            "hosts": [selection.service_host for selection in selections],
+            "answer": [[selection.obj_to_primitive() for selection in selections]],
+        }
+
+    def sync(self, name: str, hosts: Sequence[str]) -> None:
+        """Send what computes without servers send periodically, twice: Nova trusts its cache from the second on."""
+        ctxt = context.get_admin_context()
+        for _ in range(2):
+            for host in hosts:
+                self._clients[name].query.sync_instance_info(ctxt, host, [])
+
+
+if __name__ == "__main__":
+    selects = TimedSelects()
+    serve({"connect": selects.connect, "select": selects.select, "sync": selects.sync})

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients of a cloud's nova-api and Placement."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import requests
+
+from devstack.nova.fakes.glance import IMAGES
+from devstack.servers.errors import ServerNotReady
+
+ADMIN_TOKEN = "admin:demo"  # noqa: S105 - of a cloud for tests
+COMPUTE_VERSION = "2.96"
+PLACEMENT_VERSION = "1.39"
+SECONDS = 120
+POLL = 0.5
+NOT_FOUND = 404
+SERVER_SECONDS = 180.0
+
+Result = TypeVar("Result")
+
+
+class CallFailed(Exception):
+    """Raised when a service refuses a call."""
+
+    def __init__(self, what: str, status: int, text: str) -> None:
+        super().__init__(f"{what} was answered {status}: {text[:1000]}")
+        self.status = status
+
+
+def wait_until(question: Callable[[], Result | None], what: str, seconds: float = SERVER_SECONDS) -> Result:
+    """Return the first true answer; raises ServerNotReady. A service that does not serve yet answers nothing."""
+    deadline = time.monotonic() + seconds
+    while True:
+        problem: object = "no"
+        try:
+            if answer := question():
+                return answer
+        except (requests.RequestException, CallFailed) as why:
+            problem = why
+        if time.monotonic() > deadline:
+            raise ServerNotReady(f"After {seconds:g} s still waiting for {what}: {problem}")
+        time.sleep(POLL)
+
+
+class RestClient:
+    """Sends JSON with a token and a microversion; ``call`` raises CallFailed for every status from 400 on."""
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        self._url = url
+        self._session = requests.Session()
+        self._session.headers.update(headers)
+
+    def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
+        """Return the document of the answer, None without one."""
+        response = self._session.request(method, self._url + path, json=body, headers=headers, timeout=SECONDS)
+        if not response.ok:
+            raise CallFailed(f"{method} {path}", response.status_code, response.text)
+        return response.json() if response.content else None
+
+    def get(self, path: str) -> Any:
+        """Return a document."""
+        return self.call("GET", path)
+
+
+class PlacementClient(RestClient):
+    """An administrator's client of Placement."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, {"X-Auth-Token": ADMIN_TOKEN, "OpenStack-API-Version": f"placement {PLACEMENT_VERSION}"})
+
+    def count_computes(self) -> int:
+        """Return the number of providers that are hypervisors with inventory."""
+        return len(self.get("/resource_providers?required=COMPUTE_NODE&resources=VCPU:1")["resource_providers"])
+
+    def providers(self) -> list[dict[str, Any]]:
+        """Return all providers."""
+        providers: list[dict[str, Any]] = self.get("/resource_providers")["resource_providers"]
+        return providers
+
+    def allocations(self, consumer: str) -> dict[str, dict[str, int]]:
+        """Return what a consumer holds, by provider."""
+        allocations = self.get(f"/allocations/{consumer}")["allocations"]
+        return {provider: allocation["resources"] for provider, allocation in allocations.items()}
+
+    def consumers(self, provider: str) -> dict[str, dict[str, int]]:
+        """Return what is held from a provider, by consumer."""
+        allocations = self.get(f"/resource_providers/{provider}/allocations")["allocations"]
+        return {consumer: allocation["resources"] for consumer, allocation in allocations.items()}
+
+
+class NovaClient(RestClient):
+    """An administrator's client of nova-api."""
+
+    def __init__(self, url: str, token: str = ADMIN_TOKEN) -> None:
+        super().__init__(f"{url}/v2.1", {"X-Auth-Token": token, "OpenStack-API-Version": f"compute {COMPUTE_VERSION}"})
+
+    def hosts_up(self) -> list[str]:
+        """Return the hosts whose compute service is up."""
+        services = self.get("/os-services?binary=nova-compute")["services"]
+        return [service["host"] for service in services if service["state"] == "up"]
+
+    def create_flavor(self, name: str, vcpus: int, memory_mb: int, disk_gb: int, **extra_specs: str) -> str:
+        """Create a flavor and return its id."""
+        flavor = {"id": name, "name": name, "vcpus": vcpus, "ram": memory_mb, "disk": disk_gb}
+        self.call("POST", "/flavors", {"flavor": flavor})
+        if extra_specs:
+            self.call("POST", f"/flavors/{name}/os-extra_specs", {"extra_specs": extra_specs})
+        return name
+
+    def boot(self, name: str, flavor: str, hints: Mapping[str, Any] | None = None, **options: Any) -> str:
+        """Ask for a server, and return its uuid; ``options`` are fields of the request."""
+        server = {"name": name, "flavorRef": flavor, "imageRef": IMAGES["cirros"], "networks": "none", **options}
+        request = {"server": server, **({"os:scheduler_hints": dict(hints)} if hints else {})}
+        uuid: str = self.call("POST", "/servers", request)["server"]["id"]
+        return uuid
+
+    def server(self, uuid: str) -> dict[str, Any]:
+        """Return a server's record."""
+        record: dict[str, Any] = self.get(f"/servers/{uuid}")["server"]
+        return record
+
+    def act(self, uuid: str, action: str, arguments: Mapping[str, Any] | None = None) -> None:
+        """Start an action of a server."""
+        self.call("POST", f"/servers/{uuid}/action", {action: arguments})
+
+    def wait_for(self, uuids: Sequence[str], *statuses: str) -> list[dict[str, Any]]:
+        """Wait until each server has one of the statuses and no task, and return them; raises ServerNotReady."""
+        what = f"{' or '.join(statuses)} of server"
+        servers = [wait_until(partial(self._settled, uuid, statuses), f"{what} {uuid}") for uuid in uuids]
+        for server in servers:
+            if server["status"] not in statuses:
+                raise ServerNotReady(
+                    f"Server {server['name']} is {server['status']}, not {' or '.join(statuses)}: {server.get('fault')}"
+                )
+        return servers
+
+    def wait_deleted(self, uuids: Sequence[str]) -> None:
+        """Wait until there are no such servers."""
+        for uuid in uuids:
+            wait_until(partial(self._is_deleted, uuid), f"the deletion of {uuid}")
+
+    def _settled(self, uuid: str, statuses: Sequence[str]) -> dict[str, Any] | None:
+        """Return the server where it will change no more by itself."""
+        server = self.server(uuid)
+        is_expected = server["status"] in (*statuses, "ERROR") and server["OS-EXT-STS:task_state"] is None
+        return server if is_expected else None
+
+    def _is_deleted(self, uuid: str) -> bool:
+        try:
+            self.server(uuid)
+        except CallFailed as why:
+            if why.status == NOT_FOUND:
+                return True
+            raise
+        return False

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A whole Nova cloud as separate processes in one run folder."""
+
+import collections
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cached_property, partial
+from pathlib import Path
+
+import requests
+
+from devstack.cluster import INHERITED
+from devstack.layout import Layout
+from devstack.nova import environment, records, roles
+from devstack.nova.client import NovaClient, PlacementClient, wait_until
+from devstack.nova.confs import CELL0_DATABASE, CELL2_DATABASE, CELL_DATABASE, CELL_DATABASES, DATABASES, Urls
+from devstack.nova.roles import CloudParts, Daemon
+from devstack.nova.size import CloudSize
+from devstack.servers import redis_users
+from devstack.servers.errors import ServerError
+from devstack.servers.mariadb import MariadbServer
+from devstack.servers.ports import LOOPBACK, answers, free_port
+from devstack.servers.process import ServerProcess, stop_together
+from devstack.servers.rabbitmq import RabbitNode
+from devstack.servers.redis import RedisServer
+
+START_SECONDS = 180.0
+COMMAND_SECONDS = 600.0
+STOP_SECONDS = 45.0
+METRICS_SECONDS = 10.0
+TAIL = 2000
+GUESTS = "guests"  # folder of a simulated hypervisor, in the state of its host
+# gantt's exchanges have names that Nova uses too. Each cell has a message bus of its own.
+NOVA_VHOST, CELL2_VHOST = "nova", "nova-cell2"
+# A cloud for tests: its databases end with it.
+DATABASE_SETTINGS = ("--innodb-flush-log-at-trx-commit=0", "--max-connections=600")
+
+
+def default_folder() -> Path:
+    """Return the user's run folder of a Nova cloud; its path is short because it contains Unix sockets."""
+    configured = os.environ.get("GANTT_NOVA_RUN")
+    return Path(configured) if configured else Path(tempfile.gettempdir()) / f"gantt-nova-{os.getuid()}"
+
+
+class NovaCloud:
+    """Starts, finds and stops a Nova cloud; Nova must be installed (`environment.install`).
+
+    ``vhosts`` are further virtual hosts of its RabbitMQ.
+    """
+
+    def __init__(
+        self, folder: Path, size: CloudSize, ports: Mapping[str, int] | None = None, vhosts: Sequence[str] = ()
+    ) -> None:
+        self.layout = Layout(folder)
+        self.size = size
+        self.ports = dict(ports or {name: free_port() for name in roles.PORTS})
+        self.rabbit = RabbitNode(self.layout.rabbit, vhosts=[NOVA_VHOST, CELL2_VHOST, *vhosts])
+        self.database = MariadbServer(self.layout.folder / "mariadb", databases=DATABASES, settings=DATABASE_SETTINGS)
+        self.store = RedisServer(self.layout.store, users=redis_users.STORE_USERS, appendonly=size.durability)
+        self.nova = NovaClient(self._url("api"))
+        self.placement = PlacementClient(self._url("placement"))
+
+    @classmethod
+    def find(cls, folder: Path) -> "NovaCloud | None":
+        """Return the cloud recorded in ``folder``, or None; raises a ServerError."""
+        layout = Layout(folder)
+        record = layout.cluster_record
+        if record is None:
+            return None
+        try:
+            return cls(folder, CloudSize(**record["size"]), record["ports"])
+        except (TypeError, KeyError) as why:
+            raise layout.cluster_record_error(why) from why
+
+    @cached_property
+    def parts(self) -> CloudParts:
+        """What the daemons' commands are made of; the servers have been started."""
+        urls = Urls(
+            bus=self.rabbit.url(driver="rabbit", vhost=NOVA_VHOST),
+            cell2_bus=self.rabbit.url(driver="rabbit", vhost=CELL2_VHOST),
+            fakes=self._url("fakes"),
+            placement=self._url("placement"),
+            api=self._url("api"),
+            databases={name: self.database.url(name) for name in DATABASES},
+            store=self.store.url(redis_users.PLACEMENT.name),
+            gantt_bus=self.rabbit.url(),
+            scheduler_store=self.store.url(redis_users.SCHEDULER.name),
+            bridge_store=self.store.url(redis_users.NOVA_BRIDGE.name),
+        )
+        return CloudParts(self.size, environment.folder(), self.layout.etc, self.layout.state, self.ports, urls)
+
+    @property
+    def running(self) -> list[str]:
+        """Names of the running processes."""
+        return sorted(path.stem for path in self._pid_files() if self._process(path).pid is not None)
+
+    def start(self) -> None:
+        """Start everything, and return when all computes accept servers.
+
+        On ServerError nothing is left running, and the run folder is removed.
+        """
+        if self.layout.present and any(self.layout.folder.iterdir()):
+            raise ServerError(f"The run folder {self.layout.folder} is not empty; remove it, or set GANTT_NOVA_RUN.")
+        environment.folder()
+        try:
+            self.start_servers()
+            self._start_services()
+        except BaseException:
+            self.destroy()
+            raise
+
+    def start_servers(self) -> None:
+        """Start message bus, database and store in a new folder, and none of the services; raises ServerError."""
+        self.layout.make()
+        self.layout.write_cluster_record({"size": asdict(self.size), "ports": self.ports})
+        for server in (self.rabbit, self.database, self.store):
+            server.start()
+
+    def spawn(self, daemon: Daemon) -> ServerProcess:
+        """Start a daemon."""
+        process = self.process(daemon.name)
+        env = {key: os.environ[key] for key in INHERITED if key in os.environ and key != "PYTHONPATH"}
+        process.spawn(daemon.command, {**env, **daemon.env}, self.layout.folder)
+        return process
+
+    def process(self, name: str) -> ServerProcess:
+        """Return the process of a daemon."""
+        return ServerProcess(name, self.layout.pid_file(name), self.layout.log_file(name))
+
+    def add_compute(self, host: str) -> None:
+        """Start a compute on a further host, and return when it accepts servers."""
+        count = self.placement.count_computes()
+        self.spawn(roles.compute(self.parts, host))
+        self._wait_for_computes(count + 1)
+
+    def command(self, program: str, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
+        """Run nova-manage or nova-status, and return what it printed; raises ServerError for another exit status."""
+        return self._run([*roles.nova_program(self.parts, program), *arguments], {}, statuses)
+
+    def gantt(self, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
+        """Run the command `gantt` as an operator, and return what it printed; raises ServerError as `command`."""
+        return self._run([*roles.operator_command(self.parts), *arguments], roles.SOURCE_TREE, statuses)
+
+    def metric(self, name: str) -> float:
+        """Return a metric of gantt-scheduler, given by its name with labels; 0 if it has none of the name."""
+        page = requests.get(self._url("metrics"), timeout=METRICS_SECONDS).text
+        values = [line.rpartition(" ")[2] for line in page.splitlines() if line.startswith(f"{name} ")]
+        return float(values[0]) if values else 0.0
+
+    def guests(self) -> dict[str, list[str]]:
+        """Return the hosts whose hypervisor has a guest of each server."""
+        hosts = collections.defaultdict(list)
+        for path in sorted(self.layout.state.glob(f"*/{GUESTS}/*")):
+            hosts[path.name].append(path.parents[1].name)
+        return dict(hosts)
+
+    def differences(self) -> list[str]:
+        """Return a sentence for each consumer that holds something else in Placement than Nova's records say."""
+        names = CELL_DATABASES if self.size.second_cell else (CELL_DATABASE,)
+        return records.differences([self.parts.urls.databases[name] for name in names], self.placement)
+
+    def stop(self) -> None:
+        """Stop all processes: the daemons together, then the servers; does nothing if none runs."""
+        stop_together([self._process(path) for path in self.layout.folder.glob("*.pid")], STOP_SECONDS)
+        for server in (self.store, self.database, self.rabbit):
+            server.stop()
+
+    def destroy(self) -> None:
+        """Stop all processes and remove the run folder."""
+        if self.layout.present:
+            self.stop()
+            self.layout.remove()
+
+    def _run(self, command: Sequence[str], env: Mapping[str, str], statuses: Sequence[int]) -> str:
+        inherited = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "LC_ALL") if key in os.environ}
+        completed = subprocess.run(  # noqa: S603 - a program of Nova or gantt
+            command,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+            cwd=self.layout.folder,
+            env={**inherited, **env},
+        )
+        output = completed.stdout + completed.stderr
+        line = " ".join([Path(command[0]).name, *command[1:]])
+        with self.layout.log_file(Path(command[0]).name).open("a") as log:
+            log.write(f"$ {line}\n{output}\n")
+        if completed.returncode not in statuses:
+            raise ServerError(f"`{line}` ended with {completed.returncode}: {output.strip()[-TAIL:]}")
+        return completed.stdout
+
+    def _start_services(self) -> None:
+        ready = [(daemon, self.spawn(daemon)) for daemon in roles.fakes(self.parts)]
+        ready += [(daemon, self.spawn(daemon)) for daemon in roles.served_by(self.parts, "placement")]
+        self.create_tables()
+        for daemons in (roles.conductor, roles.api):
+            ready += [(daemon, self.spawn(daemon)) for daemon in daemons(self.parts)]
+        ready += [(daemon, self.spawn(daemon)) for daemon in roles.served_by(self.parts, "scheduler")]
+        ready += [(daemon, self.spawn(daemon)) for daemon in roles.computes(self.parts)]
+        for daemon, process in ready:
+            if daemon.port is not None:
+                process.wait_ready(partial(answers, daemon.port), START_SECONDS)
+        self._wait_for_computes(len(self.size.hosts))
+
+    def create_tables(self) -> None:
+        """Create the tables of Nova's databases, and a cell."""
+        databases = self.parts.urls.databases
+        self.command("nova-manage", "api_db", "sync")
+        self.command("nova-manage", "cell_v2", "map_cell0", "--database_connection", databases[CELL0_DATABASE])
+        self.command("nova-manage", "db", "sync")
+        self._create_cell("cell1", databases[CELL_DATABASE], self.parts.urls.bus)
+        if self.size.second_cell:
+            self._run([*roles.cell2_program(self.parts, "nova-manage"), "db", "sync", "--local_cell"], {}, (0,))
+            self._create_cell("cell2", databases[CELL2_DATABASE], self.parts.urls.cell2_bus)
+
+    def _create_cell(self, name: str, database: str, bus: str) -> None:
+        connections = ["--database_connection", database, "--transport-url", bus]
+        self.command("nova-manage", "cell_v2", "create_cell", "--name", name, *connections)
+
+    def _wait_for_computes(self, count: int) -> None:
+        """Wait until this number of computes have their provider, map the hosts to the cell, and wait for them."""
+        wait_until(lambda: self.placement.count_computes() >= count, "the providers of all computes", START_SECONDS)
+        self.command("nova-manage", "cell_v2", "discover_hosts")
+        wait_until(lambda: len(self.nova.hosts_up()) >= count, "all computes to be up", START_SECONDS)
+
+    def _url(self, name: str) -> str:
+        return f"http://{LOOPBACK}:{self.ports[name]}"
+
+    def _pid_files(self) -> list[Path]:
+        return list(self.layout.folder.rglob("*.pid")) if self.layout.present else []
+
+    def _process(self, path: Path) -> ServerProcess:
+        return ServerProcess(path.stem, path, self.layout.log_file(path.stem))

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of nova.sh."""
+
+import argparse
+from collections.abc import Sequence
+
+from devstack.command_line import positive
+from devstack.nova.roles import ROLES
+from devstack.nova.size import CloudSize
+
+DESCRIPTION = "Start a Nova cloud on this machine, boot servers on it, show where they run, and leave it running."
+DEFAULT = CloudSize()
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options; exits with 0 after printing the help, with 2 after reporting an invalid option."""
+    parser = argparse.ArgumentParser(prog="nova.sh", description=DESCRIPTION)
+    for role, choices in ROLES.items():
+        default = getattr(DEFAULT, role)
+        parser.add_argument(f"--{role}", choices=choices, default=default, help=f"who serves this role ({default})")
+    parser.add_argument("--computes", type=positive, default=DEFAULT.computes, help=f"computes ({DEFAULT.computes})")
+    parser.add_argument("--servers", type=positive, default=8, help="servers to boot (8)")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--install", action="store_true", help="only install Nova and the servers that it needs")
+    only.add_argument("--down", action="store_true", help="stop the cloud and remove its run folder")
+    return parser.parse_args(argv)
+
+
+def size(options: argparse.Namespace) -> CloudSize:
+    """Return the size of the cloud."""
+    return CloudSize(computes=options.computes, **{role: getattr(options, role) for role in ROLES})

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration files of a Nova cloud's services."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from devstack.confs import PARTITION, PLACEMENT_WORKERS, Groups
+from devstack.nova.size import CloudSize
+from devstack.servers.errors import ServerError
+from devstack.servers.ports import LOOPBACK
+from scheduler_svc.conf import from_nova
+
+API_DATABASE, CELL_DATABASE, CELL0_DATABASE, PLACEMENT_DATABASE = "nova_api", "nova", "nova_cell0", "placement"
+CELL2_DATABASE = "nova_cell2"
+CELL_DATABASES = (CELL_DATABASE, CELL2_DATABASE)
+DATABASES = (API_DATABASE, *CELL_DATABASES, CELL0_DATABASE, PLACEMENT_DATABASE)
+CONTROL_HOST = "control"
+CELL2_CONTROL_HOST = "control2"
+SHADOW = {"shadow_patience": 20}
+PASSWORD = "any"  # noqa: S105 - the fake of Keystone accepts every password
+
+
+@dataclass(frozen=True)
+class Urls:
+    """Where the services of a cloud find each other; some contain passwords."""
+
+    bus: str
+    cell2_bus: str
+    fakes: str
+    placement: str
+    api: str
+    databases: dict[str, str]
+    store: str
+    gantt_bus: str
+    scheduler_store: str
+    bridge_store: str
+
+
+def nova(host: str, size: CloudSize, urls: Urls, state: Path, paste: Path, *, databases: bool) -> Groups:
+    """Return nova.conf of the services on a host; computes reach no database.
+
+    Services of the second cell have a message bus of their own, and reach the database of no other cell.
+    """
+    keystone = _credentials(urls)
+    is_second = host in (CELL2_CONTROL_HOST, *size.second_hosts)
+    groups: dict[str, dict[str, object]] = {
+        "DEFAULT": {
+            "transport_url": urls.cell2_bus if is_second else urls.bus,
+            "host": host,
+            "my_ip": LOOPBACK,
+            "state_path": state,
+            "instances_path": state / "instances",
+            "log_options": False,
+            "concurrency_backend": "threading",
+            "compute_driver": "simulated.SimulatedDriver",
+            # Capacity as it is: the tests count it.
+            "initial_cpu_allocation_ratio": 1.0,
+            "initial_ram_allocation_ratio": 1.0,
+            "initial_disk_allocation_ratio": 1.0,
+            "reserved_host_memory_mb": 0,
+            # The fake hypervisor forgets its guests when it is restarted.
+            "sync_power_state_interval": -1,
+            "heal_instance_info_cache_interval": -1,
+            "shelved_offload_time": 0,
+            "graceful_shutdown_timeout": 5,
+            "manager_shutdown_timeout": 4,
+        },
+        "oslo_concurrency": {"lock_path": state / "lock"},
+        "placement": {**keystone, "endpoint_override": urls.placement},
+        "glance": {"endpoint_override": f"{urls.fakes}/image"},
+        "neutron": {
+            **keystone,
+            "endpoint_override": f"{urls.fakes}/network",
+            "physnets": "physnet0",
+        },
+        "keystone_authtoken": _validation(urls),
+        "service_user": {**keystone, "send_service_user_token": True},
+        "vnc": {"enabled": False},
+        "quota": {"count_usage_from_placement": True, **dict.fromkeys(("instances", "cores", "ram"), -1)},
+        "wsgi": {"api_paste_config": paste},
+        "conductor": {"workers": 1},
+        "scheduler": {"workers": size.schedulers},
+        "oslo_messaging_notifications": {"driver": "noop"},
+    }
+    if databases:
+        groups["database"] = {"connection": urls.databases[CELL2_DATABASE if is_second else CELL_DATABASE]}
+    if databases and not is_second:
+        groups["api_database"] = {"connection": urls.databases[API_DATABASE]}
+    return _merged(groups, size.nova_options)
+
+
+def gantt_placement(urls: Urls, size: CloudSize, port: int) -> Groups:
+    """Return the configuration of gantt-placement."""
+    return {
+        "rpc": {"partition": PARTITION},
+        "store": {"url": urls.store, "durability": size.durability},
+        "api": {"auth_strategy": "keystone"},
+        "placement": {"port": port, "workers": PLACEMENT_WORKERS},
+        "keystone_authtoken": _validation(urls),
+    }
+
+
+def gantt_scheduler(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
+    """Return the configuration of gantt-scheduler, which answers on Nova's message bus.
+
+    Raises ServerError for options of Nova that change placements and have no counterpart.
+    """
+    groups: Groups = {
+        "DEFAULT": {"transport_url": urls.gantt_bus},
+        "rpc": {"partition": PARTITION},
+        "store": {"url": urls.scheduler_store, "durability": size.durability},
+        "scheduler": {"host": CONTROL_HOST, "workers": size.schedulers},
+        "metrics": {"listen": f"{LOOPBACK}:{metrics_port}"},
+        "nova": {"enabled": True, "transport_url": urls.bus, "build_timeout": size.build_timeout},
+    }
+    return _merged(groups, _translated(size.nova_options)) if size.nova_options else groups
+
+
+def gantt_shadow(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
+    """Return the configuration of a gantt-scheduler that only compares its decisions with nova-scheduler's."""
+    groups = gantt_scheduler(urls, size, metrics_port)
+    return {**groups, "scheduler": {**groups["scheduler"], "mode": "shadow"}, "nova": {**groups["nova"], **SHADOW}}
+
+
+def gantt_nova_bridge(urls: Urls, size: CloudSize) -> Groups:
+    """Return the configuration of gantt-nova-bridge."""
+    return {
+        "rpc": {"partition": PARTITION},
+        "store": {"url": urls.bridge_store, "durability": size.durability},
+        "nova": {"enabled": True, "api_database": urls.databases[API_DATABASE], "bridge_interval": 1},
+    }
+
+
+def gantt_operator(urls: Urls) -> Groups:
+    """Return the configuration of the command `gantt`."""
+    return {"DEFAULT": {"transport_url": urls.gantt_bus}, "rpc": {"partition": PARTITION}}
+
+
+def placement(urls: Urls) -> Groups:
+    """Return the configuration of OpenStack Placement."""
+    return {
+        "api": {"auth_strategy": "keystone"},
+        "placement_database": {"connection": urls.databases[PLACEMENT_DATABASE], "sync_on_startup": True},
+        "keystone_authtoken": _validation(urls),
+    }
+
+
+def _translated(options: Mapping[str, Mapping[str, str]]) -> Groups:
+    """Return what gantt-nova-config makes of options of nova.conf."""
+    values = {section: {option: [value] for option, value in group.items()} for section, group in options.items()}
+    translation = from_nova.translate(values)
+    if translation.refused:
+        raise ServerError(f"gantt-scheduler cannot decide as nova.conf says: {'; '.join(translation.refused)}")
+    return translation.sections
+
+
+def _merged(groups: Groups, options: Groups) -> Groups:
+    """Return groups with further options, which replace those of the same name."""
+    return {name: {**groups.get(name, {}), **options.get(name, {})} for name in (*groups, *options)}
+
+
+def _credentials(urls: Urls) -> dict[str, object]:
+    """Return the options with which a service gets its token."""
+    return {
+        "auth_type": "password",
+        "auth_url": f"{urls.fakes}/identity",
+        "username": "nova",
+        "password": PASSWORD,
+        "project_name": "service",
+        "user_domain_id": "default",
+        "project_domain_id": "default",
+    }
+
+
+def _validation(urls: Urls) -> dict[str, object]:
+    """Return the options with which a service validates tokens."""
+    options = {"www_authenticate_uri": f"{urls.fakes}/identity", "service_token_roles_required": True}
+    return {**_credentials(urls), **options}

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keystone: everybody may be whom they name, and is an administrator.
+
+A token is ``user:project``, so that no state is kept and any client may make one.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from devstack.nova.fakes.messages import NOT_FOUND, Call, Reply, versions
+
+DOMAIN = {"id": "default", "name": "Default"}
+ROLES = [{"id": name, "name": name} for name in ("admin", "manager", "member", "reader", "service")]
+EXPIRES, ISSUED = "2100-01-01T00:00:00.000000Z", "2020-01-01T00:00:00.000000Z"
+DEFAULT_USER = "admin"
+DEFAULT_PROJECT = "demo"
+
+
+class FakeKeystone:
+    """Issues and validates tokens; ``catalogue`` has the URL of each type of service."""
+
+    def __init__(self, catalogue: Mapping[str, str]) -> None:
+        self._catalogue = catalogue
+
+    def answer(self, call: Call) -> Reply:
+        """Answer a request."""
+        version = {**versions("v3.14", f"{call.base}/v3/"), "status": "stable"}
+        match (call.method, call.parts):
+            case ("GET", []):
+                return Reply(300, {"versions": {"values": [version]}})
+            case ("GET", ["v3"]):
+                return Reply(200, {"version": version})
+            case ("POST", ["v3", "auth", "tokens"]):
+                token = _requested_token(call.body["auth"])
+                return Reply(201, self._document(token), {"X-Subject-Token": token})
+            case ("GET", ["v3", "auth", "tokens"]):
+                token = call.headers.get("X-Subject-Token", "")
+                return Reply(200, self._document(token), {"X-Subject-Token": token})
+            case ("GET", ["v3", "projects", project]):
+                return Reply(200, {"project": {"id": project, "name": project, "domain_id": DOMAIN["id"]}})
+        return NOT_FOUND
+
+    def _document(self, token: str) -> dict[str, Any]:
+        user, _, project = token.partition(":")
+        project = project or DEFAULT_PROJECT
+        return {
+            "token": {
+                "methods": ["password"],
+                "user": {"id": user, "name": user, "domain": DOMAIN, "password_expires_at": None},
+                "project": {"id": project, "name": project, "domain": DOMAIN},
+                "is_domain": False,
+                "roles": ROLES,
+                "catalog": [_service(kind, url) for kind, url in self._catalogue.items()],
+                "expires_at": EXPIRES,
+                "issued_at": ISSUED,
+                "audit_ids": ["1"],
+            }
+        }
+
+
+def _requested_token(auth: Mapping[str, Any]) -> str:
+    user = auth["identity"].get("password", {}).get("user", {})
+    project = auth.get("scope", {}).get("project", {}) if isinstance(auth.get("scope"), dict) else {}
+    return f"{_name(user) or DEFAULT_USER}:{_name(project) or DEFAULT_PROJECT}"
+
+
+def _name(entity: Mapping[str, Any]) -> str | None:
+    return entity.get("name") or entity.get("id")
+
+
+def _service(kind: str, url: str) -> dict[str, Any]:
+    endpoints = [
+        {
+            "id": f"{kind}-{interface}",
+            "interface": interface,
+            "region": "RegionOne",
+            "region_id": "RegionOne",
+            "url": url,
+        }
+        for interface in ("public", "internal", "admin")
+    ]
+    return {"id": kind, "type": kind, "name": kind, "endpoints": endpoints}

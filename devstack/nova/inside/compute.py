@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs nova-compute with the driver of this folder: ``compute.py --config-file FILE``."""
+
+import sys
+from pathlib import Path
+
+from nova import monkey_patch, virt
+
+if __name__ == "__main__":
+    monkey_patch.patch(backend="threading")
+    # Nova imports drivers from its package nova.virt only.
+    virt.__path__.append(str(Path(__file__).parent / "drivers"))
+    from nova.cmd.compute import main  # after the choice of threads
+
+    sys.exit(main())

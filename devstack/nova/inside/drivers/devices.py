@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nova's fake hypervisor with PCI devices, under ids that its database and its API accept."""
+
+import json
+from typing import Any
+
+from nova.virt import fake
+
+VENDOR, PRODUCT = "8086", "10ed"
+
+
+class DeviceDriver(fake.FakeDriverWithPciResources):
+    """Three physical functions, each with one virtual function; Nova's own ids are longer than four digits."""
+
+    def get_available_resource(self, nodename: str) -> dict[str, Any]:
+        """Return what the node has."""
+        resources: dict[str, Any] = super().get_available_resource(nodename)
+        devices = json.loads(resources["pci_passthrough_devices"])
+        devices = [{**device, "vendor_id": VENDOR, "product_id": PRODUCT} for device in devices]
+        return {**resources, "pci_passthrough_devices": json.dumps(devices)}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fake hypervisor whose builds fail or take long where the metadata of a server says so."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import nova.conf
+from nova import exception
+from nova.virt import fake
+
+ATTEMPTS = "attempts"  # a folder beside the states of all hosts
+
+
+class FaultyDriver(fake.FakeDriverWithoutFakeNodes):
+    """Metadata of a server: ``failed_builds`` and ``failed_checks`` are numbers, ``build_seconds`` a duration.
+
+    The first builds of the server fail, on whatever hosts they are tried; so do the first checks whether it can be
+    live migrated to a host. The hosts are written to the file ATTEMPTS/SERVER.KEY, one a line.
+    """
+
+    def spawn(self, context: Any, instance: Any, *args: Any, **options: Any) -> None:
+        """Build a guest; raises ComputeResourcesUnavailable, after which Nova tries another host."""
+        if self._is_to_fail(instance, "failed_builds"):
+            raise exception.ComputeResourcesUnavailable(reason="the metadata of the server")
+        time.sleep(float(instance.metadata.get("build_seconds", 0)))
+        super().spawn(context, instance, *args, **options)
+
+    def check_can_live_migrate_destination(self, context: Any, instance: Any, *args: Any, **options: Any) -> Any:
+        """Accept a guest; raises MigrationPreCheckError, after which Nova tries another host."""
+        if self._is_to_fail(instance, "failed_checks"):
+            raise exception.MigrationPreCheckError(reason="the metadata of the server")
+        return super().check_can_live_migrate_destination(context, instance, *args, **options)
+
+    def _is_to_fail(self, instance: Any, key: str) -> bool:
+        failures = int(instance.metadata.get(key, 0))
+        if not failures:
+            return False
+        path = Path(nova.conf.CONF.state_path).parent / ATTEMPTS / f"{instance.uuid}.{key}"
+        path.parent.mkdir(exist_ok=True)
+        with path.open("a+") as attempts:
+            attempts.write(f"{self._host}\n")
+            attempts.seek(0)
+            return len(attempts.readlines()) <= failures

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serves a WSGI application by cheroot: ``serve.py MODULE PORT``, where the module has it as ``application``."""
+
+import importlib
+import signal
+import sys
+
+from cheroot import wsgi
+
+THREADS = 16
+IDLE_SECONDS = 75
+
+
+def main(module: str, port: int) -> None:
+    """Serve on a port of 127.0.0.1 until SIGTERM."""
+    sys.argv = [module]  # the application reads the arguments of its program
+    application = importlib.import_module(module).application
+    server = wsgi.Server(("127.0.0.1", port), application, numthreads=THREADS, timeout=IDLE_SECONDS)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    server.safe_start()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt decision compare``: what differs between nova-scheduler's decisions and those of a shadow beside it."""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rpcapi.cli.columns import CountsColumn, LinesColumn
+from rpcapi.cli.command import Lister
+
+PAGE = 100  # decisions per call
+COLUMNS = ("outcome", "instances", "share", "reasons", "examples")
+MAX_EXAMPLES = 3  # request ids of each outcome, the newest
+
+
+@dataclass(slots=True)
+class _OutcomeRow:
+    """The instances with one outcome."""
+
+    instances: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    requests: list[str] = field(default_factory=list)
+
+    def add(self, request_id: str, instance: Mapping[str, Any]) -> None:
+        """Count an instance."""
+        self.instances += 1
+        # The rank is another one each time.
+        if instance["why"] and not instance["rank"]:
+            self.reasons[instance["why"]] += 1
+        if request_id not in self.requests:
+            self.requests = [request_id, *self.requests][:MAX_EXAMPLES]
+
+
+class CompareDecisions(Lister):
+    """Summarize how a scheduler in shadow mode would have decided beside nova-scheduler.
+
+    It reads the recorded comparisons of a partition, the oldest of which are dropped in time. `gantt explain` shows an
+    example.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--partition", metavar="NAME", help="Default: the partition of the scheduler that answers.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        rows: dict[str, _OutcomeRow] = {}
+        for request_id, instance in self._instances(parsed_args.partition):
+            rows.setdefault(instance["outcome"], _OutcomeRow()).add(request_id, instance)
+        total = sum(row.instances for row in rows.values())
+        return COLUMNS, [
+            (
+                outcome,
+                row.instances,
+                f"{row.instances / total:.1%}",
+                CountsColumn(dict(row.reasons)),
+                LinesColumn(row.requests),
+            )
+            for outcome, row in sorted(rows.items(), key=lambda item: -item[1].instances)
+        ]
+
+    def _instances(self, partition: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the compared instances with the ids of their requests, oldest first."""
+        marker = None
+        while True:
+            page = self.session.call(self.session.scheduler.list_decisions, partition, marker=marker, limit=PAGE)
+            for decision in page.decisions:
+                for instance in (decision.document.get("nova") or {}).get("instances", ()):
+                    yield decision.request_id, instance
+            marker = page.marker
+            if marker is None:
+                return

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt migration``: the moves of servers that the conductor records."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rpcapi.cli.columns import LinesColumn, TextColumn, TimestampColumn
+from rpcapi.cli.command import Lister, ShowOne
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.server_names import resolve_uuids
+
+COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "reason", "updated")
+STATUSES = (
+    *("preparing", "migrating", "finished", "confirming", "confirmed", "reverting", "reverted", "error"),
+    *("completed", "cancelled"),
+)
+
+
+class ListMigrations(Lister):
+    """List migrations, oldest first; ended ones are recorded for [conductor_store] retention."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--server", help="Only migrations of this server, by uuid or name.")
+        parser.add_argument("--host", help="Only migrations from or to this host or node.")
+        parser.add_argument("--status", help=f"Only migrations in this status: {', '.join(STATUSES)}.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        if parsed_args.status is not None and parsed_args.status not in STATUSES:
+            raise CommandFailed(f"Unknown status {parsed_args.status!r}; known: {', '.join(STATUSES)}")
+        server = None if parsed_args.server is None else resolve_uuids(self.session, [parsed_args.server])[0]
+        return COLUMNS, [
+            (
+                migration.uuid,
+                migration.instance,
+                migration.kind,
+                migration.status,
+                migration.source_host,
+                TextColumn(migration.destination_host),
+                TextColumn(migration.reason),
+                TimestampColumn(migration.updated_ms),
+            )
+            for migration in self.session.list_all(self.session.conductor.list_migrations, "migrations")
+            if (server is None or migration.instance == server)
+            and (parsed_args.status is None or migration.status == parsed_args.status)
+            and (parsed_args.host is None or parsed_args.host in _hosts(migration))
+        ]
+
+
+def _hosts(migration: Any) -> set[str]:
+    ends = [migration.source_host, migration.destination_host or ""]
+    return {*ends, *(end.partition("/")[0] for end in ends)}
+
+
+class _AttemptsColumn(LinesColumn):
+    @staticmethod
+    def line(item: Any) -> str:
+        return f"{item.get('attempt')}: {item.get('outcome')} on {item.get('host') or 'no host'}: {item.get('reason')}"
+
+
+class ShowMigration(ShowOne):
+    """Show a migration and its ended attempts at destinations."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("migration", metavar="UUID", help="The migration.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        (migration,) = self.session.call(self.session.conductor.get_migrations, [parsed_args.migration]).migrations
+        fields = {
+            "uuid": migration.uuid,
+            "server": migration.instance,
+            "kind": migration.kind,
+            "status": migration.status,
+            "source_host": migration.source_host,
+            "source_attempt": migration.source_attempt,
+            "target": TextColumn(migration.target),
+            "destination_host": TextColumn(migration.destination_host),
+            "destination_attempt": TextColumn(migration.destination_attempt),
+            "ended_attempts": _AttemptsColumn(migration.history),
+            "old_flavor": TextColumn(migration.old_flavor),
+            "new_flavor": TextColumn(migration.new_flavor),
+            "reason": TextColumn(migration.reason),
+            "request_id": migration.request_id,
+            "created": TimestampColumn(migration.created_ms),
+            "updated": TimestampColumn(migration.updated_ms),
+        }
+        return tuple(fields), tuple(fields.values())

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Repairs of what ``gantt audit`` finds: each by a call that checks again that nothing is under way."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from rpcapi import errors
+from rpcapi.cli.comparison import Difference
+from rpcapi.cli.error_messages import describe_error
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
+
+NO_REPAIR = "none"  # begins the outcome of a difference that was left as it is
+
+Repair = Callable[["Session", Mapping[str, str], Difference], None]
+
+
+def repair(session: "Session", differences: Iterable[Difference]) -> list[str]:
+    """Repair each difference; return for each what was done, or why nothing was."""
+    partitions = _partitions_by_host(session)
+    return [_repair_one(session, partitions, difference) for difference in differences]
+
+
+def _repair_one(session: "Session", partitions: Mapping[str, str], difference: Difference) -> str:
+    action = REPAIRS.get(difference.kind)
+    if action is None:
+        return f"{NO_REPAIR}: see 'gantt help audit'"
+    done, call = action
+    try:
+        call(session, partitions, difference)
+    except errors.GanttError as error:
+        return f"{NO_REPAIR}: {describe_error(error)}"
+    return done
+
+
+def _partitions_by_host(session: "Session") -> dict[str, str]:
+    return {
+        state.name: state.partition
+        for state in session.list_all(session.scheduler.list_host_state, "states", "service")
+        if state.partition is not None
+    }
+
+
+def _adopt(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
+    partition = partitions.get(difference.host)
+    if partition is None:
+        raise errors.UnknownHost(name=difference.host)
+    session.call(session.conductor.adopt_instances, partition, difference.host, [difference.instance])
+
+
+def _release(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
+    from rpcapi import objects  # noqa: PLC0415 - lazy, see session
+
+    refs = objects.ClaimRefs.of(consumers=[difference.instance], attempts=[difference.attempt])
+    session.call(session.conductor.release_orphans, difference.host, refs)
+
+
+def _compare(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
+    session.call(session.conductor.compare_instances, [difference.instance])
+
+
+# By the kind of the difference: what its repair is called, and the repair.
+REPAIRS: Mapping[str, tuple[str, Repair]] = {
+    "guest without record": ("adopted", _adopt),
+    "unverified claim": ("adopted", _adopt),
+    "claim without guest": ("released", _release),
+    "record without claim": ("record corrected", _compare),
+    "guest and record differ": ("record corrected", _compare),
+}

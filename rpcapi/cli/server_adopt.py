@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt server adopt``: records servers again that a host runs and no record knows."""
+
+import argparse
+from collections.abc import Sequence
+
+from rpcapi.cli import progress, waiting
+from rpcapi.cli.command import Command
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.service_host import parse_service_host
+
+
+class AdoptServers(Command):
+    """Record servers again that a host runs and no record knows.
+
+    `gantt audit` shows them as "guest without record", as after the conductors' store was restored from a backup. Host,
+    flavor, resources, server group, project and user are those of the host and its claims, and count in the project's
+    quota; names, images and hints are lost. Nothing changes for servers that are recorded as they run.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("host", help="The service host that runs them.")
+        parser.add_argument("uuids", nargs="+", metavar="UUID", help="The servers; all are adopted, or none.")
+        parser.add_argument("--delete", action="store_true", help="Delete them as soon as they are recorded.")
+        parser.add_argument("--wait", action="store_true", help="Return when they are as the host reports, or deleted.")
+        parser.add_argument(
+            "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
+        )
+        progress.add_option(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        host, uuids = parse_service_host(parsed_args.host, "named"), list(dict.fromkeys(parsed_args.uuids))
+        service = self.session.call(self.session.scheduler.get_host_state, "service", host)
+        conductor = self.session.conductor
+        self.session.call(conductor.adopt_instances, service.partition, host, uuids)
+        if parsed_args.delete:
+            self.session.call(conductor.delete_instances, uuids)
+        if parsed_args.wait:
+            self._wait(uuids, parsed_args)
+        self.show_message(f"{len(uuids)} adopted{' and to be deleted' if parsed_args.delete else ''}")
+
+    def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
+        ends = {"DELETED", "ERROR"} if args.delete else waiting.END_STATUSES
+        with progress.progress_bar(len(uuids), "adopted", self.app.stderr, args) as bar:
+            instances = waiting.wait_for_status(self.session, uuids, ends, args.timeout, bar)
+        expected = {"DELETED"} if args.delete else {"ACTIVE", "SHUTOFF"}
+        others = [f"{item.uuid}: {item.status}" for item in instances.values() if item.status not in expected]
+        if others:
+            raise CommandFailed(f"{len(others)} of {len(uuids)} are in another state: {', '.join(others[:5])}")

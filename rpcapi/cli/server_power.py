@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt server stop``, ``start``, ``reboot``, ``rebuild``, ``shelve``, ``offload`` and ``unshelve``."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from rpcapi.cli import progress, waiting
+from rpcapi.cli.command import Command
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.server_names import resolve_uuids
+
+
+class _ChangeServers(Command):
+    """Base of the commands: STATE is the end in words, STATUSES as records show it, METHOD that of the conductor."""
+
+    STATE: ClassVar[str]
+    STATUSES: ClassVar[tuple[str, ...]]
+    METHOD: ClassVar[str]
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("servers", nargs="+", metavar="SERVER", help="The servers, by uuid or name; all, or none.")
+        parser.add_argument("--wait", action="store_true", help=f"Return when they are {' or '.join(self.STATUSES)}.")
+        parser.add_argument(
+            "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
+        )
+        progress.add_option(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        uuids = resolve_uuids(self.session, parsed_args.servers)
+        self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(parsed_args))
+        if parsed_args.wait:
+            self._wait(uuids, parsed_args)
+        self.show_message(f"{len(uuids)} {self.STATE if parsed_args.wait else 'to be ' + self.STATE}")
+
+    def _options(self, args: argparse.Namespace) -> dict[str, Any]:
+        """Return further arguments of the conductor's method."""
+        return {}
+
+    def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
+        with progress.progress_bar(len(uuids), self.STATE, self.app.stderr, args) as bar:
+            instances = waiting.wait_for_status(self.session, uuids, waiting.END_STATUSES, args.timeout, bar)
+        others = [
+            f"{instance.uuid}: {instance.status}"
+            for instance in instances.values()
+            if instance.status not in self.STATUSES
+        ]
+        if others:
+            raise CommandFailed(f"{len(others)} of {len(uuids)} are not {self.STATE}: {', '.join(others[:5])}")
+
+
+class StopServers(_ChangeServers):
+    """Power servers off; they keep their disks and their claims."""
+
+    STATE, STATUSES, METHOD = "stopped", ("SHUTOFF",), "stop_instances"
+
+
+class StartServers(_ChangeServers):
+    """Start servers that were stopped, on their hosts."""
+
+    STATE, STATUSES, METHOD = "started", ("ACTIVE",), "start_instances"
+
+
+class RebootServers(_ChangeServers):
+    """Reboot servers that run."""
+
+    STATE, STATUSES, METHOD = "rebooted", ("ACTIVE",), "reboot_instances"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--hard", action="store_true", help="Also servers that are stopped, or in ERROR with a claim on a host."
+        )
+        return parser
+
+    def _options(self, args: argparse.Namespace) -> dict[str, Any]:
+        return {"hard": args.hard}
+
+
+class RebuildServers(_ChangeServers):
+    """Replace the disks of servers by new ones of their images; stopped servers stay off."""
+
+    STATE, STATUSES, METHOD = "rebuilt", ("ACTIVE", "SHUTOFF"), "rebuild_instances"
+
+
+class ShelveServers(_ChangeServers):
+    """Power servers off and keep their images; they leave their hosts after [conductor] shelved_offload_time."""
+
+    STATE, STATUSES, METHOD = "shelved", ("SHELVED", "SHELVED_OFFLOADED"), "shelve_instances"
+
+
+class OffloadServers(_ChangeServers):
+    """Remove shelved servers from their hosts at once."""
+
+    STATE, STATUSES, METHOD = "offloaded", ("SHELVED_OFFLOADED",), "offload_instances"
+
+
+class UnshelveServers(_ChangeServers):
+    """Start shelved servers: on their hosts, or, if they were offloaded, on hosts that the scheduler selects."""
+
+    STATE, STATUSES, METHOD = "unshelved", ("ACTIVE",), "unshelve_instances"

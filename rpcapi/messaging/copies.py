@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Receives copies of the calls that another service answers, from RabbitMQ.
+
+A queue of our own is bound to the exchange with the topic of that service, so the broker delivers each call twice. The
+exchange is never declared, and nothing is published: no sender, and no server of that topic, notices it.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import kombu
+from oslo_messaging._drivers import amqp, common
+from oslo_messaging._drivers.impl_rabbit import Consumer
+from oslo_messaging.transport import RPCTransport
+
+from rpcapi import errors
+from rpcapi.background import BackgroundLoop
+from rpcapi.messaging import foreign, rabbit_channel
+from rpcapi.messaging.dispatch import check_message
+
+LOG = logging.getLogger(__name__)
+
+PREFETCH = 10  # copies that a listener has without having read them
+MAX_COPIES = 1000
+MAX_AGE_MS = 60_000
+EXPIRY_MS = 60_000  # without a listener, after which the broker deletes the queue
+POLL_SECONDS = 1.0
+RETRY_SECONDS = 5.0
+# Older copies are dropped first. Without listeners nothing is left behind.
+QUEUE_ARGUMENTS = {"x-max-length": MAX_COPIES, "x-message-ttl": MAX_AGE_MS, "x-expires": EXPIRY_MS}
+
+CopyHandler = Callable[[Mapping[str, Any], str, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class CopySource:
+    """The exchange and topic of the calls, and the name of the queue for their copies, which listeners may share."""
+
+    exchange: str
+    topic: str
+    queue: str
+
+
+class CopyListener(BackgroundLoop):
+    """Calls ``handle(context, method, arguments)`` with each copy of a call, in one thread; nothing is answered."""
+
+    def __init__(self, transport: RPCTransport, source: CopySource, handle: CopyHandler, *, label: str) -> None:
+        """Raises BadConfiguration, whose text has ``label`` for the option of the URL, unless the bus is RabbitMQ."""
+        super().__init__(f"copies of {source.topic}")
+        self._transport = transport
+        self._source = source
+        self._handle = handle
+        self._is_failing = False
+        if not rabbit_channel.is_rabbit(transport):
+            raise errors.BadConfiguration(why=f"{label} must be rabbit://...: only RabbitMQ copies messages")
+
+    def run_once(self) -> float:
+        """Receive until it is stopped; raises Unavailable, and what the driver does."""
+        foreign.probe(self._transport)
+        self._require_exchange()
+        with self._transport._driver._get_connection(common.PURPOSE_LISTEN) as context:
+            context.connection.declare_consumer(_CopyConsumer(self._source, self._receive))
+            LOG.info("Receiving copies of calls to %s by queue %s", self._source.topic, self._source.queue)
+            self._is_failing = False
+            while not self.is_stopping:
+                try:
+                    context.connection.consume(timeout=POLL_SECONDS)
+                except common.Timeout:
+                    continue
+        return 0.0
+
+    def handle_failure(self, error: Exception) -> float:
+        """Log a failure once until it is over."""
+        (LOG.debug if self._is_failing else LOG.warning)("No copies of calls are received: %s", error)
+        self._is_failing = True
+        return RETRY_SECONDS
+
+    def _require_exchange(self) -> None:
+        """Raise Unavailable while the exchange does not exist."""
+        name = self._source.exchange
+        try:
+            with rabbit_channel.open_channel(self._transport) as channel:
+                channel.exchange_declare(name, "topic", passive=True, auto_delete=False)
+        except Exception as error:
+            why = "no service has declared it yet" if "NOT_FOUND" in str(error) else str(error)
+            raise errors.Unavailable(what=f"Exchange {name}", why=why) from error
+
+    def _receive(self, message: Any) -> None:
+        message.acknowledge()
+        context = amqp.unpack_context(message)
+        try:
+            check_message(message)
+        except errors.MalformedObject as error:
+            LOG.warning("Ignored the copy of a message: %s", error)
+            return
+        try:
+            self._handle(context.to_dict(), message["method"], message.get("args", {}))
+        except Exception:  # the next copy must be read
+            LOG.exception("The copy of a call of %s could not be handled", message["method"])
+
+
+class _CopyConsumer(Consumer):
+    """A consumer of oslo.messaging whose exchange is another service's."""
+
+    def __init__(self, source: CopySource, callback: Callable[[Any], None]) -> None:
+        super().__init__(
+            exchange_name=source.exchange,
+            queue_name=source.queue,
+            routing_key=source.topic,
+            type="topic",
+            durable=True,
+            exchange_auto_delete=False,
+            queue_auto_delete=False,
+            callback=callback,
+        )
+        self.queue_arguments = QUEUE_ARGUMENTS
+        self.exchange = kombu.entity.Exchange(source.exchange, type="topic", no_declare=True)
+
+    def declare(self, conn: Any) -> None:
+        """Declare the queue, and limit what the broker sends ahead."""
+        super().declare(conn)
+        conn.channel.basic_qos(0, PREFETCH, False)

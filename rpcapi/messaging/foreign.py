@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serves calls on the message bus of other software, such as Nova's, by its conventions.
+
+Queues there are declared by others too, so oslo.messaging's own drivers are used, with that software's settings.
+"""
+
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+from oslo_messaging.transport import RPCTransport
+
+from rpcapi import errors
+from rpcapi.messaging import bus
+from rpcapi.messaging.arrivals import ArrivalServer
+from rpcapi.messaging.callers import CallerProbe
+from rpcapi.messaging.late_calls import DropCounter, LateCallDispatcher
+
+CONNECT_SECONDS = 5.0
+RABBIT_PORT = 5672
+
+
+def rabbit_options() -> list[cfg.Opt]:
+    """Return the options of [oslo_messaging_rabbit], to be registered for another bus in a group of their own."""
+    from oslo_messaging import opts as messaging_opts  # noqa: PLC0415 - lazy: brings all drivers
+
+    options: list[cfg.Opt] = dict(messaging_opts.list_opts())[bus.RABBIT]
+    return options
+
+
+def get_transport(
+    url: str, exchange: str, *, threads: int, rabbit: Mapping[str, Any] | None = None, label: str = "transport_url"
+) -> RPCTransport:
+    """Return the transport of another bus; nothing connects yet.
+
+    It has a configuration of its own, with ``rabbit`` for the options of [oslo_messaging_rabbit] and ``threads`` of the
+    executor. Raises BadConfiguration, whose text has ``label`` for the option of the URL, and no credentials.
+    """
+    conf = cfg.ConfigOpts()
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    bus.register_opts(conf)
+    conf.set_override("control_exchange", exchange)
+    conf.set_override("executor_thread_pool_size", threads)
+    conf.register_opts(rabbit_options(), group=bus.RABBIT)
+    for name, value in (rabbit or {}).items():
+        conf.set_override(name, value, group=bus.RABBIT)
+    try:
+        return messaging.get_rpc_transport(conf, url)
+    except (messaging.InvalidTransportURL, messaging.DriverLoadFailure, ValueError):
+        # The library's texts may quote the URL with its password.
+        raise errors.BadConfiguration(why=f"{label}: oslo.messaging has no driver for it") from None
+
+
+def probe(transport: RPCTransport) -> None:
+    """Connect to a broker of a bus; raises Unavailable. Starting a server blocks for ever while all are down."""
+    url = getattr(transport._driver, "_url", None)
+    failure: OSError | None = None
+    for host in getattr(url, "hosts", None) or ():
+        try:
+            socket.create_connection((host.hostname, host.port or RABBIT_PORT), CONNECT_SECONDS).close()
+        except OSError as error:
+            failure = error
+        else:
+            return
+    if failure is not None:
+        raise errors.Unavailable(what="The message bus", why=str(failure)) from failure
+
+
+def get_server(
+    transport: RPCTransport,
+    target: messaging.Target,
+    endpoints: Sequence[Any],
+    serializer: messaging.Serializer,
+    *,
+    probe: CallerProbe,
+    on_dropped: DropCounter,
+) -> ArrivalServer:
+    """Return a server, not started, that drops calls whose callers have gone."""
+    dispatcher = LateCallDispatcher(list(endpoints), serializer, probe=probe, on_dropped=on_dropped)
+    return ArrivalServer(transport, target, dispatcher)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations on guests that run under the claim that they have: each is executed once."""
+
+from oslo_versionedobjects import fields
+
+from rpcapi import errors
+from rpcapi.objects import base
+
+REBOOT = "reboot"  # power the guest off and on; it runs afterwards
+REBUILD = "rebuild"  # replace the guest's disk; it is off afterwards if it was off before
+ACTIONS = (REBOOT, REBUILD)
+MAX_NUMBER = 2**53 - 1  # JSON numbers are exact up to there
+
+
+@base.GanttObjectRegistry.register
+class GuestOperations(base.GanttObject):
+    """Request of operate_guests: for each attempt what its host does to the guest.
+
+    ``numbers`` grow with each operation of an instance: an agent executes one only if its number is greater than that
+    of the last one, and reports the number of the last one with the guest's state.
+
+    Version 1.0: Initial version
+    """
+
+    VERSION = "1.0"
+    COLUMNS = ("uuids", "attempts", "actions", "numbers")
+
+    fields = {
+        "partition": fields.StringField(),
+        "uuids": base.ColumnField(str),
+        "attempts": base.ColumnField(int),
+        "actions": base.ColumnField(str),
+        "numbers": base.ColumnField(int),
+    }
+
+    def check(self) -> None:
+        """Raise InvalidRequest for an unknown action, or a number that is out of range."""
+        for action in self.actions:
+            if action not in ACTIONS:
+                raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(ACTIONS)}")
+        if any(not 1 <= number <= MAX_NUMBER for number in self.numbers):
+            raise errors.InvalidRequest(why=f"numbers must be from 1 to {MAX_NUMBER}")

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt-nova-config``: prints the configuration of gantt-scheduler that corresponds to a nova.conf."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from rpcapi import errors
+from scheduler_svc.conf import from_nova
+
+REFUSED = 1  # the exit code where an option that changes placements is not carried over
+INVALID = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the configuration, and on standard error what was not carried over.
+
+    Returns 0, REFUSED or INVALID; exits with 2 on invalid arguments.
+    """
+    options = parser().parse_args(argv)
+    try:
+        translation = from_nova.translate(from_nova.read(options.files))
+    except errors.BadConfiguration as error:
+        print(error.sentence, file=sys.stderr)
+        return INVALID
+    print(render(translation))
+    for note in translation.notes:
+        print(f"not needed: {note}", file=sys.stderr)
+    for refusal in translation.refused:
+        print(f"NOT CARRIED OVER, placements will differ: {refusal}", file=sys.stderr)
+    return REFUSED if translation.refused else 0
+
+
+def render(translation: from_nova.Translation) -> str:
+    """Return the text of the configuration file."""
+    lines = [
+        "# Settings of nova-scheduler for gantt-scheduler. Add the addresses of Nova's RabbitMQ and databases to",
+        "# [nova]: see docs/nova.md.",
+    ]
+    for section, settings in sorted(translation.sections.items()):
+        lines += ["", f"[{section}]", *(f"{option} = {value}" for option, value in settings.items())]
+    return "\n".join(lines)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    result = argparse.ArgumentParser(
+        prog="gantt-nova-config",
+        description="Translate what nova-scheduler reads of nova.conf into the configuration of gantt-scheduler. "
+        "Standard error tells what is not carried over; the exit code is 1 if placements would differ for it.",
+    )
+    result.add_argument("files", nargs="+", metavar="FILE", help="nova.conf, and files that override it, in order")
+    return result

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds what answers Nova on its message bus, or what shadows the scheduler that does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+from oslo_messaging.transport import RPCTransport
+
+from rpcapi.background import Periodic
+from rpcapi.messaging import foreign
+from rpcapi.messaging.callers import ReplyQueueProbe
+from rpcapi.messaging.copies import CopyListener, CopySource
+from scheduler_svc import metrics
+from scheduler_svc.composition.selection import Selection
+from scheduler_svc.composition.tasks import BackgroundTask
+from scheduler_svc.conf import nova
+from scheduler_svc.endpoints.nova.scheduler import TOPIC, BaseEndpoint, NovaSchedulerEndpoint
+from scheduler_svc.endpoints.nova.serializer import NovaSerializer
+from scheduler_svc.endpoints.nova.shadow import ShadowEndpoint
+from scheduler_svc.nova.selector import NovaOptions, NovaSelector
+from scheduler_svc.nova.shadow.allocated_hosts import AllocatedHosts
+from scheduler_svc.nova.shadow.decisions import ShadowSelector
+from scheduler_svc.nova.shadow.observer import NovaObserver
+from scheduler_svc.nova.shadow.report import ShadowReport
+from scheduler_svc.nova.waking import StoreWaker
+from scheduler_svc.replication.partition_set import PartitionSet
+
+LABEL = "[nova] transport_url"
+OBSERVATION_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class NovaBus:
+    """The server on Nova's bus with its background tasks, none of them started, and its transport."""
+
+    transport: RPCTransport
+    server: Any
+    tasks: Sequence[BackgroundTask] = field(default_factory=tuple)
+
+    def probe(self) -> None:
+        """Raise Unavailable while the bus cannot be reached."""
+        foreign.probe(self.transport)
+
+
+def build(conf: cfg.ConfigOpts, partition_set: PartitionSet, selection: Selection) -> NovaBus | None:
+    """Return the server for Nova, None unless it is configured; raises BadConfiguration."""
+    if not conf.nova.enabled or not conf.nova.transport_url:
+        return None
+    conf.register_opts(foreign.rabbit_options(), group=nova.RABBIT)
+    rabbit = {option.dest: conf[nova.RABBIT][option.dest] for option in foreign.rabbit_options()}
+    transport = foreign.get_transport(
+        conf.nova.transport_url,
+        conf.nova.exchange,
+        threads=conf.executor_thread_pool_size,
+        rabbit=rabbit,
+        label=LABEL,
+    )
+    make = _make_shadow if selection.is_shadow else _make_server
+    return make(conf, transport, partition_set, selection)
+
+
+def _make_server(
+    conf: cfg.ConfigOpts, transport: RPCTransport, partition_set: PartitionSet, selection: Selection
+) -> NovaBus:
+    selector = NovaSelector(
+        selection.selector,
+        selection.unclaimed,
+        lambda: partition_set.partitions.own.replica.table,
+        _options(conf),
+    )
+    waker = StoreWaker(partition_set.partitions.own.store)
+    endpoints = [NovaSchedulerEndpoint(selector, waker, max_instances=conf.rpc.max_instances), BaseEndpoint()]
+    server = foreign.get_server(
+        transport,
+        messaging.Target(exchange=conf.nova.exchange, topic=TOPIC, server=conf.scheduler.host),
+        endpoints,
+        NovaSerializer(),
+        probe=ReplyQueueProbe(transport),
+        on_dropped=lambda method: metrics.DROPPED_CALLS.labels(method=method).inc(),
+    )
+    return NovaBus(transport, server)
+
+
+def _make_shadow(
+    conf: cfg.ConfigOpts, transport: RPCTransport, partition_set: PartitionSet, selection: Selection
+) -> NovaBus:
+    own = partition_set.partitions.own
+    shadow_selector = ShadowSelector(
+        selection.current, partition_set.partitions, selection.rewriter, selection.unclaimed, _options(conf)
+    )
+    report = ShadowReport(own.store)
+    allocated = AllocatedHosts(own.store, lambda: own.replica.table)
+    observer = NovaObserver(allocated, report, conf.nova.shadow_patience)
+    endpoint = ShadowEndpoint(shadow_selector, observer, report, max_instances=conf.rpc.max_instances)
+    source = CopySource(conf.nova.exchange, TOPIC, f"gantt_shadow.{conf.rpc.partition}")
+    listener = CopyListener(transport, source, endpoint.receive, label=LABEL)
+    observation = Periodic(
+        "Comparing decisions with Nova's", observer.compare_pending, lambda: OBSERVATION_SECONDS, observer.stop
+    )
+    return NovaBus(transport, listener, [observation])
+
+
+def _options(conf: cfg.ConfigOpts) -> NovaOptions:
+    return NovaOptions(
+        conf.nova.max_attempts, conf.nova.default_availability_zone, not conf.nova.disable_fallback_pcpu_query
+    )

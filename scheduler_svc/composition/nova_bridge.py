@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the bridge that reads Nova's databases."""
+
+import socket
+import uuid
+from dataclasses import dataclass
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from scheduler_svc import databases
+from scheduler_svc.composition.selection import milliseconds
+from scheduler_svc.conf import namespaces as namespaces_conf
+from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.namespaces.registry import NamespaceRegistry
+from scheduler_svc.nova_bridge import signals
+from scheduler_svc.nova_bridge.api_database import ApiDatabase
+from scheduler_svc.nova_bridge.bridge import BridgeTimes, NovaBridge, NovaDatabases, Publishers
+from scheduler_svc.nova_bridge.cell_database import CellDatabase
+from scheduler_svc.nova_bridge.cells import CellReaders
+from scheduler_svc.nova_bridge.connection_templates import CellLogin
+from scheduler_svc.nova_bridge.instance_answers import InstanceAnswers
+from scheduler_svc.nova_bridge.loop import BridgeLoop, HeldLease, Intervals
+from scheduler_svc.nova_bridge.publisher import DocumentPublisher
+from scheduler_svc.store import aggregates
+from scheduler_svc.store.interface import Store
+from scheduler_svc.store.lease import DocumentLease
+
+CELL_SECONDS = 10.0  # that a pass waits for cells; one whose database takes longer is part of a later pass
+
+
+@dataclass(frozen=True, slots=True)
+class BridgeParts:
+    """The parts of the bridge, none of them started."""
+
+    store: Store
+    loop: BridgeLoop
+
+
+def build(conf: cfg.ConfigOpts, store: Store) -> BridgeParts:
+    """Build the bridge as configured, over the store of the partition that nova-compute's providers are in.
+
+    Nothing is read yet; raises BadConfiguration.
+    """
+    options = conf.nova
+    owner = f"{socket.gethostname()}:{uuid.uuid4().hex}"
+    lease = HeldLease(DocumentLease(store, signals.LEASE, owner, options.bridge_lease))
+    registry: NamespaceRegistry = namespaces_conf.load(conf)
+    publishers = Publishers(
+        *(
+            DocumentPublisher(store, registry.find(name), lease.keep)
+            for name in (nova.NAMESPACE, aggregates.NAMESPACE, nova.BRIDGE_NAMESPACE)
+        )
+    )
+    times = BridgeTimes(milliseconds(options.bridge_interval), milliseconds(options.service_down_time), CELL_SECONDS)
+    sources = NovaDatabases(_api_database(options.api_database), _cell_readers(options))
+    bridge = NovaBridge(sources, store, publishers, times)
+    intervals = Intervals(options.bridge_interval, options.bridge_full_interval)
+    return BridgeParts(store, BridgeLoop(bridge, InstanceAnswers(store, sources.cells), lease, store, intervals))
+
+
+def _api_database(url: str) -> ApiDatabase:
+    try:
+        return ApiDatabase(url)
+    except databases.DatabaseUnusable as error:
+        raise errors.BadConfiguration(why=f"[nova] api_database: {error}") from error
+
+
+def _cell_readers(options: cfg.ConfigOpts.GroupAttr) -> CellReaders:
+    login = CellLogin(options.cell_database, options.cell_username, options.cell_password)
+    return CellReaders(lambda connection: CellDatabase(login.url(connection)))

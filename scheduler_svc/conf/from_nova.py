@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Translation of nova.conf, as far as nova-scheduler reads it, into the configuration of gantt-scheduler.
+
+Options and their defaults are those of nova 34 (nova/conf/scheduler.py and others of that folder).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from scheduler_svc import conf as scheduler_conf
+from scheduler_svc.conf import nova, prefilters
+from scheduler_svc.core import built_in
+
+Settings = Mapping[str, Mapping[str, Sequence[str]]]  # by section and option, the values in the file's order
+
+ALL_FILTERS = "nova.scheduler.filters.all_filters"
+ALL_WEIGHERS = "nova.scheduler.weights.all_weighers"
+FILTER_MODULES, WEIGHER_MODULES = "nova.scheduler.filters.", "nova.scheduler.weights."
+
+# What Placement decides beside Nova's filters; gantt decides it by filters of its own.
+PLACEMENT_FILTERS = (
+    *("ForceHostsFilter", "IgnoreHostsFilter", "AvailabilityZoneFilter", "MembershipFilter", "TraitsFilter"),
+    *("ResourcesFilter", "RequestGroupsFilter"),
+)
+NOVA_FILTERS = (
+    *("ComputeFilter", "ComputeCapabilitiesFilter", "ImagePropertiesFilter"),
+    *("ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter"),
+)
+OWN_WEIGHERS = ("BalanceWeigher", "VolumeNearWeigher")  # gantt's, which Nova lacks
+
+# By section, the options that gantt has under the same name in the same section.
+SAME: Mapping[str, tuple[str, ...]] = {
+    "scheduler": (
+        *("workers", "limit_tenants_to_placement_aggregate", "placement_aggregate_required_for_tenants"),
+        *("query_placement_for_image_type_support", "enable_isolated_aggregate_filtering", "image_metadata_prefilter"),
+    ),
+    "filter_scheduler": (
+        *("host_subset_size", "max_io_ops_per_host", "max_instances_per_host", "image_properties_default_architecture"),
+        *("isolated_images", "isolated_hosts", "restrict_isolated_hosts_to_isolated_images"),
+        "aggregate_image_properties_isolation_namespace",
+        "aggregate_image_properties_isolation_separator",
+        "image_props_weight_setting",
+        *(
+            entry.option
+            for entry in built_in.WEIGHERS
+            if entry.name not in OWN_WEIGHERS and entry.name != "MetricsWeigher"
+        ),
+    ),
+    "metrics": ("weight_setting", "weight_multiplier", "required", "weight_of_unavailable"),
+}
+# Options that gantt has in [nova].
+MOVED: Mapping[str, tuple[str, ...]] = {
+    "DEFAULT": ("default_availability_zone", "service_down_time"),
+    "scheduler": ("max_attempts",),
+    "workarounds": ("disable_fallback_pcpu_query",),
+}
+BUILD_TIMEOUT = ("DEFAULT", "instance_build_timeout")  # after which Nova gives a build up; 0 is never
+# Options that change nothing about placements, and why gantt has none of that name.
+NEEDLESS: Mapping[str, Mapping[str, str]] = {
+    "DEFAULT": {
+        "rpc_response_timeout": "each call says how long its caller waits",
+        "long_rpc_timeout": "each call says how long its caller waits",
+        "report_interval": "computes report to Nova's databases as before",
+    },
+    "scheduler": {
+        "discover_hosts_in_cells_interval": "run 'nova-manage cell_v2 discover_hosts' by a timer: see docs/nova.md",
+        "max_placement_results": "gantt limits no number of candidates",
+    },
+    "filter_scheduler": {
+        "track_instance_changes": "gantt counts claims and reads no instances",
+        "shuffle_best_same_weighed_hosts": "among hosts with the best score the choice is always random",
+    },
+}
+# Options that are set for other services of Nova, in sections that nova-scheduler reads too.
+OF_OTHERS: Mapping[str, tuple[str, ...]] = {
+    "pci": ("alias", "device_spec", "passthrough_whitelist", "report_in_placement"),
+}
+SECTIONS = ("scheduler", "filter_scheduler", "metrics", "pci")  # in which every option must be known
+
+
+@dataclass
+class Translation:
+    """The sections of gantt's configuration, and what is to be said about the options of nova.conf.
+
+    ``refused`` lists options that change placements and have no counterpart; ``notes`` are about all others that are
+    not carried over.
+    """
+
+    sections: dict[str, dict[str, str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def set(self, section: str, option: str, value: str) -> None:
+        """Set an option of gantt's configuration."""
+        self.sections.setdefault(section, {})[option] = value
+
+
+def read(paths: Sequence[str]) -> Settings:
+    """Return the settings of several files, where later files override earlier ones.
+
+    Raises BadConfiguration for a file that cannot be read or parsed.
+    """
+    settings: dict[str, dict[str, list[str]]] = {}
+    for path in paths:
+        sections: dict[str, dict[str, list[str]]] = {}
+        try:
+            cfg.ConfigParser(path, sections).parse()
+        except (OSError, UnicodeDecodeError, cfg.ParseError) as error:
+            raise errors.BadConfiguration(why=f"{path} cannot be read: {error}") from error
+        for section, options in sections.items():
+            settings.setdefault(section, {}).update(options)
+    return settings
+
+
+def translate(settings: Settings) -> Translation:
+    """Translate the settings of a nova.conf."""
+    translation = Translation()
+    translation.set(nova.GROUP, "enabled", "true")
+    _translate_filters(translation, settings)
+    _translate_weighers(translation, settings)
+    for section, options in settings.items():
+        for option, values in options.items():
+            _translate_option(translation, section, option, values)
+    return translation
+
+
+def _translate_option(translation: Translation, section: str, option: str, values: Sequence[str]) -> None:
+    if option in SAME.get(section, ()):
+        _copy(translation, section, section, option, values[-1])
+    elif option in MOVED.get(section, ()):
+        _copy(translation, section, nova.GROUP, option, values[-1])
+    elif option in NEEDLESS.get(section, {}):
+        translation.notes.append(f"[{section}] {option}: {NEEDLESS[section][option]}")
+    elif (section, option) == BUILD_TIMEOUT:
+        _translate_build_timeout(translation, values[-1])
+    elif (section, option) in _CHECKS:
+        reason = _CHECKS[section, option](values)
+        if reason:
+            translation.refused.append(f"[{section}] {option} = {values[-1]}: {reason}")
+    elif section in SECTIONS and option not in OF_OTHERS.get(section, ()):
+        translation.refused.append(f"[{section}] {option}: gantt knows no such option of Nova; is it a plugin's?")
+
+
+def _translate_build_timeout(translation: Translation, value: str) -> None:
+    """Let no claim be a leak before Nova gives its build up; a shorter time than gantt's default is no reason."""
+    option = next(option for option in nova.OPTS if option.dest == "build_timeout")
+    name = f"[DEFAULT] instance_build_timeout = {value}"
+    try:
+        seconds = option.type(value)
+    except ValueError as error:
+        unlimited = "Nova limits no build; " if value.strip() == "0" else f"{error}; "
+        translation.notes.append(f"{name}: {unlimited}[nova] build_timeout stays {option.default:g} seconds")
+        return
+    if seconds > option.default:
+        translation.set(nova.GROUP, option.dest, value)
+    else:
+        translation.notes.append(f"{name}: [nova] build_timeout stays {option.default:g} seconds")
+
+
+def _copy(translation: Translation, section: str, target: str, option: str, value: str) -> None:
+    """Carry a value over that is valid for gantt's option, or say why it is not."""
+    check = _option_types().get((target, option))
+    try:
+        if check is not None:
+            check(value)
+    except ValueError as error:
+        translation.refused.append(f"[{section}] {option} = {value}: {error}")
+        return
+    translation.set(target, option, value)
+
+
+def _option_types() -> dict[tuple[str, str], Callable[[str], object]]:
+    return {
+        (module.GROUP, option.dest): option.type
+        for module in scheduler_conf.MODULES
+        for option in getattr(module, "OPTS", ())
+    }
+
+
+def _translate_filters(translation: Translation, settings: Settings) -> None:
+    enabled = _split(settings.get("filter_scheduler", {}).get("enabled_filters"), NOVA_FILTERS)
+    own = set(built_in.names(built_in.FILTERS)) - set(nova.UNDECIDED_FILTERS)
+    for name in enabled:
+        if name in nova.UNDECIDED_FILTERS:
+            why = "decides by NUMA cells or PCI pools, which gantt does not read; nova-compute checks them"
+        elif name not in own:
+            why = "is not a filter of Nova's own; write it as a plugin of gantt: see docs/plugins.md"
+        else:
+            continue
+        translation.refused.append(f"[filter_scheduler] enabled_filters: {name} {why}")
+    carried = dict.fromkeys([*PLACEMENT_FILTERS, *(name for name in enabled if name in own)])
+    translation.set("filter_scheduler", "enabled_filters", ",".join(carried))
+
+
+def _translate_weighers(translation: Translation, settings: Settings) -> None:
+    classes = _split(settings.get("filter_scheduler", {}).get("weight_classes"), (ALL_WEIGHERS,))
+    novas = [name for name in built_in.names(built_in.WEIGHERS) if name not in OWN_WEIGHERS]
+    enabled: list[str] = []
+    foreign: list[str] = []
+    for path in classes:
+        name = path.rpartition(".")[2]
+        if path == ALL_WEIGHERS:
+            enabled += novas
+        elif path.startswith(WEIGHER_MODULES) and name in novas:
+            enabled.append(name)
+        else:
+            foreign.append(path)
+    if foreign:
+        translation.refused.append(
+            f"[filter_scheduler] weight_classes: {', '.join(foreign)} is not a weigher of Nova's own; write it as a "
+            "plugin of gantt: see docs/plugins.md"
+        )
+    if "MetricsWeigher" in enabled and not settings.get("metrics", {}).get("weight_setting"):
+        enabled.remove("MetricsWeigher")  # without metrics it has no effect
+    translation.set("filter_scheduler", "enabled_weighers", ",".join(dict.fromkeys(enabled)))
+
+
+def _split(values: Sequence[str] | None, default: Sequence[str]) -> list[str]:
+    """Return the items of a list option; ``default`` where it is not set."""
+    if not values:
+        return list(default)
+    return [item.strip() for item in values[-1].split(",") if item.strip()]
+
+
+def _is_true(values: Sequence[str]) -> bool:
+    return values[-1].strip().lower() in ("true", "1", "yes", "on")
+
+
+def _check_available_filters(values: Sequence[str]) -> str:
+    foreign = [value for value in values if value != ALL_FILTERS and not value.startswith(FILTER_MODULES)]
+    return f"{', '.join(foreign)} is not of Nova's own; write it as a plugin of gantt" if foreign else ""
+
+
+def _check_service_group(values: Sequence[str]) -> str:
+    return "" if values[-1] == "db" else "only driver 'db' is supported, whose records gantt-nova-bridge reads"
+
+
+def _refuse_if_true(reason: str) -> Callable[[Sequence[str]], str]:
+    return lambda values: reason if _is_true(values) else ""
+
+
+def _accept(_values: Sequence[str]) -> str:
+    return ""
+
+
+# By section and option: the function that returns why values cannot be carried over, '' if they need not be.
+_CHECKS: Mapping[tuple[str, str], Callable[[Sequence[str]], str]] = {
+    ("DEFAULT", "servicegroup_driver"): _check_service_group,
+    ("filter_scheduler", "available_filters"): _check_available_filters,
+    ("filter_scheduler", "enabled_filters"): _accept,
+    ("filter_scheduler", "weight_classes"): _accept,
+    ("filter_scheduler", "pci_in_placement"): _refuse_if_true("PCI devices as providers are not yet requested"),
+    (prefilters.GROUP, prefilters.ROUTED_NETWORKS): _refuse_if_true(
+        "it needs a client of Neutron, which gantt does not have"
+    ),
+}

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of gantt-nova-bridge: its own in group [nova], and those of the store."""
+
+from oslo_config import cfg
+
+from rpcapi import errors
+from rpcapi.conf import rpc, service_group
+from scheduler_svc.conf import namespaces, nova, partitions, scheduler, store
+
+
+def register_opts(conf: cfg.ConfigOpts) -> None:
+    """Register all options that gantt-nova-bridge reads."""
+    for module in (rpc, service_group, scheduler, store, nova):
+        module.register_opts(conf)
+
+
+def check(conf: cfg.ConfigOpts) -> None:
+    """Raise BadConfiguration for errors that option types do not detect; imports nothing of the service."""
+    for module in (service_group, store, namespaces, partitions, nova):
+        module.check(conf)
+    if not conf.nova.api_database:
+        raise errors.BadConfiguration(
+            why="[nova] api_database is not set: gantt-nova-bridge reads the cells and aggregates there; take it from "
+            "[api_database] connection in nova.conf, with a user that may only read"
+        )

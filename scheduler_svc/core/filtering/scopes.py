@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The filters of requests that not all filters apply to, as Nova applies its own."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from scheduler_svc.core.filters import (
+    aggregate_image_properties,
+    availability_zone,
+    force_hosts,
+    ignore_hosts,
+    image_properties,
+    isolated_hosts,
+    membership,
+    nova,
+    request_groups,
+    resources,
+    traits,
+)
+from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.core.request import FilterScope
+
+_HOSTS = (nova.NAME, force_hosts.NAME, ignore_hosts.NAME)  # which hosts the request is about at all
+_PLACEMENT = (availability_zone.NAME, membership.NAME, traits.NAME, resources.NAME, request_groups.NAME)
+NAMES: Mapping[FilterScope, Collection[str]] = {
+    FilterScope.FORCED: {*_HOSTS, *_PLACEMENT},
+    # The host that is requested, or the first forced one, is a condition of the request to Placement.
+    FilterScope.PLACEMENT: {nova.NAME, force_hosts.NAME, *_PLACEMENT},
+    FilterScope.REBUILD: {
+        *_HOSTS,
+        *(image_properties.NAME, aggregate_image_properties.NAME, isolated_hosts.NAME),
+    },
+}
+
+
+def select(filters: Sequence[Filter], scope: FilterScope) -> Sequence[Filter]:
+    """Return those of ``filters`` that apply in a scope, in their order."""
+    if scope is FilterScope.ALL:
+        return filters
+    return [host_filter for host_filter in filters if host_filter.name in NAMES[scope]]

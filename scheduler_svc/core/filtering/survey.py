@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the filters and weighers say about every single host, for comparisons with another scheduler's choice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.matching.predicate import Filter
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import Column, FloatColumn
+from scheduler_svc.core.table.view import View
+
+PASSED, ABSENT = -1, -2  # codes of rows without a reason
+REASON_ABSENT = "it is not among the hosts"
+TOLERANCE = 1e-5  # of scores, which are kept as 32-bit floats
+
+
+@dataclass(frozen=True, slots=True)
+class HostVerdict:
+    """Why a host was rejected, or its rank, from 1, among the ``count`` hosts that passed, and its score."""
+
+    reason: str | None
+    rank: int = 0
+    count: int = 0
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class HostSurvey:
+    """The first reason of each row as an index of ``reasons``, PASSED or ABSENT; and scores, NaN where it was rejected.
+
+    ``scores`` is None for a driver that does not weigh. It takes six bytes a row.
+    """
+
+    reasons: Sequence[str]
+    codes: npt.NDArray[np.int16]
+    scores: npt.NDArray[np.float32] | None = None
+
+    def verdict(self, row: int | None) -> HostVerdict:
+        """Return what was said about a row; None, and rows that have been added since, are no host."""
+        code = int(self.codes[row]) if row is not None and row < len(self.codes) else ABSENT
+        if code == ABSENT:
+            return HostVerdict(REASON_ABSENT)
+        if code != PASSED:
+            return HostVerdict(self.reasons[code])
+        count = int(np.count_nonzero(self.codes == PASSED))
+        if self.scores is None or row is None:
+            return HostVerdict(None, count=count)
+        score = float(self.scores[row])
+        better = int(np.count_nonzero(self.scores > score + TOLERANCE))
+        return HostVerdict(None, 1 + better, count, score)
+
+
+def survey_filters(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> HostSurvey:
+    """Return the survey without scores; this costs more than a ranking."""
+    codes = np.full(view.size, ABSENT, np.int16)
+    reasons: dict[str, int] = {}
+
+    def note(reason: str, rejected: Column) -> None:
+        codes[rejected] = reasons.setdefault(reason, len(reasons))
+
+    survivors = pipeline.run(filters, view, request, on_rejected=note)
+    codes[survivors.passes] = PASSED
+    return HostSurvey(list(reasons), codes)
+
+
+def with_scores(survey: HostSurvey, rows: npt.NDArray[np.intp], values: FloatColumn) -> HostSurvey:
+    """Return the survey with the scores of the ``rows`` that passed, in their order."""
+    scores = np.full(len(survey.codes), np.nan, np.float32)
+    scores[rows] = values
+    return HostSurvey(survey.reasons, survey.codes, scores)

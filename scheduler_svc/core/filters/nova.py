@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rejects hosts on which Nova could not build: by the records of its compute services, as gantt-nova-bridge read them.
+
+Not configurable: applied before all other filters where [nova] enabled is true.
+"""
+
+from collections.abc import Iterator
+
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
+from scheduler_svc.core.namespaces import nova
+from scheduler_svc.core.request import COMPUTE, FilterScope, SchedulingRequest
+from scheduler_svc.core.table.columns import Column
+from scheduler_svc.core.table.view import View
+
+NAME = "NovaServiceFilter"
+DISABLED_TRAIT = "COMPUTE_STATUS_DISABLED"
+OWNER_TRAIT = "OWNER_NOVA"
+
+REASON_UNKNOWN = "no compute service in Nova"
+REASON_UNMAPPED = "not mapped to a cell"
+REASON_CELL = "cell disabled"
+REASON_UNREAD_CELL = "state of the cell too old"
+REASON_FORCED_DOWN = "compute service forced down"
+REASON_DOWN = "compute service down"
+REASON_DISABLED = "compute service disabled"
+REASON_OWNER = "not owned by Nova"
+REASON_OTHER_CELL = "in another cell than the instance"
+REASONS = (
+    *(REASON_UNKNOWN, REASON_OWNER, REASON_UNMAPPED, REASON_OTHER_CELL, REASON_CELL, REASON_UNREAD_CELL),
+    *(REASON_FORCED_DOWN, REASON_DOWN, REASON_DISABLED),
+)
+
+
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+    """Accept mapped hosts of enabled cells whose compute service is up and enabled."""
+    if request.service != COMPUTE:
+        return
+    if request.scope is not FilterScope.PLACEMENT:
+        up = view.state(nova.NAMESPACE, "up")
+        yield HostPredicate(REASON_UNKNOWN, up == up)  # noqa: PLR0124 - NaN, where there is no document, is not itself
+    bridge = view.documents(nova.BRIDGE_NAMESPACE).get(nova.BRIDGE, {})
+    if bridge.get("all_computes_own") and request.scope is not FilterScope.REBUILD:
+        yield HostPredicate(REASON_OWNER, view.hosts.has_all([OWNER_TRAIT]))
+    if request.scope is not FilterScope.PLACEMENT:
+        yield from _cell_predicates(view, request)
+    yield from _service_predicates(view, request.scope)
+
+
+def _cell_predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+    yield HostPredicate(REASON_UNMAPPED, _is(view, "mapped", 1))
+    if request.stays_in_cell:
+        # As in Nova: an instance may move within its cell while that is disabled.
+        yield HostPredicate(REASON_OTHER_CELL, view.state_is(nova.NAMESPACE, "cell", request.source_cell or ""))
+    else:
+        yield HostPredicate(REASON_CELL, _is(view, "cell_disabled", 0))
+    for cell in request.decision.unread_cells:
+        yield HostPredicate(REASON_UNREAD_CELL, ~view.state_is(nova.NAMESPACE, "cell", cell))
+
+
+def _service_predicates(view: View, scope: FilterScope) -> Iterator[HostPredicate]:
+    """Accept hosts whose compute service is up and enabled. For forced hosts, Nova looks at the trait alone."""
+    if scope is FilterScope.ALL:
+        yield HostPredicate(REASON_FORCED_DOWN, _is(view, "forced_down", 0))
+        yield HostPredicate(REASON_DOWN, _is(view, "up", 1))
+        yield HostPredicate(REASON_DISABLED, _is(view, "disabled", 0))
+    if scope is not FilterScope.REBUILD:
+        # The trait follows when the service is disabled, and may be late or early.
+        yield HostPredicate(REASON_DISABLED, view.hosts.has_none([DISABLED_TRAIT]))
+
+
+def _is(view: View, key: str, value: int) -> Column:
+    column: Column = view.state(nova.NAMESPACE, key) == value
+    return column
+
+
+FILTER = Filter(
+    NAME,
+    predicates,
+    {
+        "compute": frozenset({"traits"}),
+        nova.NAMESPACE: frozenset({*nova.STATUS_KEYS, *nova.HOST_KEYS, "service_host", "node", "cell"}),
+        nova.BRIDGE_NAMESPACE: frozenset({"read_ms", "interval_ms", "cells", "all_computes_own"}),
+    },
+)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The namespaces that gantt-nova-bridge writes from Nova's databases."""
+
+from typing import Any
+
+NAMESPACE = "nova"  # a document per compute node, named as its provider
+BRIDGE_NAMESPACE = "nova_bridge"  # the bridge's own document
+BRIDGE = "bridge"  # its name
+WRITER = "gantt-nova-bridge"
+HOST_KEYS = frozenset({"facts", "metrics", "host_ip"})  # what an agent would report of its host
+STATUS_KEYS = ("up", "disabled", "forced_down", "mapped", "cell_disabled")
+
+_NAME = {"type": "string", "minLength": 1, "maxLength": 255}
+_FLAG = {"type": "boolean"}
+_TIME = {"type": "integer", "minimum": 0}
+
+COMPUTE_NODE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "service_host": _NAME,
+        "node": _NAME,
+        "cell": _NAME,
+        **dict.fromkeys(STATUS_KEYS, _FLAG),
+        "disabled_reason": {"type": ["string", "null"]},
+        "version": {"type": "integer", "minimum": 0},
+        "facts": {"type": "object"},
+        "metrics": {"type": "object", "additionalProperties": {"type": "number"}},
+        "host_ip": {"type": ["string", "null"]},
+    },
+    "required": ["service_host", "node", "cell", *STATUS_KEYS],
+    "additionalProperties": False,
+}
+
+# ``read_ms`` is the store's clock when the last reading began in which the API database answered. A cell whose database
+# did not answer in it has ``unread_since_ms``, the clock at the first such reading.
+BRIDGE_STATE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "read_ms": _TIME,
+        "interval_ms": _TIME,
+        "cells": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "properties": {"name": {"type": ["string", "null"]}, "disabled": _FLAG, "unread_since_ms": _TIME},
+                "required": ["name", "disabled"],
+                "additionalProperties": False,
+            },
+        },
+        "unmapped": {"type": "array", "items": _NAME},
+        "all_computes_own": _FLAG,
+    },
+    "required": ["read_ms", "interval_ms", "cells", "all_computes_own"],
+    "additionalProperties": False,
+}

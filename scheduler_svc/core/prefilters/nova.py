@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prefilters for the hosts of a Nova: zones are aggregates there, and computes say what devices they support."""
+
+from dataclasses import replace
+
+from scheduler_svc.core.prefilters import traits
+from scheduler_svc.core.prefilters.prefilter import Prefilter
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.aggregates import ZONE, AggregateView
+
+MAP_ZONE_NAME = "map_az_to_placement_aggregate"
+DEVICE_PROFILE = "accel:device_profile"
+ACCELERATORS_TRAIT = "COMPUTE_ACCELERATORS"
+
+
+def map_zone(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
+    """Require the aggregates of the requested zone; one without any, such as Nova's default zone, has all hosts."""
+    zone = request.availability_zone
+    if zone is None:
+        return request
+    names = aggregates.get_or_compute((MAP_ZONE_NAME, zone), lambda: _aggregates_of(aggregates, zone))
+    member_of = (*request.member_of, names) if names else request.member_of
+    return replace(request, availability_zone=None, member_of=member_of)
+
+
+def _aggregates_of(aggregates: AggregateView, zone: str) -> tuple[str, ...]:
+    values = {name: aggregates.metadata(name).get(ZONE) for name in aggregates.names}
+    return tuple(sorted(name for name, value in values.items() if value == zone))
+
+
+def accelerators(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
+    """Require computes that attach accelerators, if the flavor has a device profile."""
+    if request.extra_specs.get(DEVICE_PROFILE):
+        return traits.require_traits(request, ACCELERATORS_TRAIT)
+    return request
+
+
+MAP_ZONE = Prefilter(MAP_ZONE_NAME, map_zone, {"aggregate": frozenset({"hosts", "metadata"})})
+ACCELERATORS = Prefilter("accelerators_filter", accelerators)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The RPC method that compares claims for Nova with Nova's instances, which gantt-nova-bridge reads."""
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import oslo_messaging as messaging
+
+from rpcapi import errors, objects
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.context import RequestContext
+from rpcapi.endpoint import expose
+from scheduler_svc.endpoints import bounds
+from scheduler_svc.endpoints.metered import MeteredEndpoint
+from scheduler_svc.nova.leaks import LeakedClaims
+from scheduler_svc.nova_bridge import signals
+from scheduler_svc.store.interface import Store
+
+WAIT_SECONDS = 20.0  # for the bridge's answer, unless the caller waits less
+POLL_SECONDS = 0.1
+BRIDGE = "gantt-nova-bridge"
+ASKED_MEANWHILE = "it was asked something else meanwhile; try again"
+
+
+class NovaAuditEndpoint(MeteredEndpoint):
+    """Audits of the claims for Nova; rpcapi.clients.scheduler.SchedulerAPI documents the method."""
+
+    target = messaging.Target(version=SchedulerAPI.VERSION)
+
+    def __init__(self, store: Store, build_ms: int, pause: Callable[[float], None] = time.sleep) -> None:
+        """``build_ms`` is the age from which a claim can be a leak."""
+        self._store = store
+        self._build_ms = build_ms
+        self._pause = pause
+
+    @expose
+    def audit_nova(
+        self, ctxt: RequestContext, *, fix: bool = False, marker: str | None = None, limit: int = 1000
+    ) -> objects.NovaAudit:
+        """Find the claims of one page that no instance uses; ``fix``: and end them."""
+        bounds.check_page(marker, limit)
+        leaked_claims = LeakedClaims(self._store, partial(self._ask_bridge, ctxt), self._build_ms)
+        leaks, next_marker = leaked_claims.find(marker, limit)
+        rows = [leak.as_dict() | {"ended": fix is True and leaked_claims.end(leak)} for leak in leaks]
+        return objects.NovaAudit.of(leaks=rows, marker=next_marker)
+
+    def _ask_bridge(self, ctxt: RequestContext, instances: Sequence[str]) -> frozenset[str]:
+        try:
+            number = signals.ask(self._store, instances)
+        except errors.VersionConflict as error:
+            raise errors.Unavailable(
+                what=BRIDGE, why="it was asked something else at this moment; try again"
+            ) from error
+        deadline = time.monotonic() + ctxt.remaining(WAIT_SECONDS)
+        while time.monotonic() < deadline:
+            answer = signals.answer(self._store)
+            if answer is not None and answer.number >= number:
+                return self._check(answer, number)
+            self._pause(POLL_SECONDS)
+        raise errors.Unavailable(what=BRIDGE, why="it has not answered; is it running?")
+
+    @staticmethod
+    def _check(answer: signals.Answer, number: int) -> frozenset[str]:
+        if answer.error is not None:
+            raise errors.Unavailable(what="The audit of Nova's databases", why=answer.error)
+        if answer.number > number:
+            raise errors.Unavailable(what=BRIDGE, why=ASKED_MEANWHILE)
+        return answer.on_hosts

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors that Nova's services receive as their own exceptions.
+
+oslo.messaging sends the name of an error's class and of its module, and its ``kwargs``. Nova's services raise the class
+of that name if the module is theirs; tenants see the text.
+"""
+
+from typing import ClassVar
+
+MODULE = "nova.exception"
+INTERNAL_ERROR = 500
+
+NO_CANDIDATES = ""  # nothing that Placement would return
+NOT_ENOUGH_HOSTS = "There are not enough hosts available."
+
+
+class NovaError(Exception):
+    """Base class of the errors; ``template`` is Nova's text."""
+
+    template: ClassVar[str]
+
+    def __init__(self, **kwargs: str) -> None:
+        self.kwargs = {**kwargs, "code": INTERNAL_ERROR}
+        super().__init__(self.template.format_map(kwargs))
+
+
+class NoValidHost(NovaError):
+    """Raised when no host can take an instance."""
+
+    template = "No valid host was found. {reason}"
+
+
+class AllocationUpdateFailed(NovaError):
+    """Raised when an instance's allocations changed meanwhile, so that the operation must not go on."""
+
+    template = "Failed to update allocations for consumer {consumer_uuid}. Error: {error}"
+
+
+for _error in (NoValidHost, AllocationUpdateFailed):
+    _error.__module__ = MODULE
+
+
+def no_such_host(host: str, node: str) -> NoValidHost:
+    """Return the error for a requested host that does not exist."""
+    return NoValidHost(reason=f"No such host - host: {host or None} node: {node or None} ")

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads Nova's versioned objects from their primitives.
+
+Nova adds fields in minor versions and removes them in major ones only. So fields that are not read here are ignored,
+whatever the minor version, and no object needs to be backported by Nova's conductor.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from rpcapi import errors
+from rpcapi.validation.text import abbreviate
+
+PREFIX = "nova_object"
+DATA = f"{PREFIX}.data"
+NAMESPACE = "nova"
+MAX_ELEMENTS = 10_000  # of a list, or entries of a mapping
+
+T = TypeVar("T")
+
+
+class _Required:
+    """The default of a field that must be set."""
+
+
+REQUIRED: Final = _Required()
+
+
+@dataclass(frozen=True, slots=True)
+class NovaFields:
+    """The fields of one object. A field that its sender did not set, or set to null, has the default.
+
+    All methods raise MalformedObject for a value of another type, and for a required field that is not set.
+    """
+
+    name: str
+    data: Mapping[str, Any]
+
+    def integer(self, key: str, default: int | _Required = REQUIRED) -> int:
+        """Return a non-negative integer."""
+        value: int = self._value(key, int, default)
+        if isinstance(value, bool) or value < 0:
+            raise self.malformed(key, f"must be a non-negative integer, not {abbreviate(value)}")
+        return value
+
+    def text(self, key: str, default: str | _Required = "") -> str:
+        """Return a string."""
+        value: str = self._value(key, str, default)
+        return value
+
+    def flag(self, key: str) -> bool:
+        """Return a boolean, by default False."""
+        value: bool = self._value(key, bool, False)
+        return value
+
+    def texts(self, key: str) -> list[str]:
+        """Return a list of strings, by default empty."""
+        values: list[str] = self.elements(key)
+        wrong = next((value for value in values if not isinstance(value, str)), None)
+        if wrong is not None:
+            raise self.malformed(key, f"must contain strings only, not {abbreviate(wrong)}")
+        return values
+
+    def lists_of_texts(self, key: str) -> list[list[str]]:
+        """Return a list of lists of strings, by default empty."""
+        return [NovaFields(self.name, {key: values}).texts(key) for values in self.elements(key)]
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        """Return a mapping with string keys, by default empty."""
+        value: Mapping[str, Any] = self._value(key, dict, {})
+        if len(value) > MAX_ELEMENTS or not all(isinstance(name, str) for name in value):
+            raise self.malformed(key, f"must have at most {MAX_ELEMENTS} keys, all of them strings")
+        return value
+
+    def object(self, key: str, name: str) -> "NovaFields | None":
+        """Return the fields of an object of this name, by default None; also raises IncompatibleObject."""
+        value = self.data.get(key)
+        return None if value is None else read(value, name)
+
+    def objects(self, key: str, name: str) -> "list[NovaFields]":
+        """Return the objects of a list, by default empty; also raises IncompatibleObject."""
+        return [read(value, name) for value in self.elements(key)]
+
+    def malformed(self, key: str, why: str) -> errors.MalformedObject:
+        """Return the error for a wrong value of a field."""
+        return errors.MalformedObject(name=self.name, why=f"{key} {why}")
+
+    def elements(self, key: str) -> list[Any]:
+        """Return a list, by default empty."""
+        values: list[Any] = self._value(key, list, [])
+        if len(values) > MAX_ELEMENTS:
+            raise self.malformed(key, f"may contain at most {MAX_ELEMENTS} elements, got {len(values)}")
+        return values
+
+    def _value(self, key: str, kind: type[T], default: T | _Required) -> T:
+        value = self.data.get(key)
+        if value is None:
+            if isinstance(default, _Required):
+                raise self.malformed(key, "is missing")
+            return default
+        if not isinstance(value, kind):
+            raise self.malformed(key, f"must be of type {kind.__name__}, not {abbreviate(value)}")
+        return value
+
+
+def read(primitive: Any, name: str, major: int = 1) -> NovaFields:
+    """Return the fields of an object of this name and major version.
+
+    Raises MalformedObject for anything else, and IncompatibleObject for another major version.
+    """
+    is_object = isinstance(primitive, dict)
+    actual_name = primitive.get(f"{PREFIX}.name") if is_object else primitive
+    if not is_object or actual_name != name:
+        raise errors.MalformedObject(name=f"{name} of Nova", why=f"it is {abbreviate(actual_name)}")
+    version, data = primitive.get(f"{PREFIX}.version"), primitive.get(DATA)
+    if not isinstance(version, str) or not isinstance(data, dict):
+        raise errors.MalformedObject(name=f"{name} of Nova", why="it has no version or no data")
+    if version.partition(".")[0] != str(major):
+        raise errors.IncompatibleObject(name=f"Nova's {name}", version=abbreviate(version), supported=f"{major}.x")
+    return NovaFields(f"{name} of Nova", data)

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serves select_destinations of Nova: translates the request, selects and claims hosts, and answers in Nova's terms."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from rpcapi import errors, objects
+from rpcapi.context import RequestContext
+from rpcapi.resources.trees.tree import AllocationCandidate
+from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
+from scheduler_svc.core.records import GroupMembers, IntentResult
+from scheduler_svc.core.request import FilterScope, SchedulingRequest
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.core.table.view import View
+from scheduler_svc.nova import exceptions, hosts, request_spec, selection
+from scheduler_svc.nova.allocations import AllocationReader
+from scheduler_svc.nova.hosts import NovaHost
+from scheduler_svc.nova.request_spec import NovaRequest
+from scheduler_svc.scheduling import requests
+from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
+from scheduler_svc.scheduling.intake import RewritingSelector
+from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
+
+# Nova's clients of Placement before microversion 1.38 give their consumers no type.
+NO_TYPE = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NovaOptions:
+    """Options of Nova's own scheduler: the number of hosts that one build may try, the zone of hosts in no aggregate.
+
+    ``falls_back``: guests with dedicated CPUs may go to computes that have VCPU for them.
+    """
+
+    max_attempts: int = 3
+    default_zone: str | None = "nova"
+    falls_back: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A host for one instance, what it takes there, and alternates in the same cell. Not claimed: None."""
+
+    host: NovaHost
+    allocation: AllocationCandidate | None
+    alternates: Sequence[tuple[NovaHost, AllocationCandidate | None]] = ()
+
+
+class NovaSelector:
+    """Selects hosts for Nova; safe to call from many threads. ``table`` returns this worker's table."""
+
+    def __init__(
+        self,
+        selector: RewritingSelector,
+        ranker: UnclaimedRanker,
+        table: Callable[[], HostTable],
+        options: NovaOptions = NovaOptions(),
+    ) -> None:
+        self._selector = selector
+        self._ranker = ranker
+        self._table = table
+        self._options = options
+
+    def select(
+        self, ctxt: RequestContext, spec: Any, uuids: Sequence[str] | None, *, with_alternates: bool
+    ) -> list[Choice]:
+        """Return a choice for each instance, in their order.
+
+        Claims them all or none, with two exceptions as in Nova: a rebuild, whose instance stays where it is, and a
+        caller that names no instances. Raises NovaError, and the errors of a selection.
+        """
+        request = request_spec.translate(spec)
+        alternates = self._options.max_attempts - 1 if with_alternates else 0
+        try:
+            return self._select(ctxt, request, uuids, alternates)
+        except errors.UnknownHost:
+            raise exceptions.no_such_host(request.destination.host, request.destination.node) from None
+        except errors.NoValidHost as error:
+            if not error.kwargs["reasons"] or request.is_rebuild or self._has_candidates(ctxt, request):
+                raise
+            raise exceptions.NoValidHost(reason=exceptions.NO_CANDIDATES) from error
+
+    def _has_candidates(self, ctxt: RequestContext, request: NovaRequest) -> bool:
+        """Return whether Placement would find a host for one instance, whatever Nova's filters say."""
+        specs = [request.spec, *([request.fallback] if request.fallback and self._options.falls_back else [])]
+        for spec in specs:
+            scheduling_request = self._scheduling_request(ctxt, request, spec)
+            of_placement = replace(scheduling_request, scope=FilterScope.PLACEMENT, group=None)
+            try:
+                self._ranker.rank(ctxt, of_placement, 1, rewrites=True)
+            except errors.NoValidHost:
+                continue
+            return True
+        return False
+
+    def _select(
+        self, ctxt: RequestContext, request: NovaRequest, uuids: Sequence[str] | None, alternates: int
+    ) -> list[Choice]:
+        if request.is_rebuild or not uuids:
+            scheduling_request = self._scheduling_request(ctxt, request, request.spec)
+            count = len(uuids) if uuids else request.count
+            candidates = self._ranker.rank(ctxt, scheduling_request, count, rewrites=not request.is_rebuild)
+            return self._unclaimed_choices(candidates, alternates)
+        try:
+            return self._claim(ctxt, request, request.spec, uuids, alternates)
+        except errors.NoValidHost:
+            if request.fallback is None or not self._options.falls_back:
+                raise
+        return self._claim(ctxt, request, request.fallback, uuids, alternates)
+
+    def _claim(
+        self,
+        ctxt: RequestContext,
+        request: NovaRequest,
+        spec: objects.RequestSpec,
+        uuids: Sequence[str],
+        alternates: int,
+    ) -> list[Choice]:
+        scheduling_request = self._scheduling_request(ctxt, request, spec)
+        call = SelectionCall(
+            scheduling_request,
+            list(uuids),
+            alternates=MAX_CANDIDATES - 1 if alternates else 0,
+            consumer_type=NO_TYPE,
+            fresh=True,
+            final=True,
+        )
+        return self._claimed_choices(scheduling_request, self._selector.select(ctxt, call), alternates)
+
+    def _scheduling_request(
+        self, ctxt: RequestContext, request: NovaRequest, spec: objects.RequestSpec
+    ) -> SchedulingRequest:
+        scheduling_request = requests.from_spec(
+            spec, ctxt.request_id, request.project or ctxt.project_id or "", request.user or ctxt.user_id or ""
+        )
+        table = self._table()
+        with table.reading() as view:
+            member_hosts = _row_names(view, request.member_hosts)
+        forced = [name for name in scheduling_request.force_hosts if table.find_partitions(name)]
+        if scheduling_request.force_hosts and not forced:
+            raise exceptions.no_such_host(request.destination.host, request.destination.node)
+        return replace(
+            scheduling_request,
+            force_hosts=tuple(forced),
+            group_members=GroupMembers(request.members, member_hosts),
+            source_cell=request.destination.cell,
+            stays_in_cell=request.destination.stays_in_cell,
+            scope=_scope(request),
+        )
+
+    def _claimed_choices(self, request: SchedulingRequest, result: SelectionResult, alternates: int) -> list[Choice]:
+        selected = {str(prepared.host) for prepared in result.prepared}
+        with self._table().reading() as view:
+            reader = AllocationReader(view, request)
+            return [
+                _claimed_choice(view, reader, prepared, _others(names, selected), alternates)
+                for prepared, names in zip(result.prepared, _possible_alternates(request, result), strict=True)
+            ]
+
+    def _unclaimed_choices(self, candidates: Sequence[Sequence[str]], alternates: int) -> list[Choice]:
+        selected = {names[0] for names in candidates}
+        with self._table().reading() as view:
+            choices = []
+            for names in candidates:
+                host = _require(hosts.find(view, names[0]), names[0])
+                others = _in_cell(view, _others(names, selected), host.cell)
+                choices.append(Choice(host, None, [(other, None) for other in islice(others, alternates)]))
+            return choices
+
+    def to_objects(self, choices: Sequence[Choice]) -> list[list[Mapping[str, Any]]]:
+        """Return the answer to callers that request objects: for each instance its Selection and the alternates."""
+        zone = self._options.default_zone
+        return [
+            [
+                selection.to_primitive(host, allocation, zone)
+                for host, allocation in ((choice.host, choice.allocation), *choice.alternates)
+            ]
+            for choice in choices
+        ]
+
+
+def _claimed_choice(
+    view: View, reader: AllocationReader, prepared: IntentResult, others: Iterable[str], alternates: int
+) -> Choice:
+    host = _require(hosts.find(view, str(prepared.host)), str(prepared.host))
+    possible = ((other, reader.possible(other)) for other in _in_cell(view, others, host.cell))
+    fitting = (pair for pair in possible if pair[1] is not None)
+    return Choice(host, reader.claimed(host, prepared.allocations), list(islice(fitting, alternates)))
+
+
+def _possible_alternates(request: SchedulingRequest, result: SelectionResult) -> list[Sequence[str]]:
+    """Return the alternates of each instance; several of an affinity group may only go where the group already was."""
+    rows = [prepared.alternates for prepared in result.prepared]
+    if not request.is_affinity or len(rows) == 1:
+        return rows
+    return [[name for name in names if name in result.group_hosts] for names in rows]
+
+
+def _others(names: Iterable[str], selected: set[str]) -> Iterator[str]:
+    return (name for name in names if name not in selected)
+
+
+def _in_cell(view: View, names: Iterable[str], cell: str) -> Iterator[NovaHost]:
+    found_hosts = (hosts.find(view, name) for name in names)
+    return (host for host in found_hosts if host is not None and host.cell == cell)
+
+
+def _require(host: NovaHost | None, name: str) -> NovaHost:
+    if host is None:
+        raise errors.UnknownHost(name=name)
+    return host
+
+
+def _row_names(view: View, names: Sequence[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    return tuple(view.name(row) for row in np.flatnonzero(view.match_names(names)).tolist())
+
+
+def _scope(request: NovaRequest) -> FilterScope:
+    if request.is_rebuild:
+        return FilterScope.REBUILD
+    return FilterScope.FORCED if request.skips_filters else FilterScope.ALL

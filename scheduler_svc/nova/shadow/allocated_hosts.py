@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hosts from which consumers hold allocations."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from scheduler_svc.core.records import Claim
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.core.table.view import View
+from scheduler_svc.nova import hosts
+from scheduler_svc.nova.shadow.comparison import NamedRow
+from scheduler_svc.store.validation import MAX_REFS
+
+
+class AllocationStore(Protocol):
+    """The store's methods that are used here."""
+
+    def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
+        """Return a provider of each consumer that holds something."""
+
+    def claims(self, *, consumer: str) -> tuple[list[Claim], str | None]:
+        """Return the claims of a consumer, and a paging marker that is unused here."""
+
+
+class AllocatedHosts:
+    """Finds the compute nodes of Nova on whose trees a consumer holds something; thread-safe."""
+
+    def __init__(self, store: AllocationStore, table: Callable[[], HostTable]) -> None:
+        self._store = store
+        self._table = table
+
+    def read(self, consumers: Sequence[str]) -> Mapping[str, Collection[str]]:
+        """Return the hosts' names in the table, of those consumers that hold anything; raises StoreUnavailable."""
+        pages = (consumers[start : start + MAX_REFS] for start in range(0, len(consumers), MAX_REFS))
+        holders = [consumer for page in pages for consumer in self._store.hosts_of(page)]
+        providers = {consumer: self._providers(consumer) for consumer in holders}
+        with self._table().reading() as view:
+            return {consumer: _roots(view, names) for consumer, names in providers.items()}
+
+    def named_row(self, name: str) -> NamedRow:
+        """Return a host with its name in Nova: the service host, and the node where it differs."""
+        with self._table().reading() as view:
+            host = hosts.find(view, name)
+        if host is None:
+            return NamedRow(None, name)
+        same = host.node == host.service_host
+        return NamedRow(host.row, host.service_host if same else f"{host.service_host}/{host.node}")
+
+    def on_service_hosts(self, names: Iterable[str], service_hosts: Collection[str]) -> set[str]:
+        """Return those of these hosts that belong to one of the service hosts, or are nodes of that name."""
+        with self._table().reading() as view:
+            matches = [(name, hosts.find(view, name)) for name in names]
+        return {
+            name
+            for name, host in matches
+            if host is not None and (host.service_host in service_hosts or host.node in service_hosts)
+        }
+
+    def _providers(self, consumer: str) -> set[str]:
+        claims, _ = self._store.claims(consumer=consumer)
+        return {provider for claim in claims for provider in claim.allocations}
+
+
+def _roots(view: View, providers: Iterable[str]) -> set[str]:
+    """Return the compute nodes among the providers, and those of the trees that the others are in."""
+    names = set()
+    for provider in providers:
+        if hosts.find(view, provider) is not None:
+            names.add(provider)
+        elif view.row(provider) is None:
+            names.update(view.names(np.flatnonzero(view.trees.containing(provider))))
+    return names

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares a decision of gantt with the hosts that Nova chose."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from scheduler_svc.core.filtering.survey import TOLERANCE, HostVerdict
+from scheduler_svc.nova.shadow.decisions import ShadowDecision
+
+MAX_REASONS = 3  # most frequent reasons of a refusal, in a text
+
+
+class Outcome(StrEnum):
+    """The result for one instance."""
+
+    SAME = "same host"
+    EQUAL = "another host with an equal score"
+    OTHER = "another host"
+    REFUSED_HOST = "Nova's host refused by gantt"
+    REFUSED_BY_GANTT = "refused by gantt only"
+    REFUSED_BY_NOVA = "refused by Nova only"
+    REFUSED_BY_BOTH = "refused by both"
+
+
+AGREEMENTS = frozenset({Outcome.SAME, Outcome.EQUAL, Outcome.REFUSED_BY_BOTH})
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceComparison:
+    """The comparison of one instance; hosts are named as in Nova, '' where there is none.
+
+    ``rank`` is that of Nova's host among the ``count`` hosts that gantt's filters accept, by gantt's scores; 0 where
+    they refuse it or the request has no host.
+    """
+
+    consumer: str
+    outcome: Outcome
+    nova_host: str
+    gantt_host: str
+    why: str = ""
+    rank: int = 0
+    count: int = 0
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """Return the comparison for the decision record."""
+        return {
+            "consumer": self.consumer,
+            "outcome": str(self.outcome),
+            "nova_host": self.nova_host,
+            "gantt_host": self.gantt_host,
+            "why": self.why,
+            "rank": self.rank,
+            "count": self.count,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRow:
+    """A host by its row in the table, None for one that it lacks, and its name in Nova."""
+
+    row: int | None
+    name: str
+
+
+FindHost = Callable[[str], NamedRow]
+
+
+def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost) -> list[InstanceComparison]:
+    """Return a comparison for each instance; hosts are given by their names in the table, none if Nova refused.
+
+    The instances of a request are alike, so it does not matter which of them is on which host.
+    """
+    gantt_hosts = list(decision.hosts)
+    if not nova_hosts:
+        return [
+            _refused_by_nova(decision, consumer, host)
+            for consumer, host in zip(decision.consumers, _names(gantt_hosts, find, decision), strict=True)
+        ]
+    common = Counter(nova_hosts) & Counter(gantt_hosts)
+    others = list((Counter(gantt_hosts) - common).elements())
+    comparisons = []
+    for consumer, name in zip(decision.consumers, nova_hosts, strict=True):
+        if common[name]:
+            common[name] -= 1
+            nova_name = find(name).name
+            verdict = _verdict(decision, find(name).row)
+            comparisons.append(
+                InstanceComparison(consumer, Outcome.SAME, nova_name, nova_name, "", verdict.rank, verdict.count)
+            )
+        else:
+            comparisons.append(_elsewhere(decision, consumer, find(name), find(others.pop(0)) if others else None))
+    return comparisons
+
+
+def _names(hosts: Sequence[str], find: FindHost, decision: ShadowDecision) -> list[str]:
+    return [find(name).name for name in hosts] or [""] * len(decision.consumers)
+
+
+def _refused_by_nova(decision: ShadowDecision, consumer: str, gantt_host: str) -> InstanceComparison:
+    if gantt_host:
+        return InstanceComparison(consumer, Outcome.REFUSED_BY_NOVA, "", gantt_host)
+    return InstanceComparison(consumer, Outcome.REFUSED_BY_BOTH, "", "", refusal_text(decision))
+
+
+def _elsewhere(
+    decision: ShadowDecision, consumer: str, nova_host: NamedRow, gantt_host: NamedRow | None
+) -> InstanceComparison:
+    verdict = _verdict(decision, nova_host.row)
+    if gantt_host is None:
+        why = verdict.reason or refusal_text(decision)
+        return InstanceComparison(consumer, Outcome.REFUSED_BY_GANTT, nova_host.name, "", why)
+    if verdict.reason is not None:
+        return InstanceComparison(consumer, Outcome.REFUSED_HOST, nova_host.name, gantt_host.name, verdict.reason)
+    is_equal = bool(verdict.rank) and verdict.score >= _verdict(decision, gantt_host.row).score - TOLERANCE
+    outcome = Outcome.EQUAL if is_equal else Outcome.OTHER
+    return InstanceComparison(
+        consumer, outcome, nova_host.name, gantt_host.name, _rank_text(verdict), verdict.rank, verdict.count
+    )
+
+
+def _verdict(decision: ShadowDecision, row: int | None) -> HostVerdict:
+    if decision.survey is None:
+        return HostVerdict(decision.why)
+    return decision.survey.verdict(row)
+
+
+def _rank_text(verdict: HostVerdict) -> str:
+    return f"rank {verdict.rank} of {verdict.count}" if verdict.rank else f"one of {verdict.count}"
+
+
+def refusal_text(decision: ShadowDecision) -> str:
+    """Return gantt's counted reasons, or its sentence where no hosts were looked at."""
+    reasons = Counter(decision.document.get("reasons") or {})
+    if not reasons:
+        return decision.why
+    return ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(MAX_REASONS))

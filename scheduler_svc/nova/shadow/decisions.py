@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decides calls of Nova in shadow mode."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from scheduler_svc.core.filtering.survey import HostSurvey
+from scheduler_svc.nova import request_spec
+from scheduler_svc.nova.exceptions import NovaError
+from scheduler_svc.nova.selector import NovaOptions, NovaSelector
+from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.scheduling.batch import BatchSelector
+from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
+from scheduler_svc.scheduling.policy import CurrentPolicy
+from scheduler_svc.scheduling.shadow import SHADOW
+from scheduler_svc.scheduling.surveys import SurveyingSelector
+from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowDecision:
+    """What gantt would have answered: a host's row name for each of ``consumers``, or no hosts and ``why``.
+
+    ``survey`` is None where no hosts were ranked, ``ignored`` has service hosts that the request excludes, as an
+    evacuation its source, and ``document`` is the decision record.
+    """
+
+    request_id: str
+    consumers: Sequence[str]
+    hosts: Sequence[str]
+    why: str
+    ignored: frozenset[str]
+    survey: HostSurvey | None
+    document: Mapping[str, Any]
+
+
+class ShadowSelector:
+    """Decides on the table and the policy of a worker; safe to call from many threads."""
+
+    def __init__(
+        self,
+        current: CurrentPolicy,
+        partitions: OpenPartitions,
+        rewriter: RequestRewriter,
+        ranker: UnclaimedRanker,
+        options: NovaOptions,
+    ) -> None:
+        self._current = current
+        self._partitions = partitions
+        self._rewriter = rewriter
+        self._ranker = ranker
+        self._options = options
+
+    def decide(self, ctxt: RequestContext, spec: Any, uuids: Sequence[str]) -> ShadowDecision | None:
+        """Return the decision and record it; None for a rebuild, for which Nova claims nothing.
+
+        Raises MalformedObject, IncompatibleObject and InvalidSpec for a request that cannot be read, StoreUnavailable
+        and NotReady where nothing can be decided.
+        """
+        request = request_spec.translate(spec)
+        if request.is_rebuild:
+            return None
+        own = self._partitions.own
+        selector = SurveyingSelector(own.store, own.replica)
+        rewriting = RewritingSelector(self._current, BatchSelector(selector), self._rewriter, self._partitions)
+        nova_selector = NovaSelector(rewriting, self._ranker, lambda: own.replica.table, self._options)
+        hosts, why = _answer(lambda: nova_selector.select(ctxt, spec, uuids, with_alternates=False))
+        document = selector.documented.document or _refusal(len(uuids), why)
+        ignored = frozenset(request.spec.ignore_hosts or ())
+        return ShadowDecision(ctxt.request_id, tuple(uuids), hosts, why, ignored, selector.survey, document)
+
+
+def _answer(select: Callable[[], object]) -> tuple[Sequence[str], str]:
+    """Return the hosts of a selection that claims nothing, or none and why."""
+    try:
+        select()
+    except errors.NotClaimed as decided:
+        return tuple(decided.kwargs["hosts"]), ""
+    except (errors.StoreUnavailable, errors.NotReady):
+        raise
+    except (errors.GanttError, NovaError) as refusal:
+        return (), str(refusal)
+    raise AssertionError("a selection in shadow mode has claimed hosts")
+
+
+def _refusal(instances: int, why: str) -> Mapping[str, Any]:
+    """Return the record of a request that was refused before hosts were looked for."""
+    empty: dict[str, Any] = {"spec": {}, "hosts": 0, "reasons": {}, "best": [], "verdicts": []}
+    return {**empty, "mode": SHADOW, "outcome": "refused", "instances": instances, "why": why}

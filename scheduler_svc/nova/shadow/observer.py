@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watches which hosts Nova claims for the instances of shadowed requests, by their allocations in the store.
+
+nova-scheduler puts an instance's allocations before it answers, so they show its choice without access to Nova's
+databases or replies. They reach the store because gantt-placement serves Nova, or mirrors what serves it.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from scheduler_svc.nova.shadow.allocated_hosts import AllocatedHosts
+from scheduler_svc.nova.shadow.comparison import compare
+from scheduler_svc.nova.shadow.decisions import ShadowDecision
+from scheduler_svc.nova.shadow.report import ShadowReport, Skipped
+
+MAX_PENDING = 100  # requests: each keeps six bytes for each host
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A decision whose counterpart is awaited until ``deadline``, and the hosts that were found so far.
+
+    ``earlier`` has the hosts on which each consumer held something before, as one that is evacuated does.
+    """
+
+    decision: ShadowDecision
+    earlier: dict[str, Collection[str]]
+    deadline: float
+    others: int
+    hosts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> list[str]:
+        """The consumers without a host."""
+        return [consumer for consumer in self.decision.consumers if consumer not in self.hosts]
+
+
+class NovaObserver:
+    """Compares decisions with the allocations that follow them; for any number of threads."""
+
+    def __init__(
+        self,
+        allocated: AllocatedHosts,
+        report: ShadowReport,
+        patience_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """``patience_s``: an instance without an allocation for so long was refused by Nova."""
+        self._allocated = allocated
+        self._report = report
+        self._patience_s = patience_s
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._pending: list[_Pending] = []
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more decision can be kept."""
+        with self._lock:
+            return len(self._pending) < MAX_PENDING
+
+    def expect(self, decision: ShadowDecision) -> None:
+        """Compare a decision as soon as Nova's is known; raises StoreUnavailable.
+
+        One that was made when Nova had already claimed hosts cannot be compared: it counted these claims as others'.
+        """
+        earlier = self._allocated.read(decision.consumers)
+        for names in earlier.values():
+            if set(names) - self._allocated.on_service_hosts(names, decision.ignored):
+                self._report.skip(Skipped.LATE)
+                return
+        with self._lock:
+            pending = _Pending(decision, dict(earlier), self._clock() + self._patience_s, len(self._pending))
+            self._pending.append(pending)
+
+    def compare_pending(self) -> None:
+        """Read what Nova has claimed meanwhile, and report what can be compared; raises StoreUnavailable."""
+        with self._lock:
+            waiting = list(self._pending)
+        now = self._clock()
+        allocations = self._allocated.read([consumer for pending in waiting for consumer in pending.missing])
+        for pending in waiting:
+            for consumer in pending.missing:
+                added = set(allocations.get(consumer, ())) - set(pending.earlier.get(consumer, ()))
+                if added:
+                    pending.hosts[consumer] = min(added)
+            if not pending.missing or now >= pending.deadline:
+                self._conclude(pending)
+
+    def _conclude(self, pending: _Pending) -> None:
+        with self._lock:
+            self._pending.remove(pending)
+        decision = pending.decision
+        # Nova places all instances of a request or none: some claims without the others were undone.
+        nova_hosts = [] if pending.missing else [pending.hosts[consumer] for consumer in decision.consumers]
+        self._report.add(decision, compare(decision, nova_hosts, self._allocated.named_row), pending.others)
+
+    def stop(self) -> None:
+        """Count what is still awaited as not compared."""
+        with self._lock:
+            waiting, self._pending = self._pending, []
+        for _pending in waiting:
+            self._report.skip(Skipped.STOPPED)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators get to see of a shadow: metrics, a log line for each difference, and decision records."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Protocol
+
+from oslo_log import log
+
+from rpcapi import errors
+from scheduler_svc import metrics
+from scheduler_svc.nova.shadow.comparison import AGREEMENTS, InstanceComparison, Outcome, refusal_text
+from scheduler_svc.nova.shadow.decisions import ShadowDecision
+
+LOG = log.getLogger(__name__)
+
+MAX_LINES = 100  # of differences in the log, in each window; all are counted and recorded
+WINDOW_SECONDS = 60.0
+
+
+class Skipped(StrEnum):
+    """Why a request was not compared."""
+
+    LATE = "late"  # Nova had claimed hosts before the decision
+    OVERFLOW = "overflow"  # too many comparisons were pending
+    UNCLAIMED = "unclaimed"  # Nova claims nothing for such a request, so its choice is not seen
+    INVALID = "invalid"  # gantt cannot read the request
+    UNAVAILABLE = "unavailable"  # the store could not be reached
+    STOPPED = "stopped"
+
+
+class RecordStore(Protocol):
+    """The store's method that is used here."""
+
+    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
+        """Store a decision record."""
+
+
+class ShadowReport:
+    """Reports comparisons; for any number of threads."""
+
+    def __init__(self, store: RecordStore, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._window_end = 0.0
+        self._lines = 0
+
+    def skip(self, why: Skipped) -> None:
+        """Count a request that is not compared."""
+        metrics.NOVA_SHADOW_SKIPPED.labels(why).inc()
+
+    def add(self, decision: ShadowDecision, comparisons: Sequence[InstanceComparison], others: int) -> None:
+        """Report the comparisons of a request that was decided while ``others`` were pending."""
+        for comparison in comparisons:
+            metrics.NOVA_SHADOW_INSTANCES.labels(comparison.outcome).inc()
+            if comparison.outcome not in AGREEMENTS and self._may_log():
+                LOG.warning("%s", _line(decision, comparison, others))
+        document = {
+            **decision.document,
+            "nova": {"pending": others, "instances": [comparison.as_dict() for comparison in comparisons]},
+        }
+        try:
+            self._store.record_decision(decision.request_id, document)
+        except errors.Unavailable as error:
+            LOG.warning("Cannot record the comparison of request %s: %s", decision.request_id, error)
+
+    def _may_log(self) -> bool:
+        with self._lock:
+            now = self._clock()
+            if now >= self._window_end:
+                self._window_end, self._lines = now + WINDOW_SECONDS, 0
+            self._lines += 1
+            return self._lines <= MAX_LINES
+
+
+def _line(decision: ShadowDecision, comparison: InstanceComparison, others: int) -> str:
+    counted = refusal_text(decision)
+    parts = [
+        f"Nova chose {comparison.nova_host}" if comparison.nova_host else "Nova refused",
+        f"gantt chose {comparison.gantt_host}" if comparison.gantt_host else "gantt refused",
+    ]
+    if comparison.outcome in (Outcome.REFUSED_HOST, Outcome.REFUSED_BY_GANTT):
+        parts.append(f"gantt refuses Nova's host: {comparison.why}")
+    elif comparison.why:
+        parts.append(f"Nova's host is {comparison.why} for gantt")
+    parts += [f"hosts that gantt refused: {counted}"] if counted else []
+    parts += [f"decided while {others} others were pending"] if others else []
+    return f"Shadow of {decision.request_id}, {comparison.consumer}: {comparison.outcome}: {'; '.join(parts)}"

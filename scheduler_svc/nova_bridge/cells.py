@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the databases of all cells at the same time, so that one that does not answer delays no other."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from oslo_log import log
+from sqlalchemy.exc import SQLAlchemyError
+
+from scheduler_svc import databases
+from scheduler_svc.nova_bridge.cell_database import CellDatabase
+from scheduler_svc.nova_bridge.records import Cell
+
+LOG = log.getLogger(__name__)
+
+
+class CellUnread(Exception):
+    """Raised where an answer needs all cells, and names those that could not be read."""
+
+
+class CellReader:
+    """The database of one cell, each reading in a thread of its own. ``is_current`` after one that succeeded."""
+
+    def __init__(self, cell: Cell, database: CellDatabase) -> None:
+        self.database = database
+        self.database_url = cell.database_url
+        self.is_current = False
+        self._name = cell.name or cell.uuid
+        self._thread: threading.Thread | None = None
+        self._needs_everything = True  # also after a failure: what it left is unknown
+        self._is_away = False
+
+    def start(self, *, everything: bool) -> None:
+        """Begin a reading, unless the last one is still in progress."""
+        if self._thread is not None and self._thread.is_alive():
+            return
+        self.is_current = False
+        whole = everything or self._needs_everything
+        self._thread = threading.Thread(target=self._read, args=(whole,), name=f"cell {self._name}", daemon=True)
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the reading at most ``seconds``; return whether it succeeded."""
+        if self._thread is not None:
+            self._thread.join(max(0.0, seconds))
+            if self._thread.is_alive():
+                self._report("its database has not answered yet")
+                return False
+        return self.is_current
+
+    def _read(self, everything: bool) -> None:
+        self._needs_everything = True
+        try:
+            self.database.read(everything=everything)
+        except SQLAlchemyError as error:
+            self._report(databases.first_line(error))
+            return
+        except Exception:
+            LOG.exception("Cell %s could not be read", self._name)
+            return
+        self._needs_everything = False
+        if self._is_away:
+            LOG.info("Cell %s is read again", self._name)
+        self.is_current, self._is_away = True, False
+
+    def _report(self, why: str) -> None:
+        (LOG.debug if self._is_away else LOG.warning)("Cell %s keeps its hosts as they were: %s", self._name, why)
+        self._is_away = True
+
+
+class CellReaders:
+    """A reader for each cell. ``open_database`` opens the database with a URL; it raises DatabaseUnusable."""
+
+    def __init__(self, open_database: Callable[[str], CellDatabase]) -> None:
+        self._open = open_database
+        self._readers: dict[str, CellReader] = {}
+        self._unusable: dict[str, str] = {}  # the URLs of cells whose database cannot be opened
+
+    def read(self, cells: Mapping[str, Cell], clock: Callable[[], float], seconds: float, *, everything: bool) -> None:
+        """Read all cells, for at most ``seconds`` by ``clock``; forget those that are no longer there."""
+        for uuid in self._readers.keys() - cells.keys():
+            del self._readers[uuid]
+        for uuid in self._unusable.keys() - cells.keys():
+            del self._unusable[uuid]
+        for cell in cells.values():
+            reader = self._reader(cell)
+            if reader is not None:
+                reader.start(everything=everything)
+        deadline = clock() + seconds
+        for reader in self._readers.values():
+            reader.wait(deadline - clock())
+
+    def current(self, cell: Cell) -> CellDatabase | None:
+        """Return the database of a cell if its last reading succeeded, else None."""
+        reader = self._readers.get(cell.uuid)
+        return reader.database if reader is not None and reader.is_current else None
+
+    def databases(self) -> list[CellDatabase]:
+        """Return the databases that were opened, as they were last read."""
+        return [reader.database for reader in self._readers.values()]
+
+    def on_hosts(self, instances: Sequence[str]) -> set[str]:
+        """Return which of these instances have a host in any cell.
+
+        Raises CellUnread where a cell was not read in the last pass, and what SQLAlchemy does.
+        """
+        unread = [uuid for uuid, reader in self._readers.items() if not reader.is_current]
+        if unread or self._unusable or not self._readers:
+            raise CellUnread(", ".join([*unread, *self._unusable]) or "no cell was read yet")
+        return set().union(*(reader.database.on_hosts(instances) for reader in self._readers.values()))
+
+    def _reader(self, cell: Cell) -> CellReader | None:
+        reader = self._readers.get(cell.uuid)
+        if reader is not None and reader.database_url == cell.database_url:
+            return reader
+        self._readers.pop(cell.uuid, None)
+        try:
+            reader = self._readers[cell.uuid] = CellReader(cell, self._open(cell.database_url))
+        except databases.DatabaseUnusable as error:
+            if self._unusable.get(cell.uuid) != cell.database_url:
+                LOG.error("Cell %s cannot be read: %s", cell.name or cell.uuid, error)
+            self._unusable[cell.uuid] = cell.database_url
+            return None
+        self._unusable.pop(cell.uuid, None)
+        return reader

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The thread of the bridge: one process has the lease and makes passes, others wait for it."""
+
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from oslo_log import log
+from sqlalchemy.exc import SQLAlchemyError
+
+from rpcapi import errors
+from rpcapi.background import BackgroundLoop
+from scheduler_svc import databases, metrics
+from scheduler_svc.nova_bridge import signals
+from scheduler_svc.nova_bridge.bridge import NovaBridge
+from scheduler_svc.nova_bridge.instance_answers import InstanceAnswers
+from scheduler_svc.store.lease import DocumentLease
+from scheduler_svc.store.protocols.host_state import HostStateStore
+
+LOG = log.getLogger(__name__)
+
+POLL_SECONDS = 0.25  # between two looks for requests to read at once
+WAITING_SECONDS = 1.0  # between two attempts to get the lease
+
+
+class LeaseLost(Exception):
+    """Raised where another process may have taken over."""
+
+
+class HeldLease:
+    """The lease, with a check that renews it when that is due."""
+
+    def __init__(self, lease: DocumentLease) -> None:
+        self._lease = lease
+        self.is_held = False
+
+    def acquire(self) -> bool:
+        """Try to get the lease; return whether this process has it."""
+        self.is_held = self._lease.acquire(dict) is not None
+        return self.is_held
+
+    def keep(self) -> None:
+        """Renew the lease if that is due; raises LeaseLost, and StoreUnavailable."""
+        if self._lease.is_valid and not self._lease.renewal_due:
+            return
+        if not self._lease.renew({}):
+            self.is_held = False
+            raise LeaseLost
+
+    def release(self) -> None:
+        """Release the lease for others, if it is held."""
+        if self.is_held:
+            self._lease.release({})
+            self.is_held = False
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Seconds between two readings of what changed, and of everything."""
+
+    changes: float
+    everything: float
+
+
+class BridgeLoop(BackgroundLoop):
+    """Makes passes at the intervals, and at once when it is requested, while it has the lease."""
+
+    def __init__(
+        self,
+        bridge: NovaBridge,
+        instance_answers: InstanceAnswers,
+        lease: HeldLease,
+        store: HostStateStore,
+        intervals: Intervals,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__("nova bridge")
+        self._bridge = bridge
+        self._instance_answers = instance_answers
+        self._lease = lease
+        self._store = store
+        self._intervals = intervals
+        self._clock = clock
+        self._requests = 0
+        self._next_changes = self._next_everything = 0.0
+        self._read_at = clock()  # of the last pass that succeeded, or when the lease was acquired
+        self._failing = False
+
+    def run_once(self) -> float:
+        """Make a pass if one is due or requested; return a short pause."""
+        if not self._lease.is_held and not self._acquire():
+            return WAITING_SECONDS
+        self._lease.keep()
+        requests, now = signals.reading_requests(self._store), self._clock()
+        if requests != self._requests or now >= self._next_changes:
+            self._pass(requests, now)
+        metrics.BRIDGE_LAG.set(self._clock() - self._read_at)
+        self._instance_answers.answer_question()
+        return POLL_SECONDS
+
+    def handle_failure(self, error: Exception) -> float:
+        """Log an outage as a warning, once until it is over, and any other error with its traceback."""
+        metrics.BRIDGE_LAG.set(self._clock() - self._read_at)
+        if isinstance(error, (LeaseLost, errors.VersionConflict)):
+            LOG.warning("Another bridge has taken over")
+            self._stand_by()
+            return WAITING_SECONDS
+        if isinstance(error, (errors.Unavailable, SQLAlchemyError)):
+            (LOG.debug if self._failing else LOG.warning)("Hosts stay as they were: %s", databases.first_line(error))
+            self._failing = True
+        else:
+            LOG.exception("A pass failed")
+        self._next_everything = 0.0
+        return min(self._intervals.changes, WAITING_SECONDS)
+
+    def finish(self) -> None:
+        """Release the lease."""
+        with contextlib.suppress(errors.Unavailable):  # then another bridge takes over when it expires
+            self._lease.release()
+
+    def _acquire(self) -> bool:
+        if not self._lease.acquire():
+            metrics.BRIDGE_ACTIVE.set(0)
+            return False
+        LOG.info("Reading Nova's databases")
+        metrics.BRIDGE_ACTIVE.set(1)
+        self._next_changes = self._next_everything = 0.0
+        self._read_at = self._clock()
+        return True
+
+    def _stand_by(self) -> None:
+        self._lease.is_held = False
+        metrics.BRIDGE_ACTIVE.set(0)
+
+    def _pass(self, requests: int, now: float) -> None:
+        everything = now >= self._next_everything
+        if everything:
+            self._bridge.take_over()
+        self._bridge.run_pass(everything=everything)
+        if self._failing:
+            LOG.info("Nova's databases are read again")
+        self._requests, self._failing = requests, False
+        self._read_at = now
+        self._next_changes = now + self._intervals.changes
+        if everything:
+            self._next_everything = now + self._intervals.everything

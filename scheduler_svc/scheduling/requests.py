@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests in the form that decisions read, from request specs."""
+
+from typing import Any
+
+from rpcapi import errors, objects
+from rpcapi.objects.request_validation import check_spec
+from rpcapi.resources import names
+from rpcapi.resources.claims import GroupPolicy
+from rpcapi.resources.groups import RequestGroup, freeze_alternatives
+from scheduler_svc.core.records import ClaimGroup
+from scheduler_svc.core.request import SchedulingRequest
+
+
+def from_spec(spec: objects.RequestSpec, request_id: str, project: str, user: str) -> SchedulingRequest:
+    """Return the scheduling request of a spec; raises what check_spec raises."""
+    check_spec(spec)
+    return SchedulingRequest(
+        id=request_id,
+        resources=dict(spec.resources),
+        required_traits=tuple(spec.required_traits),
+        forbidden_traits=tuple(spec.forbidden_traits),
+        availability_zone=spec.availability_zone,
+        ignore_hosts=tuple(map(names.canonical, spec.ignore_hosts)),
+        force_hosts=tuple(map(names.canonical, spec.force_hosts)),
+        hints=spec.hints,
+        group=group(spec.group_id, spec.group_policy, spec.group_max_per_host),
+        any_traits=freeze_alternatives(spec.any_traits),
+        member_of=freeze_alternatives(spec.member_of),
+        forbidden_aggregates=tuple(spec.forbidden_aggregates),
+        in_tree=spec.in_tree,
+        groups=tuple(RequestGroup.from_dict(suffix, values) for suffix, values in spec.groups.items()),
+        groups_policy=spec.groups_policy,
+        root_required=tuple(spec.root_required),
+        root_forbidden=tuple(spec.root_forbidden),
+        same_subtree=freeze_alternatives(spec.same_subtree),
+        numa=spec.numa,
+        image=spec.image,
+        extra_specs=spec.extra_specs,
+        volumes=tuple(spec.volumes),
+        ports=tuple(spec.ports),
+        flavor=spec.flavor,
+        service=spec.service,
+        driver=spec.driver,
+        project=project,
+        user=user,
+    )
+
+
+def group(group_id: Any, policy: Any, max_per_host: Any) -> ClaimGroup | None:
+    """Return the server group, or None without one; raises MalformedObject."""
+    if group_id is None:
+        return None
+    try:
+        return ClaimGroup(names.canonical(group_id), GroupPolicy(policy), int(max_per_host))
+    except (ValueError, TypeError) as error:
+        raise errors.MalformedObject(name="server group", why=str(error)) from error

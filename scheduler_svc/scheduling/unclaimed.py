@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks hosts for requests that claim nothing and leave no record."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from rpcapi.context import RequestContext
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.trees.ranking import rank
+from scheduler_svc.replication.partitions import OpenPartitions
+from scheduler_svc.scheduling import refusals
+from scheduler_svc.scheduling.intake import RequestRewriter
+from scheduler_svc.scheduling.policy import CurrentPolicy
+
+
+class UnclaimedRanker:
+    """Ranks by this worker's table alone; safe to call from many threads."""
+
+    def __init__(self, current: CurrentPolicy, partitions: OpenPartitions, rewriter: RequestRewriter) -> None:
+        self._current = current
+        self._partitions = partitions
+        self._rewriter = rewriter
+
+    def rank(
+        self, ctxt: RequestContext, request: SchedulingRequest, count: int, *, rewrites: bool
+    ) -> Sequence[Sequence[str]]:
+        """Return the candidates of each of ``count`` instances, best first.
+
+        ``rewrites``: prefilters apply, and provider trees must fit, as in all requests of Nova but rebuilds. Raises
+        NoValidHost.
+        """
+        ctxt.check_deadline()
+        policy = self._current.policy
+        policy.driver.check(request)
+        table = self._partitions.own.replica.table
+        if rewrites:
+            request = self._rewriter.rewrite(policy, request)
+        with table.reading() as view:
+            rank_hosts = partial(rank, policy.driver) if rewrites else policy.driver.rank
+            ranking = rank_hosts(view, request, count, request.seed)
+        if not ranking.candidates:
+            raise refusals.no_valid_host(ranking.hosts, ranking.reasons)
+        return ranking.candidates

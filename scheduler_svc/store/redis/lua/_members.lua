@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The hosts that claims count on. Included after _partition.
+
+-- Returns the root of a provider's tree, which is itself where the provider is unknown.
+local function root_of(provider)
+  local raw = redis.call('HGET', K.providers, provider)
+  return raw and cjson.decode(raw).root or provider
+end
+
+-- Returns the set of hosts on which a claim counts: those that it holds from where a client wrote it.
+local function hosts_of_claim(claim)
+  local hosts = {}
+  if not is_of_api(claim) then
+    return { [claim.host] = true }
+  end
+  for provider in pairs(claim.allocations) do
+    hosts[root_of(provider)] = true
+  end
+  return hosts
+end

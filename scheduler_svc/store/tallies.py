@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of what consumers hold, by project, user and consumer type, which are kept beside the claims."""
+
+import functools
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from typing import Any
+
+from rpcapi.resources.claims import ClaimState
+from scheduler_svc.core.records import Claim
+from scheduler_svc.store import documents
+from scheduler_svc.store.allocations import Usage
+
+NUMBER = ""  # in place of a resource class: the number of consumers
+KEY_LENGTH = 32  # hexadecimal digits
+
+# {"owner": [project, user, consumer type], "amounts": {resource class or NUMBER: sum}}; no sum is 0
+Tally = dict[str, Any]
+Sums = Mapping[tuple[str, ...], int]  # by project, user, consumer type, and resource class or NUMBER
+
+
+def key_of(claim: Claim) -> str:
+    """Return the key of the tally that counts a claim."""
+    return key_of_owner(claim.project, claim.user, claim.type)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def key_of_owner(project: str, user: str, consumer_type: str) -> str:
+    """Return the key of the tally of a user's consumers of one type in a project.
+
+    It is a digest, since databases limit the length of what they index.
+    """
+    return hashlib.sha256(documents.encode([project, user, consumer_type]).encode()).hexdigest()[:KEY_LENGTH]
+
+
+def add(tallies: MutableMapping[str, Tally], claim: Claim, sign: int) -> None:
+    """Add a claim to the tallies (1), or subtract it (-1); unverified ones are nobody's."""
+    if claim.state == ClaimState.UNVERIFIED:
+        return
+    key = key_of(claim)
+    amounts: Counter[str] = Counter(tallies[key]["amounts"] if key in tallies else {})
+    for resource_class, amount in _amounts(claim):
+        amounts[resource_class] += sign * amount
+    remaining = {name: amount for name, amount in amounts.items() if amount}
+    if remaining:
+        tallies[key] = {"owner": [claim.project, claim.user, claim.type], "amounts": remaining}
+    else:
+        tallies.pop(key, None)
+
+
+def count(claims: Iterable[Claim]) -> dict[str, Tally]:
+    """Return the tallies of these claims."""
+    sums: defaultdict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for claim in claims:
+        if claim.state != ClaimState.UNVERIFIED:
+            amounts = sums[claim.project, claim.user, claim.type]
+            for resource_class, amount in _amounts(claim):
+                amounts[resource_class] += amount
+    return {key_of_owner(*owner): {"owner": list(owner), "amounts": dict(amounts)} for owner, amounts in sums.items()}
+
+
+def flat(tallies: Mapping[str, Tally]) -> Sums:
+    """Return the sums of these tallies."""
+    return {(*tally["owner"], name): amount for tally in tallies.values() for name, amount in tally["amounts"].items()}
+
+
+def usages(rows: Iterable[tuple[str, str, int]], consumer_type: str | None) -> dict[str, Usage]:
+    """Return the usage of each consumer type, or of one, from (consumer type, class or NUMBER, sum)."""
+    consumers: Counter[str] = Counter()
+    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for type_name, resource_class, amount in rows:
+        if consumer_type not in (None, type_name):
+            continue
+        if resource_class == NUMBER:
+            consumers[type_name] += amount
+        else:
+            sums[type_name][resource_class] += amount
+    return {name: Usage(number, dict(sums[name])) for name, number in consumers.items()}
+
+
+def rows_of(tallies: Iterable[Tally], user: str | None) -> Iterator[tuple[str, str, int]]:
+    """Yield (consumer type, class or NUMBER, sum) of the tallies of all users, or of one."""
+    for tally in tallies:
+        _project, its_user, type_name = tally["owner"]
+        if user in (None, its_user):
+            yield from ((type_name, name, amount) for name, amount in tally["amounts"].items())
+
+
+def _amounts(claim: Claim) -> Iterator[tuple[str, int]]:
+    yield NUMBER, 1
+    for amounts in claim.allocations.values():
+        yield from amounts.items()

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Nova cloud for the whole run, and its comparison after each test."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devstack.nova.client import CallFailed, NovaClient, wait_until
+from devstack.nova.cloud import NovaCloud
+from devstack.nova.size import CloudSize
+from devstack.servers import lifetime
+from devstack.servers.errors import BinaryMissing, ServerNotReady
+from tests.conftest import missing
+from tests.nova.actions import aggregates_of
+from tests.run_folders import claim_folder, release_folder
+
+SIZE = CloudSize(
+    computes=4,
+    vcpus=16,
+    scheduler=os.environ.get("GANTT_NOVA_SCHEDULER", CloudSize.scheduler),
+    schedulers=2,
+    durability="always",
+    build_timeout=5,
+)
+FLAVORS = {"small": (1, 512, 4), "large": (2, 1024, 8), "quarter": (4, 512, 4), "whole": (16, 512, 4)}
+SETTLE_SECONDS = 120.0
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.nova)
+            item.add_marker(pytest.mark.timeout(900))
+
+
+@pytest.fixture(scope="session")
+def running_cloud() -> Iterator[NovaCloud]:
+    """A cloud with gantt-placement, four computes and the flavors."""
+    folder = os.environ.get("GANTT_NOVA_CLOUD")
+    if folder:
+        present = NovaCloud.find(Path(folder))
+        assert present is not None and present.running, f"there is no running cloud in {folder}"
+        create_flavors(present.nova)
+        yield present
+        lifetime.release()
+        return
+    with started_cloud(SIZE) as cloud:
+        yield cloud
+
+
+@contextlib.contextmanager
+def started_cloud(size: CloudSize) -> Iterator[NovaCloud]:
+    """A cloud with the flavors; it is stopped and removed at the end."""
+    cloud = NovaCloud(claim_folder(), size)
+    try:
+        cloud.start()
+    except BinaryMissing as why:
+        missing(why)
+    try:
+        create_flavors(cloud.nova)
+        yield cloud
+    finally:
+        cloud.destroy()
+        release_folder(cloud.layout.folder)
+
+
+@pytest.fixture
+def cloud(running_cloud: NovaCloud) -> Iterator[NovaCloud]:
+    """The cloud without servers. At the end of the test, and when its servers are deleted, allocations are compared."""
+    with compared(running_cloud):
+        yield running_cloud
+
+
+@contextlib.contextmanager
+def compared(cloud: NovaCloud) -> Iterator[None]:
+    """Delete servers before and after, and compare allocations with servers and without."""
+    delete_servers(cloud.nova)
+    yield
+    require_equal(cloud)
+    delete_servers(cloud.nova)
+    require_equal(cloud)
+
+
+@pytest.fixture
+def aggregate(cloud: NovaCloud) -> Iterator[str]:
+    """The uuid of a host aggregate with host1."""
+    record = cloud.nova.call("POST", "/os-aggregates", {"aggregate": {"name": "rack1"}})["aggregate"]
+    path = f"/os-aggregates/{record['id']}"
+    cloud.nova.call("POST", f"{path}/action", {"add_host": {"host": "host1"}})
+    yield record["uuid"]
+    cloud.nova.call("POST", f"{path}/action", {"remove_host": {"host": "host1"}})
+    cloud.nova.call("DELETE", path)
+    assert aggregates_of(cloud, "host1") == []
+
+
+def require_equal(cloud: NovaCloud) -> None:
+    """Wait until allocations are those of Nova's records; raises AssertionError with the differences."""
+    try:
+        wait_until(lambda: not cloud.differences(), "equal allocations", SETTLE_SECONDS)
+    except ServerNotReady:
+        differences = cloud.differences()
+        assert not differences, "\n".join(differences)
+
+
+def create_flavors(nova: NovaClient) -> None:
+    """Create the flavors that are missing."""
+    present = {flavor["id"] for flavor in nova.get("/flavors")["flavors"]}
+    for name, (vcpus, memory_mb, disk_gb) in FLAVORS.items():
+        if name not in present:
+            nova.create_flavor(name, vcpus, memory_mb, disk_gb)
+
+
+def delete_servers(nova: NovaClient) -> None:
+    """Delete all servers, and wait until they are gone."""
+    uuids = [server["id"] for server in nova.get("/servers?all_tenants=1&limit=1000")["servers"]]
+    for uuid in uuids:
+        try:
+            nova.call("DELETE", f"/servers/{uuid}")
+        except CallFailed as why:
+            assert why.status == 404, why
+    nova.wait_deleted(uuids)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What gantt knows of Nova's hosts: the bridge's documents, which follow Nova's databases after a moment."""
+
+import contextlib
+from typing import Any
+
+from devstack.confs import PARTITION
+from devstack.nova.client import wait_until
+from devstack.nova.cloud import NovaCloud
+from devstack.servers import redis_users
+from scheduler_svc.store.redis import RedisStore
+
+HOSTS, AGGREGATES = "nova", "aggregate"
+
+
+def documents(cloud: NovaCloud, namespace: str) -> dict[str, dict[str, Any]]:
+    """Return the documents of a namespace by their name."""
+    url = cloud.store.url(redis_users.SCHEDULER.name)
+    with contextlib.closing(RedisStore(url, PARTITION, namespaces=[namespace])) as store:
+        return {name: dict(document) for name, _, document in store.list_state(namespace)[0]}
+
+
+def wait_for_host(cloud: NovaCloud, host: str, **fields: object) -> None:
+    """Wait until gantt knows the fields of a host, where it decides; nova-scheduler reads the databases themselves."""
+    if cloud.size.scheduler == "gantt":
+        wait_until(lambda: _has(cloud, host, fields), f"the bridge to read {fields} of {host}")
+
+
+def wait_for_aggregate(cloud: NovaCloud, uuid: str, hosts: int, metadata: dict[str, str]) -> None:
+    """Wait until gantt knows the metadata and the number of hosts of an aggregate, where it decides."""
+    if cloud.size.scheduler != "gantt":
+        return
+
+    def is_known() -> bool:
+        document = documents(cloud, AGGREGATES).get(uuid, {"hosts": [], "metadata": {}})
+        return len(document["hosts"]) == hosts and document["metadata"] == metadata
+
+    wait_until(is_known, f"the bridge to read the aggregate {uuid}")
+
+
+def _has(cloud: NovaCloud, host: str, fields: dict[str, object]) -> bool:
+    (document,) = [item for item in documents(cloud, HOSTS).values() if item["service_host"] == host]
+    return all(document[name] == value for name, value in fields.items())

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Services of gantt that are killed in the middle of a burst: no server is built twice, and nothing stays leaked."""
+
+import contextlib
+import time
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from devstack.nova.client import wait_until
+from devstack.nova.cloud import NovaCloud
+from devstack.servers.errors import ServerNotReady
+from tests.functional.clusters import workers
+from tests.nova.actions import boot
+from tests.nova.bursts import (
+    boot_during,
+    end_leaks,
+    kill_group,
+    kill_worker,
+    request_during,
+    require_built_once,
+    servers_of,
+    start,
+)
+from tests.nova.conftest import SIZE
+from tests.unit.scheduler_svc.fakes.nova_clouds import NovaClient, spec
+
+pytestmark = pytest.mark.skipif(SIZE.scheduler != "gantt", reason="GANTT_NOVA_SCHEDULER is not gantt")
+
+DOWN_SECONDS = 3.0
+IN_FLIGHT_SECONDS = 2.0
+AUDIT = ("audit", "--nova", "-f", "value", "-c", "instance")
+BUS_SECONDS = 150.0
+DROPPED = 'gantt_dropped_calls_total{method="select_destinations"}'
+
+
+def kill_scheduler_worker(cloud: NovaCloud) -> None:
+    with calls_in_flight(cloud):
+        kill_worker(cloud, "gantt-scheduler")
+
+
+def kill_schedulers(cloud: NovaCloud) -> None:
+    with calls_in_flight(cloud):
+        kill_group(cloud, "gantt-scheduler")
+    start(cloud, "gantt-scheduler")
+
+
+def kill_placement_process(cloud: NovaCloud) -> None:
+    with calls_in_flight(cloud):
+        kill_worker(cloud, "gantt-placement")
+
+
+def restart_bridge(cloud: NovaCloud) -> None:
+    kill_group(cloud, "gantt-nova-bridge")
+    start(cloud, "gantt-nova-bridge")
+
+
+def restart_store(cloud: NovaCloud) -> None:
+    cloud.store.kill()
+    time.sleep(DOWN_SECONDS)
+    cloud.store.start()
+
+
+@contextlib.contextmanager
+def calls_in_flight(cloud: NovaCloud) -> Iterator[None]:
+    """Inside, calls of the scheduler and of Placement have sent their scripts, which run at the end."""
+    cloud.store.pause()
+    try:
+        time.sleep(IN_FLIGHT_SECONDS)
+        yield
+    finally:
+        cloud.store.resume()
+
+
+@pytest.fixture
+def whole_cloud(cloud: NovaCloud) -> Iterator[NovaCloud]:
+    """The cloud, in which all services run again at the end."""
+    yield cloud
+    wait_until(lambda: len(workers(cloud.process("gantt-scheduler"))) > SIZE.schedulers, "the schedulers")
+    wait_until(lambda: len(cloud.nova.hosts_up()) == cloud.size.computes, "all computes to be up")
+
+
+FAULTS = [
+    kill_scheduler_worker,
+    kill_schedulers,
+    kill_placement_process,
+    restart_bridge,
+    restart_store,
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_servers_are_built_once_and_nothing_stays_leaked(
+    whole_cloud: NovaCloud, fault: Callable[[NovaCloud], None]
+) -> None:
+    servers = boot_during(whole_cloud, lambda: fault(whole_cloud))
+    require_built_once(whole_cloud, servers)
+    end_leaks(whole_cloud, servers)
+
+
+def test_restart_of_the_message_bus_builds_nothing_twice_and_leaves_no_leak(whole_cloud: NovaCloud) -> None:
+    cloud = whole_cloud
+
+    def restart() -> None:
+        with calls_in_flight(cloud):
+            cloud.rabbit.kill()
+        cloud.rabbit.start()
+
+    request_during(cloud, restart, boots=10)
+    # The queues of this Nova are not durable: what they had is lost, and a server whose request was among it stays
+    # as it is. The others end within the time-outs of their calls.
+    with contextlib.suppress(ServerNotReady):
+        wait_until(lambda: all(server["status"] != "BUILD" for server in servers_of(cloud)), "the builds", BUS_SECONDS)
+    servers = servers_of(cloud)
+    require_built_once(cloud, [server for server in servers if server["status"] != "BUILD"])
+    end_leaks(cloud, servers)
+    wait_until(lambda: len(cloud.nova.hosts_up()) == cloud.size.computes, "all computes to be up")
+    boot(cloud)
+
+
+def test_calls_of_conductors_that_gave_up_claim_nothing(whole_cloud: NovaCloud) -> None:
+    cloud = whole_cloud
+    kill_group(cloud, "gantt-scheduler")
+    uuids = [cloud.nova.boot(f"late{number}", "small") for number in range(3)]
+    cloud.nova.wait_for(uuids, "ERROR")
+    start(cloud, "gantt-scheduler")
+    boot(cloud)
+    assert not any(cloud.placement.allocations(uuid) for uuid in uuids)
+    assert cloud.metric(DROPPED) == len(uuids)
+
+
+def test_claim_whose_answer_was_lost_is_found_and_ended(cloud: NovaCloud) -> None:
+    server = boot(cloud)
+    consumer = str(uuid.uuid4())
+    client = NovaClient(cloud.parts.urls.bus)
+    client.select(spec(), [consumer])
+    client.transport.cleanup()
+    assert cloud.placement.allocations(consumer)
+    assert cloud.gantt(*AUDIT) == "", "Nova may still be building it"
+    wait_until(lambda: cloud.gantt(*AUDIT, statuses=(0, 1)).split() == [consumer], "the claim to be a leak")
+    cloud.gantt("audit", "--nova", "--fix")
+    assert not cloud.placement.allocations(consumer)
+    assert cloud.placement.allocations(server)
+    cloud.gantt("audit", "--nova")

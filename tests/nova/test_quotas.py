@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quotas of cores and memory, which Nova counts by /usages."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from devstack.nova.client import CallFailed
+from devstack.nova.cloud import NovaCloud
+from tests.nova.actions import boot
+
+QUOTA = "/os-quota-sets/demo"
+
+
+@pytest.fixture
+def quota(cloud: NovaCloud) -> Iterator[dict[str, int]]:
+    """A project that may use three cores."""
+    limits = {"cores": 3, "ram": 4096}
+    cloud.nova.call("PUT", QUOTA, {"quota_set": limits})
+    yield limits
+    cloud.nova.call("DELETE", QUOTA)
+
+
+def test_quota_counts_what_placement_says_is_used(cloud: NovaCloud, quota: dict[str, int]) -> None:
+    servers = [boot(cloud) for _ in range(quota["cores"])]
+    with pytest.raises(CallFailed, match="Quota exceeded for cores: Requested 1, but already used 3 of 3 cores"):
+        cloud.nova.boot("one-more", "small")
+    usages = cloud.placement.get("/usages?project_id=demo")["usages"]
+    assert sum(usage.get("VCPU", 0) for usage in usages.values()) == 3
+    cloud.nova.call("DELETE", f"/servers/{servers[0]}")
+    cloud.nova.wait_deleted(servers[:1])
+    boot(cloud)
+
+
+def test_limits_show_what_is_used(cloud: NovaCloud, quota: dict[str, int]) -> None:
+    boot(cloud, "large")
+    limits = cloud.nova.get("/limits")["limits"]["absolute"]
+    assert (limits["totalCoresUsed"], limits["totalRAMUsed"]) == (2, 1024)

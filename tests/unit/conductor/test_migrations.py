@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Migrations as the conductor returns them."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from conductor.migrations import MigrationReader
+from conductor.store.memory import MemoryConductorStore
+from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
+from rpcapi import errors
+from tests.unit.conductor.saga.simulated_cluster import uuid_list
+from tests.unit.conductor.store.conftest import request
+
+INSTANCES = uuid_list(3)
+UUIDS = uuid_list(4)[1:]
+ENDED = {"attempt": 2, "host": "g/n", "outcome": "refused", "reason": "r"}
+
+
+@pytest.fixture
+def reader() -> MigrationReader:
+    store = MemoryConductorStore(clock=lambda: 1000)
+    store.record(request(), INSTANCES)
+    for instance, uuid in zip(INSTANCES, UUIDS, strict=True):
+        migration = MigrationRecord(
+            uuid,
+            instance,
+            MigrationKind.MIGRATION,
+            status=MigrationStatus.MIGRATING,
+            source_host="h/n",
+            destination_host="k/n",
+            destination_attempt=3,
+            history=[ENDED],
+            request_id="req-1",
+        )
+        record = replace(store.get([instance])[instance], migration=migration)
+        store.write_without_lease([record], wake=False)
+    return MigrationReader(store, 2)
+
+
+def test_migration_has_the_fields_of_its_record(reader: MigrationReader) -> None:
+    (migration,) = reader.get(UUIDS[1:2]).migrations
+    assert (migration.uuid, migration.instance) == (UUIDS[1], INSTANCES[1])
+    assert (migration.kind, migration.status, migration.request_id) == ("migration", "migrating", "req-1")
+    assert (migration.source_host, migration.source_attempt, migration.target) == ("h/n", 1, None)
+    assert (migration.destination_host, migration.destination_attempt) == ("k/n", 3)
+    assert (migration.history, migration.created_ms, migration.updated_ms) == ([ENDED], 1000, 1000)
+
+
+def test_migrations_are_in_the_order_of_the_call(reader: MigrationReader) -> None:
+    uuids = [UUIDS[2], UUIDS[0]]
+    assert [migration.uuid for migration in reader.get(uuids).migrations] == uuids
+
+
+def test_list_returns_all_pages(reader: MigrationReader) -> None:
+    page = reader.list(None, 2)
+    assert [migration.uuid for migration in page.migrations] == UUIDS[:2]
+    page = reader.list(page.marker, 2)
+    assert ([migration.uuid for migration in page.migrations], page.marker) == (UUIDS[2:], None)
+
+
+def test_unknown_migration_is_named(reader: MigrationReader) -> None:
+    unknown = uuid_list(9)[8]
+    with pytest.raises(errors.UnknownMigration, match=unknown):
+        reader.get([UUIDS[0], unknown])
+
+
+@pytest.mark.parametrize(
+    ("marker", "limit", "message"),
+    [
+        (None, 0, "limit must be a positive integer, got '0'"),
+        (None, True, "limit must be a positive integer"),
+        (5, 1, "marker must be the string that the previous page returned"),
+        ("x", 1, "'x' is not a marker"),
+    ],
+)
+def test_invalid_page_is_refused(reader: MigrationReader, marker: Any, limit: Any, message: str) -> None:
+    with pytest.raises(errors.InvalidRequest, match=message):
+        reader.list(marker, limit)
+
+
+@pytest.mark.parametrize("uuids", [["x"], [], UUIDS])
+def test_invalid_uuids_are_refused(reader: MigrationReader, uuids: list[str]) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        reader.get(uuids)

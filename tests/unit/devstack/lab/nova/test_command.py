@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of gantt-lab nova, and a missing Nova."""
+
+import argparse
+
+import pytest
+
+from devstack.lab.nova.command import burst_size
+from tests.unit.devstack.lab import asking
+
+
+@pytest.mark.parametrize("part", ["select", "race", "bursts"])
+def test_missing_nova_is_reported_with_the_command_that_installs_it(monkeypatch, tmp_path, part):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    code, _, error = asking.run("nova", "--parts", part, "--hosts", "4", "--bursts", "4", "--schedulers", "1")
+    assert code == 1
+    assert "nova-cloud 34.0.0 is not installed" in error
+    assert "--install" in error
+
+
+@pytest.mark.parametrize("option", [("--parts", "all"), ("--bursts", "0"), ("--bursts", "201"), ("--schedulers", "x")])
+def test_invalid_arguments_are_usage_errors(option, capsys):
+    with pytest.raises(SystemExit):
+        asking.run("nova", *option)
+    assert option[0] in capsys.readouterr().err
+
+
+def test_bursts_are_as_large_as_fits_twice():
+    assert burst_size("200") == 200
+    with pytest.raises(argparse.ArgumentTypeError, match="201 servers are more than the maximum of 200"):
+        burst_size("201")

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What filters and weighers say about each host: it agrees with the ranking."""
+
+import pytest
+
+from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.filtering.survey import REASON_ABSENT
+from scheduler_svc.core.weighers import scoring
+from tests.unit.scheduler_svc.fakes.hosts import node, request, table
+
+MEMORY = [4096, 16384, 8192, 512]
+NODES = {f"h{number}": node({"VCPU": 8, "MEMORY_MB": amount}) for number, amount in enumerate(MEMORY)}
+DRIVER = FilterDriver(pipeline.build(pipeline.NAMES), scoring.build({"RAMWeigher": 1.0}))
+
+
+@pytest.fixture
+def view():
+    with table(NODES, reads=DRIVER.reads).reading() as view:
+        yield view
+
+
+def test_ranks_are_those_of_the_drivers_candidates(view):
+    call = request({"VCPU": 1, "MEMORY_MB": 1024})
+    survey = DRIVER.survey(view, call)
+    (candidates,) = DRIVER.rank(view, call, 1, 7).candidates
+    verdicts = [survey.verdict(view.row(name)) for name in candidates]
+    assert [(verdict.reason, verdict.rank, verdict.count) for verdict in verdicts] == [
+        (None, rank, 3) for rank in (1, 2, 3)
+    ]
+    assert verdicts[0].score > verdicts[1].score > verdicts[2].score
+
+
+def test_rejected_host_has_the_reason_that_is_counted(view):
+    call = request({"VCPU": 1, "MEMORY_MB": 1024})
+    survey = DRIVER.survey(view, call)
+    assert {survey.verdict(view.row("h3")).reason} == DRIVER.rank(view, call, 1, 7).reasons.keys()
+
+
+def test_hosts_with_equal_scores_share_a_rank():
+    nodes = {name: node({"VCPU": 8, "MEMORY_MB": 4096}) for name in ("h1", "h2")}
+    with table(nodes, reads=DRIVER.reads).reading() as view:
+        survey = DRIVER.survey(view, request({"VCPU": 1}))
+        assert [survey.verdict(view.row(name)).rank for name in nodes] == [1, 1]
+
+
+def test_no_host_has_a_rank_if_all_are_rejected(view):
+    survey = DRIVER.survey(view, request({"VCPU": 9}))
+    assert {survey.verdict(row).reason for row in range(4)} == {"not enough VCPU"}
+
+
+@pytest.mark.parametrize("row", [None, 4, 1000])
+def test_row_that_is_no_host_is_absent(view, row):
+    assert DRIVER.survey(view, request({"VCPU": 1})).verdict(row).reason == REASON_ABSENT

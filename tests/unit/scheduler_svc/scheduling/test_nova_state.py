@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests while Nova's databases are not read."""
+
+import dataclasses
+
+import pytest
+
+from rpcapi import context, errors
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.filters import nova as nova_filter
+from scheduler_svc.core.matching.options import FilterOptions
+from scheduler_svc.core.table.table import HostTable
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
+from scheduler_svc.scheduling.nova_state import AgeLimits, NovaStateAge, with_age
+from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
+from scheduler_svc.store.memory import MemoryStore
+from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
+from tests.unit.scheduler_svc.fakes.hosts import node, request, snapshot
+from tests.unit.scheduler_svc.fakes.nova import compute_node
+from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
+from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
+
+START_MS = 1_700_000_000_000
+LIMITS = AgeLimits(60.0, 300.0)
+CELLS = {"c1": {"name": "one", "disabled": False}, "c2": {"name": "two", "disabled": False}}
+
+
+class Clocks:
+    """The store's clock and that of this process, which agree on intervals only."""
+
+    def __init__(self):
+        self.seconds = 0.0
+        self.readings = 0
+        self.store = MemoryStore("default", clock=self.store_ms)
+
+    def store_ms(self):
+        self.readings += 1
+        return START_MS + round(1000 * self.seconds)
+
+    def state_age(self):
+        return NovaStateAge(self.store, LIMITS, lambda: 77_000 + self.seconds)
+
+
+def table_of(bridge):
+    documents = {f"@api/h{number}": compute_node(cell=f"c{number}") for number in (1, 2)}
+    states = {"nova": documents, "nova_bridge": {"bridge": bridge} if bridge else {}}
+    state = dataclasses.replace(snapshot({name: node() for name in documents}), states=states)
+    return HostTable.from_snapshot(state, reads=nova_filter.FILTER.reads)
+
+
+def bridge_document(**cells):
+    merged = {uuid: {**cell, **cells.get(uuid, {})} for uuid, cell in CELLS.items()}
+    return {"read_ms": START_MS, "interval_ms": 5000, "cells": merged, "all_computes_own": False}
+
+
+def check(clocks, table, **fields):
+    state_age = clocks.state_age()
+    now_ms = state_age.now_ms()
+    with table.reading() as view:
+        return state_age.check(view, request(**fields), now_ms)
+
+
+@pytest.mark.parametrize(("seconds", "noted"), [(0, 0.0), (60, 0.0), (61, 61.0), (300, 300.0), (-10, 0.0)])
+def test_hosts_stay_as_they_were_and_the_record_says_how_old_their_state_is(seconds, noted):
+    clocks = Clocks()
+    clocks.seconds = seconds
+    checked = check(clocks, table_of(bridge_document()))
+    assert checked.decision.nova_state_age_s == noted
+    assert checked.as_dict().get("nova_state_age_s", 0.0) == noted
+
+
+def test_requests_are_refused_after_the_patience():
+    clocks = Clocks()
+    clocks.seconds = 301
+    with pytest.raises(errors.NoValidHost, match=r"Nova's databases were last read 301 s ago"):
+        check(clocks, table_of(bridge_document()))
+    assert check(clocks, table_of(bridge_document()), service="volume").decision.nova_state_age_s == 0
+
+
+def test_requests_are_refused_before_the_first_reading():
+    with pytest.raises(errors.NoValidHost, match="were never read"):
+        check(Clocks(), table_of(None))
+
+
+@pytest.mark.parametrize(("seconds", "rejected"), [(300, 0), (301, 1)])
+def test_hosts_of_a_cell_that_is_not_read_are_rejected_after_the_patience(seconds, rejected):
+    clocks = Clocks()
+    clocks.seconds = seconds
+    document = bridge_document(c2={"unread_since_ms": START_MS}) | {"read_ms": START_MS + 1000 * seconds}
+    table = table_of(document)
+    checked = check(clocks, table)
+    with table.reading() as view:
+        survivors = pipeline.run(pipeline.build([], FilterOptions(nova_enabled=True)), view, checked)
+    expected = {nova_filter.REASON_UNREAD_CELL: 1} if rejected else {}
+    assert (survivors.count, survivors.reasons) == (2 - rejected, expected)
+
+
+def test_stores_clock_is_not_read_for_each_request():
+    clocks = Clocks()
+    state_age = clocks.state_age()
+    first, readings = state_age.now_ms(), clocks.readings
+    clocks.seconds = 59
+    assert state_age.now_ms() - first == 59_000 and clocks.readings == readings
+    clocks.seconds = 61
+    assert state_age.now_ms() - first == 61_000 and clocks.readings > readings
+
+
+def test_refusal_says_how_old_the_state_was():
+    error = errors.NoValidHost(reason="3 not enough VCPU", reasons={"not enough VCPU": 3})
+    assert with_age(error, request()) is error
+    aged = with_age(error, request().with_decision(nova_state_age_s=90.0))
+    assert str(aged) == "No valid host: 3 not enough VCPU; Nova's databases were last read 90 s ago"
+    assert aged.kwargs["reasons"] == {"not enough VCPU": 3}
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_selection_checks_the_age_and_refusals_name_it(batched):
+    class Aged:
+        def now_ms(self):
+            return 0.0
+
+        def check(self, view, scheduling_request, now_ms):
+            return scheduling_request.with_decision(nova_state_age_s=90.0)
+
+    worker = PartitionedDeployment(p={"a": node()}).worker
+    current = CurrentPolicy(SchedulingPolicy(filter_driver()))
+    rewriter = RequestRewriter(worker.partitions, Aged())
+    selector = RewritingSelector(current, worker.selector, rewriter, worker.partitions)
+    ctxt, call = context.RequestContext(request_id="req-1"), SelectionCall(request({"VCPU": 10_000}), ("c1",))
+    outcome = None
+    if batched:
+        (outcome,) = selector.select_batch(ctxt, [call])
+    else:
+        with pytest.raises(errors.NoValidHost) as refusal:
+            selector.select(ctxt, call)
+        outcome = refusal.value
+    assert "last read 90 s ago" in str(outcome)
+
+
+def test_worker_refuses_hosts_that_are_not_novas_and_everything_before_the_first_reading():
+    worker = FakeTransportWorker()
+    worker.conf.set_override("enabled", True, group="nova")
+    worker.service.start()
+    try:
+        worker.join("a", {"a/1": node_report()})
+        with pytest.raises(errors.NoValidHost, match="were never read"):
+            worker.select()
+        document = bridge_document() | {"read_ms": worker.store.clock_ms()}
+        worker.store.put_state("nova_bridge", "bridge", 0, document)
+        worker.catch_up()
+        with pytest.raises(errors.NoValidHost, match=f"1 {nova_filter.REASON_UNKNOWN}"):
+            worker.select()
+    finally:
+        worker.service.stop()
+        worker.service.wait()
