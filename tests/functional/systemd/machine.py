@@ -6,9 +6,12 @@ import os
 import signal
 import subprocess
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
+
+from tests.functional.systemd import cgroups
 
 BOOT_SECONDS = 240.0
 COMMAND_TIMEOUT = 240.0
@@ -20,20 +23,25 @@ class Machine:
     """A booted machine; ``shared`` is mounted read-only as /srv/shared."""
 
     def __init__(self, root: Path, shared: Path) -> None:
+        self._name = f"gantt-{uuid.uuid4().hex[:12]}"
         self._root = root
         self._shared = shared
         self._console = shared.parent / "console"
         self._nspawn: subprocess.Popen[bytes] | None = None
         self._leader = 0
+        self._groups: list[Path] = []
 
     def boot(self) -> None:
         """Boot, and return when systemd has started what is enabled."""
+        self._groups = cgroups.make(self._name)
         with self._console.open("wb") as console:
             self._nspawn = subprocess.Popen(
                 [
+                    *("sh", "-c", cgroups.ENTER, "enter", *self._groups, "--"),
+                    *("setpriv", "--pdeathsig=TERM"),  # a killed test run leaves no machine behind
                     *("systemd-nspawn", "--boot", "--quiet", f"--directory={self._root}", "--volatile=overlay"),
                     *("--register=no", "--keep-unit", "--private-network", "--console=pipe"),
-                    f"--machine=gantt-{os.getpid()}",
+                    f"--machine={self._name}",
                     f"--bind-ro={self._shared}:/srv/shared",
                 ],
                 stdin=subprocess.DEVNULL,
@@ -42,7 +50,11 @@ class Machine:
                 start_new_session=True,
             )
         self._leader = self.eventually(self._find_leader, "the machine's first process")
-        self.eventually(self._is_up, "the end of the boot")
+        try:
+            self.eventually(self._is_up, "the end of the boot")
+        except AssertionError as late:
+            shown = [self.run("systemctl", command, check=False) for command in ("is-system-running", "list-jobs")]
+            raise AssertionError("\n".join(answer.stdout + answer.stderr for answer in shown)) from late
 
     def _find_leader(self) -> int:
         if self._nspawn is None or self._nspawn.poll() is not None:
@@ -138,3 +150,4 @@ class Machine:
         except subprocess.TimeoutExpired:
             os.killpg(self._nspawn.pid, signal.SIGKILL)
             self._nspawn.wait()
+        cgroups.remove(self._groups)

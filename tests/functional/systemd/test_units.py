@@ -6,11 +6,13 @@ They are in one file so that one process runs them, on one machine.
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from devstack.servers.redis_bus_users import BUS_USERS
 from devstack.servers.redis_users import CONDUCTOR, PLACEMENT, SCHEDULER, RedisUser
+from tests.functional.systemd import root
 from tests.functional.systemd.machine import Machine
 
 pytestmark = [pytest.mark.systemd, pytest.mark.timeout(900)]
@@ -94,6 +96,20 @@ def gantt(machine: Machine, *arguments: str) -> list[dict[str, object]]:
 def boot(machine: Machine, count: int) -> None:
     servers = gantt(machine, "boot", "--flavor", "m1.small", "--count", str(count), "--wait", "--timeout", "60")
     assert [server["status"] for server in servers] == ["ACTIVE"] * count
+
+
+def test_another_machine_boots_beside_this_one(machine: Machine, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    another = Machine(root.ready_root(), shared)
+
+    try:
+        another.boot()
+        assert another.run("systemctl", "is-active", "basic.target").stdout == "active\n"
+    finally:
+        another.halt()
+
+    assert machine.run("systemctl", "is-active", "basic.target").stdout == "active\n"
 
 
 def test_the_units_start_the_cluster_and_it_boots_servers(cluster: Machine) -> None:
