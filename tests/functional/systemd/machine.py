@@ -19,6 +19,16 @@ COMMAND_TIMEOUT = 240.0
 Answer = TypeVar("Answer")
 
 
+def _is_first_of_its_namespace(pid: str) -> bool:
+    """Whether a process is number 1 to itself; the helper that prepares a machine's mounts and then ends is not."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):  # it has ended since
+        return False
+    numbers = next(line.split()[1:] for line in status.splitlines() if line.startswith("NSpid:"))
+    return len(numbers) > 1 and numbers[-1] == "1"
+
+
 class Machine:
     """A booted machine; ``shared`` is mounted read-only as /srv/shared."""
 
@@ -60,7 +70,7 @@ class Machine:
         if self._nspawn is None or self._nspawn.poll() is not None:
             raise AssertionError(f"systemd-nspawn ended:\n{self._console.read_text(errors='replace')}")
         children = Path(f"/proc/{self._nspawn.pid}/task/{self._nspawn.pid}/children").read_text().split()
-        return int(children[0]) if children else 0
+        return next((int(pid) for pid in children if _is_first_of_its_namespace(pid)), 0)
 
     def _is_up(self) -> bool:
         state = self.run("systemctl", "is-system-running", check=False).stdout.strip()
