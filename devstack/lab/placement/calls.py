@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
+from devstack.lab.peers.comparison import TimedCalls
 from devstack.lab.placement.client import HttpClient, allocation_body
 from devstack.lab.placement.cloud import FLAVOR
 from devstack.lab.processor_time import cpu_seconds
@@ -63,8 +64,7 @@ class ServerCalls:
 
     def get(self, first: int, count: int, path: str) -> list[float]:
         """Read a resource."""
-        self._client.reconnect()
-        return repeat(lambda: self._client.get(path), first, count)
+        return reconnecting(self._client, lambda: self._client.get(path))(first, count)
 
     def read(self, path: str) -> bytes:
         """Return one answer."""
@@ -98,14 +98,19 @@ class ServerCalls:
             raise CommandFailed(f"Provider {provider}: {stored} is stored, {expected} was answered")
 
 
-def repeat(call: Callable[[], object], first: int, count: int) -> list[float]:
-    """Return the seconds that each of ``count`` calls took; ``first`` is the number of the first one."""
-    seconds = []
-    for _ in range(first, first + count):
-        began = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - began)
-    return seconds
+def reconnecting(client: HttpClient, call: Callable[[], object]) -> TimedCalls:
+    """Return the calls of a block, which begins with a new connection: the server may have closed an idle one."""
+
+    def repeat(_first: int, count: int) -> list[float]:
+        client.reconnect()
+        seconds = []
+        for _ in range(count):
+            began = time.perf_counter()
+            call()
+            seconds.append(time.perf_counter() - began)
+        return seconds
+
+    return repeat
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from devstack.lab.peers.comparison import TimedCalls, alternate
 from devstack.lab.peers.environments import PLACEMENT_SERVER, PeerMissing
 from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import floor, ours, peer
-from devstack.lab.placement.calls import ServerCalls, rate, repeat
+from devstack.lab.placement.calls import ServerCalls, rate, reconnecting
 from devstack.lab.placement.client import HttpClient, allocation_body
 from devstack.lab.placement.cloud import CANDIDATES, DEVICE_CANDIDATES, FLAVOR, Cloud
 from devstack.lab.placement.ours import GanttSide
@@ -57,9 +57,10 @@ PROMISES = {"second": Promise("everysec", 0), "commit": Promise("always", 1)}
 class PlacementBenchmark(Benchmark):
     """Time requests of Placement's API to gantt-placement, to OpenStack Placement, and to a server that does nothing.
 
-    All three are served over HTTP by the same server, on private stores that sync with the same promise: each second,
-    or at each commit. Hosts are half full and have 20 traits. A write precedes each question for candidates, and one
-    answer of a thousand is compared with the store.
+    Placement is served over HTTP by cheroot, which gantt-placement's server extends; the third is gantt-placement's
+    server with an application that does nothing. All have as many processes, and stores that sync with the same
+    promise: each second, or at each commit. Hosts are half full and have 20 traits. A write precedes each question for
+    candidates, and one answer of a thousand is compared with the store.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -135,9 +136,8 @@ class _Comparison:
     def _candidates(self, question: str, path: str, budget: float, least_budget: float | None) -> Iterator[ResultRow]:
         body = self._served.read(path)
         with _empty_server(body) as client:
-            times = self._alternate(
-                partial(ServerCalls.candidates, path=path), partial(repeat, lambda: client.get(path)), self._calls, 1
-            )
+            least = reconnecting(client, lambda: client.get(path))
+            times = self._alternate(partial(ServerCalls.candidates, path=path), least, self._calls, 1)
         yield from self._rows(question, times, budget, least_budget, {"answer_kb": len(body) / 1e3})
 
     def _allocations(self) -> Iterator[ResultRow]:
@@ -154,15 +154,14 @@ class _Comparison:
                 if refusal := store.allocate([change]):
                     raise CommandFailed(f"The store refused an allocation: {refusal}")
 
-            times = self._alternate(ServerCalls.allocate, partial(repeat, allocate), self._calls, PEER_CLAIMS)
+            times = self._alternate(ServerCalls.allocate, reconnecting(client, allocate), self._calls, PEER_CLAIMS)
         yield from self._rows("PUT allocations", times, ALLOCATE_BUDGET, BARE_BUDGET, {})
 
     def _list(self) -> Iterator[ResultRow]:
         body = self._served.read(LIST)
         with _empty_server(body) as client:
-            times = self._alternate(
-                partial(ServerCalls.get, path=LIST), partial(repeat, lambda: client.get(LIST)), LISTS, 1
-            )
+            least = reconnecting(client, lambda: client.get(LIST))
+            times = self._alternate(partial(ServerCalls.get, path=LIST), least, LISTS, 1)
         figures = {"answer_kb": len(body) / 1e3, "kb_per_provider": self._gantt.bytes_per_provider / 1e3}
         yield from self._rows("list of providers", times, None, None, figures)
 
@@ -215,6 +214,6 @@ class _Comparison:
 
 @contextlib.contextmanager
 def _empty_server(body: bytes) -> Iterator[HttpClient]:
-    """Run a server that does nothing but to answer ``body``; yield a client of it."""
-    with floor.running(body) as port, contextlib.closing(HttpClient(port)) as client:
+    """Run a server that does nothing but to answer ``body``, with as many processes; yield a client of it."""
+    with floor.running(body, WORKERS) as port, contextlib.closing(HttpClient(port)) as client:
         yield client

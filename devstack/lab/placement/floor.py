@@ -2,41 +2,46 @@
 """The least that any implementation costs: gantt-placement's HTTP server with an application that does nothing.
 
 As a program: ``python -m devstack.lab.placement.floor PORT FILE``. It answers each GET with the content of FILE, and
-every other request with 204 after it has read its body.
+every other request with 204 after it has read its body. Several of these processes share a port, as workers do.
 """
 
 import contextlib
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from cheroot import wsgi
-
-from devstack.servers.ports import answers, free_port
+from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
+from scheduler_svc.endpoints.placement.server import HttpServer
 
-THREADS = 4
-IDLE_SECONDS = 3600  # a connection waits while others are measured
+THREADS = 4  # the default of [placement] threads
+SHUTDOWN_SECONDS = 5
 START_SECONDS = 60.0
+READY = "listening"  # what a process prints
 
 
 @contextlib.contextmanager
-def running(body: bytes) -> Iterator[int]:
-    """Start a process that answers ``body``, and yield its port; raises ServerError."""
-    with tempfile.TemporaryDirectory(prefix="gantt-lab-") as name:
+def running(body: bytes, workers: int) -> Iterator[int]:
+    """Start processes that answer ``body``, and yield their port; raises ServerError."""
+    with tempfile.TemporaryDirectory(prefix="gantt-lab-") as name, contextlib.ExitStack() as stack:
         folder, port = Path(name), free_port()
         content = folder / "body"
         content.write_bytes(body)
-        process = ServerProcess("floor", folder / "floor.pid", folder / "floor.log")
-        command = [sys.executable, "-m", __spec__.name, str(port), str(content)]
-        process.start(command, folder, lambda: answers(port), START_SECONDS)
-        try:
-            yield port
-        finally:
-            process.kill()
+        for number in range(workers):
+            stack.callback(_start(folder, number, port, content).kill)
+        yield port
+
+
+def _start(folder: Path, number: int, port: int, content: Path) -> ServerProcess:
+    log = folder / f"floor-{number}.log"
+    process = ServerProcess(f"floor {number}", folder / f"floor-{number}.pid", log)
+    command = [sys.executable, "-m", __spec__.name, str(port), str(content)]
+    process.start(command, folder, lambda: READY in log.read_text(), START_SECONDS)
+    return process
 
 
 def application(body: bytes) -> Any:
@@ -57,11 +62,17 @@ def application(body: bytes) -> Any:
 def main(arguments: list[str]) -> None:
     """Serve until SIGTERM."""
     port, path = arguments
-    server = wsgi.Server(
-        ("127.0.0.1", int(port)), application(Path(path).read_bytes()), numthreads=THREADS, timeout=IDLE_SECONDS
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    server = HttpServer(
+        application(Path(path).read_bytes()), "127.0.0.1", int(port), THREADS, shutdown_s=SHUTDOWN_SECONDS
     )
-    signal.signal(signal.SIGTERM, lambda *_: server.stop())
     server.start()
+    sys.stdout.write(f"{READY}\n")
+    sys.stdout.flush()
+    ended.wait()
+    server.stop()
+    server.wait()
 
 
 if __name__ == "__main__":

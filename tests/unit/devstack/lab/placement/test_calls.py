@@ -21,7 +21,7 @@ def calls(port, used):
 
 
 def test_candidates_are_compared_with_the_store():
-    with floor.running(json.dumps(ANSWER).encode()) as port:
+    with floor.running(json.dumps(ANSWER).encode(), 1) as port:
         assert len(calls(port, dict.fromkeys(FLAVOR, 5)).candidates(0, 3, "/allocation_candidates")) == 3
         with pytest.raises(CommandFailed, match=f"Provider {HOSTS[0]}"):
             calls(port, dict.fromkeys(FLAVOR, 4)).candidates(0, 3, "/allocation_candidates")
@@ -30,19 +30,19 @@ def test_candidates_are_compared_with_the_store():
 
 def test_answer_without_candidates_fails():
     empty = b'{"allocation_requests": [], "provider_summaries": {}}'
-    with floor.running(empty) as port, pytest.raises(CommandFailed, match="no candidates"):
+    with floor.running(empty, 1) as port, pytest.raises(CommandFailed, match="no candidates"):
         calls(port, {}).candidates(0, 1, "/allocation_candidates")
 
 
 def test_allocation_that_is_acknowledged_and_not_stored_fails():
-    with floor.running(b"{}") as port:
+    with floor.running(b"{}", 1) as port:
         with pytest.raises(CommandFailed, match="is stored"):
             calls(port, USED).allocate(0, 1)
         assert len(calls(port, USED).allocate(1, 5)) == 5
 
 
 def test_rate_counts_calls_and_processor_time_of_all_clients():
-    with floor.running(b"{}") as port:
+    with floor.running(b"{}", 1) as port:
         measured = rate(port, [os.getpid()], HOSTS, 2, 1.0)
     assert measured.calls >= 2
     assert measured.per_second == pytest.approx(measured.calls / measured.seconds)
