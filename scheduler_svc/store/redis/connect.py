@@ -14,6 +14,7 @@ from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
 from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate, evaluate_all
 from rpcapi.redis_failover.identity import EpochMissing
+from rpcapi.redis_failover.script_client import ScriptClient
 from rpcapi.redis_failover.scripts import LuaScript
 from scheduler_svc.store.certainty import RepeatCounter
 from scheduler_svc.store.records import MAX_STEP_MS
@@ -162,7 +163,7 @@ class RedisConnection:
             options["socket_keepalive"] = True
         try:
             # A partition is in one slot of a cluster, so that any of its keys locates all of them.
-            return redis.Redis.from_pool(connection.pool(url, prefix(self.partition), "store", **options))
+            return ScriptClient.from_pool(connection.pool(url, prefix(self.partition), "store", **options))
         except ValueError as error:
             raise errors.BadConfiguration(why=f"[store] url is not a valid Redis URL: {error}") from error
 

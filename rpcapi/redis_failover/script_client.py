@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Redis client for short scripts."""
+
+import os
+from collections import deque
+from typing import Any
+
+import redis
+from redis.connection import AbstractConnection
+
+from rpcapi.redis_failover.connection import is_not_primary
+
+SCRIPT = "EVALSHA"
+
+
+class ScriptClient(redis.Redis):
+    """A client that keeps the connections of scripts, one for each that runs at the same time.
+
+    redis-py takes a connection from its pool for each command, counts it, and gives it back: two thirds of the time
+    that it needs for a script. The pool goes on to own the connections, and closes them with all others. Any other
+    command is sent as usual.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._idle: deque[AbstractConnection] = deque()
+        self._pid = os.getpid()
+
+    def execute_command(self, *command: Any, **options: Any) -> Any:
+        """Return the answer to a command; raises redis-py's errors.
+
+        A connection without an answer, or to a server that is not the primary any more, connects again when it is used
+        next.
+        """
+        if command[0] != SCRIPT or options:
+            return super().execute_command(*command, **options)
+        connection = self._take()
+        try:
+            connection.send_command(*command)
+            return connection.read_response()
+        except redis.ResponseError as error:
+            if is_not_primary(error):
+                connection.disconnect()
+            raise
+        except BaseException:
+            connection.disconnect()
+            raise
+        finally:
+            self._idle.append(connection)
+
+    def _take(self) -> AbstractConnection:
+        if self._pid != os.getpid():
+            # The connections belong to the process that this one was forked from.
+            self._idle.clear()
+            self._pid = os.getpid()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            connection: AbstractConnection = self.connection_pool.get_connection()
+            return connection
