@@ -114,7 +114,7 @@ def gantt_scheduler(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
         "metrics": {"listen": f"{LOOPBACK}:{metrics_port}"},
         "nova": {"enabled": True, "transport_url": urls.bus, "build_timeout": size.build_timeout},
     }
-    return _merged(groups, _translated(size.nova_options)) if size.nova_options else groups
+    return _merged(groups, _translated(size.nova_options))
 
 
 def gantt_shadow(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:

@@ -38,8 +38,8 @@ def filter_driver(conf: cfg.ConfigOpts) -> FilterDriver:
     multipliers = weighers_conf.multipliers(conf) | {
         weigher.name: plugins.multiplier(conf, weigher.name) for weigher in external
     }
-    enabled = {name: multipliers.get(name, 1.0) for name in conf.filter_scheduler.enabled_weighers}
-    options = WeigherOptions(metrics.load(conf), weighers_conf.image_properties(conf))
+    enabled = {name: multipliers.get(name, 1.0) for name in weighers_conf.enabled(conf)}
+    options = WeigherOptions(metrics.load(conf), weighers_conf.image_properties(conf), conf.nova.enabled)
     weigher_set = scoring.build(enabled, options, external)
     return FilterDriver(_filters(conf), weigher_set, conf.filter_scheduler.host_subset_size)
 
@@ -64,14 +64,14 @@ def eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:
 
 def external_filters(conf: cfg.ConfigOpts) -> list[Filter]:
     """Load the external filters in enabled_filters; raises BadConfiguration."""
-    enabled = conf.filter_scheduler.enabled_filters
+    enabled = filters_conf.enabled(conf)
     points = entry_points.enabled(enabled, entry_points.FILTERS, filter_scheduler.FILTERS)
     return loading.filters(points, conf, _failure_policy(conf))
 
 
 def external_weighers(conf: cfg.ConfigOpts) -> list[Weigher]:
     """Load the external weighers in enabled_weighers; raises BadConfiguration."""
-    enabled = conf.filter_scheduler.enabled_weighers
+    enabled = weighers_conf.enabled(conf)
     points = entry_points.enabled(enabled, entry_points.WEIGHERS, filter_scheduler.WEIGHERS)
     return loading.weighers(points, conf, _failure_policy(conf))
 

@@ -33,10 +33,9 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for an unknown filter or weigher."""
-    group = conf.filter_scheduler
     _check_names("filter", filters.enabled(conf), FILTERS, entry_points.FILTERS)
     if {"filter", "solver"} & set(scheduler.drivers(conf)):  # another driver may have its own weighers
-        _check_names("weigher", group.enabled_weighers, WEIGHERS, entry_points.WEIGHERS)
+        _check_names("weigher", weighers.enabled(conf), WEIGHERS, entry_points.WEIGHERS)
 
 
 def _check_names(what: str, enabled: Sequence[str], built_in: Sequence[str], group: str) -> None:

@@ -8,7 +8,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.resources import names
-from scheduler_svc.conf import metrics, nova
+from scheduler_svc.conf import metrics, nova, nova_defaults
 from scheduler_svc.core import built_in
 from scheduler_svc.core.matching.options import FilterOptions
 
@@ -29,7 +29,8 @@ OPTS: list[cfg.Opt] = [
         help="Filters that a host must pass. Their order is fixed, cheapest first. docs/scheduling.md describes what "
         "each does and reads; a hint or an extra spec has no effect if its filter is not enabled. MembershipFilter is "
         "always applied. Without ResourcesFilter full hosts are tried and the store refuses the claim; allocations "
-        "never exceed the capacity.",
+        "never exceed the capacity. With [nova] enabled the default is Nova's own, and those for what Placement "
+        "decides.",
     ),
     cfg.IntOpt(
         "max_io_ops_per_host",
@@ -111,10 +112,9 @@ def load(conf: cfg.ConfigOpts) -> FilterOptions:
 
 
 def enabled(conf: cfg.ConfigOpts) -> Sequence[str]:
-    """Return enabled_filters, with former names replaced by current ones."""
-    return [
-        new_name for name in conf.filter_scheduler.enabled_filters for new_name in RENAMED_FILTERS.get(name, (name,))
-    ]
+    """Return the enabled filters, with former names replaced by current ones."""
+    configured = nova_defaults.enabled_or_default(conf, "enabled_filters", nova_defaults.FILTERS)
+    return [new_name for name in configured for new_name in RENAMED_FILTERS.get(name, (name,))]
 
 
 def _host(name: str) -> str:
@@ -137,10 +137,7 @@ def check(conf: cfg.ConfigOpts) -> None:
 
 def _check_novas_hosts(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for a configured filter that decides by what is not known of Nova's hosts."""
-    location = conf.get_location("enabled_filters", GROUP)
-    if location is None or location.location is cfg.Locations.opt_default:
-        return
-    undecided = [name for name in nova.UNDECIDED_FILTERS if name in conf.filter_scheduler.enabled_filters]
+    undecided = [name for name in nova.UNDECIDED_FILTERS if name in enabled(conf)]
     if undecided:
         raise errors.BadConfiguration(
             why=f"[{GROUP}] enabled_filters: {', '.join(undecided)} cannot decide for hosts of Nova, whose NUMA cells "

@@ -12,6 +12,7 @@ from oslo_config import cfg
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import nova, prefilters
+from scheduler_svc.conf.nova_defaults import NOVA_FILTERS, OWN_WEIGHERS, PLACEMENT_FILTERS, WEIGHERS
 from scheduler_svc.core import built_in
 
 Settings = Mapping[str, Mapping[str, Sequence[str]]]  # by section and option, the values in the file's order
@@ -19,17 +20,6 @@ Settings = Mapping[str, Mapping[str, Sequence[str]]]  # by section and option, t
 ALL_FILTERS = "nova.scheduler.filters.all_filters"
 ALL_WEIGHERS = "nova.scheduler.weights.all_weighers"
 FILTER_MODULES, WEIGHER_MODULES = "nova.scheduler.filters.", "nova.scheduler.weights."
-
-# What Placement decides beside Nova's filters; gantt decides it by filters of its own.
-PLACEMENT_FILTERS = (
-    *("ForceHostsFilter", "IgnoreHostsFilter", "AvailabilityZoneFilter", "MembershipFilter", "TraitsFilter"),
-    *("ResourcesFilter", "RequestGroupsFilter"),
-)
-NOVA_FILTERS = (
-    *("ComputeFilter", "ComputeCapabilitiesFilter", "ImagePropertiesFilter"),
-    *("ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter"),
-)
-OWN_WEIGHERS = ("BalanceWeigher", "VolumeNearWeigher")  # gantt's, which Nova lacks
 
 # By section, the options that gantt has under the same name in the same section.
 SAME: Mapping[str, tuple[str, ...]] = {
@@ -46,7 +36,7 @@ SAME: Mapping[str, tuple[str, ...]] = {
         *(
             entry.option
             for entry in built_in.WEIGHERS
-            if entry.name not in OWN_WEIGHERS and entry.name != "MetricsWeigher"
+            if entry.name not in (*OWN_WEIGHERS, "MetricsWeigher", nova.UNCOUNTED_WEIGHER)
         ),
     ),
     "metrics": ("weight_setting", "weight_multiplier", "required", "weight_of_unavailable"),
@@ -197,14 +187,13 @@ def _translate_filters(translation: Translation, settings: Settings) -> None:
 
 def _translate_weighers(translation: Translation, settings: Settings) -> None:
     classes = _split(settings.get("filter_scheduler", {}).get("weight_classes"), (ALL_WEIGHERS,))
-    novas = [name for name in built_in.names(built_in.WEIGHERS) if name not in OWN_WEIGHERS]
     enabled: list[str] = []
     foreign: list[str] = []
     for path in classes:
         name = path.rpartition(".")[2]
         if path == ALL_WEIGHERS:
-            enabled += novas
-        elif path.startswith(WEIGHER_MODULES) and name in novas:
+            enabled += WEIGHERS
+        elif path.startswith(WEIGHER_MODULES) and name in WEIGHERS:
             enabled.append(name)
         else:
             foreign.append(path)
@@ -238,6 +227,14 @@ def _check_service_group(values: Sequence[str]) -> str:
     return "" if values[-1] == "db" else "only driver 'db' is supported, whose records gantt-nova-bridge reads"
 
 
+def _check_image_multiplier(values: Sequence[str]) -> str:
+    try:
+        is_off = float(values[-1]) == 0
+    except ValueError:
+        return "is not a number"
+    return "" if is_off else "gantt does not count the images of the instances on hosts of Nova"
+
+
 def _refuse_if_true(reason: str) -> Callable[[Sequence[str]], str]:
     return lambda values: reason if _is_true(values) else ""
 
@@ -252,6 +249,7 @@ _CHECKS: Mapping[tuple[str, str], Callable[[Sequence[str]], str]] = {
     ("filter_scheduler", "available_filters"): _check_available_filters,
     ("filter_scheduler", "enabled_filters"): _accept,
     ("filter_scheduler", "weight_classes"): _accept,
+    ("filter_scheduler", "image_props_weight_multiplier"): _check_image_multiplier,
     ("filter_scheduler", "pci_in_placement"): _refuse_if_true("PCI devices as providers are not yet requested"),
     (prefilters.GROUP, prefilters.ROUTED_NETWORKS): _refuse_if_true(
         "it needs a client of Neutron, which gantt does not have"

@@ -6,6 +6,7 @@ import math
 from oslo_config import cfg
 
 from rpcapi import errors
+from scheduler_svc.conf import nova_defaults
 from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
 
 GROUP = "metrics"  # rpcapi.daemon has options in this group too
@@ -66,9 +67,10 @@ def load(conf: cfg.ConfigOpts) -> MetricWeights:
 
 def check(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration for an invalid setting, or one without effect."""
-    group = conf.filter_scheduler
-    weighs = load(conf).ratios and "MetricsWeigher" in group.enabled_weighers
-    if weighs and conf.metrics.required and "MetricsFilter" not in group.enabled_filters:
+    weighers = nova_defaults.enabled_or_default(conf, "enabled_weighers", nova_defaults.WEIGHERS)
+    filters = nova_defaults.enabled_or_default(conf, "enabled_filters", nova_defaults.FILTERS)
+    weighs = load(conf).ratios and "MetricsWeigher" in weighers
+    if weighs and conf.metrics.required and "MetricsFilter" not in filters:
         raise errors.BadConfiguration(
             why=f"[{GROUP}] required is true, but MetricsFilter, which enforces it, is not in [filter_scheduler] "
             "enabled_filters; enable it, or set required to false"

@@ -8,6 +8,7 @@ from rpcapi import errors
 GROUP = "nova"
 # With [nova] enabled these would accept every host: requests of Nova bring neither NUMA cells nor devices to them.
 UNDECIDED_FILTERS = ("NUMATopologyFilter", "PciPassthroughFilter")
+UNCOUNTED_WEIGHER = "ImagePropertiesWeigher"  # nobody counts the images of the instances on hosts of Nova
 RABBIT = "nova_rabbit"  # has the options of [oslo_messaging_rabbit], for Nova's bus
 
 OPTS: list[cfg.Opt] = [

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from oslo_config import cfg
 
 from rpcapi import errors
+from scheduler_svc.conf import nova, nova_defaults
 from scheduler_svc.core import built_in
 
 GROUP = "filter_scheduler"
@@ -41,7 +42,7 @@ OPTS: list[cfg.Opt] = [
         mutable=True,
         help="Weighers that contribute to a host's score. Also available: BalanceWeigher; and "
         "HypervisorVersionWeigher, NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher, each "
-        "of which makes agents report more. Nova enables all of its weighers.",
+        "of which makes agents report more. With [nova] enabled the default is all of Nova's weighers.",
     ),
     cfg.StrOpt(
         "placement",
@@ -137,6 +138,11 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     conf.register_opts(OPTS, group=GROUP)
 
 
+def enabled(conf: cfg.ConfigOpts) -> list[str]:
+    """Return the names of the enabled weighers."""
+    return nova_defaults.enabled_or_default(conf, "enabled_weighers", nova_defaults.WEIGHERS)
+
+
 def multipliers(conf: cfg.ConfigOpts) -> dict[str, float]:
     """Return the multiplier of each built-in weigher by name."""
     group = conf.filter_scheduler
@@ -166,8 +172,14 @@ def image_properties(conf: cfg.ConfigOpts) -> dict[str, float]:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid setting."""
+    """Raise BadConfiguration for an invalid setting, and for a weigher that cannot weigh Nova's hosts."""
     image_properties(conf)
+    multiplier = conf.filter_scheduler.image_props_weight_multiplier
+    if conf.nova.enabled and multiplier and nova.UNCOUNTED_WEIGHER in enabled(conf):
+        raise errors.BadConfiguration(
+            why=f"[{GROUP}] image_props_weight_multiplier is {multiplier:g}, but {nova.UNCOUNTED_WEIGHER} cannot weigh "
+            "hosts of Nova, whose images gantt does not count; set it to 0"
+        )
     for name, value in multipliers(conf).items():
         if not math.isfinite(value):
             raise errors.BadConfiguration(

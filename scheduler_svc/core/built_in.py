@@ -117,7 +117,7 @@ WEIGHERS = (
     BuiltIn("NumInstancesWeigher", "weighers.num_instances:WEIGHER", option="num_instances_weight_multiplier"),
     BuiltIn("IoOpsWeigher", "weighers.io_ops:WEIGHER", option="io_ops_weight_multiplier"),
     # A sum over the device classes; nothing in a cluster without devices.
-    BuiltIn("PCIWeigher", "weighers.pci:WEIGHER", default=True, option="pci_weight_multiplier"),
+    BuiltIn("PCIWeigher", "weighers.pci:build", default=True, option="pci_weight_multiplier"),
     # One lookup per host of the group; nothing for requests without the policy.
     BuiltIn(
         "ServerGroupSoftAffinityWeigher",

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, func, or_,
 
 from scheduler_svc import databases
 from scheduler_svc.nova_bridge import tables
+from scheduler_svc.nova_bridge.capacity_keys import capacity_keys
 from scheduler_svc.nova_bridge.host_keys import host_keys
 from scheduler_svc.nova_bridge.records import ComputeNode, ComputeService, milliseconds
 
@@ -121,4 +122,4 @@ def _service(row: Row[Any]) -> ComputeService | None:
 def _node(row: Row[Any]) -> ComputeNode | None:
     if not (row.uuid and row.host and row.hypervisor_hostname):
         return None
-    return ComputeNode(row.uuid, row.host, row.hypervisor_hostname, host_keys(row))
+    return ComputeNode(row.uuid, row.host, row.hypervisor_hostname, {**host_keys(row), **capacity_keys(row)})

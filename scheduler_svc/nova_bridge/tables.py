@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from sqlalchemy import Boolean, Column, DateTime, Integer, MetaData, String, Table, Text
+from sqlalchemy import Boolean, Column, DateTime, Float, Integer, MetaData, String, Table, Text
 
 API = MetaData()
 CELL = MetaData()
@@ -49,6 +49,13 @@ SERVICES = _kept_table(
     Column("version", Integer),
 )
 INSTANCES = _kept_table("instances", Column("uuid", String(36)), Column("host", String(255)))
+# What a compute node has and uses, in MiB and GiB; its allocation ratios.
+COUNTED_AMOUNTS = (
+    *("vcpus", "vcpus_used", "memory_mb", "free_ram_mb", "local_gb", "local_gb_used", "free_disk_gb"),
+    "disk_available_least",
+)
+RATIOS = ("cpu_allocation_ratio", "ram_allocation_ratio", "disk_allocation_ratio")
+AMOUNTS = (*COUNTED_AMOUNTS, *RATIOS)
 COMPUTE_NODES = _kept_table(
     "compute_nodes",
     Column("uuid", String(36)),
@@ -61,4 +68,8 @@ COMPUTE_NODES = _kept_table(
     Column("host_ip", String(39)),
     Column("metrics", Text),
     Column("stats", Text),
+    Column("pci_stats", Text),
+    Column("numa_topology", Text),
+    *(Column(name, Integer) for name in COUNTED_AMOUNTS),
+    *(Column(name, Float) for name in RATIOS),
 )

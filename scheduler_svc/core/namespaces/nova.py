@@ -8,11 +8,12 @@ BRIDGE_NAMESPACE = "nova_bridge"  # the bridge's own document
 BRIDGE = "bridge"  # its name
 WRITER = "gantt-nova-bridge"
 HOST_KEYS = frozenset({"facts", "metrics", "host_ip"})  # what an agent would report of its host
+FREE_PCI_DEVICES = "free_pci_devices"
 STATUS_KEYS = ("up", "disabled", "forced_down", "mapped", "cell_disabled")
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": 255}
 _FLAG = {"type": "boolean"}
-_TIME = {"type": "integer", "minimum": 0}
+_COUNT = _TIME = {"type": "integer", "minimum": 0}
 
 COMPUTE_NODE: dict[str, Any] = {
     "type": "object",
@@ -26,6 +27,11 @@ COMPUTE_NODE: dict[str, Any] = {
         "facts": {"type": "object"},
         "metrics": {"type": "object", "additionalProperties": {"type": "number"}},
         "host_ip": {"type": ["string", "null"]},
+        # By Nova's columns: amounts, and their allocation ratios; a NUMATopology; device pools, and their devices.
+        "amounts": {"type": "object", "additionalProperties": {"type": "number"}},
+        "numa_topology": {"type": "object"},
+        "pci_pools": {"type": "array", "items": {"type": "object"}},
+        FREE_PCI_DEVICES: _COUNT,
     },
     "required": ["service_host", "node", "cell", *STATUS_KEYS],
     "additionalProperties": False,

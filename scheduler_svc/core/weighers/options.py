@@ -9,10 +9,14 @@ from scheduler_svc.core.metric_weights import NO_METRIC_WEIGHTS, MetricWeights
 
 @dataclass(frozen=True, slots=True)
 class WeigherOptions:
-    """``metrics`` are the weights of metrics, ``image_properties`` those of image properties by name."""
+    """``metrics`` are the weights of metrics, ``image_properties`` those of image properties by name.
+
+    ``nova_enabled``: the hosts are those of a Nova.
+    """
 
     metrics: MetricWeights = NO_METRIC_WEIGHTS
     image_properties: Mapping[str, float] = field(default_factory=dict)
+    nova_enabled: bool = False
 
 
 DEFAULTS = WeigherOptions()

@@ -3,11 +3,14 @@
 
 import numpy as np
 
+from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
 from scheduler_svc.core.table.view import View
+from scheduler_svc.core.weighers.options import DEFAULTS, WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
 
+NAME = "PCIWeigher"
 PREFIX = "CUSTOM_PCI_"  # of the resource classes of devices
 MAX_DEVICES = 100.0  # as in Nova: the count of free devices is capped at this number
 
@@ -21,15 +24,23 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
     return MAX_DEVICES - np.minimum(free, MAX_DEVICES - 1)
 
 
+def raw_of_pools(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return 100 minus the free devices in the pools of each compute node of a Nova, at least 1."""
+    free = np.fmax(view.state(nova.NAMESPACE, nova.FREE_PCI_DEVICES), 0.0)
+    return MAX_DEVICES - np.minimum(free, MAX_DEVICES - 1)
+
+
 def step(request: SchedulingRequest) -> float:
     """Return the number of devices that an instance requests."""
     groups = (request.resources, *(group.resources for group in request.groups))
     return float(sum(amount for resources in groups for name, amount in resources.items() if name.startswith(PREFIX)))
 
 
-WEIGHER = Weigher(
-    "PCIWeigher",
-    raw,
-    step,
-    {"compute": frozenset({"inventories", "used"})},
-)
+def build(options: WeigherOptions = DEFAULTS) -> Weigher:
+    """Return the weigher of provider trees, or that of the pools which Nova's compute nodes report.
+
+    Pools count whether Placement has their devices too ([pci] report_in_placement) or not, as in Nova.
+    """
+    if options.nova_enabled:
+        return Weigher(NAME, raw_of_pools, step, {nova.NAMESPACE: frozenset({nova.FREE_PCI_DEVICES})})
+    return Weigher(NAME, raw, step, {"compute": frozenset({"inventories", "used"})})

@@ -6,7 +6,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import filters, nova
+from scheduler_svc.conf import filters, from_nova, nova, weighers
 
 
 @pytest.mark.parametrize("enabled", [False, True])
@@ -42,3 +42,52 @@ def test_filters_that_cannot_decide_for_novas_hosts_are_refused_where_they_are_n
     check(named)
     with pytest.raises(errors.BadConfiguration, match=name):
         check(f"[nova]\nenabled = true\n{named}")
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    def load(text):
+        path = tmp_path / "gantt.conf"
+        path.write_text(text)
+        conf = cfg.ConfigOpts()
+        scheduler_conf.register_opts(conf)
+        conf(["--config-file", str(path)])
+        scheduler_conf.check(conf)
+        return conf
+
+    return load
+
+
+def test_defaults_are_novas_where_the_hosts_are(loaded):
+    translation = from_nova.translate({}).sections["filter_scheduler"]
+    conf = loaded("[nova]\nenabled = true\n")
+    assert set(filters.enabled(conf)) == set(translation["enabled_filters"].split(","))
+    # Without weighed metrics the translation leaves the weigher out: it would have no effect.
+    assert set(weighers.enabled(conf)) - {weighers.METRICS} == set(translation["enabled_weighers"].split(","))
+    assert not {"IoOpsWeigher", "HypervisorVersionWeigher"} - set(weighers.enabled(conf))
+
+
+def test_defaults_are_gantts_own_without_nova(loaded):
+    conf = loaded("")
+    assert filters.enabled(conf) == list(filters.DEFAULT_FILTERS)
+    assert weighers.enabled(conf) == list(weighers.DEFAULT_WEIGHERS)
+
+
+def test_named_filters_and_weighers_replace_novas_defaults(loaded):
+    conf = loaded(
+        "[nova]\nenabled = true\n[filter_scheduler]\nenabled_filters = ComputeFilter\nenabled_weighers = RAMWeigher\n"
+    )
+    assert (filters.enabled(conf), weighers.enabled(conf)) == (["ComputeFilter"], ["RAMWeigher"])
+
+
+def test_weighed_metrics_are_required_with_novas_defaults_too(loaded):
+    with pytest.raises(errors.BadConfiguration, match="MetricsFilter"):
+        loaded("[nova]\nenabled = true\n[metrics]\nweight_setting = cpu.percent=-1\n")
+
+
+def test_weigher_that_nobody_counts_for_is_refused_for_novas_hosts(loaded):
+    multiplier = "[filter_scheduler]\nimage_props_weight_multiplier = 1\n"
+    loaded(multiplier)
+    with pytest.raises(errors.BadConfiguration, match="ImagePropertiesWeigher cannot weigh hosts of Nova"):
+        loaded(f"[nova]\nenabled = true\n{multiplier}")
+    loaded(f"[nova]\nenabled = true\n{multiplier}enabled_weighers = RAMWeigher\n")

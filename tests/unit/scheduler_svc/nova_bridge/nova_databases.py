@@ -82,6 +82,7 @@ class NovaCell:
             "supported_instances": json.dumps([["x86_64", "kvm", "hvm"]]),
             "host_ip": "192.0.2.7",
             "metrics": "[]",
+            **{"vcpus": 16, "vcpus_used": 2, "free_ram_mb": 1024, "cpu_allocation_ratio": 4.0},
             "stats": json.dumps({"num_instances": "2", "io_workload": "1", "failed_builds": "0"}),
         }
         self._insert(tables.COMPUTE_NODES, {**values, **columns})

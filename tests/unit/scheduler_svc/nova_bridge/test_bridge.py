@@ -33,6 +33,10 @@ def test_compute_nodes_are_documents_of_their_providers(bench):
         },
         "metrics": {"instances": 2, "io_ops": 1, "failed_builds": 0},
         "host_ip": "192.0.2.7",
+        "amounts": {"vcpus": 16, "vcpus_used": 2, "free_ram_mb": 1024, "cpu_allocation_ratio": 4.0},
+        "numa_topology": {},
+        "pci_pools": [],
+        "free_pci_devices": 0,
     }
 
 
@@ -96,13 +100,20 @@ def test_what_operators_say_of_a_service_takes_effect(bench):
 def test_changes_of_a_compute_node_take_effect(bench):
     bench.run()
     bench.clock.advance(100)
-    monitored = [{"name": "cpu.percent", "value": 0.5, "source": "x", "timestamp": "y"}, {"name": "odd", "value": "?"}]
+    times = {"source": "x", "timestamp": "y"}
+    monitored = [
+        {"name": "cpu.percent", "value": 0.29, **times},
+        {"name": "cpu.frequency", "value": 800.7, **times},
+        {"name": "odd", "value": "?"},
+        {"name": "endless", "value": 1e999},
+    ]
     bench.nova.cells["cell1"].change_node(
         "n1", stats=json.dumps({"num_instances": 9, "rack": "r7"}), metrics=json.dumps(monitored), host_ip="bad"
     )
     bench.run()
     document = bench.documents()[row_name("n1")]
-    assert document["metrics"] == {"cpu.percent": 0.5, "instances": 9}
+    # Nova weighs whole numbers, and shares as per cent: 0.29 x 100 is 28.99... for both.
+    assert document["metrics"] == {"cpu.percent": 28, "cpu.frequency": 800, "instances": 9}
     assert document["facts"]["rack"] == "r7"
     assert document["host_ip"] is None
 
@@ -113,6 +124,51 @@ def test_columns_that_are_no_json_object_count_as_empty(bench, text):
     bench.run()
     document = bench.documents()[row_name("n1")]
     assert document["metrics"] == {} and "cpu_info" not in document["facts"]
+
+
+POOL = {"vendor_id": "8086", "product_id": "154d", "numa_node": 1, "count": 3, "tags": {"physical_network": "net1"}}
+
+
+def nova_object(name, data):
+    return {"nova_object.name": name, "nova_object.namespace": "nova", "nova_object.data": data}
+
+
+@pytest.mark.parametrize(
+    ("stats", "pools", "free"),
+    [
+        (nova_object("PciDevicePoolList", {"objects": [nova_object("PciDevicePool", POOL)]}), [POOL], 3),
+        # Stored by releases that had no objects: a list of mappings, or one, with the tags among the other keys.
+        ([{"vendor_id": "1", "product_id": "2", "count": 4, "label": "x"}], [("1", "2", None, 4, {"label": "x"})], 4),
+        ({"vendor_id": "1", "product_id": "2", "count": 1}, [("1", "2", None, 1, {})], 1),
+        ([{**POOL, "count": -1}, {**POOL, "count": "many"}, "pool", POOL, POOL], [POOL, POOL], 6),
+        (nova_object("PciDevicePoolList", {"objects": None}), [], 0),
+        ({"nova_object.data": [1]}, [], 0),
+        ("[", [], 0),
+        (None, [], 0),
+    ],
+)
+def test_device_pools_are_those_of_the_compute_node(bench, stats, pools, free):
+    bench.nova.cells["cell1"].change_node("n1", pci_stats=stats if stats in (None, "[") else json.dumps(stats))
+    bench.run()
+    document = bench.documents()[row_name("n1")]
+    keys = ("vendor_id", "product_id", "numa_node", "count", "tags")
+    assert document["pci_pools"] == [
+        pool if isinstance(pool, dict) else dict(zip(keys, pool, strict=True)) for pool in pools
+    ]
+    assert document["free_pci_devices"] == free
+
+
+def test_cells_and_pools_that_are_too_long_for_a_document_are_left_out_but_counted(bench):
+    pools = [{**POOL, "tags": {"note": "x" * 1000}}] * 30
+    topology = nova_object("NUMATopology", {"cells": []})
+    cell = bench.nova.cells["cell1"]
+    cell.change_node("n1", pci_stats=json.dumps(pools), numa_topology=json.dumps(topology))
+    cell.change_node("n2", numa_topology=json.dumps({"cells": ["x" * 100] * 300}))
+    bench.run()
+    document = bench.documents()[row_name("n1")]
+    assert (document["pci_pools"], document["free_pci_devices"]) == ([], 90)
+    assert document["numa_topology"] == topology
+    assert bench.documents()[row_name("n2")]["numa_topology"] == {}
 
 
 def test_deleted_rows_are_seen_at_once_and_purged_ones_by_the_next_comparison(bench):

@@ -4,10 +4,14 @@
 import pytest
 
 from rpcapi.resources.groups import RequestGroup
-from scheduler_svc.core.weighers.pci import WEIGHER
+from scheduler_svc.core.weighers import pci
+from scheduler_svc.core.weighers.options import WeigherOptions
 from tests.unit.scheduler_svc.core.weighers.raw_values import raw_values
 from tests.unit.scheduler_svc.fakes.hosts import child_provider, node, request
+from tests.unit.scheduler_svc.fakes.nova import compute_node
 
+WEIGHER = pci.build()
+NOVAS_WEIGHER = pci.build(WeigherOptions(nova_enabled=True))
 NODES = {
     "none": node(),
     "some": node({"CUSTOM_PCI_A": 3, "CUSTOM_GPU": 9}),
@@ -29,3 +33,11 @@ def test_hosts_are_equal_if_there_are_no_devices():
 def test_step_is_the_number_of_requested_devices(resources, devices):
     groups = (RequestGroup("_pci0", {"CUSTOM_PCI_A": 1}), RequestGroup("_1", {"CUSTOM_PCI_B": 2, "VGPU": 1}))
     assert WEIGHER.step(request(resources, groups=groups)) == devices
+
+
+def test_pools_of_novas_computes_count_and_not_what_placement_has_of_them():
+    free = {"@api/a": 0, "@api/b": 3, "@api/c": 500}
+    documents = {name: compute_node(free_pci_devices=count) for name, count in free.items()}
+    documents["@api/d"] = compute_node()  # a document of an older bridge
+    nodes = {name: node({"CUSTOM_PCI_A": 7}) for name in documents}
+    assert raw_values(NOVAS_WEIGHER, nodes, documents={"nova": documents}) == [100, 97, 1, 100]
