@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from compute_agent.newer_state import check_fields, read_word
+
 
 class AttemptRef(NamedTuple):
     """Identity of an attempt and of its claim."""
@@ -142,11 +144,17 @@ class Attempt:
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":
-        """Read the journalled form; raises ValueError, TypeError or KeyError when it is malformed."""
+        """Read the journalled form; raises ValueError, TypeError or KeyError when it is malformed.
+
+        Raises NewerState where it has a field or a word that this agent does not know.
+        """
         values = dict(raw)
-        values["stage"] = Stage(values["stage"])
-        values["claim_end"] = ClaimEnd(values["claim_end"])
-        values["outcome"] = AttemptResult(values["outcome"]) if values["outcome"] else None
+        record = f"the journal's attempt {values['attempt']} of {values['uuid']}"
+        check_fields(record, values, cls.__dataclass_fields__)
+        values["stage"] = read_word(record, "stage", Stage, values["stage"])
+        values["claim_end"] = read_word(record, "claim_end", ClaimEnd, values["claim_end"])
+        outcome = values["outcome"]
+        values["outcome"] = read_word(record, "outcome", AttemptResult, outcome) if outcome else None
         for name in ("moved_from", "moved_to"):
             if values.get(name) is not None:
                 values[name] = AttemptRef(*values[name])

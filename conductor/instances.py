@@ -5,10 +5,13 @@ from collections.abc import Sequence
 
 from conductor.ownership import check_project
 from conductor.store.interface import PAGE, ConductorStore
-from conductor.store.records import InstanceRecord
+from conductor.store.records import BuildRequestRecord, InstanceRecord, UnreadableInstance
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from rpcapi.validation.instances import check_uuids
+
+ListedRecord = InstanceRecord | UnreadableInstance
+UNREADABLE_ATTEMPT = 0  # of an instance whose document a newer release wrote
 
 
 class InstanceReader:
@@ -41,6 +44,8 @@ class InstanceReader:
     ) -> objects.InstancePage:
         """Return at most min(``limit``, PAGE) instances, oldest first; raises InvalidRequest.
 
+        One that a newer release wrote has the status of its header, and as its reason why this one cannot read it.
+
         ``project`` selects those of one project, among the next PAGE of all: such a page may be empty and not the last.
         """
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
@@ -49,20 +54,27 @@ class InstanceReader:
             raise errors.InvalidRequest(why="marker must be the string that the previous page returned")
         limit = min(limit, PAGE)
         page = self._store.page(marker, limit if project is None else PAGE, deleted=bool(deleted))
+        rows: list[ListedRecord] = [*page.instances, *page.unreadable]
+        rows.sort(key=lambda record: record.sequence)
         if project is None:
-            return self._page(page.instances, page.marker)
-        requests = self._store.requests(sorted({record.request for record in page.instances}))
+            return self._page(rows, page.marker)
+        requests = self._requests(rows)
         own = {key for key, request in requests.items() if request.project == project}
-        records = [record for record in page.instances if record.request in own]
+        records = [record for record in rows if record.request in own]
         next_marker = page.marker if len(records) <= limit else str(records[limit - 1].sequence)
         return self._page(records[:limit], next_marker)
 
     def list_hosts(self, partition: str) -> objects.RecordedHosts:
-        """Return the service hosts that records of instances in a partition name, but for deleted ones."""
+        """Return the service hosts that records of instances in a partition name, but for deleted ones.
+
+        Raises NewerRecord where a newer release wrote one: its host must not be left out.
+        """
         hosts: set[str] = set()
         marker = None
         while True:
             page = self._store.page(marker, PAGE, deleted=False)
+            for unreadable in page.unreadable:
+                raise errors.NewerRecord(unreadable.why)
             hosts |= {
                 names.host_of(record.host)
                 for record in page.instances
@@ -72,27 +84,45 @@ class InstanceReader:
             if marker is None:
                 return objects.RecordedHosts.of(hosts=sorted(hosts), epoch=self._store.epoch())
 
-    def _page(self, records: Sequence[InstanceRecord], marker: str | None) -> objects.InstancePage:
-        requests = self._store.requests(sorted({record.request for record in records}))
-        instances = []
-        for record in records:
-            # The request may have been purged between the two reads.
-            if (request := requests.get(record.request)) is not None:
-                instances.append(
-                    objects.Instance.of(
-                        uuid=record.uuid,
-                        request_id=request.request_id,
-                        project_id=request.project,
-                        user_id=request.user,
-                        flavor=request.flavor,
-                        status=record.status.value,
-                        host=record.host,
-                        attempt=record.attempt,
-                        reason=record.reason,
-                        history=[dict(entry) for entry in record.history],
-                        created_ms=record.created_ms,
-                        updated_ms=record.updated_ms,
-                        name=request.names.get(record.uuid),
-                    )
-                )
+    def _page(self, records: Sequence[ListedRecord], marker: str | None) -> objects.InstancePage:
+        requests = self._requests(records)
+        # The request may have been purged between the two reads.
+        instances = [_shown(record, requests[record.request]) for record in records if record.request in requests]
         return objects.InstancePage.of(instances=instances, marker=marker)
+
+    def _requests(self, records: Sequence[ListedRecord]) -> dict[str, BuildRequestRecord]:
+        """Return the recorded requests by key; one that a newer release wrote has neither owner nor id."""
+        keys = sorted({record.request for record in records})
+        try:
+            return self._store.requests(keys)
+        except errors.NewerRecord:
+            return {key: request for key in keys for request in self._readable(key)}
+
+    def _readable(self, key: str) -> Sequence[BuildRequestRecord]:
+        try:
+            return tuple(self._store.requests([key]).values())
+        except errors.NewerRecord:
+            return [BuildRequestRecord(key, request_id="", project="", user="", flavor=None, spec={})]
+
+
+def _shown(record: ListedRecord, request: BuildRequestRecord) -> objects.Instance:
+    header = {
+        "uuid": record.uuid,
+        "request_id": request.request_id,
+        "project_id": request.project,
+        "user_id": request.user,
+        "flavor": request.flavor,
+        "status": str(record.status),
+        "created_ms": record.created_ms,
+        "updated_ms": record.updated_ms,
+        "name": request.names.get(record.uuid),
+    }
+    if isinstance(record, UnreadableInstance):
+        return objects.Instance.of(**header, attempt=UNREADABLE_ATTEMPT, reason=record.why)
+    return objects.Instance.of(
+        **header,
+        host=record.host,
+        attempt=record.attempt,
+        reason=record.reason,
+        history=[dict(entry) for entry in record.history],
+    )

@@ -16,6 +16,7 @@ from conductor.store.records import InstanceStatus
 from rpcapi import context, errors
 from rpcapi.background import BackgroundLoop
 from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.clients.served_versions import served_versions
 
 LOG = log.getLogger(__name__)
 
@@ -65,8 +66,12 @@ class Upkeep(BackgroundLoop):
         return False
 
     def report(self) -> None:
-        """Send a heartbeat to the scheduler, which lists services."""
-        self._scheduler.report_service(context.new().with_timeout(ANSWER_SECONDS), BINARY, self._host)
+        """Send a heartbeat to the scheduler, which lists services; one of an older release takes no versions."""
+        ctxt = context.new().with_timeout(ANSWER_SECONDS)
+        try:
+            self._scheduler.report_service(ctxt, BINARY, self._host, served_versions(BINARY))
+        except (errors.UnknownMethod, messaging.RPCVersionCapError):
+            self._scheduler.report_service(ctxt, BINARY, self._host)
 
     def exchange_stamps(self) -> None:
         """Let partitions that were restored from a backup notice it, and store their newest stamps."""

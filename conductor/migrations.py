@@ -4,9 +4,11 @@
 from collections.abc import Iterable, Sequence
 
 from conductor.store.interface import PAGE, ConductorStore
-from conductor.store.migrations import MigrationRecord
+from conductor.store.migrations import MigrationRecord, UnreadableMigration
 from rpcapi import errors, objects
 from rpcapi.validation.instances import check_uuids
+
+ListedMigration = MigrationRecord | UnreadableMigration
 
 
 class MigrationReader:
@@ -26,36 +28,57 @@ class MigrationReader:
         return _page((records[uuid] for uuid in uuids), None)
 
     def list(self, marker: str | None, limit: int) -> objects.MigrationPage:
-        """Return at most min(``limit``, PAGE) migrations, oldest first; raises InvalidRequest."""
+        """Return at most min(``limit``, PAGE) migrations, oldest first; raises InvalidRequest.
+
+        One that a newer release wrote has its stored words, and as its reason why this one cannot read it.
+        """
         if not isinstance(limit, int) or isinstance(limit, bool) or limit < 1:
             raise errors.InvalidRequest(why=f"limit must be a positive integer, got {str(limit)[:40]!r}")
         if marker is not None and not isinstance(marker, str):
             raise errors.InvalidRequest(why="marker must be the string that the previous page returned")
         page = self._store.page_migrations(marker, min(limit, PAGE))
-        return _page(page.migrations, page.marker)
+        rows: list[ListedMigration] = [*page.migrations, *page.unreadable]
+        rows.sort(key=lambda record: record.sequence)
+        return _page(rows, page.marker)
 
 
-def _page(records: Iterable[MigrationRecord], marker: str | None) -> objects.MigrationPage:
-    migrations = [
-        objects.Migration.of(
-            uuid=record.uuid,
-            instance=record.instance,
-            kind=record.kind.value,
-            status=record.status.value,
-            source_host=record.source_host,
-            source_partition=record.source_partition,
-            source_attempt=record.source_attempt,
-            target=record.target,
-            destination_host=record.destination_host,
-            destination_attempt=record.destination_attempt,
-            history=[dict(entry) for entry in record.history],
-            old_flavor=record.old_flavor,
-            new_flavor=record.new_flavor,
-            request_id=record.request_id,
-            reason=record.reason,
-            created_ms=record.created_ms,
-            updated_ms=record.updated_ms,
-        )
-        for record in records
-    ]
-    return objects.MigrationPage.of(migrations=migrations, marker=marker)
+def _page(records: Iterable[ListedMigration], marker: str | None) -> objects.MigrationPage:
+    return objects.MigrationPage.of(migrations=[_shown(record) for record in records], marker=marker)
+
+
+def _shown(record: ListedMigration) -> objects.Migration:
+    if isinstance(record, UnreadableMigration):
+        return _shown_words(record)
+    return objects.Migration.of(
+        uuid=record.uuid,
+        instance=record.instance,
+        kind=record.kind.value,
+        status=record.status.value,
+        source_host=record.source_host,
+        source_partition=record.source_partition,
+        source_attempt=record.source_attempt,
+        target=record.target,
+        destination_host=record.destination_host,
+        destination_attempt=record.destination_attempt,
+        history=[dict(entry) for entry in record.history],
+        old_flavor=record.old_flavor,
+        new_flavor=record.new_flavor,
+        request_id=record.request_id,
+        reason=record.reason,
+        created_ms=record.created_ms,
+        updated_ms=record.updated_ms,
+    )
+
+
+def _shown_words(record: UnreadableMigration) -> objects.Migration:
+    required = {name: record.words.get(name, "") for name in ("instance", "kind", "status", "source_host")}
+    return objects.Migration.of(
+        uuid=record.uuid,
+        **required,
+        source_attempt=0,
+        request_id=record.words.get("request_id", ""),
+        destination_host=record.words.get("destination_host"),
+        reason=record.why,
+        created_ms=record.created_ms,
+        updated_ms=record.updated_ms,
+    )

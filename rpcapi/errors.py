@@ -327,6 +327,13 @@ class NotReplicated(StoreUnavailable):
     )
 
 
+class NewerRecord(StoreUnavailable):
+    """Raised when a newer release wrote a stored record, which this one does not guess; a newer one serves it."""
+
+    code = "newer_record"
+    template = "{record} was written by a newer release: {why}. Finish the upgrade of all gantt-conductor, then retry"
+
+
 class StoreFull(GanttError):
     """Raised when a collection of a store takes as many bytes as it may: nothing new is accepted, ends are."""
 

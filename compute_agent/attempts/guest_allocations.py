@@ -33,7 +33,7 @@ class GuestManager:
         Nothing may run without a confirmed claim, and every spawn is journalled: a guest without a live attempt is
         left from an interrupted stop, and is stopped. A guest that was spawned according to the journal but does not
         exist, or has a damaged file, was lost with its machine; it is spawned again under its existing claim.
-        Raises JournalDamaged, ValueError and OSError.
+        Raises JournalDamaged, NewerState, ValueError and OSError.
         """
         damaged = self.hypervisor.open()
         self.journal.open()

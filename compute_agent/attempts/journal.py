@@ -7,10 +7,12 @@ from dataclasses import replace
 from compute_agent.attempt import Attempt, AttemptRef, Stage
 from compute_agent.attempts.journal_file import JournalDamaged, JournalFile, JournalRecord
 from compute_agent.clock import Clock, wall_ms
+from compute_agent.newer_state import check_fields, read_word
 
 # The file is compacted when it has more than COMPACT_LINES lines, and more than COMPACT_FACTOR lines per attempt.
 COMPACT_LINES = 2000
 COMPACT_FACTOR = 2
+RECORD_FIELDS = frozenset({"attempt", "stage", "at_ms", "ref", "reported"})
 
 
 class Journal:
@@ -30,7 +32,7 @@ class Journal:
         self._unreported: dict[AttemptRef, None] = {}
 
     def open(self) -> None:
-        """Read the previous agent's journal, and compact it; raises JournalDamaged, OSError."""
+        """Read the previous agent's journal, and compact it; raises JournalDamaged, NewerState, OSError."""
         for batch in self._file.read():
             self._apply_all(batch)
         self.compact()
@@ -118,6 +120,7 @@ class Journal:
             raise JournalDamaged(f"the journal has an invalid record: {error!r}") from error
 
     def _apply(self, record: JournalRecord) -> None:
+        check_fields("the journal's record", record, RECORD_FIELDS)
         if "attempt" in record:
             self._store(Attempt.from_dict(record["attempt"]))
             return
@@ -125,7 +128,8 @@ class Journal:
         if "reported" in record:
             self._store(replace(attempt, reported=True))
         else:
-            self._store(replace(attempt, stage=Stage(record["stage"]), at_ms=record["at_ms"]))
+            stage = read_word(f"the journal's stage of {attempt.uuid}", "stage", Stage, record["stage"])
+            self._store(replace(attempt, stage=stage, at_ms=record["at_ms"]))
 
     def _store(self, attempt: Attempt) -> None:
         ref = attempt.ref

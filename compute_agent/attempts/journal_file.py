@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from compute_agent.newer_state import NewerState
 from compute_agent.state_files import sync_folder
 
 SCHEMA = 1
@@ -35,7 +36,7 @@ class JournalFile:
     def read(self) -> list[list[JournalRecord]]:
         """Return every batch, oldest first, and open the file for append.
 
-        A torn last line, which was never acknowledged, is truncated. Raises JournalDamaged.
+        A torn last line, which was never acknowledged, is truncated. Raises JournalDamaged, NewerState.
         """
         if not self._path.exists():
             self.rewrite([])
@@ -104,8 +105,11 @@ class JournalFile:
                     f"the journal {self._path} is damaged in line {number} of {len(contents)}: restore it from a "
                     "copy, or remove the host's folder if nothing runs on the host"
                 )
-        if not contents or contents[0] != self._header:
-            header = contents[0] if contents else "nothing"
+        header = contents[0] if contents else "nothing"
+        schema = header.get("schema") if isinstance(header, dict) else None
+        if type(schema) is int and schema > SCHEMA:
+            raise NewerState(self._path, f"it has schema {schema}, and this agent supports {SCHEMA}")
+        if header != self._header:
             raise JournalDamaged(f"the journal {self._path} begins with {header}, where {self._header} is expected")
 
 

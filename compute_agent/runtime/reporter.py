@@ -17,11 +17,13 @@ from compute_agent.simulator.load import SimulatedLoad
 from compute_agent.stamps import StampFile
 from rpcapi import objects
 from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.clients.served_versions import served_versions
 from rpcapi.resources.inventory import Inventory
 
 LOG = log.getLogger(__name__)
 
 State = Mapping[str, Any]  # the part of a report about one node
+BINARY = "gantt-compute"
 COMPUTE = "compute"  # the default kind, left out of reports
 PREFIX_MARK = "="  # at the end of a key: the scheduler reads all metrics with this prefix
 _NEVER_SENT = object()
@@ -103,6 +105,7 @@ class StatsReporter:
             register=not self._registered,
             agent=self._agent,
             stamp=self._stamps.newest,
+            rpc_versions=None if self._registered else served_versions(BINARY),
         )
         return report, states
 

@@ -20,6 +20,7 @@ from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
 from compute_agent.attempts.operations import OperationController
 from compute_agent.attempts.saga import AttemptSaga
 from compute_agent.attempts.transitions import TransitionController
+from compute_agent.newer_state import NewerState
 from compute_agent.resources import nodes
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.runtime.executor import CancellableQueue, SerialQueuePool
@@ -96,7 +97,7 @@ class HostSupervisor:
             guest_manager.open()
             stamps = StampFile(folder / "stamp", self._shared.conf.rpc.partition)
             self._host = self._make_host(guest_manager, stamps)
-        except (JournalDamaged, ValueError, OSError) as error:
+        except (JournalDamaged, NewerState, ValueError, OSError) as error:
             raise errors.BadConfiguration(why=f"the state of host {self.name} is unusable: {error}") from error
 
     def join(self) -> None:

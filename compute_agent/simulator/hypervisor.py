@@ -11,6 +11,7 @@ from oslo_log import log
 from compute_agent import state_files
 from compute_agent.attempt import AttemptRef
 from compute_agent.clock import Clock, wall_ms
+from compute_agent.newer_state import check_fields
 from compute_agent.simulator.profile import HostProfile
 
 LOG = log.getLogger(__name__)
@@ -53,7 +54,7 @@ class Hypervisor:
         self._guests: dict[str, Guest] = {}
 
     def open(self) -> list[str]:
-        """Read the guests' files, and return the instances whose files are damaged; raises OSError.
+        """Read the guests' files, and return the instances whose files are damaged; raises NewerState, OSError.
 
         A damaged file is renamed to ``*.damaged``: what it describes was lost with the power of its machine.
         """
@@ -179,7 +180,10 @@ class Hypervisor:
 
 def _read(path: Path) -> Guest:
     try:
-        guest = Guest(**json.loads(path.read_text(encoding="utf-8")))
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(document, dict):
+            check_fields(path, document, Guest.__dataclass_fields__)
+        guest = Guest(**document)
         numbers = (guest.attempt, guest.running_at_ms, guest.disk)
         is_typed = all(type(number) is int for number in numbers) and type(guest.is_off) is bool
         if guest.uuid != path.stem or type(guest.name) is not str or not is_typed:

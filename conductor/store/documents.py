@@ -6,13 +6,23 @@ JSON document: ``request status step wake_ms version created_ms updated_ms seque
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, fields
+from enum import StrEnum
+from typing import Any, TypeVar
 
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import SCHEMA, BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus, UnreadableMigration
+from conductor.store.records import (
+    SCHEMA,
+    BuildRequestRecord,
+    InstanceRecord,
+    InstanceStatus,
+    SagaStep,
+    UnreadableInstance,
+)
 from rpcapi import errors
+
+Word = TypeVar("Word", bound=StrEnum)
 
 _BODY = (
     "attempt",
@@ -29,6 +39,13 @@ _BODY = (
     "since_ms",
     "certain_epoch",
 )
+_OPTIONAL = ("migration", "operation", "is_shelved")  # of a body: written only where they have a value
+# What documents of this release may have; a field that is not among them is one of a newer release.
+_INSTANCE_FIELDS = frozenset({*_BODY, *_OPTIONAL})
+_REQUEST_FIELDS = frozenset(field.name for field in fields(BuildRequestRecord)) - {"key"}
+_MIGRATION_FIELDS = frozenset(field.name for field in fields(MigrationRecord)) - {
+    *("sequence", "created_ms", "updated_ms")
+}
 
 
 def dump_request(request: BuildRequestRecord) -> str:
@@ -41,8 +58,8 @@ def dump_request(request: BuildRequestRecord) -> str:
 
 
 def load_request(key: str, text: str) -> BuildRequestRecord:
-    """Return the request with this key; raises StoreUnavailable for an unknown schema version."""
-    return BuildRequestRecord(key=key, **_load(text))
+    """Return the request with this key; raises NewerRecord as load_instance."""
+    return BuildRequestRecord(key=key, **_load(text, f"Request {key}", _REQUEST_FIELDS))
 
 
 def dump_instance(instance: InstanceRecord) -> str:
@@ -58,25 +75,41 @@ def dump_instance(instance: InstanceRecord) -> str:
 
 
 def load_instance(uuid: str, text: str) -> InstanceRecord:
-    """Return the instance with this uuid; raises StoreUnavailable for an unknown schema version."""
+    """Return the instance with this uuid; raises NewerRecord where it has something that this release does not know."""
     header, _, body = text.partition("\n")
     request, status, step, *numbers = header.split(" ")
     wake_ms, version, created_ms, updated_ms, sequence = map(int, numbers)
-    values = _load(body)
+    record = f"Instance {uuid}"
+    values = _load(body, record, _INSTANCE_FIELDS)
     migration = values.pop("migration", None)
     return InstanceRecord(
         uuid=uuid,
         request=request,
-        status=InstanceStatus(status),
-        step=SagaStep(step),
+        status=_word(record, "status", InstanceStatus, status),
+        step=_word(record, "step", SagaStep, step),
         wake_ms=wake_ms,
         version=version,
         created_ms=created_ms,
         updated_ms=updated_ms,
         sequence=sequence,
-        migration=None if migration is None else _make_migration(migration),
+        migration=None if migration is None else _make_migration(migration, record),
         **values,
     )
+
+
+def load_page(rows: Iterable[tuple[str, str]]) -> tuple[list[InstanceRecord], list[UnreadableInstance]]:
+    """Return the instances of (uuid, text) rows, and the headers of those that a newer release wrote."""
+    records, unreadable = [], []
+    for uuid, text in rows:
+        try:
+            records.append(load_instance(uuid, text))
+        except errors.NewerRecord as error:
+            request, status, _step, *numbers = text.partition("\n")[0].split(" ")
+            created_ms, updated_ms, sequence = map(int, numbers[2:])
+            unreadable.append(
+                UnreadableInstance(uuid, request, status, created_ms, updated_ms, sequence, error.sentence)
+            )
+    return records, unreadable
 
 
 def dump_migration(migration: MigrationRecord) -> str:
@@ -84,11 +117,29 @@ def dump_migration(migration: MigrationRecord) -> str:
     return _dump(_migration_values(migration))
 
 
-def load_migration(text: str) -> MigrationRecord:
-    """Return the migration; raises StoreUnavailable for an unknown schema version."""
+def load_migration(uuid: str, text: str) -> MigrationRecord:
+    """Return the migration with this uuid; raises NewerRecord as load_instance."""
     header, _, body = text.partition("\n")
     sequence, created_ms, updated_ms = map(int, header.split(" "))
-    return _make_migration(_load(body), sequence=sequence, created_ms=created_ms, updated_ms=updated_ms)
+    record = f"Migration {uuid}"
+    values = _load(body, record, _MIGRATION_FIELDS)
+    return _make_migration(values, record, sequence=sequence, created_ms=created_ms, updated_ms=updated_ms)
+
+
+def load_migration_page(
+    rows: Iterable[tuple[str, str]],
+) -> tuple[list[MigrationRecord], list[UnreadableMigration]]:
+    """Return the migrations of (uuid, text) rows, and what can be shown of those that a newer release wrote."""
+    records, unreadable = [], []
+    for uuid, text in rows:
+        try:
+            records.append(load_migration(uuid, text))
+        except errors.NewerRecord as error:
+            header, _, body = text.partition("\n")
+            sequence, created_ms, updated_ms = map(int, header.split(" "))
+            words = {name: value for name, value in json.loads(body).items() if isinstance(value, str)}
+            unreadable.append(UnreadableMigration(uuid, words, created_ms, updated_ms, sequence, error.sentence))
+    return records, unreadable
 
 
 def _migration_values(migration: MigrationRecord) -> dict[str, Any]:
@@ -98,20 +149,35 @@ def _migration_values(migration: MigrationRecord) -> dict[str, Any]:
     return values
 
 
-def _make_migration(values: Mapping[str, Any], **numbers: int) -> MigrationRecord:
-    kind, status = MigrationKind(values["kind"]), MigrationStatus(values["status"])
+def _make_migration(values: Mapping[str, Any], record: str, **numbers: int) -> MigrationRecord:
+    _check_fields(record, values, _MIGRATION_FIELDS)
+    kind = _word(record, "kind of migration", MigrationKind, values["kind"])
+    status = _word(record, "status of migration", MigrationStatus, values["status"])
     return MigrationRecord(**{**values, "kind": kind, "status": status, **numbers})
+
+
+def _word(record: str, name: str, words: type[Word], word: str) -> Word:
+    try:
+        return words(word)
+    except ValueError:
+        why = f"its {name} is {word!r}, and this conductor knows only {', '.join(words)}"
+        raise errors.NewerRecord(record=record, why=why) from None
+
+
+def _check_fields(record: str, values: Mapping[str, Any], known: Collection[str]) -> None:
+    unknown = sorted(values.keys() - known)
+    if unknown:
+        raise errors.NewerRecord(record=record, why=f"this conductor does not know its {', '.join(unknown)}")
 
 
 def _dump(values: Mapping[str, Any]) -> str:
     return json.dumps({"schema": SCHEMA, **values}, separators=(",", ":"))
 
 
-def _load(text: str) -> dict[str, Any]:
+def _load(text: str, record: str, known: Collection[str]) -> dict[str, Any]:
     values = json.loads(text)
     schema = values.pop("schema", None)
     if schema != SCHEMA:
-        raise errors.StoreUnavailable(
-            why=f"it contains a document of schema {schema}, but this conductor supports {SCHEMA}: upgrade it"
-        )
+        raise errors.NewerRecord(record=record, why=f"it has schema {schema}, and this conductor supports {SCHEMA}")
+    _check_fields(record, values, known)
     return values

@@ -176,11 +176,25 @@ class DueWork:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadableInstance:
+    """The header of an instance whose document a newer release wrote; ``status`` is the stored word."""
+
+    uuid: str
+    request: str
+    status: str
+    created_ms: int
+    updated_ms: int
+    sequence: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class InstanceRecordPage:
     """A page of instances, oldest first; ``marker`` is None on the last page."""
 
     instances: Sequence[InstanceRecord]
     marker: str | None
+    unreadable: Sequence[UnreadableInstance] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,17 +225,17 @@ class RedisConductorStore(ConductorStore):
     def page(self, marker: str | None, limit: int, *, deleted: bool) -> InstanceRecordPage:
         limit = min(limit, PAGE)
         answer = self._run("page", after=parse_marker(marker, "instances"), limit=limit, deleted=int(deleted))
-        records = [documents.load_instance(uuid, text) for uuid, text in split_rows(2, answer)]
-        return InstanceRecordPage(records, str(records[-1].sequence) if len(records) == limit else None)
+        records, unreadable = documents.load_page(split_rows(2, answer))
+        return InstanceRecordPage(records, _next_marker([*records, *unreadable], limit), unreadable)
 
     def migrations(self, uuids: Sequence[str]) -> Mapping[str, MigrationRecord]:
-        return {uuid: documents.load_migration(text) for uuid, text in self._pick(keys.key("migrations"), uuids)}
+        return {uuid: documents.load_migration(uuid, text) for uuid, text in self._pick(keys.key("migrations"), uuids)}
 
     def page_migrations(self, marker: str | None, limit: int) -> MigrationRecordPage:
         limit = min(limit, PAGE)
         answer = self._run("page_migrations", after=parse_marker(marker, "migrations"), limit=limit)
-        records = [documents.load_migration(text) for _uuid, text in split_rows(2, answer)]
-        return MigrationRecordPage(records, str(records[-1].sequence) if len(records) == limit else None)
+        records, unreadable = documents.load_migration_page(split_rows(2, answer))
+        return MigrationRecordPage(records, _next_marker([*records, *unreadable], limit), unreadable)
 
     def counts(self) -> Mapping[str, int]:
         counts: dict[Any, Any] = self._connection.execute(lambda client: client.hgetall(keys.key("counts")))
@@ -284,6 +284,10 @@ class RedisConductorStore(ConductorStore):
         if "max_step_ms" in script.args:
             values["max_step_ms"] = self._timeouts.max_step_ms
         return self._connection.run(script, script.arguments(rest, **values))
+
+
+def _next_marker(records: Sequence[Any], limit: int) -> str | None:
+    return str(max(record.sequence for record in records)) if len(records) == limit else None
 
 
 def _amounts_text(amounts: Mapping[str, int]) -> str:

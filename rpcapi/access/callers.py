@@ -57,6 +57,7 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "update_resource_stats": _by(AGENT, host="name"),
         "exchange_stamps": _by(CONDUCTOR),
         "report_service": _by(CONDUCTOR),
+        "get_oldest_versions": _by(AGENT, CONDUCTOR, CLIENT, OPERATOR, project=CONTEXT),
         "remove_host": _by(OPERATOR),
         "get_host_state": _by(OPERATOR),
         "list_host_state": _by(OPERATOR),

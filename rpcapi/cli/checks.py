@@ -19,6 +19,7 @@ from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.client import ServiceClient
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import BusBackend
+from rpcapi.clients.served_versions import SERVED, served_versions
 from rpcapi.messaging import bus
 
 Check = Callable[["StatusChecks"], Result]
@@ -92,6 +93,25 @@ class StatusChecks(upgradecheck.UpgradeCommands):
             details.append("no agent has reported yet")
         faulty = [sentence for sentence in details if sentence]
         return Result(Code.WARNING if faulty else Code.SUCCESS, "; ".join(faulty) or f"{len(states)} services up")
+
+    @_fail_on_error
+    def versions(self) -> Result:
+        """Check that every living service reports the newest RPC versions; others were not upgraded."""
+        states = list(self.session.list_all(self.session.scheduler.list_host_state, "states", "service"))
+        outdated: dict[str, list[str]] = {}
+        checked = 0
+        for state in states:
+            expected = served_versions(state.document.get("binary", ""))
+            if state.document.get("alive") and expected:
+                checked += 1
+                reported = state.document.get("rpc_versions")
+                if reported != expected:
+                    outdated.setdefault(_describe_versions(reported), []).append(state.name)
+        if not outdated:
+            return Result(Code.SUCCESS, f"{checked} services report the versions of this release")
+        details = [_format_names(f"{len(names)} of {checked} report {text}", names) for text, names in outdated.items()]
+        newest = ", ".join(_describe_versions(served_versions(binary)) for binary in SERVED)
+        return Result(Code.FAILURE, f"{'; '.join(details)}. This release serves {newest}: upgrade the others")
 
     @_fail_on_error
     def partitions(self) -> Result:
@@ -168,6 +188,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
         ("Scheduler", scheduler),
         ("Claims", claims),
         ("Services", services),
+        ("RPC versions", versions),
         ("Partition", partitions),
         ("Placement API", placement),
         ("Stores", stores),
@@ -194,6 +215,12 @@ def _format_bytes(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1024
     return f"{size:.3g} GiB"
+
+
+def _describe_versions(versions: Mapping[str, str] | None) -> str:
+    if not versions:
+        return "no version"
+    return " and ".join(f"{topic} {version}" for topic, version in sorted(versions.items()))
 
 
 def _format_names(label: str, names: Sequence[str]) -> str:

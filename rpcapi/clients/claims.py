@@ -32,6 +32,7 @@ class ClaimsAPI(ServiceClient):
     TOPIC = "claims"
     VERSION = "1.8"
     CAP = "claims"
+    UNREPORTED = "1.7"
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
         super().__init__(conf, transport, topic(partition))

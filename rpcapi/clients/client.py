@@ -10,6 +10,7 @@ from kombu import exceptions as kombu_exceptions
 from oslo_config import cfg
 
 from rpcapi import errors
+from rpcapi.clients import version_caps
 from rpcapi.context import RequestContext
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers import errors as bus_errors
@@ -60,6 +61,7 @@ class ServiceClient:
     TOPIC: ClassVar[str]
     VERSION: ClassVar[str]
     CAP: ClassVar[str]  # the option in [upgrade_levels] that caps what is sent
+    UNREPORTED: ClassVar[str]  # the version of services that report none: that of the last release without reports
     # Methods that end before a first heartbeat could arrive. They are sent without monitoring, which would cost the
     # server a thread per call, and use the monitor time-out as their time-out.
     SHORT_CALLS: ClassVar[frozenset[str]] = frozenset()
@@ -69,12 +71,16 @@ class ServiceClient:
         self._monitor = conf.rpc.call_monitor_timeout
         self._topic = topic or self.TOPIC
         target = messaging.Target(topic=self._topic, version=self.VERSION.split(".")[0] + ".0")
-        cap = conf.upgrade_levels[self.CAP]
-        self._client = bus.get_client(transport, target, version_cap=cap, serializer=GanttSerializer())
+        self._cap = version_caps.cap_of(conf, transport, self.CAP, self.UNREPORTED)
+        self._client = bus.get_client(transport, target, serializer=GanttSerializer())
 
     def can_send(self, version: str) -> bool:
         """Return whether the version cap allows methods of ``version``."""
-        return self._client.can_send_version(version)
+        return self._prepare(version).can_send_version(version)
+
+    def _prepare(self, version: str, **values: Any) -> Any:
+        cap = self._cap()
+        return self._client.prepare(version=version, **values, **({} if cap is None else {"version_cap": cap}))
 
     def _call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
         """Call any server of the topic; see ``_call_server``."""
@@ -97,7 +103,7 @@ class ServiceClient:
         if monitor is not None and method in self.SHORT_CALLS:
             timeout, monitor = monitor, None
         target = {} if server is None else {"server": server}
-        prepared = self._client.prepare(version=version, timeout=timeout, call_monitor_timeout=monitor, **target)
+        prepared = self._prepare(version, timeout=timeout, call_monitor_timeout=monitor, **target)
         try:
             with _translate_bus_errors():
                 return prepared.call(ctxt.with_timeout(timeout), method, **values)
@@ -115,14 +121,14 @@ class ServiceClient:
         not accept it in time, InvalidRequest when it is too large.
         """
         with _translate_bus_errors():
-            self._client.prepare(version=version, server=server).cast(ctxt.without_deadline(), method, **values)
+            self._prepare(version, server=server).cast(ctxt.without_deadline(), method, **values)
 
     def _cast_any(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
         """Send to any one server of the topic, without waiting for an answer; raises as ``_cast``."""
         with _translate_bus_errors():
-            self._client.prepare(version=version).cast(ctxt.without_deadline(), method, **values)
+            self._prepare(version).cast(ctxt.without_deadline(), method, **values)
 
     def _fanout(self, ctxt: RequestContext, version: str, method: str, **values: Any) -> None:
         """Send to all servers that listen on the topic now, without waiting for answers; raises as ``_cast``."""
         with _translate_bus_errors():
-            self._client.prepare(version=version, fanout=True).cast(ctxt.without_deadline(), method, **values)
+            self._prepare(version, fanout=True).cast(ctxt.without_deadline(), method, **values)

@@ -19,6 +19,7 @@ class ComputeAPI(ServiceClient):
     TOPIC = "compute"
     VERSION = "1.4"
     CAP = "compute"
+    UNREPORTED = "1.1"
 
     def build_instances(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:
         """Request the agent of ``host`` to confirm the claims and spawn the guests; it reports to the conductor."""

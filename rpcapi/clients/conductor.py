@@ -36,6 +36,7 @@ class ConductorAPI(ServiceClient):
     TOPIC = "conductor"
     VERSION = "1.16"
     CAP = "conductor"
+    UNREPORTED = "1.10"
 
     def build_instances(
         self,

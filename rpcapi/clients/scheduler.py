@@ -29,8 +29,9 @@ class BusBackend(ServiceClient):
     """Backend that calls gantt's scheduler workers over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.6"
+    VERSION = "1.7"
     CAP = "scheduler"
+    UNREPORTED = "1.5"
     SHORT_CALLS = frozenset({"select_destinations"})
 
     call = ServiceClient._call
@@ -48,6 +49,7 @@ class SchedulerAPI:
     1.4 - select_destinations: add fresh
     1.5 - Add exchange_stamps
     1.6 - Add audit_nova
+    1.7 - report_service: add versions. Add get_oldest_versions
     """
 
     VERSION = BusBackend.VERSION
@@ -173,9 +175,19 @@ class SchedulerAPI:
         """
         return self._backend.call(ctxt, "1.5", "exchange_stamps", stamps=stamps)
 
-    def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
-        """Send a heartbeat of a service without nodes, such as a conductor."""
-        self._backend.call(ctxt, "1.0", "report_service", binary=binary, host=host)
+    def report_service(
+        self, ctxt: RequestContext, binary: str, host: str, versions: dict[str, str] | None = None
+    ) -> None:
+        """Send a heartbeat of a service without nodes, such as a conductor, with the RPC version of each topic."""
+        values: dict[str, Any] = {} if versions is None else {"versions": versions}
+        self._backend.call(ctxt, "1.7" if values else "1.0", "report_service", binary=binary, host=host, **values)
+
+    def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
+        """Return the oldest RPC version that living services report, by topic; None where one reports none.
+
+        Claims services of all partitions are topic ``claims``. A topic without a living service is missing.
+        """
+        return self._backend.call(ctxt, "1.7", "get_oldest_versions")
 
     def explain(self, ctxt: RequestContext, request_id: str) -> objects.Decision:
         """Return the record of a decision; raises UnknownDecision."""

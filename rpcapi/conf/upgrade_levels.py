@@ -4,13 +4,16 @@
 from oslo_config import cfg
 
 GROUP = "upgrade_levels"
+AUTO = "auto"
 
 OPTS = [
     cfg.StrOpt(
         service,
-        regex=r"^\d+\.\d+$",
-        help=f"The newest RPC version, such as '1.0', that may be sent to the {service} service. During an upgrade set "
-        "it to the version of the oldest running one; unset: no cap.",
+        regex=r"^(\d+\.\d+|auto)$",
+        mutable=True,
+        help=f"The newest RPC version, such as '1.0', that may be sent to the {service} service. 'auto' is that of the "
+        "oldest living one, which the scheduler is asked for every 30 seconds; one that reports no version counts as "
+        "the last release without reports. Unset: no cap.",
     )
     for service in ("scheduler", "claims", "conductor", "compute")
 ]

@@ -16,6 +16,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from rpcapi import errors
+from rpcapi.clients import version_caps
 from rpcapi.daemon import process, unknown_options
 from rpcapi.daemon.log_once import ProcessOnceFlag
 from rpcapi.daemon.service import Factory, Service
@@ -117,6 +118,7 @@ class Worker:
         answer = REFUSED
         try:
             self._conf.mutate_config_files()
+            version_caps.refresh_all()
             if serving and self._service is not None:
                 self._service.reset()
             answer = RELOADED

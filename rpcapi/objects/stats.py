@@ -24,16 +24,18 @@ class StatsReport(base.GanttObject):
     "parent", the name of another provider of this host, is a nested provider: it has inventories and traits only. A
     full report has all nodes of the host; nodes that are not in it are removed. A delta without nodes is a heartbeat.
     ``partition`` is the partition of the host; None (from an older agent): that of the scheduler. ``stamp`` is the
-    newest one that the agent got, None if it has none.
+    newest one that the agent got, None if it has none. A report that registers has the agent's RPC version by topic in
+    ``rpc_versions``; None (from an older agent): unknown.
 
     Version 1.0: Initial version
     Version 1.1: Add partition
     Version 1.2: Nodes may have facts, host_ip, numa and kind; providers below a node have a parent
     Version 1.3: The scheduler issues the incarnation; add register and agent
     Version 1.4: Add stamp
+    Version 1.5: Add rpc_versions
     """
 
-    VERSION = "1.4"
+    VERSION = "1.5"
 
     fields = {
         "incarnation": fields.IntegerField(),
@@ -45,11 +47,12 @@ class StatsReport(base.GanttObject):
         "register": fields.BooleanField(default=False),
         "agent": fields.StringField(default=""),
         "stamp": fields.StringField(nullable=True, default=None),
+        "rpc_versions": base.JsonField(nullable=True, default=None),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        later = {"partition": (1, 1), "register": (1, 3), "agent": (1, 3), "stamp": (1, 4)}
+        later = {"partition": (1, 1), "register": (1, 3), "agent": (1, 3), "stamp": (1, 4), "rpc_versions": (1, 5)}
         versions.drop_later(primitive, target_version, later)
         if versionutils.convert_version_to_tuple(target_version) < (1, 2):
             primitive["nodes"] = _drop_later_nodes(self.nodes)

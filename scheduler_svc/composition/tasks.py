@@ -10,11 +10,13 @@ from typing import Protocol
 from oslo_config import cfg
 
 from rpcapi.background import Periodic
+from rpcapi.clients.served_versions import served_versions
 from rpcapi.daemon.coordination import CoordinationGroup
 from scheduler_svc.composition.selection import milliseconds
 from scheduler_svc.composition.stores import liveness_source
 from scheduler_svc.conf import weighers
 from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
+from scheduler_svc.host_state.service_versions import VersionReports
 from scheduler_svc.notifications.publishers import NotificationPublishers
 from scheduler_svc.notifications.sender import NotificationSender
 from scheduler_svc.replication import reaper
@@ -123,9 +125,12 @@ def _measuring(conf: cfg.ConfigOpts, store: Store) -> Periodic:
 
 
 def _heartbeat(conf: cfg.ConfigOpts, store: Store) -> Periodic:
+    host, versions = conf.scheduler.host, VersionReports()
+    name = service_name(host, BINARY)
+
     def report() -> None:
-        store.heartbeat(conf.scheduler.host, BINARY)
-        store.note_clock(service_name(conf.scheduler.host, BINARY), round(1000 * time.time()))
+        versions.beat(store, name, served_versions(BINARY), lambda: store.heartbeat(host, BINARY))
+        store.note_clock(name, round(1000 * time.time()))
 
     return Periodic("Reporting this service", report, lambda: conf.scheduler.report_interval)
 

@@ -18,6 +18,7 @@ from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.host_state.deployment import DeploymentStates
 from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.host_state.reports import check_nodes
+from scheduler_svc.host_state.service_versions import VersionReports, check_versions, oldest_versions
 from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport
@@ -44,6 +45,7 @@ class HostStateEndpoint(MeteredEndpoint):
         self._states = states
         self._get_reported_keys = get_reported_keys
         self._stamps = stamps
+        self._versions = VersionReports()
 
     @expose
     def update_resource_stats(
@@ -54,7 +56,8 @@ class HostStateEndpoint(MeteredEndpoint):
         bounds.check("incarnation", stats.incarnation, 0 if stats.register else 1, MAX_INCARNATION)
         bounds.check("sequence", stats.sequence, 1)
         bounds.check("base", stats.base, 0, stats.sequence - 1)
-        partition = self._partitions.find(stats.partition).name
+        target = self._partitions.find(stats.partition)
+        partition, versions = target.name, check_versions(stats.rpc_versions)
         report = HostReport(
             incarnation=stats.incarnation,
             sequence=stats.sequence,
@@ -68,6 +71,8 @@ class HostStateEndpoint(MeteredEndpoint):
         outcome = self._report_router.update_stats(host, stats.partition, report)
         if not outcome.superseded:
             self._note_clock(ctxt, stats.partition, host)
+            if stats.register:
+                self._versions.register(target.store, host, versions)
         return objects.StatsAnswer.of(
             sequence=stats.sequence,
             need_full=outcome.need_full,
@@ -80,10 +85,18 @@ class HostStateEndpoint(MeteredEndpoint):
         )
 
     @expose
-    def report_service(self, ctxt: RequestContext, binary: str, host: str) -> None:
+    def report_service(
+        self, ctxt: RequestContext, binary: str, host: str, versions: dict[str, str] | None = None
+    ) -> None:
         """Record the heartbeat of a service without nodes."""
-        self._partitions.own.store.heartbeat(_service_host(host), _service_host(binary))
-        self._note_clock(ctxt, None, service_name(host, binary))
+        name, store = service_name(_service_host(host), _service_host(binary)), self._partitions.own.store
+        self._versions.beat(store, name, check_versions(versions), lambda: store.heartbeat(host, binary))
+        self._note_clock(ctxt, None, name)
+
+    @expose
+    def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
+        """Return the oldest version of each topic."""
+        return oldest_versions(self._states.every("service"))
 
     @expose
     def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host state across all partitions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.resources import names
-from scheduler_svc.host_state.documents import HostStateDocument, HostStates
+from scheduler_svc.host_state.documents import CHUNK_SIZE, HostStateDocument, HostStates
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.store import aggregates
 
@@ -70,6 +70,15 @@ class DeploymentStates:
         if len(documents) > limit:
             last = min(last, documents[limit - 1].state.name)
         return [document for document in documents if document.state.name <= last], last
+
+    def every(self, namespace: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the documents of all partitions; raises as ``list``."""
+        marker: str | None = None
+        while True:
+            documents, marker = self.list(namespace, marker, CHUNK_SIZE)
+            yield from (document.state.document for document in documents)
+            if marker is None:
+                return
 
     def update(
         self,

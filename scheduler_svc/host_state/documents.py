@@ -9,6 +9,7 @@ from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.core.namespaces.registry import COMPOSED, NamespaceRegistry
 from scheduler_svc.store.documents import is_same
+from scheduler_svc.store.namespaces import OLDER_SEEN_MS, RPC_VERSIONS
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
 HOST = "host"  # key of ``matching`` that selects the documents of one service host
@@ -94,6 +95,11 @@ class HostStates:
     ) -> HostStateDocument:
         document = dict(changes)
         if namespace == "service":
+            reported = sorted(document.keys() & {RPC_VERSIONS, OLDER_SEEN_MS})
+            if reported:
+                raise errors.InvalidRequest(
+                    why=f"{', '.join(reported)} of a service can be changed by its reports only"
+                )
             current = self._documents.get_state(namespace, name)[1]
             document = {key: current[key] for key in _CHANGEABLE} | document
         self._documents.put_state(namespace, name, version, document)

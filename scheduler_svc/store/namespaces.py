@@ -12,6 +12,10 @@ from scheduler_svc.store.registrations import DUPLICATE
 COMPUTE = "compute"  # one document a node, written by its host's reports only
 SERVICE = "service"  # one document a service
 BUILT_IN = (COMPUTE, SERVICE)
+# Of a service: the RPC version by topic of the oldest of its processes (None or missing: it reports none), and when
+# that one reported last, while a newer one reports under the same name.
+RPC_VERSIONS, OLDER_SEEN_MS = "rpc_versions", "older_seen_ms"
+_REMOVABLE = (DUPLICATE, OLDER_SEEN_MS)
 
 Versioned = tuple[int, dict[str, Any]]
 
@@ -39,7 +43,7 @@ def check_deletable(namespace: str) -> None:
 
 
 def _check_service(changes: Mapping[str, Any]) -> None:
-    unknown = sorted(changes.keys() - {"enabled", "disabled_reason", DUPLICATE})
+    unknown = sorted(changes.keys() - {"enabled", "disabled_reason", DUPLICATE, RPC_VERSIONS, OLDER_SEEN_MS})
     if unknown:
         raise validation.refuse(f"cannot set {', '.join(unknown)} of a service; only enabled and disabled_reason")
     if changes.get(DUPLICATE) is not None:
@@ -61,7 +65,7 @@ def merge(name: str, stored: Mapping[str, Any], version: int, changes: Mapping[s
     if stored["version"] != version:
         raise conflict(SERVICE, name, stored["version"], version)
     merged = {**stored, **changes, "version": version + 1}
-    return {key: value for key, value in merged.items() if key != DUPLICATE or value is not None}
+    return {key: value for key, value in merged.items() if key not in _REMOVABLE or value is not None}
 
 
 def conflict(namespace: str, name: str, recorded: int, expected: int) -> errors.VersionConflict:

@@ -35,7 +35,7 @@ ENDPOINTS = {
 
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.6-7e3aa16da4b72c242ce9fc5fbd92b64b",
+    "SchedulerAPI": "1.7-a7a6e52fe2d0db87cf981bd05e8decac",
     "ClaimsAPI": "1.8-0c20c18aebfe5110c634b4798cbf96c6",
     "ConductorAPI": "1.16-75651b77e3b9b8c2426c57cc97fceb95",
     "ComputeAPI": "1.4-838f5271abf01af363b98f4ce264dc7c",

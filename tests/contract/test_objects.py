@@ -42,7 +42,7 @@ FINGERPRINTS = {
     "SelectionRequests": "1.0-fe82e919df1f6d41283ef343cf3c670c",
     "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
     "StatsAnswer": "1.3-04ed7a6747a61190baefbf1fddd9d187",
-    "StatsReport": "1.4-f3f11d45cd7c790009825ae69a53886e",
+    "StatsReport": "1.5-6fe60dac0f386b74e48b4a27aec23ca5",
     "StoreSizes": "1.0-315c00f9f1344d5b215311992bf2fa16",
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }
@@ -65,7 +65,7 @@ FIELDS_ADDED = {
     },
     "Selections": {1: {"allocations"}},
     "StatsAnswer": {1: {"wanted"}, 2: {"incarnation", "superseded"}, 3: {"stamp"}},
-    "StatsReport": {1: {"partition"}, 2: set(), 3: {"register", "agent"}, 4: {"stamp"}},
+    "StatsReport": {1: {"partition"}, 2: set(), 3: {"register", "agent"}, 4: {"stamp"}, 5: {"rpc_versions"}},
     "VerifyReport": {1: {"awaited"}},
 }
 

@@ -6,12 +6,14 @@ from types import SimpleNamespace
 
 import oslo_messaging as messaging
 import prometheus_client
+import pytest
 
 from conductor.maintenance import Upkeep
 from conductor.store.bounds import RecordBounds
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors
+from rpcapi.clients.conductor import ConductorAPI
 from tests.unit.conductor.polling import until
 from tests.unit.conductor.store.conftest import request
 
@@ -23,7 +25,8 @@ def instances(status: str) -> float | None:
 def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
     heartbeats: list[tuple[str, str]] = []
 
-    def report_service(ctxt: object, binary: str, host: str) -> None:
+    def report_service(ctxt: object, binary: str, host: str, versions: object) -> None:
+        assert versions == {"conductor": ConductorAPI.VERSION}
         heartbeats.append((binary, host))
         raise messaging.MessagingTimeout("no answer")
 
@@ -46,12 +49,34 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
     upkeep.wait()
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        errors.UnknownMethod(topic="scheduler", method="report_service", version="1.7"),
+        messaging.RPCVersionCapError(version="1.7", version_cap="1.5"),
+    ],
+)
+def test_older_scheduler_gets_heartbeats_without_versions(refusal: Exception) -> None:
+    heartbeats: list[str] = []
+
+    def report_service(ctxt: object, binary: str, host: str, versions: object = None) -> None:
+        if versions is not None:
+            raise refusal
+        heartbeats.append(host)
+
+    scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {})
+    store = MemoryConductorStore(StoreTimeouts())
+    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", 600.0)  # type: ignore[arg-type]
+    assert upkeep.run_once() > 1
+    assert heartbeats == ["c1"]
+
+
 def test_failed_heartbeat_is_retried_soon() -> None:
     answers = iter(
         [messaging.MessagingTimeout("no answer"), errors.NotReady(what="worker", why="it loads"), None, None]
     )
 
-    def report_service(ctxt: object, binary: str, host: str) -> None:
+    def report_service(ctxt: object, binary: str, host: str, versions: object) -> None:
         failure = next(answers)
         if failure is not None:
             raise failure

@@ -70,7 +70,7 @@ class ServedConductor:
         self.servers: list[Any] = []
 
     def start(self) -> None:
-        self.scheduler.report_service = lambda ctxt, binary, host: self.heartbeats.append((binary, host))  # type: ignore[attr-defined]
+        self.scheduler.report_service = lambda ctxt, binary, host, versions: self.heartbeats.append((binary, host))  # type: ignore[attr-defined]
         self._listen("scheduler", "w1", self.scheduler, "select_destinations", "report_service", "exchange_stamps")
         self._listen(topic(PARTITION), "w1", FakeClaims(self.ledger), "prepare_claims", "abort_claims", "list_claims")
         for host in ("h1", "h2"):

@@ -2,6 +2,7 @@
 """Double of the scheduler's endpoint, backed by dictionaries."""
 
 from rpcapi import errors, objects
+from rpcapi.clients.served_versions import served_versions
 from rpcapi.endpoint import expose
 from tests.unit.rpcapi.cli.pages import page_of
 
@@ -44,6 +45,7 @@ class Scheduler:
 
     def service(self, name, binary="gantt-compute", **values):
         defaults = {"binary": binary, "enabled": True, "disabled_reason": None, "alive": True, "audited": True}
+        defaults["rpc_versions"] = served_versions(binary)
         self.state["service"][name] = defaults | {"last_report_ms": 1_700_000_000_000} | values
 
     def _read(self, namespace, name):

@@ -50,6 +50,24 @@ def test_cluster_without_agents_is_a_warning(check, cluster):
     assert check()[1]["Services"] == (1, "no agent has reported yet")
 
 
+def test_each_living_service_of_an_older_release_is_a_failure(check, cluster):
+    cluster.scheduler.service("gantt-conductor@m1", binary="gantt-conductor")
+    cluster.scheduler.service("gantt-conductor@m2", binary="gantt-conductor", rpc_versions={"conductor": "1.10"})
+    for number in range(2):
+        cluster.scheduler.service(f"old{number}", rpc_versions=None)
+    cluster.scheduler.service("dead", alive=False, rpc_versions={"compute": "1.0"})
+    code, checks = check()
+    assert (code, checks["RPC versions"][0]) == (2, 2)
+    details = checks["RPC versions"][1]
+    assert details.startswith("1 of 5 report conductor 1.10: gantt-conductor@m2; 2 of 5 report no version: old0, old1.")
+    assert f"This release serves conductor {ConductorAPI.VERSION}, claims" in details
+
+
+def test_other_binaries_have_no_versions_to_compare(check, cluster):
+    cluster.scheduler.service("gantt-other@m1", binary="gantt-other", rpc_versions=None)
+    assert check()[1]["RPC versions"] == (0, "1 services report the versions of this release")
+
+
 def test_excess_is_a_warning_and_a_wrong_sum_a_failure(check, cluster):
     cluster.claims.excess = [{"provider": "host1"}]
     assert check()[0] == 1

@@ -147,5 +147,10 @@ def test_driver_error_raises_a_gantt_error(sender, sends, cause, expected, kind)
 
 def test_version_cap_is_passed_to_the_bus(sender, options):
     options.set_override("claims", "1.0", group="upgrade_levels")
-    ClaimsAPI(options, None, "cell1")
-    assert sender.options["version_cap"] == "1.0"
+    client = ClaimsAPI(options, None, "cell1")
+    client.verify(context.new())
+    assert sender.prepared["version_cap"] == "1.0"
+    # a reloaded configuration applies to the next call
+    options.clear_override("claims", group="upgrade_levels")
+    client.verify(context.new())
+    assert "version_cap" not in sender.prepared

@@ -55,6 +55,13 @@ DECISIONS = {"partition": None, "marker": None, "limit": 100}
         ("remove_host", {"host": "h"}, "1.2", {"host": "h"}),
         ("list_partitions", {}, "1.2", {}),
         ("report_service", {"binary": "b", "host": "h"}, "1.0", {"binary": "b", "host": "h"}),
+        (
+            "report_service",
+            {"binary": "b", "host": "h", "versions": {"conductor": "1.9"}},
+            "1.7",
+            {"binary": "b", "host": "h", "versions": {"conductor": "1.9"}},
+        ),
+        ("get_oldest_versions", {}, "1.7", {}),
         ("explain", {"request_id": "r"}, "1.1", {"request_id": "r"}),
         ("dry_run", {"spec": "s", "count": 2}, "1.3", {"spec": "s", "count": 2}),
         ("list_filters", {"kind": "weigher"}, "1.3", {"kind": "weigher"}),

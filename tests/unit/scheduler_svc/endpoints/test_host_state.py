@@ -4,6 +4,7 @@
 import pytest
 
 from rpcapi import context, errors
+from rpcapi.clients.scheduler import BusBackend
 from rpcapi.serializer import GanttSerializer
 from tests.unit.scheduler_svc.fakes.workers import node_report
 
@@ -51,6 +52,30 @@ def test_services_are_listed_with_their_binary(worker):
     page = worker.scheduler.list_host_state(context.new(), "service")
     kinds = {state.document["binary"]: state.document["alive"] for state in page.states}
     assert kinds["gantt-conductor"] and kinds["gantt-scheduler"]
+
+
+def test_oldest_versions_of_living_services_are_returned(worker):
+    ctxt = context.new()
+    worker.scheduler.report_service(ctxt, "gantt-conductor", "v1", {"conductor": "1.16"})
+    worker.scheduler.report_service(ctxt, "gantt-conductor", "v2", {"conductor": "1.9"})
+    worker.report("v", {"v/1": node_report()}, rpc_versions={"compute": "1.4"})
+    assert worker.store.get_state("service", "v")[1]["rpc_versions"] == {"compute": "1.4"}
+    versions = worker.scheduler.get_oldest_versions(ctxt)
+    assert versions["scheduler"] == BusBackend.VERSION
+    # other tests of this worker have services that report no versions
+    assert versions["conductor"] in (None, "1.9")
+    state = worker.scheduler.get_host_state(ctxt, "service", "v")
+    state.document = {"rpc_versions": {"compute": "1.9"}}
+    with pytest.raises(errors.InvalidRequest, match="rpc_versions of a service can be changed by its reports only"):
+        worker.scheduler.update_host_state(ctxt, state, "gantt")
+
+
+def test_malformed_versions_are_refused(worker):
+    with pytest.raises(errors.InvalidRequest, match="versions must map"):
+        worker.scheduler.report_service(context.new(), "gantt-conductor", "odd", {"conductor": "new"})
+    with pytest.raises(errors.InvalidRequest, match="versions must map"):
+        worker.report("odd", {"odd/1": node_report()}, rpc_versions=["1.0"])
+    assert not {name for name, *_rest in worker.store.list_state("service")[0]} & {"odd", "gantt-conductor@odd"}
 
 
 @pytest.fixture

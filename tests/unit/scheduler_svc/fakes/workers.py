@@ -66,9 +66,9 @@ class FakeTransportWorker:
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
         self.claims = claims.ClaimsAPI(self.conf, transport, "default")
 
-    def report(self, host, nodes, sequence=1, base=0, full=True):
+    def report(self, host, nodes, sequence=1, base=0, full=True, **values):
         identity = {"incarnation": self.incarnations.get(host, 0), "register": full, "agent": "a"}
-        stats = objects.StatsReport.of(sequence=sequence, base=base, full=full, nodes=nodes, **identity)
+        stats = objects.StatsReport.of(sequence=sequence, base=base, full=full, nodes=nodes, **identity, **values)
         answer = self.scheduler.update_resource_stats(context.new(), host, stats)
         self.incarnations[host] = answer.incarnation
         return answer

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Refusal of state files that a newer agent wrote."""
+
+from collections.abc import Collection
+from enum import StrEnum
+from typing import TypeVar
+
+Word = TypeVar("Word", bound=StrEnum)
+
+
+class NewerState(Exception):
+    """Raised when a newer agent wrote a state file; it is left as it is, and nothing is guessed."""
+
+    def __init__(self, file: object, why: str) -> None:
+        super().__init__(f"a newer agent wrote {file}: {why}. Start that release on this host, or upgrade this one")
+
+
+def check_fields(file: object, names: Collection[str], known: Collection[str]) -> None:
+    """Raise NewerState where a document of ``file`` has fields that this agent does not know."""
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise NewerState(file, f"this agent does not know its {', '.join(unknown)}")
+
+
+def read_word(record: str, name: str, words: type[Word], word: str) -> Word:
+    """Return the journalled word; raises NewerState where this agent does not know it."""
+    try:
+        return words(word)
+    except ValueError:
+        why = f"its {name} is {word!r}, and this agent knows only {', '.join(words)}"
+        raise NewerState(record, why) from None

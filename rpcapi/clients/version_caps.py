@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Version caps of clients: the numbers in [upgrade_levels], or ``auto``, which follows the oldest living service."""
+
+import logging
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+
+from rpcapi import context, errors
+from rpcapi.conf.upgrade_levels import AUTO
+from rpcapi.messaging import bus
+from rpcapi.serializer import GanttSerializer
+
+LOG = logging.getLogger(__name__)
+
+REFRESH_S = 30.0
+ANSWER_S = 5.0
+Versions = Mapping[str, str | None]
+
+
+class OldestVersions:
+    """The oldest version of each topic's living services, refreshed from time to time. Thread-safe.
+
+    ``fetch`` returns them as SchedulerAPI.get_oldest_versions. The first caller waits for it, later ones get the last
+    answer while a thread refreshes it. While there is none, all versions are unknown.
+    """
+
+    def __init__(self, fetch: Callable[[], Versions], clock: Callable[[], float] = time.monotonic) -> None:
+        self._fetch = fetch
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._versions: Versions | None = None
+        self._due = clock()
+        self._is_failing = False
+
+    def cap(self, topic: str, unreported: str) -> str | None:
+        """Return the version that every living service of ``topic`` supports; None if none is alive.
+
+        ``unreported`` is that of services that report none, and the answer while nothing is known.
+        """
+        versions = self._current()
+        if versions is None:
+            return unreported
+        return (versions[topic] or unreported) if topic in versions else None
+
+    def reset(self) -> None:
+        """Let the next caller refresh the versions."""
+        self._due = self._clock()
+
+    def refresh(self) -> None:
+        """Fetch the versions; without an answer the last ones stay."""
+        with self._lock:
+            self._due = self._clock() + REFRESH_S
+            try:
+                self._versions = self._fetch()
+                self._is_failing = False
+            except (errors.GanttError, messaging.MessagingException, OSError) as error:
+                why = str(error).partition("\n")[0]
+                (LOG.debug if self._is_failing else LOG.warning)("Versions of the services are not known: %s", why)
+                self._is_failing = True
+
+    def _current(self) -> Versions | None:
+        if self._clock() >= self._due:
+            if self._versions is None:
+                self.refresh()
+            elif not self._lock.locked():
+                threading.Thread(target=self.refresh, name="versions", daemon=True).start()
+        return self._versions
+
+
+# Clients of one transport share what they know.
+_KNOWN: "weakref.WeakKeyDictionary[Any, OldestVersions]" = weakref.WeakKeyDictionary()
+
+
+def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, unreported: str) -> Callable[[], str | None]:
+    """Return a function that returns the cap of a topic at present; None: all versions may be sent."""
+
+    def cap() -> str | None:
+        level: str | None = conf.upgrade_levels[topic]
+        if level != AUTO:
+            return level
+        known = _KNOWN.get(transport)
+        if known is None:
+            known = _KNOWN.setdefault(transport, OldestVersions(_fetcher(transport)))
+        return known.cap(topic, unreported)
+
+    return cap
+
+
+def refresh_all() -> None:
+    """Let all clients of this process find the oldest services again: the configuration was reloaded."""
+    for known in list(_KNOWN.values()):
+        known.reset()
+
+
+def _fetcher(transport: Any) -> Callable[[], Versions]:
+    """Return a function that asks a scheduler; one that lacks the method is older than all reports."""
+    client = bus.get_client(
+        transport,
+        messaging.Target(topic="scheduler", version="1.0"),
+        serializer=GanttSerializer(),
+        timeout=ANSWER_S,
+    )
+
+    def fetch() -> Versions:
+        try:
+            versions: Versions = client.prepare(version="1.7").call(
+                context.new().with_timeout(ANSWER_S), "get_oldest_versions"
+            )
+        except (messaging.NoSuchMethod, messaging.UnsupportedVersion):
+            return dict.fromkeys(("scheduler", "claims", "conductor", "compute"))
+        return versions
+
+    return fetch

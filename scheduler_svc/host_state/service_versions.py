@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RPC versions that services report, in their documents of namespace ``service``."""
+
+import contextlib
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.clients.served_versions import SERVED
+from scheduler_svc.store.namespaces import OLDER_SEEN_MS, RPC_VERSIONS, SERVICE
+from scheduler_svc.store.protocols.host_state import HostStateStore
+
+Versions = Mapping[str, str]
+MAX_TOPICS = 8
+# An older process that has not reported for so long has ended; it must be longer than the interval of reports.
+OLDER_ENDED_MS = 60_000
+
+
+def check_versions(versions: Any) -> Versions | None:
+    """Return reported versions; raises InvalidRequest unless they map few topics to versions such as "1.0"."""
+    is_valid = versions is None or (
+        isinstance(versions, dict)
+        and len(versions) <= MAX_TOPICS
+        and all(isinstance(topic, str) and re.fullmatch(r"[a-z]{1,32}", topic) for topic in versions)
+        and all(
+            isinstance(version, str) and re.fullmatch(r"\d{1,4}\.\d{1,4}", version) for version in versions.values()
+        )
+    )
+    if not is_valid:
+        raise errors.InvalidRequest(
+            why=f"versions must map at most {MAX_TOPICS} topics to versions such as '1.0', got {str(versions)[:80]!r}"
+        )
+    return versions or None
+
+
+def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms: int) -> dict[str, Any]:
+    """Return the changes that a process's report makes to its service's document.
+
+    Processes of two releases may report under one name while one replaces the other: the older one counts until it has
+    not reported for OLDER_ENDED_MS.
+    """
+    lowest, seen_ms = document.get(RPC_VERSIONS), document.get(OLDER_SEEN_MS)
+    if reported == lowest:
+        is_due = seen_ms is not None and now_ms - seen_ms > OLDER_ENDED_MS / 4
+        return {OLDER_SEEN_MS: now_ms} if is_due else {}
+    if _age(reported) < _age(lowest):
+        return {RPC_VERSIONS: reported, OLDER_SEEN_MS: now_ms}
+    if seen_ms is None:
+        return {OLDER_SEEN_MS: now_ms}
+    return {RPC_VERSIONS: reported, OLDER_SEEN_MS: None} if now_ms - seen_ms > OLDER_ENDED_MS else {}
+
+
+def oldest_versions(documents: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
+    """Return the oldest version by topic of the living services; None where one of them reports none."""
+    oldest: dict[str, str | None] = {}
+    for document in documents:
+        if not document["alive"]:
+            continue
+        reported = document.get(RPC_VERSIONS) or {}
+        for client in SERVED.get(document["binary"], ()):
+            topic, version = client.TOPIC, reported.get(client.TOPIC)
+            known = oldest.setdefault(topic, version)
+            if known is not None and (version is None or parse(version) < parse(known)):
+                oldest[topic] = version
+    return oldest
+
+
+def parse(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version."""
+    return tuple(map(int, version.split(".")))
+
+
+def _age(versions: Versions | None) -> list[tuple[str, tuple[int, ...]]]:
+    return sorted((topic, parse(version)) for topic, version in (versions or {}).items())
+
+
+class VersionReports:
+    """Writes what services report into their documents. A write that another one disturbs is left to the next report.
+
+    ``clock`` is the wall clock in ms.
+    """
+
+    def __init__(self, clock: Callable[[], int] = lambda: round(1000 * time.time())) -> None:
+        self._clock = clock
+
+    def beat(self, store: HostStateStore, name: str, reported: Versions | None, beat: Callable[[], None]) -> None:
+        """Record the heartbeat ``beat`` of a process of service ``name``, and its versions."""
+        is_new = _find(store, name) is None
+        beat()
+        found = _find(store, name)
+        if found is not None:
+            version, document = found
+            changes = (
+                {RPC_VERSIONS: reported} if is_new and reported else merge_report(document, reported, self._clock())
+            )
+            _put(store, name, version, changes)
+
+    def register(self, store: HostStateStore, host: str, reported: Versions | None) -> None:
+        """Record the versions of the agent that registered: a host has one."""
+        found = _find(store, host)
+        if found is not None and found[1].get(RPC_VERSIONS) != reported:
+            _put(store, host, found[0], {RPC_VERSIONS: reported})
+
+
+def _find(store: HostStateStore, name: str) -> tuple[int, dict[str, Any]] | None:
+    try:
+        return store.get_state(SERVICE, name)
+    except errors.UnknownHost:
+        return None
+
+
+def _put(store: HostStateStore, name: str, version: int, changes: Mapping[str, Any]) -> None:
+    if changes:
+        with contextlib.suppress(errors.VersionConflict, errors.UnknownHost):
+            store.put_state(SERVICE, name, version, changes)

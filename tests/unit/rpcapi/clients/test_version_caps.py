@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Version caps: numbers, and ``auto``."""
+
+import threading
+from collections.abc import Iterator
+
+import oslo_messaging as messaging
+import pytest
+
+from rpcapi import conf as rpc_conf
+from rpcapi import context, errors
+from rpcapi.clients import version_caps
+from rpcapi.clients.compute import ComputeAPI
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.clients.version_caps import REFRESH_S, OldestVersions
+from rpcapi.endpoint import expose
+from rpcapi.messaging import bus
+from rpcapi.serializer import GanttSerializer
+
+
+class Services:
+    """What a scheduler answers, and how often it was asked; ``error`` is raised instead."""
+
+    def __init__(self, versions):
+        self.versions = versions
+        self.error = None
+        self.answered = threading.Semaphore(0)
+
+    def fetch(self):
+        try:
+            if self.error:
+                raise self.error
+            return dict(self.versions)
+        finally:
+            self.answered.release()
+
+
+@pytest.fixture
+def clock():
+    return [0.0]
+
+
+def known(services, clock):
+    return OldestVersions(services.fetch, lambda: clock[0])
+
+
+@pytest.mark.parametrize(
+    ("versions", "cap"),
+    [({"compute": "1.3"}, "1.3"), ({"compute": None}, "1.1"), ({}, None), ({"conductor": "1.2"}, None)],
+)
+def test_cap_is_the_oldest_living_services(clock, versions, cap):
+    assert known(Services(versions), clock).cap("compute", "1.1") == cap
+
+
+def test_versions_are_refreshed_in_the_background(clock):
+    services = Services({"compute": "1.3"})
+    oldest = known(services, clock)
+    assert oldest.cap("compute", "1.1") == "1.3"
+    services.versions = {"compute": "1.4"}
+    assert oldest.cap("compute", "1.1") == "1.3"
+    assert services.answered.acquire(blocking=False) and not services.answered.acquire(blocking=False)
+    clock[0] += REFRESH_S
+    assert oldest.cap("compute", "1.1") in ("1.3", "1.4"), "nobody waits"
+    assert services.answered.acquire(timeout=60)
+    oldest.refresh()  # waits for the thread
+    assert oldest.cap("compute", "1.1") == "1.4"
+
+
+def test_reset_refreshes_before_the_time(clock):
+    services = Services({"compute": "1.3"})
+    oldest = known(services, clock)
+    oldest.cap("compute", "1.1")
+    services.answered.acquire()
+    oldest.reset()
+    oldest.cap("compute", "1.1")
+    assert services.answered.acquire(timeout=60)
+
+
+@pytest.mark.parametrize("error", [messaging.MessagingTimeout("late"), errors.Unavailable(what="bus", why="down")])
+def test_without_an_answer_the_last_one_stays_and_without_any_the_oldest_release_counts(clock, error):
+    services = Services({"compute": "1.3"})
+    services.error = error
+    oldest = known(services, clock)
+    assert oldest.cap("compute", "1.1") == "1.1"
+    services.error = None
+    oldest.refresh()
+    services.error = error
+    oldest.refresh()
+    assert oldest.cap("compute", "1.1") == "1.3"
+
+
+# -- on a bus --------------------------------------------------------------------------------------------------
+
+
+class NewerScheduler:
+    target = messaging.Target(version="1.7")
+
+    @expose
+    def get_oldest_versions(self, ctxt):
+        return {"conductor": "1.0", "scheduler": "1.7"}
+
+
+class OlderScheduler:
+    target = messaging.Target(version="1.5")
+
+
+@pytest.fixture
+def auto(conf) -> Iterator[tuple]:
+    rpc_conf.register_opts(conf)
+    conf.set_override("call_timeout", 0.1, group="rpc")
+    for topic in ("conductor", "compute"):
+        conf.set_override(topic, "auto", group="upgrade_levels")
+    transport = bus.get_transport(conf, "fake://")
+    conf.set_override("control_exchange", "version-caps")  # other suites have servers in this process
+    yield conf, transport
+    transport.cleanup()
+
+
+@pytest.fixture
+def serve(auto):
+    servers = []
+
+    def start(endpoint):
+        target = messaging.Target(topic="scheduler", server="s")
+        servers.append(bus.get_server(auto[1], target, [endpoint], GanttSerializer(), executor="threading"))
+        servers[-1].start()
+
+    yield start
+    for server in servers:
+        server.stop()
+        server.wait()
+
+
+def test_clients_of_a_transport_ask_a_scheduler(auto, serve, monkeypatch):
+    serve(NewerScheduler())
+    conductor = ConductorAPI(*auto)
+    assert (conductor.can_send("1.0"), conductor.can_send("1.1")) == (True, False)
+    with pytest.raises(messaging.RPCVersionCapError):
+        conductor.audit_hosts(context.new(), "default", 1)
+    assert ComputeAPI(*auto).can_send(ComputeAPI.VERSION), "no agent is alive"
+    monkeypatch.setattr(NewerScheduler, "get_oldest_versions", expose(lambda self, ctxt: {"conductor": "1.1"}))
+    version_caps.refresh_all()
+    conductor.can_send("1.1")
+    version_caps._KNOWN[auto[1]].refresh()
+    assert conductor.can_send("1.1")
+
+
+def test_scheduler_without_the_method_is_older_than_all_reports(auto, serve):
+    serve(OlderScheduler())
+    conductor = ConductorAPI(*auto)
+    assert conductor.can_send(ConductorAPI.UNREPORTED)
+    assert not conductor.can_send("1.11")
