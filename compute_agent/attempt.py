@@ -53,7 +53,8 @@ class Attempt:
     and ``claim_end`` are set when the attempt has ended. ``at_ms`` is the time at which it reached its stage;
     ``reported`` is true when the conductor has acknowledged the outcome. ``instance`` is the instance of a migration's
     attempt. ``moved_from`` and ``moved_to`` are the former and the next identity of the claim and its guest.
-    ``operation`` is the number of the last reboot or rebuild that the guest had; 0: none.
+    ``operation`` is the number of the last reboot or rebuild that the guest had; 0: none. ``starts_off``: its guest is
+    made and not started until that is requested.
     """
 
     uuid: str
@@ -73,6 +74,7 @@ class Attempt:
     moved_from: AttemptRef | None = None
     moved_to: AttemptRef | None = None
     operation: int = 0
+    starts_off: bool = False
 
     @property
     def ref(self) -> AttemptRef:
@@ -137,7 +139,7 @@ class Attempt:
     def as_dict(self) -> dict[str, Any]:
         """Return the journalled form; what is empty and older agents do not know is left out."""
         document = asdict(self)
-        for name in ("assignments", "instance", "moved_from", "moved_to", "operation"):
+        for name in ("assignments", "instance", "moved_from", "moved_to", "operation", "starts_off"):
             if not document[name]:
                 del document[name]
         return document

@@ -124,7 +124,9 @@ def compute_request_key(
 
     The request id is not part of it. A caller may repeat a call with a new id, or use one id for several calls.
     """
-    spec_values = {name: getattr(spec, name) for name in sorted(spec.fields)}
+    # A field that is not set by callers of earlier releases must not change the identity of what they repeat.
+    unset = set() if spec.requested_destination else {"requested_destination"}
+    spec_values = {name: getattr(spec, name) for name in sorted(set(spec.fields) - unset)}
     identity: list[object] = [ctxt.project_id or "", ctxt.user_id or "", spec_values, sorted(uuids)]
     if names_by_uuid:
         identity.append(dict(names_by_uuid))

@@ -91,19 +91,21 @@ class GuestManager:
         self.activity.begin(intents)
 
     def spawn(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
-        """Start the guests of confirmed attempts; return the failed attempts, each with the reason."""
-        spawned, failed = [], []
+        """Start the guests of confirmed attempts, or make those that start off; return failed ones with the reason."""
+        refs: dict[Stage, list[AttemptRef]] = {Stage.SPAWNED: [], Stage.STOPPED: []}
+        failed = []
         for attempt in attempts:
             try:
-                self.hypervisor.spawn(attempt.ref, attempt.name)
+                self.hypervisor.spawn(attempt.ref, attempt.name, is_off=attempt.starts_off)
             except (SpawnFailed, OSError) as error:
                 failed.append((attempt, f"spawn failed: {error}"))
             else:
-                spawned.append(attempt.ref)
+                refs[Stage.STOPPED if attempt.starts_off else Stage.SPAWNED].append(attempt.ref)
                 metrics.BUILDS.labels(AttemptResult.ACTIVE).inc()
                 LOG.info("Spawned instance %s (attempt %d) on %s", *attempt.ref, attempt.name)
-        # Need not be durable: if the record is lost, the guest is found by its file or spawned again.
-        self.journal.advance(spawned, Stage.SPAWNED, durable=False)
+        for stage, spawned in refs.items():
+            # Need not be durable: if the record is lost, the guest is found by its file or spawned again.
+            self.journal.advance(spawned, stage, durable=False)
         return failed
 
     def hand_over(self, attempt: Attempt, to: AttemptRef, instance: str, at_ms: int) -> None:
@@ -127,7 +129,7 @@ class GuestManager:
 
     def power_on(self, attempt: Attempt, at_ms: int) -> None:
         """Journal that the guest of a live attempt is to run; the saga starts it."""
-        self.journal.put([replace(attempt, stage=Stage.CONFIRMED, at_ms=at_ms, reported=False)])
+        self.journal.put([replace(attempt, stage=Stage.CONFIRMED, at_ms=at_ms, starts_off=False, reported=False)])
 
     def reboot(self, attempt: Attempt, number: int, at_ms: int) -> None:
         """Power the guest of a live attempt off, then journal the operation; the saga starts the guest."""
@@ -141,7 +143,9 @@ class GuestManager:
         self._put_operation(attempt, stage, number, at_ms)
 
     def _put_operation(self, attempt: Attempt, stage: Stage, number: int, at_ms: int) -> None:
-        self.journal.put([replace(attempt, stage=stage, at_ms=at_ms, operation=number, reported=False)])
+        starts_off = attempt.starts_off and stage is Stage.STOPPED
+        changed = replace(attempt, stage=stage, at_ms=at_ms, operation=number, starts_off=starts_off, reported=False)
+        self.journal.put([changed])
         LOG.info("Instance %s (attempt %d): executed operation %d", *attempt.ref, number)
 
     def end_unknown(

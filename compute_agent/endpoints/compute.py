@@ -152,6 +152,7 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attemp
     now = wall_ms()
     resources = dict(spec.resources)
     claim_allocations = request.allocations or [None] * len(request.uuids)
+    powered_off = set(request.powered_off)
     return [
         Attempt(
             uuid=uuid,
@@ -162,6 +163,7 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attemp
             name=name,
             allocations={name: resources} if allocations is None else allocations,
             owner=owner,
+            starts_off=uuid in powered_off,
         )
         for uuid, attempt, name, allocations in zip(
             request.uuids, request.attempts, request.names, claim_allocations, strict=True

@@ -104,21 +104,21 @@ class Hypervisor:
         """Whether the simulated host refuses this attempt."""
         return self._profile().refuses(ref)
 
-    def spawn(self, ref: AttemptRef, name: str) -> Guest:
+    def spawn(self, ref: AttemptRef, name: str, *, is_off: bool = False) -> Guest:
         """Start a guest, or return the existing guest of this attempt; its file is on disk when this returns.
 
-        Raises SpawnFailed, also when a guest of another attempt of this instance exists; that must be stopped first.
+        With ``is_off`` it is made and stays powered off. Raises SpawnFailed, also when a guest of another attempt of this instance exists; that must be stopped first.
         Raises OSError when the file cannot be written; the guest does not exist then.
         """
         existing = self._guests.get(ref.uuid)
         if existing is not None:
             if existing.ref == ref:
-                return self._power_on(existing) if existing.is_off else existing
+                return self._power_on(existing) if existing.is_off and not is_off else existing
             raise SpawnFailed(f"attempt {existing.attempt} of the instance still runs on {existing.name}")
         profile = self._profile()
         if profile.spawn_fails(ref):
             raise SpawnFailed("simulated spawn failure")
-        guest = Guest(ref.uuid, ref.attempt, name, self._boot_end(ref))
+        guest = Guest(ref.uuid, ref.attempt, name, self._boot_end(ref), is_off)
         try:
             self._save(guest)
         except OSError:

@@ -47,6 +47,8 @@ _MIGRATION_FIELDS = frozenset(field.name for field in fields(MigrationRecord)) -
     *("sequence", "created_ms", "updated_ms")
 }
 
+_AFTER_RESIZE = ("spec", "flavor", "amounts")  # left out where they are those of the request
+
 
 def dump_request(request: BuildRequestRecord) -> str:
     """Return the document of a request, without its key, which is the hash field."""
@@ -71,6 +73,7 @@ def dump_instance(instance: InstanceRecord) -> str:
         values["operation"] = instance.operation  # otherwise conductors of the previous release can read it
     if instance.is_shelved:
         values["is_shelved"] = True
+    values |= {name: value for name in _AFTER_RESIZE if (value := getattr(instance, name)) is not None}
     return _dump(values)
 
 
@@ -146,6 +149,8 @@ def _migration_values(migration: MigrationRecord) -> dict[str, Any]:
     values = asdict(migration)
     for name in ("sequence", "created_ms", "updated_ms"):
         del values[name]
+    if not migration.allow_cross_cell:
+        del values["allow_cross_cell"]  # a conductor of the previous release can then read it
     return values
 
 

@@ -90,7 +90,7 @@ class ConductorStore(abc.ABC):
         """Write records as ``write`` does, but without a lease: a reported outcome, or a deletion.
 
         ``wake`` makes their requests due at once, or as soon as the current holder releases them. ``limits`` has those
-        of projects, by name as in Admission: raises QuotaExceeded where records that count again exceed one; then
+        of projects, by name as in Admission: raises QuotaExceeded where what records count more exceeds one; then
         nothing of that chunk is written.
         """
 

@@ -25,6 +25,7 @@ KEYS: dict[str, str] = {
     "woken": "set of requests that were woken while leased",
     "counts": "hash status -> number of instances",
     "amounts": "hash request key -> what each of its instances counts against quotas: name=amount ...",
+    "own_amounts": "hash uuid of a resized instance -> what it counts instead: name=amount ...",
     "usage": "hash project -> what it uses: name=amount ..., by the digest of the project",
     "waiting": "hash project -> number of its instances that are SCHEDULING",
     "begun": "hash project, or 'all' -> number of its instances that are SCHEDULING or BUILDING, without new ones",

@@ -16,8 +16,7 @@ def usage_of(project: str, records: Iterable[InstanceRecord], amounts: AmountsBy
     for record in records:
         if project_of(record.request) == digest_project(project):
             usage[RECORDED] += 1
-            if record.is_counted:
-                usage.update(amounts[record.request])
+            usage.update(_counted(record, amounts))
     return +usage
 
 
@@ -28,14 +27,21 @@ def check_quota(
     recorded: Mapping[str, InstanceRecord],
     amounts: AmountsByRequest,
 ) -> None:
-    """Raise QuotaExceeded where the updates that count again exceed a limit of the project."""
+    """Raise QuotaExceeded where what the updates count more than their records exceeds a limit of the project."""
     added: Counter[str] = Counter()
     for record in updates:
         old = recorded.get(record.uuid)
-        counts_again = old is not None and old.version == record.version and record.is_counted > old.is_counted
-        if counts_again and project_of(record.request) == digest_project(project):
-            added.update(amounts[record.request])
-    Admission(added, limits).check_quota(project, usage_of(project, recorded.values(), amounts), 1)
+        is_written = old is not None and old.version == record.version
+        if is_written and old is not None and project_of(old.request) == digest_project(project):
+            added += _counted(record, amounts) - _counted(old, amounts)
+    added_limits = {name: limit for name, limit in limits.items() if name in added}
+    Admission(added, added_limits).check_quota(project, usage_of(project, recorded.values(), amounts), 1)
+
+
+def _counted(record: InstanceRecord, amounts: AmountsByRequest) -> Counter[str]:
+    """Return what an instance counts now: after a resize its own amounts."""
+    own = amounts[record.request] if record.amounts is None else record.amounts
+    return Counter(own if record.is_counted else {})
 
 
 def waiting_by_project(records: Iterable[InstanceRecord]) -> Mapping[str, int]:

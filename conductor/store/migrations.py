@@ -50,7 +50,8 @@ class MigrationRecord:
     """One move of an instance. It is written with the record of its instance, by one script.
 
     Until the migration has ended, its uuid is the consumer of the claim on the source. ``source_host`` is the resource
-    name there, under ``source_attempt`` of the instance; ``target`` is the only host that was requested (None: any).
+    name there, under ``source_attempt`` of the instance; ``target`` is the only host that was requested (None: any),
+    ``allow_cross_cell`` whether the destination may be in another partition.
     ``destination_host`` and ``destination_attempt`` are the current or last ones; ``history`` has {attempt, host,
     outcome, reason} of each ended attempt to build it at a destination. ``spec`` is the primitive of the RequestSpec of
     the destination, None for that of the instance. ``was_stopped``: the guest was powered off before. The store sets
@@ -73,6 +74,7 @@ class MigrationRecord:
     old_flavor: str | None = None
     new_flavor: str | None = None
     was_stopped: bool = False
+    allow_cross_cell: bool = False
     request_id: str = ""
     reason: str | None = None
     sequence: int = 0

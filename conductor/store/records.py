@@ -35,6 +35,10 @@ class InstanceStatus(StrEnum):
     OFFLOADING = "OFFLOADING"
     SHELVED_OFFLOADED = "SHELVED_OFFLOADED"  # only its image is stored: it has no host and no claim
     UNSHELVING = "UNSHELVING"
+    RESIZE = "RESIZE"  # a cold migration or a resize is under way; its guest is stopped on the way
+    VERIFY_RESIZE = "VERIFY_RESIZE"  # it is at its destination; the source is kept until confirm or revert
+    REVERT_RESIZE = "REVERT_RESIZE"
+    MIGRATING = "MIGRATING"  # a live migration is under way
     ERROR = "ERROR"
     DELETING = "DELETING"
     DELETED = "DELETED"
@@ -45,7 +49,7 @@ ON_HOST = frozenset(
     {
         *(InstanceStatus.ACTIVE, InstanceStatus.STOPPING, InstanceStatus.SHUTOFF, InstanceStatus.STARTING),
         *(InstanceStatus.REBOOT, InstanceStatus.HARD_REBOOT, InstanceStatus.REBUILD),
-        *(InstanceStatus.SHELVING, InstanceStatus.SHELVED),
+        *(InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE),
     }
 )
 
@@ -67,6 +71,13 @@ class SagaStep(StrEnum):
     OFFLOAD = "offload"  # wait for [conductor] shelved_offload_time, then end the claim of the shelved instance
     UNSHELVE = "unshelve"  # ask the scheduler for a host of one instance
     TERMINATE = "terminate"  # send terminate to the host until it reports that the guest is gone
+    HAND_OVER = "hand_over"  # make the claim of a moving instance that of its migration
+    DESTINATION = "destination"  # ask the scheduler for a destination of one moving instance
+    STOP_SOURCE = "stop_source"  # request the source of a move to stop the guest until it reports that it did
+    VERIFY = "verify"  # wait for confirm or revert, at most [conductor] resize_confirm_window
+    END_SOURCE = "end_source"  # request the source of a move to remove the guest until it reports that it did
+    MOVE_BACK = "move_back"  # make the claim on the source that of the instance again
+    RESUME = "resume"  # request the source to continue the guest as the instance, until it reports that it did
     DONE = "done"  # nothing
 
 
@@ -100,7 +111,9 @@ class InstanceRecord:
     epoch of this store in which the record is certain to name every attempt that a host may run (0: in none).
     ``migration`` is the current or last one; the store keeps its record with that of the instance.
     ``operation`` is the number of the reboot or rebuild that is under way (0: none). ``is_shelved``: its image is
-    stored, and it has not run since; without a claim it is SHELVED_OFFLOADED then.
+    stored, and it has not run since; without a claim it is SHELVED_OFFLOADED then. ``spec``, the primitive of a
+    RequestSpec, ``flavor`` and ``amounts``, what it counts against quotas, are its own after a resize; None: those of
+    its request.
     """
 
     uuid: str
@@ -124,6 +137,9 @@ class InstanceRecord:
     migration: MigrationRecord | None = None
     operation: int = 0
     is_shelved: bool = False
+    spec: Mapping[str, Any] | None = None
+    flavor: str | None = None
+    amounts: Mapping[str, int] | None = None
     version: int = 1
     sequence: int = 0
     created_ms: int = 0
@@ -134,6 +150,11 @@ class InstanceRecord:
         """Whether the instance counts for the quota of its project: it has resources, or may have."""
         has_ended = self.status in WITHOUT_CLAIM and self.step == SagaStep.DONE
         return self.status != InstanceStatus.DELETED and not has_ended
+
+    @property
+    def open_migration(self) -> MigrationRecord | None:
+        """The migration that holds the claim on its source, or is to get it; None if there is none."""
+        return None if self.migration is None or self.migration.has_ended else self.migration
 
     @property
     def builds(self) -> int:

@@ -28,7 +28,7 @@ from conductor.store.records import (
     make_version,
     parse_marker,
 )
-from conductor.store.script_rows import chunks, script_row, split_rows
+from conductor.store.script_rows import amounts_text, chunks, script_row, split_rows
 from conductor.store.scripts import load
 from conductor.store.sizes import split_deleted
 from rpcapi import errors
@@ -41,7 +41,7 @@ from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
 WORDS = {
     "instances": ("instances", "everything"),
     "others": (
-        *("requests", "listed", "left", "amounts", "usage"),
+        *("requests", "listed", "left", "amounts", "own_amounts", "usage"),
         *("migrations", "listed_migrations", "ended_migrations"),
     ),
     "queue": (
@@ -110,8 +110,8 @@ class RedisConductorStore(ConductorStore):
             first_sent_ms="" if first_sent_ms is None else first_sent_ms,
             repeat_horizon_ms=self._timeouts.repeat_horizon_ms,
             deadline_ms="" if deadline_ms is None else deadline_ms,
-            amounts=_amounts_text(admission.amounts),
-            limits=_amounts_text(admission.limits),
+            amounts=amounts_text(admission.amounts),
+            limits=amounts_text(admission.limits),
             max_backlog=admission.max_backlog,
         )
         if answer == "conflict":
@@ -192,7 +192,7 @@ class RedisConductorStore(ConductorStore):
                 lease_ms=self._timeouts.lease_ms,
                 retention_ms=self._timeouts.retention_ms,
                 wake=int(wake),
-                limits="\n".join(f"{digest} {_amounts_text(limits[name])}" for digest, name in projects.items()),
+                limits="\n".join(f"{digest} {amounts_text(limits[name])}" for digest, name in projects.items()),
                 new_version=make_version(),
             )
             if not answer:
@@ -288,10 +288,6 @@ class RedisConductorStore(ConductorStore):
 
 def _next_marker(records: Sequence[Any], limit: int) -> str | None:
     return str(max(record.sequence for record in records)) if len(records) == limit else None
-
-
-def _amounts_text(amounts: Mapping[str, int]) -> str:
-    return " ".join(f"{name}={amount}" for name, amount in amounts.items())
 
 
 def _fields(name: str, fields: list[str], client: redis.Redis) -> Any:

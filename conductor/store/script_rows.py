@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows in the flat arguments and answers of scripts."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from conductor.store import documents
@@ -13,10 +13,15 @@ def script_row(record: InstanceRecord) -> tuple[str | int, ...]:
     """Return the arguments of write.lua for one record."""
     body = documents.dump_instance(record)
     values = (record.uuid, record.version, record.status.value, record.step.value, record.wake_ms, body)
-    migration = record.migration
+    migration, amounts = record.migration, amounts_text(record.amounts or {})
     if migration is None:
-        return *values, "", "", ""
-    return *values, migration.uuid, documents.dump_migration(migration), int(migration.has_ended)
+        return *values, "", "", "", amounts
+    return *values, migration.uuid, documents.dump_migration(migration), int(migration.has_ended), amounts
+
+
+def amounts_text(amounts: Mapping[str, int]) -> str:
+    """Return amounts as the scripts read them."""
+    return " ".join(f"{name}={amount}" for name, amount in amounts.items())
 
 
 def split_rows(size: int, flat: Iterable) -> Iterator[tuple]:

@@ -14,18 +14,20 @@ class BuildRequest(base.GanttObject):
 
     The agent confirms each claim before it spawns the guest; a claim with a passed deadline is refused then.
     ``allocations`` has the allocation of each claim, {provider: {class: amount}}; None: the spec's resources at the
-    node. It is empty when all elements would be None.
+    node. It is empty when all elements would be None. ``powered_off`` names the instances whose guests are to be made
+    and not started: their hosts report them as stopped.
 
     Version 1.0: Initial version
     Version 1.1: Add allocations
+    Version 1.2: Add powered_off
     """
 
-    VERSION = "1.1"
+    VERSION = "1.2"
     COLUMNS = ("uuids", "attempts", "names")
     SPARSE = ("allocations",)
 
     # The RequestSpec version for each version of this object, for agents that do not send a manifest.
-    obj_relationships: ClassVar = {"spec": [("1.0", "1.1"), ("1.1", "1.2")]}
+    obj_relationships: ClassVar = {"spec": [("1.0", "1.1"), ("1.1", "1.2"), ("1.2", "1.3")]}
 
     fields = {
         "spec": fields.ObjectField("RequestSpec"),
@@ -36,11 +38,12 @@ class BuildRequest(base.GanttObject):
         "attempts": base.ColumnField(int),
         "names": base.ColumnField(str),
         "allocations": base.ColumnField(dict, nullable_items=True, default=[]),
+        "powered_off": base.ColumnField(str, default=[]),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"allocations": (1, 1)})
+        versions.drop_later(primitive, target_version, {"allocations": (1, 1), "powered_off": (1, 2)})
 
 
 @base.GanttObjectRegistry.register

@@ -10,17 +10,19 @@ from rpcapi.objects import base, versions
 
 @base.GanttObjectRegistry.register
 class Instance(base.GanttObject):
-    """One server. ``status``: SCHEDULING, BUILDING, ACTIVE, ERROR, DELETING or DELETED.
+    """One server. ``status``: those of ``gantt server list``, such as ACTIVE, VERIFY_RESIZE, ERROR or DELETED.
 
+    ``flavor`` is the one that it has after a resize. ``migration`` is the uuid of its current or last migration.
     ``host`` is the resource name of its present or last attempt. ``reason`` is the error in status ERROR; in status
     ACTIVE it has the assignments beside amounts, such as pinned CPUs. ``history`` has {attempt, host, outcome, reason}
     of each attempt that ended.
 
     Version 1.0: Initial version
     Version 1.1: Add name
+    Version 1.2: Add migration
     """
 
-    VERSION = "1.1"
+    VERSION = "1.2"
 
     fields = {
         "uuid": fields.StringField(),
@@ -36,11 +38,12 @@ class Instance(base.GanttObject):
         "created_ms": fields.IntegerField(),
         "updated_ms": fields.IntegerField(),
         "name": fields.StringField(nullable=True, default=None),
+        "migration": fields.StringField(nullable=True, default=None),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"name": (1, 1)})
+        versions.drop_later(primitive, target_version, {"name": (1, 1), "migration": (1, 2)})
 
 
 @base.GanttObjectRegistry.register

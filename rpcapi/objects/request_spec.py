@@ -15,9 +15,13 @@ _SINCE_1_2 = (
     *("root_forbidden", "same_subtree", "numa", "image", "extra_specs", "volumes", "ports"),
     *("service", "driver"),
 )
+_SINCE_1_3 = ("requested_destination",)
 
-# Fields that must not be dropped for an older peer, which would ignore a part of the request.
-_BINDING = tuple(name for name in _SINCE_1_2 if name not in ("image", "extra_specs", "driver"))
+# Fields that must not be dropped for an older peer, which would ignore a part of the request, by their version.
+_BINDING = {
+    (1, 2): tuple(name for name in _SINCE_1_2 if name not in ("image", "extra_specs", "driver")),
+    (1, 3): _SINCE_1_3,
+}
 
 
 @base.GanttObjectRegistry.register
@@ -38,13 +42,18 @@ class RequestSpec(base.GanttObject):
     {"physnet", "segment", "group"} a port, with the request group of its bandwidth. ``service`` is the service whose
     resource is scheduled, ``driver`` the scheduler driver (None: the configured one).
 
+    ``requested_destination`` is {} or where an instance that exists may go, as Nova's Destination: {"host": the only
+    service host or node, "partition": that of the instance, "allow_cross_cell_move": whether hosts of other partitions
+    are allowed too (false)}; each key may be left out.
+
     Version 1.0: Initial version
     Version 1.1: Add group_id, group_policy and group_max_per_host
     Version 1.2: Add any_traits, member_of, forbidden_aggregates, in_tree, groups, groups_policy, root_required,
         root_forbidden, same_subtree, numa, image, extra_specs, volumes, ports, service and driver
+    Version 1.3: Add requested_destination
     """
 
-    VERSION = "1.2"
+    VERSION = "1.3"
 
     fields = {
         "flavor": fields.StringField(nullable=True, default=None),
@@ -75,6 +84,7 @@ class RequestSpec(base.GanttObject):
         "ports": base.ColumnField(dict, default=[]),
         "service": fields.StringField(default="compute"),
         "driver": fields.StringField(nullable=True, default=None),
+        "requested_destination": base.JsonField(default={}),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
@@ -82,12 +92,13 @@ class RequestSpec(base.GanttObject):
         self._check_placeable(target_version)
         versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_1, (1, 1)))
         versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_2, (1, 2)))
+        versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_3, (1, 3)))
 
     def _check_placeable(self, target_version: str) -> None:
         """Raise IncompatibleObject when an older peer would ignore a part of the request."""
-        if versionutils.convert_version_to_tuple(target_version) >= (1, 2):
-            return
-        set_fields = [name for name in _BINDING if name in self and getattr(self, name) != self.fields[name].default]
+        target = versionutils.convert_version_to_tuple(target_version)
+        binding = [name for version, names in _BINDING.items() if target < version for name in names]
+        set_fields = [name for name in binding if name in self and getattr(self, name) != self.fields[name].default]
         if set_fields:
             raise errors.IncompatibleObject(
                 f"A request that sets {', '.join(set_fields)} cannot be sent to a service that knows RequestSpec "

@@ -27,6 +27,8 @@ def check_spec(spec: Any) -> None:
     check_text("flavor", spec.flavor)
     check_text("availability zone", spec.availability_zone)
     places.check_hosts(spec.ignore_hosts, spec.force_hosts)
+    if spec.requested_destination != {}:
+        places.check_destination(spec.requested_destination)
     server_group.check(spec.group_id, spec.group_policy, spec.group_max_per_host)
     _check_documents(spec)
     if spec.volumes or spec.ports:

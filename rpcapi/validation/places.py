@@ -5,10 +5,19 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.validation.text import abbreviate, check_list, check_text, check_texts, invalid_spec, join_names
+from rpcapi.validation.text import (
+    abbreviate,
+    check_keys,
+    check_list,
+    check_text,
+    check_texts,
+    invalid_spec,
+    join_names,
+)
 
 MAX_HOSTS = 1000  # names in ignore_hosts, and in force_hosts
 MAX_AGGREGATES = 1000  # names in one list of aggregates
+DESTINATION_KEYS = ("host", "partition", "allow_cross_cell_move")
 
 
 def check_hosts(ignored: Any, forced: Any) -> None:
@@ -21,6 +30,17 @@ def check_hosts(ignored: Any, forced: Any) -> None:
     ignored_names = set(ignored)
     if forced and all(name in ignored_names or names.host_of(name) in ignored_names for name in set(forced)):
         raise invalid_spec("every host in force_hosts is also in ignore_hosts")
+
+
+def check_destination(destination: Any) -> None:
+    """Raise InvalidSpec or InvalidName unless ``destination`` is {} or as RequestSpec.requested_destination."""
+    check_keys("the requested destination", destination, DESTINATION_KEYS)
+    check_text("partition of the requested destination", destination.get("partition"))
+    if not isinstance(destination.get("allow_cross_cell_move", False), bool):
+        raise invalid_spec("allow_cross_cell_move of the requested destination must be a boolean")
+    host = destination.get("host")
+    if host is not None:
+        names.canonical(host)
 
 
 def check_aggregates(member_of: Any, forbidden: Any, qualifier: str = "") -> None:

@@ -28,6 +28,7 @@ _RECORDED_FIELDS = (
     *("required_traits", "any_traits", "forbidden_traits", "member_of", "forbidden_aggregates", "in_tree"),
     *("groups_policy", "same_subtree", "root_required", "root_forbidden", "availability_zone", "ignore_hosts"),
     *("force_hosts", "hints", "numa", "image", "extra_specs", "volumes", "ports", "driver"),
+    *("source_partition", "stays_in_partition"),
 )
 
 
@@ -67,8 +68,9 @@ class SchedulingRequest:
 
     ``group_members`` are those of the group that its caller knows, as in ClaimBatch.
 
-    ``source_partition`` is the current partition of an instance that moves, None for a new one; ``source_cell`` is the
-    uuid of its cell where the hosts are Nova's, which it does not leave if ``stays_in_cell``.
+    ``source_partition`` is the current partition of an instance that moves, None for a new one, which it does not leave
+    if ``stays_in_partition``; ``source_cell`` is the uuid of its cell where the hosts are Nova's, likewise with
+    ``stays_in_cell``.
     """
 
     id: str
@@ -101,6 +103,7 @@ class SchedulingRequest:
     project: str = ""
     user: str = ""
     source_partition: str | None = None
+    stays_in_partition: bool = False
     source_cell: str | None = None
     stays_in_cell: bool = False
     scope: FilterScope = FilterScope.ALL

@@ -42,7 +42,7 @@ class RequestRewriter:
             source = single_value(request.hints.get(SOURCE_PARTITION_HINT))
             request = replace(
                 request.with_decision(instance_hosts=self._find_instance_hosts(request)),
-                source_partition=source if isinstance(source, str) else None,
+                source_partition=source if isinstance(source, str) else request.source_partition,
             )
         clock_ms = 0.0 if self._nova_state is None else self._nova_state.now_ms()
         with self._partitions.own.replica.unchecked_table.reading() as view:

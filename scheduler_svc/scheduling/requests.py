@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests in the form that decisions read, from request specs."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rpcapi import errors, objects
@@ -22,7 +23,7 @@ def from_spec(spec: objects.RequestSpec, request_id: str, project: str, user: st
         forbidden_traits=tuple(spec.forbidden_traits),
         availability_zone=spec.availability_zone,
         ignore_hosts=tuple(map(names.canonical, spec.ignore_hosts)),
-        force_hosts=tuple(map(names.canonical, spec.force_hosts)),
+        force_hosts=_forced_hosts(spec),
         hints=spec.hints,
         group=group(spec.group_id, spec.group_policy, spec.group_max_per_host),
         any_traits=freeze_alternatives(spec.any_traits),
@@ -44,7 +45,20 @@ def from_spec(spec: objects.RequestSpec, request_id: str, project: str, user: st
         driver=spec.driver,
         project=project,
         user=user,
+        source_partition=spec.requested_destination.get("partition"),
+        stays_in_partition=_stays_in_partition(spec.requested_destination),
     )
+
+
+def _forced_hosts(spec: objects.RequestSpec) -> tuple[str, ...]:
+    """Return the only hosts that the request allows; a requested destination is one of them, or alone."""
+    host = spec.requested_destination.get("host")
+    forced = [names.canonical(name) for name in spec.force_hosts]
+    return tuple(forced) if host is None else (names.canonical(host),)
+
+
+def _stays_in_partition(destination: Mapping[str, Any]) -> bool:
+    return destination.get("partition") is not None and not destination.get("allow_cross_cell_move", False)
 
 
 def group(group_id: Any, policy: Any, max_per_host: Any) -> ClaimGroup | None:

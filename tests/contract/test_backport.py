@@ -111,7 +111,7 @@ def test_typed_errors_are_raised_at_the_caller(current, older):
     primitive = spec().obj_to_primitive()
     with pytest.raises(errors.IncompatibleObject) as caught:
         conductor.object_backport_versions(context.new(), primitive, {"RequestSpec": "1.99"})
-    assert caught.value.sentence.startswith("RequestSpec 1.99 is newer than this service knows (1.2)")
+    assert caught.value.sentence.startswith("RequestSpec 1.99 is newer than this service knows (1.3)")
     with pytest.raises(errors.MalformedObject, match="RequestSpec"):
         conductor.object_backport_versions(context.new(), primitive | {"gantt_object.data": {}}, {"RequestSpec": "1.0"})
     with pytest.raises(errors.MalformedObject, match="call of object_backport_versions"):

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What projects use: `amounts` has what each instance of a request counts, and `usage` the sums of a project, both as
--- "name=amount name=amount ...". They change in one script with the records, so that both are lost together.
+-- What projects use: `amounts` has what each instance of a request counts, `own_amounts` what a resized one counts
+-- instead, and `usage` the sums of a project, all as "name=amount name=amount ...". They change in one script with the
+-- records, so that all are lost together.
 --@ include _due
 --@ keys amounts usage
 
@@ -12,17 +13,11 @@ local function parse_amounts(text)
   return amounts
 end
 
--- Counts that many live and recorded instances more; the requests of earlier releases count nothing.
-local function count_instances(request, live, recorded)
-  local amounts = redis.call('HGET', K.amounts, request)
-  if not amounts or live == 0 and recorded == 0 then
-    return
-  end
-  local project = project_of(request)
+-- Adds to what the project uses; `changes` are by name.
+local function add_usage(project, changes)
   local usage = parse_amounts(redis.call('HGET', K.usage, project))
-  usage.recorded_instances = (usage.recorded_instances or 0) + recorded
-  for name, amount in pairs(parse_amounts(amounts)) do
-    usage[name] = (usage[name] or 0) + live * amount
+  for name, change in pairs(changes) do
+    usage[name] = (usage[name] or 0) + change
   end
   local words = {}
   for name, amount in pairs(usage) do
@@ -35,6 +30,24 @@ local function count_instances(request, live, recorded)
   else
     redis.call('HDEL', K.usage, project)
   end
+end
+
+-- Adds amounts, multiplied, to `changes`.
+local function add_amounts(changes, text, times)
+  for name, amount in pairs(parse_amounts(text)) do
+    changes[name] = (changes[name] or 0) + times * amount
+  end
+end
+
+-- Counts that many live and recorded instances more; the requests of earlier releases count nothing.
+local function count_instances(request, live, recorded)
+  local amounts = redis.call('HGET', K.amounts, request)
+  if not amounts or live == 0 and recorded == 0 then
+    return
+  end
+  local changes = { recorded_instances = recorded }
+  add_amounts(changes, amounts, live)
+  add_usage(project_of(request), changes)
 end
 
 -- Returns the number of instances, 0 or 1, that a record in this state counts as live.

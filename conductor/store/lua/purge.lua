@@ -5,13 +5,14 @@
 --@ args limit
 --@ include _usage
 --@ keys requests instances everything left counts purge leases woken
---@ keys migrations listed_migrations ended_migrations
+--@ keys migrations listed_migrations ended_migrations own_amounts
 
 local uuids = redis.call('ZRANGEBYSCORE', K.purge, '-inf', whole(now), 'LIMIT', 0, A.limit)
 for _, uuid in ipairs(uuids) do
   local head = unpack_header(redis.call('HGET', K.instances, uuid))
   redis.call('HDEL', K.instances, uuid)
   count_instances(head.request, 0, -1)
+  redis.call('HDEL', K.own_amounts, uuid)
   redis.call('ZREM', K.everything, uuid)
   redis.call('HINCRBY', K.counts, head.status, -1)
   redis.call('ZREM', K.purge, uuid)

@@ -2,31 +2,47 @@
 -- Write instances, each by compare-and-set on its version, under a lease, which is renewed, or without one.
 -- ARGV: request key ('' = without a lease), lease token, lease in ms, retention in ms, '1' to wake their requests,
 --       the records' new version, limits of what projects use as "project name=amount name=amount ..." a line, then
---       nine arguments for each instance: uuid, version, status, step, wake in ms, document, and its migration's uuid
---       ('' = none), document, '1' if that has ended
+--       ten arguments for each instance: uuid, version, status, step, wake in ms, document, its migration's uuid
+--       ('' = none), document, '1' if that has ended, and what the instance counts ('' = as its request)
 -- Returns: {} if the lease is lost, {'quota', project, name, amount in use, amount that the records add} if they count
---          again and a limit is too low for all of them; else {now, last number assigned, uuid that was skipped because
+--          more and a limit is too low for all of them; else {now, last number assigned, uuid that was skipped because
 --          its version differs, ...}
 --@ args request token lease_ms retention_ms wake new_version limits
 --@ include _usage
 --@ keys instances listed pending leases woken counts purge turns waiting
---@ keys migrations listed_migrations ended_migrations
+--@ keys migrations listed_migrations ended_migrations own_amounts
 
 local leased_request = A.request
 if leased_request ~= '' and not holds(K.leases, leased_request, A.token) then
   return {}
 end
--- Returns what the records that count again add, by project and name.
+local ROW = 10 -- arguments of an instance
+local has_own = redis.call('HLEN', K.own_amounts) > 0
+
+local function own_amounts(uuid)
+  return has_own and redis.call('HGET', K.own_amounts, uuid) or ''
+end
+
+-- Returns what the record in row i counts more than the one that is stored, by name.
+local function difference(i, old)
+  local changes, own, new_own = {}, own_amounts(ARGV[i]), ARGV[i + 9]
+  local amounts = redis.call('HGET', K.amounts, old.request)
+  add_amounts(changes, own == '' and amounts or own, -live_count(old.status, old.step))
+  add_amounts(changes, new_own == '' and amounts or new_own, live_count(ARGV[i + 2], ARGV[i + 3]))
+  return changes
+end
+
+-- Returns what the records add to what they count, by project and name.
 local function additions()
   local sums = {}
-  for i = REST, #ARGV, 9 do
+  for i = REST, #ARGV, ROW do
     local value = redis.call('HGET', K.instances, ARGV[i])
     local old = value and unpack_header(value)
-    if old and old.version == ARGV[i + 1] and live_count(old.status, old.step) < live_count(ARGV[i + 2], ARGV[i + 3]) then
+    if old and old.version == ARGV[i + 1] then
       local project = project_of(old.request)
       sums[project] = sums[project] or {}
-      for name, amount in pairs(parse_amounts(redis.call('HGET', K.amounts, old.request))) do
-        sums[project][name] = (sums[project][name] or 0) + amount
+      for name, change in pairs(difference(i, old)) do
+        sums[project][name] = (sums[project][name] or 0) + math.max(0, change)
       end
     end
   end
@@ -54,14 +70,16 @@ local function begun_count(status, is_new)
   return (status == 'SCHEDULING' or status == 'BUILDING') and not is_new and 1 or 0
 end
 
-local function note_change(old, status, step)
+local function note_change(old, status, step, is_resized)
   local change = changes[old.request]
   if not change then
     local count, at = new_instances(old.request)
     change = { live = 0, new = 0, begun = 0, was_new = count, at = at }
     changes[old.request] = change
   end
-  change.live = change.live + live_count(status, step) - live_count(old.status, old.step)
+  if not is_resized then
+    change.live = change.live + live_count(status, step) - live_count(old.status, old.step)
+  end
   local was_new = change.was_new > 0 and old.step == NEW_STEP
   local is_new = change.was_new > 0 and step == NEW_STEP
   change.new = change.new + (is_new and 1 or 0) - (was_new and 1 or 0)
@@ -123,7 +141,22 @@ local function write_migration(uuid, body, has_ended)
   end
 end
 
-for i = REST, #ARGV, 9 do
+-- Counts what a resized instance counts instead of what its request says; returns whether the record in row i is one.
+local function count_resized(i, old)
+  local uuid, new_own = ARGV[i], ARGV[i + 9]
+  if new_own == '' and own_amounts(uuid) == '' then
+    return false
+  end
+  add_usage(project_of(old.request), difference(i, old))
+  if new_own == '' then
+    redis.call('HDEL', K.own_amounts, uuid)
+  else
+    redis.call('HSET', K.own_amounts, uuid, new_own)
+  end
+  return true
+end
+
+for i = REST, #ARGV, ROW do
   local uuid, version, status, step = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
   local value = redis.call('HGET', K.instances, uuid)
   local old = value and unpack_header(value)
@@ -132,7 +165,7 @@ for i = REST, #ARGV, 9 do
   else
     update_pending(uuid, old, step)
     update_status(uuid, old, status)
-    note_change(old, status, step)
+    note_change(old, status, step, count_resized(i, old))
     touched[old.request] = true
     old.status, old.step, old.wake, old.version = status, step, tonumber(ARGV[i + 4]), A.new_version
     old.updated = whole(now)
@@ -152,7 +185,7 @@ for request, change in pairs(changes) do
 end
 if leased_request ~= '' then
   set_due(leased_request, now + tonumber(A.lease_ms))
-  charge_turn(leased_request, (#ARGV - REST + 1) / 9)
+  charge_turn(leased_request, (#ARGV - REST + 1) / ROW)
 elseif A.wake == '1' then
   for request in pairs(touched) do
     if redis.call('HEXISTS', K.leases, request) == 1 then

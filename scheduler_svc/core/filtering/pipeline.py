@@ -91,7 +91,8 @@ def run(
     laps = _WATCH.laps()
     filters = scopes.select(filters, request.scope)
     # Hosts of unreachable partitions take no claims, so this filter is always applied.
-    for host_filter in (partition.FILTER, *filters) if request.decision.unavailable_partitions else filters:
+    limits_partitions = request.stays_in_partition or request.decision.unavailable_partitions
+    for host_filter in (partition.FILTER, *filters) if limits_partitions else filters:
         predicates = (
             host_filter.predicates(view, request)
             if host_filter.per_host is None

@@ -8,7 +8,7 @@ import pytest
 
 from conductor.admission import AdmissionLimits
 from conductor.instances import InstanceReader
-from conductor.requests import BuildRequests
+from conductor.requests import BuildRequests, compute_request_key
 from conductor.store.bounds import RecordBounds
 from conductor.store.memory import MemoryConductorStore
 from rpcapi import context, errors, objects
@@ -135,3 +135,12 @@ def test_quota_of_a_text_that_no_project_has_is_refused(store, project):
     requests = BuildRequests(store, lambda: None, 10, RecordBounds(store, {}))
     with pytest.raises(errors.InvalidRequest, match="project must have at most 255 printable characters"):
         requests.quota(project)
+
+
+def test_identity_of_a_request_is_that_of_earlier_releases():
+    """Given a caller that repeats its request across an upgrade, then a field that it does not know changes nothing."""
+    ctxt, spec = context.new("project", "user"), objects.RequestSpec.of(resources={"VCPU": 1})
+    destined = objects.RequestSpec.of(resources={"VCPU": 1}, requested_destination={"host": "h"})
+    key = "244210e48437b655-31bc5c43163daf594cfd3b2f76e39d5299e20ade4b4e06a92ba3a86ed2961e6e"
+    assert compute_request_key(ctxt, spec, UUIDS, {}) == key
+    assert compute_request_key(ctxt, destined, UUIDS, {}) != key

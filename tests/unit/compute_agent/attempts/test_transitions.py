@@ -2,6 +2,7 @@
 """Guests that are stopped, started, or continue under the identity that their claim has now."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,35 @@ def test_file_left_by_a_crash_during_the_rename_is_completed(running: AgentRig) 
     restart(running)
     assert list(running.guests()) == [MIGRATION]
     assert running.guest_manager.journal.at(Stage.SPAWNED)[0].ref == MIGRATION
+
+
+def test_guest_that_starts_off_is_made_and_runs_only_by_request(rig: AgentRig) -> None:
+    rig.build(replace(rig.intent("a"), starts_off=True))
+    rig.queue.settle()
+    (guest,) = rig.guests().values()
+    assert guest.is_off and rig.conductor.outcomes[OLD] == ["stopped"] and used(rig) == 2
+    # It stays off when its message arrives again, and when its agent restarts
+    rig.build(replace(rig.intent("a"), starts_off=True))
+    restart(rig)
+    (guest,) = rig.guests().values()
+    assert guest.is_off
+    # Once started, it runs again after a restart
+    rig.change(OLD, RUN)
+    rig.queue.settle()
+    restart(rig)
+    (guest,) = rig.guests().values()
+    assert not guest.is_off and rig.conductor.outcomes[OLD][-1] == "active"
+
+
+@pytest.mark.parametrize("is_spawned", [False, True])
+def test_guest_that_starts_off_stays_off_after_a_crash_while_it_was_made(rig: AgentRig, is_spawned: bool) -> None:
+    """Given an agent that died before it journalled the guest, when the next one starts, then the guest is off."""
+    intent = replace(rig.intent("a"), starts_off=True)
+    assert rig.guest_manager is not None
+    rig.guest_manager.add_intents([intent])
+    rig.guest_manager.journal.advance([intent.ref], Stage.CONFIRMED)
+    if is_spawned:
+        rig.guest_manager.hypervisor.spawn(intent.ref, intent.name, is_off=True)
+    restart(rig)
+    (guest,) = rig.guests().values()
+    assert guest.is_off and rig.conductor.outcomes[OLD] == ["stopped"]

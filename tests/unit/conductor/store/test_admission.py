@@ -171,3 +171,44 @@ def test_overload_says_how_long_the_oldest_work_waits(bench: StoreWithClock) -> 
     bench.pass_time(2100)
     with pytest.raises(errors.Overloaded, match="retry in 2 s"):
         record(bench, "b", 1, max_backlog=2)
+
+
+def resize(bench: StoreWithClock, uuid: str, amounts: dict[str, int] | None, **limits: int) -> None:
+    """Write what an instance counts from now on, None: as its request."""
+    resized = replace(bench.store.get([uuid])[uuid], amounts=amounts)
+    assert not bench.store.write_without_lease([resized], wake=False, limits={"p": limits} if limits else {}).stale
+
+
+def test_resized_instance_counts_its_own_amounts_until_it_is_deleted(bench: StoreWithClock) -> None:
+    first, second = record(bench, "a", 2)
+    resize(bench, first, {"instances": 1, "VCPU": 8})
+    assert bench.store.usage("p") == {"instances": 2, "VCPU": 10, "CUSTOM_GPU": 1, "recorded_instances": 2}
+    # Its own amounts change, and leave and return with its claim; those of another one do not
+    resize(bench, first, {"instances": 1, "VCPU": 3})
+    assert bench.store.usage("p")["VCPU"] == 5
+    set_status(bench, [first, second], InstanceStatus.ERROR, SagaStep.DONE)
+    assert bench.store.usage("p") == {"recorded_instances": 2}
+    set_status(bench, [first], InstanceStatus.BUILDING, SagaStep.CAST)
+    assert bench.store.usage("p") == {"instances": 1, "VCPU": 3, "recorded_instances": 2}
+    # Those of its request count again
+    resize(bench, first, None)
+    assert bench.store.usage("p") == {"instances": 1, "VCPU": 2, "CUSTOM_GPU": 1, "recorded_instances": 2}
+    resize(bench, first, {"instances": 1, "VCPU": 3})
+    set_status(bench, [first, second], InstanceStatus.DELETED, SagaStep.DONE)
+    assert bench.store.usage("p") == {"recorded_instances": 2}
+    bench.pass_time(RETENTION_MS + 1)
+    bench.store.purge()
+    assert bench.store.usage("p") == {}
+
+
+def test_resize_beyond_a_limit_is_refused_and_smaller_ones_are_not(bench: StoreWithClock) -> None:
+    first, _second = record(bench, "a", 2)
+    with pytest.raises(errors.QuotaExceeded) as refusal:
+        resize(bench, first, {"instances": 1, "VCPU": 8, "CUSTOM_GPU": 1}, VCPU=9, instances=2)
+    assert refusal.value.kwargs == {"project": "p", "resource": "VCPU", "limit": 9, "used": 4, "requested": 6}
+    assert bench.store.usage("p")["VCPU"] == 4
+    assert bench.store.get([first])[first].amounts is None
+    # What grows counts, not what it is: a project that is over its limits may still shrink
+    resize(bench, first, {"instances": 1, "VCPU": 8, "CUSTOM_GPU": 1}, VCPU=10, instances=1, recorded_instances=1)
+    resize(bench, first, {"instances": 1, "VCPU": 1, "CUSTOM_GPU": 1}, VCPU=1, instances=1)
+    assert bench.store.usage("p")["VCPU"] == 3

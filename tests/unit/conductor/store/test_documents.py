@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Documents of the conductor's store."""
 
+import json
+from dataclasses import replace
+
 from conductor.store import documents
-from conductor.store.records import BuildRequestRecord
+from conductor.store.migrations import MigrationKind, MigrationRecord
+from conductor.store.records import BuildRequestRecord, InstanceRecord
 
 # As written by releases without names of instances.
 UNNAMED = '{"schema":1,"request_id":"req","project":"p","user":"u","flavor":"m1.tiny","spec":{"a":1}}'
@@ -20,3 +24,18 @@ def test_request_without_names_is_written_as_before():
 def test_names_are_stored_with_the_request():
     request = BuildRequestRecord("key", "req", "p", "u", None, {}, {"uuid": "web"})
     assert documents.load_request("key", documents.dump_request(request)) == request
+
+
+def test_instance_keeps_what_a_resize_gave_it_and_others_are_written_as_before():
+    plain = InstanceRecord("a", "req", alternates=[], history=[])
+    assert not {"spec", "flavor", "amounts"} & json.loads(documents.dump_instance(plain)).keys()
+    resized = replace(plain, spec={"fields": [1]}, flavor="large", amounts={"instances": 1, "VCPU": 4})
+    header = "req SCHEDULING select 0 1 0 0 0\n"
+    assert documents.load_instance("a", header + documents.dump_instance(resized)) == resized
+
+
+def test_migration_within_its_partition_is_written_as_before():
+    migration = MigrationRecord(uuid="m", instance="a", kind=MigrationKind.MIGRATION, history=[])
+    assert "allow_cross_cell" not in documents.dump_migration(migration)
+    crossing = replace(migration, allow_cross_cell=True)
+    assert documents.load_migration("0 0 0\n" + documents.dump_migration(crossing)) == crossing

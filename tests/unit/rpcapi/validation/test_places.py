@@ -55,3 +55,26 @@ def test_invalid_aggregates_are_refused_with_the_reason(member_of, forbidden, se
 def test_tree_must_be_a_resource_name(in_tree, error_class):
     with pytest.raises(error_class):
         places.check_tree(in_tree)
+
+
+@pytest.mark.parametrize(
+    "destination",
+    [{}, {"host": "h"}, {"host": "h/n", "partition": "west"}, {"partition": "west", "allow_cross_cell_move": True}],
+)
+def test_valid_destinations_pass(destination):
+    places.check_destination(destination)
+
+
+@pytest.mark.parametrize(
+    ("destination", "error_class", "sentence"),
+    [
+        (["h"], errors.InvalidSpec, "the requested destination must be"),
+        ({"cell": "west"}, errors.InvalidSpec, "the requested destination"),
+        ({"host": "a|b"}, errors.InvalidName, "a|b"),
+        ({"partition": 3}, errors.InvalidSpec, "partition of the requested destination"),
+        ({"allow_cross_cell_move": "yes"}, errors.InvalidSpec, "must be a boolean"),
+    ],
+)
+def test_invalid_destinations_are_refused_with_the_reason(destination, error_class, sentence):
+    with pytest.raises(error_class, match=sentence):
+        places.check_destination(destination)
