@@ -44,6 +44,11 @@ class OrphanRelease:
         LOG.info("Requested host %s to release %d claims that it runs nothing under", host, len(refs.consumers))
 
     def _check_idle(self, uuids: Sequence[str]) -> None:
+        for migration in self._store.migrations(uuids).values():
+            if not migration.has_ended:
+                raise errors.InstanceConflict(
+                    uuid=migration.instance, why=f"its migration {migration.uuid} is {migration.status}; retry"
+                )
         for record in self._store.get(uuids).values():
             if record.step != SagaStep.DONE:
                 raise errors.InstanceConflict(

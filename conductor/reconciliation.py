@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Periodic comparison of ACTIVE and SHUTOFF records with their claims: a record shows what is true of its host.
+"""Periodic comparison of records of instances on hosts with their claims: a record shows what is true of its host.
 
 A fence, a lost journal or a forgotten write of a record changes no record by itself: the conductor may be down then.
 """
@@ -35,7 +35,10 @@ JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do n
 
 
 class RecordReconciler(BackgroundLoop):
-    """Compares all ACTIVE and SHUTOFF records with their claims, one page at a time, once in ``interval`` seconds.
+    """Compares all settled records with their claims, one page at a time, once in ``interval`` seconds.
+
+    Settled is an instance on its host without a step under way, such as an ACTIVE one, or one that only waits there to
+    be offloaded.
 
     A record whose claim was fenced goes to ERROR. One whose claim ended otherwise, or does not exist although no host
     is awaited that may report it, does so when the next comparison finds the same, because a report may be on its way.
@@ -85,7 +88,7 @@ class RecordReconciler(BackgroundLoop):
         for uuid in uuids:
             if uuid not in records:
                 raise errors.UnknownInstance(uuid=uuid)
-            if records[uuid].step != SagaStep.DONE:
+            if records[uuid].step != SagaStep.DONE and not _is_settled(records[uuid]):
                 why = f"it is {records[uuid].status}, and its step {records[uuid].step} is under way; retry"
                 raise errors.InstanceConflict(uuid=uuid, why=why)
         compared = [
@@ -173,7 +176,8 @@ def _revived(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def _is_settled(instance: InstanceRecord) -> bool:
-    return instance.status in ON_HOST and instance.step == SagaStep.DONE
+    """Return whether it is on its host, and no step is under way; in step OFFLOAD a shelved one only waits there."""
+    return instance.status in ON_HOST and instance.step in (SagaStep.DONE, SagaStep.OFFLOAD)
 
 
 def _by_partition(instances: Iterable[InstanceRecord]) -> list[tuple[str | None, list[InstanceRecord]]]:

@@ -15,6 +15,7 @@ from conductor.conf.store import MEMORY
 from conductor.deletion import InstanceDeletion
 from conductor.endpoints.conductor import ConductorEndpoint
 from conductor.instances import InstanceReader
+from conductor.leaked_migrations import LeakedMigrations
 from conductor.maintenance import BINARY, Upkeep
 from conductor.migrations import MigrationReader
 from conductor.operations import InstanceOperations
@@ -151,6 +152,7 @@ class ConductorService:
             vouching=vouching,
             adoption=InstanceAdoption(self._store, self._clients, vouching, self._pump.wake, max_instances),
             orphans=OrphanRelease(self._store, self._clients, max_instances),
+            leaked_migrations=LeakedMigrations(self._store, self._clients, max_instances),
             reconciler=self._reconciler,
             clients=self._clients,
             bounds=self._bounds,

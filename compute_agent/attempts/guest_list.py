@@ -40,6 +40,7 @@ def list_owners(guest_manager: GuestManager, uuids: Sequence[str]) -> objects.Gu
         attempts=[attempt.attempt for attempt in attempts],
         names=[attempt.name for attempt in attempts],
         owners=[dict(attempt.owner) for attempt in attempts],
+        instances=[attempt.instance_uuid for attempt in attempts],
     )
 
 

@@ -10,6 +10,7 @@ from conductor.adoption import InstanceAdoption
 from conductor.backport import backport
 from conductor.deletion import InstanceDeletion
 from conductor.instances import InstanceReader
+from conductor.leaked_migrations import LeakedMigrations
 from conductor.migrations import MigrationReader
 from conductor.operations import InstanceOperations
 from conductor.orphans import OrphanRelease
@@ -46,6 +47,7 @@ class ConductorEndpoint:
         vouching: ClaimVouching,
         adoption: InstanceAdoption,
         orphans: OrphanRelease,
+        leaked_migrations: LeakedMigrations,
         reconciler: RecordReconciler,
         clients: ServiceClients,
         bounds: RecordBounds,
@@ -61,6 +63,7 @@ class ConductorEndpoint:
         self._claim_vouching = vouching
         self._adoption = adoption
         self._orphans = orphans
+        self._leaked_migrations = leaked_migrations
         self._reconciler = reconciler
         self._clients = clients
         self._bounds = bounds
@@ -190,6 +193,14 @@ class ConductorEndpoint:
         if not isinstance(refs, objects.ClaimRefs):
             raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
         self._orphans.release(ctxt, host, refs)
+
+    @expose
+    def end_leaked_migrations(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
+        if not isinstance(partition, str) or not isinstance(host, str):
+            raise errors.MalformedObject(name="call of end_leaked_migrations", why="partition and host must be strings")
+        if not isinstance(refs, objects.ClaimRefs):
+            raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
+        self._leaked_migrations.end(ctxt, partition, host, refs)
 
     @expose
     def compare_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:

@@ -100,6 +100,7 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "adopt_instances": _by(OPERATOR),
         "release_orphans": _by(OPERATOR),
         "compare_instances": _by(OPERATOR),
+        "end_leaked_migrations": _by(OPERATOR),
         "check_store": _by(OPERATOR),
         "store_sizes": _by(OPERATOR),
         "list_hosts": _by(SCHEDULER),

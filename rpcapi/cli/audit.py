@@ -30,9 +30,9 @@ class AuditCluster(Lister):
     both times is shown. `gantt claim verify` compares the store with itself.
 
     With --fix, what is shown is repaired where that is safe: a guest without a record is adopted, a claim that its host
-    runs nothing under is released by it, a record is corrected by its claim. Nothing is repaired of a host whose agent
-    does not answer, or while a step of the instance is under way. Then all is read until what was repaired is gone;
-    exits 1 if any difference is left.
+    runs nothing under is released by it, a record is corrected by its claim, and what a migration left at its source is
+    ended there. Nothing is repaired of a host whose agent does not answer, or while a step of the instance is under
+    way. Then all is read until what was repaired is gone; exits 1 if any difference is left.
 
     With --nova: find the claims that gantt-scheduler made for Nova and that no instance on a host uses, because the
     answer was lost. Exits 1 if any is left.
@@ -121,6 +121,7 @@ def read(session: "Session") -> comparison.ClusterReading:
         for partition in session.partitions()
         for claim in session.list_all(session.claims_of(partition).list_claims, "claims")
     ]
+    migrations = _migrations(session)
     instances = {item.uuid: item for item in session.list_all(session.conductor.list_instances, "instances")}
     services = {
         state.name: bool(state.document.get("alive"))
@@ -138,7 +139,14 @@ def read(session: "Session") -> comparison.ClusterReading:
             guests += _guests_of(session, host)
         except errors.Unavailable:
             silent.add(host)
-    return comparison.ClusterReading(claims, instances, guests, silent)
+    return comparison.ClusterReading(claims, instances, guests, silent, migrations)
+
+
+def _migrations(session: "Session") -> dict[str, Any]:
+    try:
+        return {item.uuid: item for item in session.list_all(session.conductor.list_migrations, "migrations")}
+    except errors.UnknownMethod:  # an older conductor makes none
+        return {}
 
 
 def _guests_of(session: "Session", host: str) -> Iterator[comparison.AgentGuest]:

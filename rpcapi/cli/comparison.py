@@ -3,7 +3,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rpcapi.resources import names
@@ -13,7 +13,9 @@ UNJOURNALLED = "unjournalled"
 ON_HOST = frozenset(
     {"ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD", "SHELVING", "SHELVED"}
 )
-INSTANCE = "INSTANCE"  # the type of the consumers that are guests
+# The types of consumers that are guests: a migration holds the guest at its source until it has ended.
+INSTANCE, MIGRATION = "INSTANCE", "MIGRATION"
+ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
 
 
 class Difference(NamedTuple):
@@ -48,19 +50,22 @@ class ClusterReading:
     """One reading of the three sides.
 
     ``claims`` are as in a ClaimPage, ``instances`` the records by uuid, without deleted ones. ``silent`` are the
-    service hosts whose agents did not answer.
+    service hosts whose agents did not answer. ``migrations`` are all recorded ones by uuid.
     """
 
     claims: Sequence[Mapping[str, Any]]
     instances: Mapping[str, Any]
     guests: Sequence[AgentGuest]
     silent: Collection[str]
+    migrations: Mapping[str, Any] = field(default_factory=dict)
 
 
 def compare(reading: ClusterReading) -> list[Difference]:
     """Return all differences: about guests first, then about claims and records without guests, then silent hosts."""
     claims = _claims_by_place(reading.claims)
-    of_guests = list(_guest_differences(reading, claims))
+    of_migrations = list(_leaked_migrations(reading))
+    leaked = {difference.instance for difference in of_migrations}
+    of_guests = [*of_migrations, *(item for item in _guest_differences(reading, claims) if item.instance not in leaked)]
     instances = {difference.instance for difference in of_guests}
     without_guests = [
         difference
@@ -74,8 +79,19 @@ def _claims_by_place(claims: Sequence[Mapping[str, Any]]) -> dict[Place, str]:
     return {
         Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"])): claim["state"]
         for claim in claims
-        if claim["type"] == INSTANCE
+        if claim["type"] in (INSTANCE, MIGRATION)
     }
+
+
+def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
+    """Yield the claims of migrations that have ended or have no record: these should hold nothing."""
+    for claim in reading.claims:
+        record = reading.migrations.get(claim["consumer"])
+        place = Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"]))
+        is_open = record is not None and record.status not in ENDED_MIGRATIONS
+        is_held = claim["type"] == MIGRATION and claim["state"] == "confirmed"
+        if is_held and not is_open and place.host not in reading.silent:
+            yield Difference("leaked migration", *place, _describe_migration(record))
 
 
 def _place_of(record: Any) -> Place:
@@ -99,6 +115,8 @@ def _guest_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> 
             difference = "unverified claim", f"the store does not know this attempt; {_describe_record(record)}"
         elif state != "confirmed":
             difference = "guest without claim", f"the claim is {_describe(places[guest.uuid])}"
+        elif guest.uuid in reading.migrations:
+            continue  # the source of a migration that is under way
         elif record is None:
             difference = "guest without record", "its claim is confirmed"
         elif _place_of(record) != place or record.status == "ERROR":
@@ -130,6 +148,12 @@ def _silent_hosts(reading: ClusterReading, claims: Mapping[Place, str]) -> Itera
 
 def _describe(places: Sequence[Place]) -> str:
     return ", ".join(f"attempt {place.attempt} on {place.host}" for place in sorted(places)) or "none"
+
+
+def _describe_migration(record: Any) -> str:
+    if record is None:
+        return "no record of this migration"
+    return f"the migration of {record.instance} is {record.status}"
 
 
 def _describe_record(record: Any) -> str:

@@ -2,7 +2,7 @@
 """Repairs of what ``gantt audit`` finds: each by a call that checks again that nothing is under way."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
 from rpcapi.cli.comparison import Difference
@@ -42,18 +42,30 @@ def _partitions_by_host(session: "Session") -> dict[str, str]:
     }
 
 
+def _partition_of(partitions: Mapping[str, str], host: str) -> str:
+    if host not in partitions:
+        raise errors.UnknownHost(name=host)
+    return partitions[host]
+
+
+def _refs(difference: Difference) -> Any:
+    from rpcapi import objects  # noqa: PLC0415 - lazy, see session
+
+    return objects.ClaimRefs.of(consumers=[difference.instance], attempts=[difference.attempt])
+
+
 def _adopt(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
-    partition = partitions.get(difference.host)
-    if partition is None:
-        raise errors.UnknownHost(name=difference.host)
+    partition = _partition_of(partitions, difference.host)
     session.call(session.conductor.adopt_instances, partition, difference.host, [difference.instance])
 
 
 def _release(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
-    from rpcapi import objects  # noqa: PLC0415 - lazy, see session
+    session.call(session.conductor.release_orphans, difference.host, _refs(difference))
 
-    refs = objects.ClaimRefs.of(consumers=[difference.instance], attempts=[difference.attempt])
-    session.call(session.conductor.release_orphans, difference.host, refs)
+
+def _end_migration(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
+    partition = _partition_of(partitions, difference.host)
+    session.call(session.conductor.end_leaked_migrations, partition, difference.host, _refs(difference))
 
 
 def _compare(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
@@ -67,4 +79,5 @@ REPAIRS: Mapping[str, tuple[str, Repair]] = {
     "claim without guest": ("released", _release),
     "record without claim": ("record corrected", _compare),
     "guest and record differ": ("record corrected", _compare),
+    "leaked migration": ("ended at its host", _end_migration),
 }

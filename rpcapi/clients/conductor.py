@@ -31,10 +31,12 @@ class ConductorAPI(ServiceClient):
     1.14 - Add shelve_instances, offload_instances, unshelve_instances
     1.15 - Add adopt_instances
     1.16 - Add release_orphans, compare_instances
+    1.17 - Cold migrations
+    1.18 - Add end_leaked_migrations
     """
 
     TOPIC = "conductor"
-    VERSION = "1.16"
+    VERSION = "1.18"
     CAP = "conductor"
     UNREPORTED = "1.10"
 
@@ -177,6 +179,14 @@ class ConductorAPI(ServiceClient):
         anything; Unavailable if a claims service does not answer.
         """
         self._call(ctxt, "1.16", "compare_instances", uuids=uuids)
+
+    def end_leaked_migrations(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
+        """Request a service host of ``partition`` to end what migrations hold there that ended or have no record.
+
+        Raises InvalidRequest, InstanceConflict for a migration that is under way, or whose guest may be the only copy
+        of its instance, before it changes anything; Unavailable if the agent does not answer.
+        """
+        self._call(ctxt, "1.18", "end_leaked_migrations", partition=partition, host=host, refs=refs)
 
     def object_backport_versions(
         self, ctxt: RequestContext, objinst: dict[str, Any], object_versions: dict[str, str]

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guests of a service host, as its agent reports them when it is asked."""
 
+from typing import Any
+
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base
+from rpcapi.objects import base, versions
 
 RUNNING = "running"  # it exists, under a live attempt of the agent's journal
 CONFIRMED = "confirmed"  # the journal has its claim as confirmed; the guest does not exist yet
@@ -37,17 +39,25 @@ class GuestOwners(base.GanttObject):
 
     Attempts whose claim is still to be confirmed are among them. ``names`` has the nodes. ``owners`` has {type,
     project, user, request_id, flavor, group_id, group_policy, group_max_per_host} of each, as the build request had
-    them; builds of earlier releases have no flavor.
+    them; builds of earlier releases have no flavor. ``instances`` has the instance of each: another uuid than in
+    ``uuids`` where a migration holds the guest.
 
     Version 1.0: Initial version
+    Version 1.1: Add instances
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
     COLUMNS = ("uuids", "attempts", "names", "owners")
+    SPARSE = ("instances",)
 
     fields = {
         "uuids": base.ColumnField(str),
         "attempts": base.ColumnField(int),
         "names": base.ColumnField(str),
         "owners": base.ColumnField(dict),
+        "instances": base.ColumnField(str, default=[]),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"instances": (1, 1)})

@@ -41,7 +41,10 @@ def current(url):
     transport = bus.get_transport(conf, url)
     target = messaging.Target(topic="conductor", server="current")
     # Backporting does not use the arguments of the endpoint.
-    parts = ("power", "migrations", "operations", "shelving", "vouching", "adoption", "orphans", "reconciler")
+    parts = (
+        *("power", "migrations", "operations", "shelving", "vouching", "adoption", "orphans", "leaked_migrations"),
+        "reconciler",
+    )
     endpoint = ConductorEndpoint(*[None] * 4, clients=None, bounds=None, **dict.fromkeys(parts))
     server = bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
     server.start()

@@ -23,7 +23,7 @@ FINGERPRINTS = {
     "Decision": "1.0-694689a68f0c83366c10e49c8209731f",
     "DecisionPage": "1.0-bb0ec6a5b45068a56fea4ccc20598484",
     "FilterList": "1.0-1225d335fdbc8408aa82af22371c5ea8",
-    "GuestOwners": "1.0-042c22d6e6735b20df5268ab4ea51c39",
+    "GuestOwners": "1.1-89b7f6e49d80fd50e3b5c6f3aab62016",
     "GuestPage": "1.0-3ee2aefdd1340b28fdecdd40610e80fc",
     "GuestOperations": "1.0-d5fa9aa627dc6cb9805033cf7ebadced",
     "GuestTransitions": "1.0-c2f29abb545fc0da2c3ac13f1278e1f8",

@@ -38,6 +38,7 @@ class FakeHosts:
         self.queue: list[Callable[[], None]] = []
         self.pending_reports: list[objects.BuildReport] = []  # reports withheld by mute hosts
         self.guests: dict[tuple[str, int], str] = {}
+        self.sources: dict[tuple[str, int], str] = {}  # the instance of each guest that a migration holds
         self.stopped: set[tuple[str, int]] = set()
         self.operations: dict[tuple[str, int], list[tuple[str, int]]] = {}  # those executed: (action, number)
         self.max_version = ComputeAPI.VERSION  # that the version cap allows
@@ -78,12 +79,17 @@ class FakeHosts:
     def list_owners(self, ctxt: RequestContext, host: str, uuids: list[str]) -> objects.GuestOwners:
         if self.behaviours.get(host) == "lost":
             raise messaging.MessagingTimeout("no answer")
-        refs = [ref for ref, node in self.guests.items() if ref[0] in uuids and names.host_of(node) == host]
+        refs = [
+            ref
+            for ref, node in self.guests.items()
+            if not {ref[0], self.sources.get(ref)}.isdisjoint(uuids) and names.host_of(node) == host
+        ]
         return objects.GuestOwners.of(
             uuids=[uuid for uuid, _ in refs],
             attempts=[attempt for _, attempt in refs],
             names=[self.guests[ref] for ref in refs],
             owners=[{"flavor": "m1.tiny", "group_id": "g", "group_policy": "anti-affinity"} for _ in refs],
+            instances=[self.sources.get(ref, ref[0]) for ref in refs],
         )
 
     def _cast(self, kind: str, host: str, uuids: Sequence[str]) -> None:
@@ -160,7 +166,9 @@ class FakeHosts:
             behaviour = self.behaviours.get(host)
             if behaviour == "lost":
                 continue
-            if ref not in self.guests:
+            if action == "end" or ref not in self.guests:
+                self.guests.pop(ref, None)
+                self._store.release(host, [ref])
                 self._send_report(host, ref, "gone", "its guest is not on this host", mute=False)
                 continue
             (self.stopped.add if action == "stop" else self.stopped.discard)(ref)

@@ -66,12 +66,12 @@ class Ledger:
             )
         )
 
-    def hold(self, consumer: str, node: str) -> None:
-        """Confirm a claim of the consumer's first attempt on a node."""
-        spec, intent = objects.RequestSpec.of(resources={"VCPU": 1}), Intent(consumer, 1, [Candidate(node)])
+    def hold(self, consumer: str, node: str, attempt: int = 1) -> None:
+        """Confirm a claim of the consumer's attempt on a node."""
+        spec, intent = objects.RequestSpec.of(resources={"VCPU": 1}), Intent(consumer, attempt, [Candidate(node)])
         answer = self.prepare(context.new(), spec, [intent], self.store.snapshot().epoch, 0, fresh=True)
         assert answer.accepted
-        self.store.confirm(node.partition("/")[0], [ClaimRef(consumer, 1)])
+        self.store.confirm(node.partition("/")[0], [ClaimRef(consumer, attempt)])
 
     def forget(self) -> None:
         """Begin a new epoch, in which no host is audited yet."""

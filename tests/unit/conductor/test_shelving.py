@@ -287,6 +287,27 @@ def test_shelved_instance_of_a_fenced_host_has_its_image(offload_ms: int | None)
     assert cluster.ledger.live().keys() == {UUIDS[1]}
 
 
+def test_instance_that_waits_to_be_offloaded_from_a_fenced_host_does_not_wait_any_longer() -> None:
+    cluster = make_cluster(HOUR_MS)
+    host = host_of(cluster, UUIDS[0])
+    shelve_first(cluster)
+    cluster.settle(HOUR_MS // 2)
+    assert cluster.record(UUIDS[0]).step == SagaStep.OFFLOAD
+    # While its host has the claim, a comparison changes nothing
+    cluster.compare()
+    assert (cluster.statuses(UUIDS[:1]), cluster.record(UUIDS[0]).step) == (["SHELVED"], SagaStep.OFFLOAD)
+    # When the host is fenced, then the next one ends the wait
+    cluster.hosts.behaviours[host] = "lost"
+    cluster.hosts.guests.pop((UUIDS[0], 1))
+    cluster.ledger.store.fence(host, "token", force=True)
+    cluster.compare()
+    record = cluster.record(UUIDS[0])
+    assert (record.status, record.step, record.host) == (InstanceStatus.SHELVED_OFFLOADED, SagaStep.DONE, None)
+    assert record.reason == f"host {host} was fenced"
+    cluster.settle(2 * HOUR_MS)
+    cluster.check(UUIDS)
+
+
 def test_instance_that_is_being_shelved_on_a_fenced_host_ends_in_error(cluster: SimulatedCluster) -> None:
     host = host_of(cluster, UUIDS[0])
     cluster.hosts.behaviours[host] = "lost"

@@ -38,7 +38,10 @@ def recorder() -> Recorder:
 
 
 def make_endpoint(parts: Any, clients: Any) -> ConductorEndpoint:
-    names = ("power", "migrations", "operations", "shelving", "vouching", "adoption", "orphans", "reconciler", "bounds")
+    names = (
+        *("power", "migrations", "operations", "shelving", "vouching", "adoption", "orphans", "leaked_migrations"),
+        *("reconciler", "bounds"),
+    )
     others = dict.fromkeys(names, parts)
     return ConductorEndpoint(parts, parts, parts, parts, clients=clients, **others)
 
@@ -76,6 +79,11 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
             ("adopt", (CTXT, "p", "h", ["a"]), {}),
         ),
         ("release_orphans", {"host": "h", "refs": REFS}, ("release", (CTXT, "h", REFS), {})),
+        (
+            "end_leaked_migrations",
+            {"partition": "p", "host": "h", "refs": REFS},
+            ("end", (CTXT, "p", "h", REFS), {}),
+        ),
         ("compare_instances", {"uuids": ["a"]}, ("compare", (["a"],), {})),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
         ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check", ("p", "h", REFS), {})),
@@ -114,6 +122,9 @@ def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
     [
         ("list_hosts", {"partition": 1}),
         ("release_orphans", {"host": "h", "refs": REPORT}),
+        ("end_leaked_migrations", {"partition": "p", "host": "h", "refs": REPORT}),
+        ("end_leaked_migrations", {"partition": None, "host": "h", "refs": REFS}),
+        ("end_leaked_migrations", {"partition": "p", "host": 7, "refs": REFS}),
         ("adopt_instances", {"partition": None, "host": "h", "uuids": ["a"]}),
         ("adopt_instances", {"partition": "p", "host": 7, "uuids": ["a"]}),
         ("audit_hosts", {"partition": 1, "epoch": 3}),

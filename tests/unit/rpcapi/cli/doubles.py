@@ -39,6 +39,7 @@ class Conductor:
         self.silent = set()  # service hosts whose agents do not answer
         self.cluster_claims = None  # the double of the claims, from which released ones disappear
         self.released = []  # (host, claims) of each call
+        self.ended_migrations = []  # (partition, host, claims) of each call
         self.adopted = []  # (partition, host, uuids) of each call
         self.builds = []
         self.first_sent = []  # of each call of build_instances
@@ -131,6 +132,13 @@ class Conductor:
         self.released.append((host, refs.pairs()))
         for uuid in refs.consumers:
             self.cluster_claims.claims.pop(uuid, None)
+
+    @expose
+    def end_leaked_migrations(self, ctxt, partition, host, refs):
+        self.ended_migrations.append((partition, host, refs.pairs()))
+        for uuid in refs.consumers:
+            self.cluster_claims.claims.pop(uuid, None)
+            self.guests[host] = [row for row in self.guests[host] if row[0] != uuid]
 
     @expose
     def compare_instances(self, ctxt, uuids):

@@ -3,9 +3,18 @@
 
 import pytest
 
+from rpcapi import objects
 from tests.unit.rpcapi.cli.doubles import instance
 
 AUDIT = ("audit", "-f", "json", "--pause", "0")
+
+
+def migration(uuid, **values):
+    defaults = {
+        **{"instance": "a", "kind": "migration", "status": "migrating", "source_host": "host1/node1"},
+        **{"source_attempt": 1, "request_id": "req-1", "created_ms": 1, "updated_ms": 1},
+    }
+    return objects.Migration.of(uuid=uuid, **defaults | values)
 
 
 @pytest.fixture
@@ -113,6 +122,23 @@ def test_each_difference_is_repaired_and_a_second_run_finds_none(running, gantt)
     assert running.conductor.adopted == [("default", "host1", ["a"])]
     assert running.conductor.released == [("host1", [("b", 1)])]
     assert (gantt(*FIX).code, gantt(*AUDIT).json) == (0, [])
+
+
+def test_leaked_migration_is_ended_at_its_host_and_one_that_is_under_way_is_none(running, gantt):
+    running.claims.claim("m", type="MIGRATION")
+    running.conductor.guests["host1"].append(("m", 1, "host1/node1", "running"))
+    running.conductor.migrations["m"] = migration("m", status="finished")
+    assert gantt(*AUDIT).code == 0
+    running.conductor.migrations["m"].status = "error"
+    result = gantt(*AUDIT)
+    assert (result.code, [(row["difference"], row["detail"]) for row in result.json]) == (
+        1,
+        [("leaked migration", "the migration of a is error")],
+    )
+    running.conductor.cluster_claims = running.claims
+    result = gantt(*FIX)
+    assert (result.code, repairs(result)) == (0, {("leaked migration", "m"): "ended at its host"})
+    assert running.conductor.ended_migrations == [("default", "host1", [("m", 1)])]
 
 
 def test_what_is_refused_or_cannot_be_repaired_is_shown_with_its_reason(running, gantt):

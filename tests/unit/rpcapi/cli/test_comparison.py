@@ -21,10 +21,21 @@ def guest(node: str = "h1/n", attempt: int = 1, state: str = "running", uuid: st
     return AgentGuest(uuid, attempt, node, state)
 
 
-def kinds(claims: Any = (), records: Any = (), guests: Any = (), silent: Any = ()) -> list[tuple[Any, ...]]:
+def migration(status: str = "migrating", uuid: str = "m") -> Any:
+    return SimpleNamespace(uuid=uuid, instance="a", status=status)
+
+
+def kinds(
+    claims: Any = (), records: Any = (), guests: Any = (), silent: Any = (), migrations: Any = ()
+) -> list[tuple[Any, ...]]:
     """Return the differences without their details."""
-    reading = ClusterReading(claims, {item.uuid: item for item in records}, guests, silent)
+    reading = ClusterReading(
+        claims, {item.uuid: item for item in records}, guests, silent, {item.uuid: item for item in migrations}
+    )
     return [difference[:4] for difference in compare(reading)]
+
+
+SOURCE = claim(consumer="m", type="MIGRATION")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +48,13 @@ def kinds(claims: Any = (), records: Any = (), guests: Any = (), silent: Any = (
         {"claims": [claim(state="prepared")], "records": [record(status="BUILDING")]},
         {"records": [record(status="ERROR")]},
         {"records": [record(host=None, status="SCHEDULING")]},
-        {"claims": [claim(type="MIGRATION")]},
+        {"claims": [SOURCE], "guests": [guest(uuid="m")], "migrations": [migration()]},
+        {
+            "claims": [SOURCE, claim("h2/n", attempt=2)],
+            "records": [record("h2/n", attempt=2)],
+            "guests": [guest(uuid="m"), guest("h2/n", attempt=2)],
+            "migrations": [migration("finished")],
+        },
     ],
 )
 def test_sides_that_agree_have_no_difference(sides: dict[str, Any]) -> None:
@@ -81,6 +98,25 @@ def test_sides_that_agree_have_no_difference(sides: dict[str, Any]) -> None:
 )
 def test_difference_is_named_once(sides: dict[str, Any], difference: tuple[Any, ...]) -> None:
     assert kinds(**sides) == [difference]
+
+
+@pytest.mark.parametrize("guests", [[], [guest(uuid="m")]], ids=["claim only", "with its guest"])
+@pytest.mark.parametrize("status", ["confirmed", "reverted", "error", "completed", "cancelled", None])
+def test_claim_of_a_migration_that_ended_or_is_unknown_is_leaked(status: str | None, guests: list[AgentGuest]) -> None:
+    migrations = [] if status is None else [migration(status)]
+    sides = {"claims": [SOURCE, claim("h2/n", 2)], "records": [record("h2/n", 2)], "migrations": migrations}
+    expected = [("leaked migration", "m", 1, "h1")]
+    assert kinds(**sides, guests=[*guests, guest("h2/n", 2)]) == expected
+    assert [item[0] for item in kinds(**sides, guests=[guest("h2/n", 2)], silent=["h1"])] == ["host not compared"]
+
+
+def test_other_differences_of_a_migration_that_is_under_way() -> None:
+    open_migrations = {"migrations": [migration()]}
+    assert kinds([SOURCE], **open_migrations) == [("claim without guest", "m", 1, "h1")]
+    assert kinds(guests=[guest(uuid="m")], **open_migrations) == [("guest without claim", "m", 1, "h1")]
+    # A record that names the source although the migration holds it
+    sides = {"claims": [SOURCE], "guests": [guest(uuid="m")], "records": [record()]}
+    assert kinds(**sides, **open_migrations) == [("record without claim", "a", 1, "h1")]
 
 
 def test_second_copy_is_the_guest_without_the_claim() -> None:

@@ -56,6 +56,12 @@ def call(sender, options):
         ),
         ("release_orphans", {"host": "h", "refs": "refs"}, "1.16", {"host": "h", "refs": "refs"}),
         ("compare_instances", {"uuids": ["u"]}, "1.16", {"uuids": ["u"]}),
+        (
+            "end_leaked_migrations",
+            {"partition": "p", "host": "h", "refs": "refs"},
+            "1.18",
+            {"partition": "p", "host": "h", "refs": "refs"},
+        ),
         ("list_guests", {"host": "h"}, "1.4", {"host": "h", "marker": None, "limit": 1000}),
         ("audit_hosts", {"partition": "cell1", "epoch": 7}, "1.1", {"partition": "cell1", "epoch": 7}),
     ],
