@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from compute_agent.newer_state import check_fields, read_word
 
+# Fields that agents of earlier releases do not know, and that are left out of the journal while they are empty.
+LATER_FIELDS = (*("assignments", "instance", "moved_from", "moved_to", "operation", "starts_off", "migration", "copy"),)
+
 
 class AttemptRef(NamedTuple):
     """Identity of an attempt and of its claim."""
@@ -21,6 +24,7 @@ class Stage(StrEnum):
 
     INTENT = "intent"  # admitted; its claim is to be confirmed
     CONFIRMED = "confirmed"  # its claim is confirmed; the guest is to be spawned
+    INCOMING = "incoming"  # its claim is confirmed; its guest is paused, and a copy from another host fills it
     SPAWNED = "spawned"  # its guest was spawned
     STOPPED = "stopped"  # its guest is powered off; it keeps its disk and its claim
     GONE = "gone"  # ended: nothing runs under it, and nothing will be started
@@ -31,6 +35,7 @@ class AttemptResult(StrEnum):
 
     ACTIVE = "active"
     STOPPED = "stopped"
+    INCOMING = "incoming"
     REFUSED = "refused"
     FAILED = "failed"
     GONE = "gone"
@@ -45,6 +50,21 @@ class ClaimEnd(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class CopyState:
+    """The last copy of a guest from this host; ``phase`` is as in rpcapi.objects.copy.
+
+    ``destination`` is the node that receives the guest, ``post_copy`` whether it may continue there before all memory
+    is copied, ``reason`` why the copy failed.
+    """
+
+    number: int
+    phase: str
+    reason: str = ""
+    destination: str = ""
+    post_copy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """Journal record of an attempt, with everything that the store needs to re-assert its claim.
 
@@ -54,7 +74,8 @@ class Attempt:
     ``reported`` is true when the conductor has acknowledged the outcome. ``instance`` is the instance of a migration's
     attempt. ``moved_from`` and ``moved_to`` are the former and the next identity of the claim and its guest.
     ``operation`` is the number of the last reboot or rebuild that the guest had; 0: none. ``starts_off``: its guest is
-    made and not started until that is requested.
+    made and not started until that is requested. ``migration`` is that of a guest which this host is to receive, "" for
+    one that is built; ``copy`` is the last one from this host.
     """
 
     uuid: str
@@ -75,6 +96,8 @@ class Attempt:
     moved_to: AttemptRef | None = None
     operation: int = 0
     starts_off: bool = False
+    migration: str = ""
+    copy: CopyState | None = None
 
     @property
     def ref(self) -> AttemptRef:
@@ -90,6 +113,11 @@ class Attempt:
     def live(self) -> bool:
         """Whether the attempt holds resources on this host."""
         return self.stage is not Stage.GONE
+
+    @property
+    def stage_if_confirmed(self) -> Stage:
+        """The stage that follows when the claim is confirmed."""
+        return Stage.INCOMING if self.migration else Stage.CONFIRMED
 
     @property
     def outcome_if_ended(self) -> AttemptResult:
@@ -121,7 +149,7 @@ class Attempt:
 
         ``instance`` is that of the new attempt, whose stage is the same; only a claim that was confirmed is moved.
         """
-        stage = Stage.CONFIRMED if self.stage is Stage.INTENT else self.stage
+        stage = self.stage_if_confirmed if self.stage is Stage.INTENT else self.stage
         new = replace(
             self,
             uuid=to.uuid,
@@ -131,6 +159,7 @@ class Attempt:
             instance="" if instance == to.uuid else instance,
             reported=False,
             moved_from=self.ref,
+            copy=None,
         )
         reason = f"its claim is that of {to.uuid}, attempt {to.attempt}, now"
         ended = self.to_ended(AttemptResult.GONE, reason, ClaimEnd.NOTHING, at_ms)
@@ -139,7 +168,7 @@ class Attempt:
     def as_dict(self) -> dict[str, Any]:
         """Return the journalled form; what is empty and older agents do not know is left out."""
         document = asdict(self)
-        for name in ("assignments", "instance", "moved_from", "moved_to", "operation", "starts_off"):
+        for name in LATER_FIELDS:
             if not document[name]:
                 del document[name]
         return document
@@ -157,6 +186,8 @@ class Attempt:
         values["claim_end"] = read_word(record, "claim_end", ClaimEnd, values["claim_end"])
         outcome = values["outcome"]
         values["outcome"] = read_word(record, "outcome", AttemptResult, outcome) if outcome else None
+        if values.get("copy") is not None:
+            values["copy"] = CopyState(**values["copy"])
         for name in ("moved_from", "moved_to"):
             if values.get(name) is not None:
                 values[name] = AttemptRef(*values[name])

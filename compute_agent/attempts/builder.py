@@ -70,6 +70,8 @@ class AdmissionController:
     def _admit_intent(self, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:
         """Return the attempt with its assignments, or the reason why it is refused."""
         others = self._guest_manager.journal.of_instance(intent.uuid)
+        if intent.migration and any(other.live for other in others):
+            return f"the instance is on host {self._guest_manager.host} already"
         latest = max((other.attempt for other in others), default=0)
         if latest > intent.attempt:
             return f"attempt {latest} of the instance is newer"

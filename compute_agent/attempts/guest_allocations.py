@@ -13,6 +13,7 @@ from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalDamaged
 from compute_agent.resources.tracker import ResourceTracker
 from compute_agent.simulator.hypervisor import Hypervisor, SpawnFailed
+from rpcapi.objects.copy import FAILED
 
 LOG = log.getLogger(__name__)
 
@@ -32,7 +33,8 @@ class GuestManager:
 
         Nothing may run without a confirmed claim, and every spawn is journalled: a guest without a live attempt is
         left from an interrupted stop, and is stopped. A guest that was spawned according to the journal but does not
-        exist, or has a damaged file, was lost with its machine; it is spawned again under its existing claim.
+        exist, or has a damaged file, was lost with its machine; it is spawned again under its existing claim. A guest
+        that this host was to receive has lost its copy: its attempt fails.
         Raises JournalDamaged, NewerState, ValueError and OSError.
         """
         damaged = self.hypervisor.open()
@@ -55,7 +57,8 @@ class GuestManager:
             else:
                 self.hypervisor.rename(guest.ref, guest_attempt.ref)
         for attempt in self.journal.at(Stage.STOPPED):
-            self.hypervisor.power_off(attempt.ref)
+            if attempt.copy is None or attempt.copy.phase == FAILED:  # else its memory is kept until the migration ends
+                self.hypervisor.power_off(attempt.ref)
         self._report_damaged(damaged)
         lost_refs = [
             attempt.ref for attempt in self.journal.at(Stage.SPAWNED) if not self.hypervisor.is_on(attempt.ref)
@@ -63,6 +66,12 @@ class GuestManager:
         for ref in lost_refs:
             LOG.warning("Guest %s (attempt %d) was lost with its host or is off; starting it again", *ref)
         self.journal.advance(lost_refs, Stage.CONFIRMED)
+        reason = "the agent was restarted before the guest was received"
+        incoming = self.journal.at(Stage.INCOMING)
+        now_ms = self.journal.now_ms()
+        self.end_attempts(
+            [attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, now_ms) for attempt in incoming]
+        )
         for provider, excess in self.tracker.excess().items():
             LOG.warning("Provider %s is over capacity by %s", provider, excess)
 
@@ -108,6 +117,31 @@ class GuestManager:
             self.journal.advance(spawned, stage, durable=False)
         return failed
 
+    def receive(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
+        """Create the paused guests of incoming attempts; return the failed attempts, each with the reason."""
+        failed = []
+        for attempt in attempts:
+            try:
+                self.hypervisor.receive(attempt.ref, attempt.name)
+            except (SpawnFailed, OSError) as error:
+                failed.append((attempt, f"preparation failed: {error}"))
+        return failed
+
+    def adopt(self, ref: AttemptRef, instance: str, origins: Iterable[AttemptRef], at_ms: int) -> Attempt | None:
+        """Let the guest of an origin continue as ``ref``; return the attempt, None where no origin is live here."""
+        attempts = [self.journal.get(origin) for origin in origins]
+        origin = next((attempt for attempt in attempts if attempt is not None and attempt.live), None)
+        if origin is None:
+            return None
+        reason = f"its claim ended before attempt {ref.attempt}"
+        others = [other for other in self.journal.of_instance(ref.uuid) if other.live and other.ref != origin.ref]
+        # The store hands a claim over only when the consumer has no other live one.
+        self.end_attempts(
+            [other.to_ended(AttemptResult.GONE, reason, ClaimEnd.RELEASE, at_ms) for other in others] if others else []
+        )
+        self.hand_over(origin, ref, instance, at_ms)
+        return self.journal.get(ref)
+
     def hand_over(self, attempt: Attempt, to: AttemptRef, instance: str, at_ms: int) -> None:
         """Let a live attempt continue as ``to``: one durable record, then the guest's file; nothing is stopped.
 
@@ -118,6 +152,7 @@ class GuestManager:
         self.activity.end([ended])
         self.tracker.drop(attempt.ref)
         self.tracker.hold(new)
+        self.hypervisor.copies.pop(attempt.ref, None)
         self.hypervisor.rename(attempt.ref, to)
         LOG.info("Instance %s (attempt %d) continues as %s (attempt %d)", *attempt.ref, *to)
 
@@ -163,6 +198,7 @@ class GuestManager:
         claim may be released even if the agent crashes in between.
         """
         for attempt in ended:
+            self.hypervisor.copies.pop(attempt.ref, None)
             self.hypervisor.stop(attempt.ref)
         self.journal.put(ended)
         self.activity.end(ended)

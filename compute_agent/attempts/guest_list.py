@@ -9,7 +9,7 @@ from rpcapi import objects
 from rpcapi.objects import guest
 
 MAX_PAGE = 1000
-_STAGES = frozenset({Stage.CONFIRMED, Stage.SPAWNED, Stage.STOPPED})
+_STAGES = frozenset({Stage.CONFIRMED, Stage.INCOMING, Stage.SPAWNED, Stage.STOPPED})
 
 
 def list_guests(guest_manager: GuestManager, marker: str | None, limit: int) -> objects.GuestPage:

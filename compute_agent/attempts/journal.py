@@ -8,6 +8,7 @@ from compute_agent.attempt import Attempt, AttemptRef, Stage
 from compute_agent.attempts.journal_file import JournalDamaged, JournalFile, JournalRecord
 from compute_agent.clock import Clock, wall_ms
 from compute_agent.newer_state import check_fields, read_word
+from rpcapi.objects.copy import POST_COPY, RUNNING
 
 # The file is compacted when it has more than COMPACT_LINES lines, and more than COMPACT_FACTOR lines per attempt.
 COMPACT_LINES = 2000
@@ -30,6 +31,7 @@ class Journal:
         self._numbers: dict[str, set[int]] = {}
         self._stages: dict[Stage, dict[AttemptRef, None]] = {stage: {} for stage in Stage}
         self._unreported: dict[AttemptRef, None] = {}
+        self._copying: dict[AttemptRef, None] = {}
 
     def open(self) -> None:
         """Read the previous agent's journal, and compact it; raises JournalDamaged, NewerState, OSError."""
@@ -40,6 +42,10 @@ class Journal:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def now_ms(self) -> int:
+        """Return the time of its records."""
+        return self._clock()
 
     @property
     def has_attempts(self) -> bool:
@@ -71,6 +77,10 @@ class Journal:
     def unreported(self) -> list[Attempt]:
         """Return the attempts without an acknowledged outcome, those without an outcome included."""
         return [self._attempts[ref] for ref in self._unreported]
+
+    def copying(self) -> list[Attempt]:
+        """Return the live attempts with a copy that has neither failed nor ended."""
+        return [self._attempts[ref] for ref in self._copying]
 
     # -- writing -----------------------------------------------------------------------------------------------
 
@@ -139,6 +149,10 @@ class Journal:
         self._attempts[ref] = attempt
         self._stages[attempt.stage][ref] = None
         self._numbers.setdefault(attempt.uuid, set()).add(attempt.attempt)
+        if attempt.live and attempt.copy is not None and attempt.copy.phase in (RUNNING, POST_COPY):
+            self._copying[ref] = None
+        else:
+            self._copying.pop(ref, None)
         if attempt.reported:
             self._unreported.pop(ref, None)
         else:

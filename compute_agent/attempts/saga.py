@@ -7,6 +7,7 @@ The journal is its only durable state: a start after a crash, a retry and the fi
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from oslo_log import log
 
@@ -56,7 +57,8 @@ class AttemptSaga:
         """Run one pass: take every attempt as far as possible now."""
         self._unfinished = False
         self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
-        self._spawn(self._journal.at(Stage.CONFIRMED))
+        self._spawn(self._journal.at(Stage.CONFIRMED), self._guest_manager.spawn)
+        self._spawn(self._journal.at(Stage.INCOMING), self._guest_manager.receive)
         for end, call in ((ClaimEnd.ABORT, self._abort), (ClaimEnd.RELEASE, self._release)):
             self._call_in_batches(
                 [attempt for attempt in self._attempts_with_open_claims() if attempt.claim_end is end], call
@@ -98,17 +100,20 @@ class AttemptSaga:
         for attempt, answer in self._match_answers(attempts, answers):
             metrics.CONFIRMS.labels(answer).inc()
             if answer == Answer.CONFIRMED:
-                confirmed.append(attempt.ref)
+                confirmed.append(attempt)
             elif answer in (Answer.CLOSED, Answer.PREPARED):
                 self._unfinished = True
             elif answer != Answer.MOVED:
                 reason = f"claim could not be confirmed: {answer}"
                 refused.append(attempt.to_ended(AttemptResult.REFUSED, reason, ClaimEnd.NOTHING, self._clock()))
-        self._journal.advance(confirmed, Stage.CONFIRMED)
+        for stage in (Stage.CONFIRMED, Stage.INCOMING):
+            self._journal.advance([attempt.ref for attempt in confirmed if attempt.stage_if_confirmed is stage], stage)
         self._guest_manager.end_attempts(refused)
 
-    def _spawn(self, attempts: Sequence[Attempt]) -> None:
-        failed = self._guest_manager.spawn(attempts)
+    def _spawn(
+        self, attempts: Sequence[Attempt], start: Callable[[Sequence[Attempt]], list[tuple[Attempt, str]]]
+    ) -> None:
+        failed = start(attempts)
         self._guest_manager.end_attempts(
             [
                 attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, self._clock())
@@ -178,7 +183,9 @@ class AttemptSaga:
                     due.append(attempt)
                 elif boot_ms is not None:
                     boots_ms.append(boot_ms)
-            elif attempt.stage is Stage.STOPPED or (attempt.stage is Stage.GONE and self._claim_is_over(attempt)):
+            elif attempt.stage in (Stage.STOPPED, Stage.INCOMING) or (
+                attempt.stage is Stage.GONE and self._claim_is_over(attempt)
+            ):
                 due.append(attempt)
         self._call_in_batches(due, self._send_report)
         return min(boots_ms, default=None)
@@ -194,19 +201,25 @@ class AttemptSaga:
     def _claim_is_over(self, attempt: Attempt) -> bool:
         return attempt.claim_end is ClaimEnd.NOTHING or attempt.ref in self._settled_claims
 
+    def _reason(self, attempt: Attempt) -> str:
+        if attempt.live and attempt.copy is not None and attempt.copy.reason:
+            return attempt.copy.reason
+        return attempt.reason or self._guest_manager.tracker.describe(attempt)
+
     def _send_report(self, attempts: list[Attempt]) -> None:
         report = objects.BuildReport.of(
             host=self._guest_manager.host,
             uuids=[attempt.uuid for attempt in attempts],
             attempts=[attempt.attempt for attempt in attempts],
             outcomes=[_outcome(attempt) for attempt in attempts],
-            reasons=[attempt.reason or self._guest_manager.tracker.describe(attempt) for attempt in attempts],
+            reasons=[self._reason(attempt) for attempt in attempts],
             instances=[attempt.instance or None for attempt in attempts]
             if any(attempt.instance for attempt in attempts)
             else [],
             operations=[attempt.operation for attempt in attempts]
             if any(attempt.operation for attempt in attempts)
             else [],
+            copies=[_copy(attempt) for attempt in attempts] if any(attempt.copy for attempt in attempts) else [],
         )
         self._calls.call("report_builds", lambda ctxt: self._conductor.report_builds(ctxt, report), attempts)
         self._journal.mark_reported(attempt.ref for attempt in attempts)
@@ -215,9 +228,12 @@ class AttemptSaga:
 
 
 def _outcome(attempt: Attempt) -> str:
-    if attempt.outcome is not None:
-        return str(attempt.outcome)
-    return str(AttemptResult.STOPPED if attempt.stage is Stage.STOPPED else AttemptResult.ACTIVE)
+    results = {Stage.STOPPED: AttemptResult.STOPPED, Stage.INCOMING: AttemptResult.INCOMING}
+    return str(attempt.outcome or results.get(attempt.stage, AttemptResult.ACTIVE))
+
+
+def _copy(attempt: Attempt) -> dict[str, Any] | None:
+    return {"number": attempt.copy.number, "phase": attempt.copy.phase} if attempt.copy else None
 
 
 def refs_of(attempts: Sequence[Attempt]) -> objects.ClaimRefs:

@@ -5,7 +5,7 @@ Every message may arrive twice, late or never: a repeated one changes nothing an
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
@@ -37,7 +37,9 @@ class TransitionController:
         The claim of a guest that was lost with its host's journal must not stay: nothing runs under it.
         """
         for transition in transitions:
-            attempt = self._journal.get(transition.ref) or self._adopt(transition)
+            attempt = self._journal.get(transition.ref) or self._guest_manager.adopt(
+                transition.ref, transition.instance, transition.origins, self._clock()
+            )
             if attempt is None:
                 now = self._clock()
                 self._guest_manager.end_unknown(transition.ref, transition.instance, now, request_id, owner)
@@ -50,28 +52,21 @@ class TransitionController:
             else:
                 self._run(attempt)
 
-    def _adopt(self, transition: GuestTransition) -> Attempt | None:
-        """Let the guest of an origin continue under the transition's identity; return the attempt, or None."""
-        attempts = [self._journal.get(ref) for ref in transition.origins]
-        origin = next((attempt for attempt in attempts if attempt is not None and attempt.live), None)
-        if origin is None:
-            return None
-        for other in self._journal.of_instance(transition.ref.uuid):
-            if other.live and other.ref != origin.ref:
-                # The store hands a claim over only when the consumer has no other live one.
-                self._end(other, f"its claim ended before attempt {transition.ref.attempt}", other.request_id)
-        self._guest_manager.hand_over(origin, transition.ref, transition.instance, self._clock())
-        return self._journal.get(transition.ref)
-
     def _stop(self, attempt: Attempt) -> None:
         if attempt.stage is Stage.STOPPED:
             self._journal.report_again(attempt.ref)
-        elif attempt.stage is not Stage.INTENT:  # nothing has been started, and its claim is not confirmed
+        elif attempt.stage not in (Stage.INTENT, Stage.INCOMING):  # nothing has been started
             self._guest_manager.power_off(attempt, self._clock())
 
     def _run(self, attempt: Attempt) -> None:
         if attempt.stage is Stage.STOPPED:
             self._guest_manager.power_on(attempt, self._clock())
+        elif attempt.stage is Stage.INCOMING and self._guest_manager.hypervisor.resume_fails(attempt.ref):
+            reason = "simulated failure after the migration"
+            ended = attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, self._clock())
+            self._guest_manager.end_attempts([ended])
+        elif attempt.stage is Stage.INCOMING:
+            self._guest_manager.power_on(replace(attempt, migration=""), self._clock())
         else:
             self._journal.report_again(attempt.ref)
 

@@ -96,6 +96,70 @@ OPTS = [
         help="Probability, from 0 to 1, at each report that the service host's agent restarts instead: a new "
         "agent takes over journal and guests, reports in full and audits before it serves. The process goes on.",
     ),
+    cfg.StrOpt(
+        "shared_storage",
+        default="",
+        mutable=True,
+        help="Name of the shared storage that has the guests' disks. A live migration between hosts of the same one "
+        "copies memory only. Empty: the disks are local, and are copied as well.",
+    ),
+    cfg.FloatOpt(
+        "copy_rate",
+        default=1000.0,
+        min=0.001,
+        mutable=True,
+        help="MiB per second of memory and disk that a live migration copies.",
+    ),
+    cfg.FloatOpt(
+        "dirty_rate",
+        default=100.0,
+        min=0.0,
+        mutable=True,
+        help="MiB per second of memory that a guest writes to while it is copied, and that are copied again. At "
+        "copy_rate or above, a copy of more memory than copy_downtime allows never ends by itself.",
+    ),
+    cfg.FloatOpt(
+        "copy_downtime",
+        default=0.5,
+        min=0.0,
+        mutable=True,
+        help="Seconds for which a guest may be stopped at the end of its copy. It is stopped when the rest can be "
+        "copied in that time.",
+    ),
+    cfg.FloatOpt(
+        "migration_check_failure_rate",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        mutable=True,
+        help="Share of pairs of a host and an instance, from 0 to 1, for which the check before a live migration "
+        "fails, at the source or at a destination.",
+    ),
+    cfg.FloatOpt(
+        "copy_failure_rate",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        mutable=True,
+        help="Share of copies, from 0 to 1, that fail before they are complete.",
+    ),
+    cfg.FloatOpt(
+        "copy_death_rate",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        mutable=True,
+        help="Share of copies, from 0 to 1, in the middle of which the source's host loses its power: its guests stop, "
+        "and it sends and answers nothing until its process is started again.",
+    ),
+    cfg.FloatOpt(
+        "post_migration_failure_rate",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        mutable=True,
+        help="Share of copied guests, from 0 to 1, that fail to continue at their destination.",
+    ),
 ]
 
 

@@ -9,7 +9,9 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, Stage
+from compute_agent.attempts.copies import GuestCopy
 from compute_agent.attempts.guest_list import list_guests, list_owners
+from compute_agent.attempts.migration_checks import check_destination, check_source, list_copies
 from compute_agent.attempts.operations import GuestOperation
 from compute_agent.attempts.transitions import GuestTransition
 from compute_agent.clock import wall_ms
@@ -40,12 +42,47 @@ class ComputeEndpoint:
     @expose
     def build_instances(self, ctxt: RequestContext, request: objects.BuildRequest) -> None:
         """Confirm the claims and spawn the guests; raises InvalidRequest for an invalid request, as a whole."""
+        self._build(ctxt, request)
+
+    def _build(self, ctxt: RequestContext, request: objects.BuildRequest, migrations: Sequence[str] = ()) -> None:
         check_spec(request.spec)
         check_uuids(request.uuids, self._max_instances)
         _check_attempts(request.attempts)
         _check_allocations(request.allocations)
         self._check_partition(request.partition)
-        self._host.build(ctxt, _intents(ctxt, request), BuildRequirements.from_spec(request.spec))
+        self._host.build(ctxt, _intents(ctxt, request, migrations), BuildRequirements.from_spec(request.spec))
+
+    @expose
+    def check_migrations(self, ctxt: RequestContext, checks: objects.MigrationChecks) -> objects.MigrationChecks:
+        """Return why these instances cannot be migrated live, without waiting for queued changes."""
+        check_uuids(checks.instances, self._max_instances)
+        if not checks.facts:
+            return check_source(self._host.guest_manager, checks.instances)
+        if len(checks.names) != len(checks.facts):
+            raise errors.InvalidRequest(why="a check at the destination must have names and facts")
+        return check_destination(self._host.guest_manager, checks)
+
+    @expose
+    def prepare_incoming(self, ctxt: RequestContext, guests: objects.IncomingGuests) -> None:
+        """Confirm the claims and create paused guests; raises InvalidRequest as ``build_instances``."""
+        guests.check()
+        check_uuids(guests.migrations, self._max_instances)
+        self._build(ctxt, guests.build, guests.migrations)
+
+    @expose
+    def copy_guests(self, ctxt: RequestContext, copies: objects.GuestCopies) -> None:
+        """Start, abort or complete copies; raises InvalidRequest for an invalid request, as a whole."""
+        check_uuids(copies.migrations, self._max_instances)
+        _check_attempts(copies.attempts)
+        copies.check()
+        self._check_partition(copies.partition)
+        self._host.copy_guests(ctxt, _copies(copies))
+
+    @expose
+    def list_copies(self, ctxt: RequestContext, migrations: list[str]) -> objects.CopyPage:
+        """Return the progress of the copies of these migrations, without waiting for queued changes."""
+        check_uuids(migrations, self._max_instances)
+        return list_copies(self._host.guest_manager, migrations)
 
     @expose
     def terminate_instances(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> None:
@@ -137,7 +174,16 @@ def _check_allocations(allocations: Sequence[Any]) -> None:
                     )
 
 
-def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attempt]:
+def _copies(request: objects.GuestCopies) -> list[GuestCopy]:
+    columns = (request.migrations, request.attempts, request.instances, request.origins, request.numbers)
+    rows = zip(*columns, request.actions, request.destinations, request.with_disk, request.post_copy, strict=True)
+    return [
+        GuestCopy(AttemptRef(migration, attempt), instance, [AttemptRef(*origin) for origin in origins], *values)
+        for migration, attempt, instance, origins, *values in rows
+    ]
+
+
+def _intents(ctxt: RequestContext, request: objects.BuildRequest, migrations: Sequence[str] = ()) -> list[Attempt]:
     spec = request.spec
     owner = {
         "type": spec.consumer_type,
@@ -164,8 +210,11 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest) -> list[Attemp
             allocations={name: resources} if allocations is None else allocations,
             owner=owner,
             starts_off=uuid in powered_off,
+            migration=migration,
         )
-        for uuid, attempt, name, allocations in zip(
-            request.uuids, request.attempts, request.names, claim_allocations, strict=True
+        for uuid, attempt, name, allocations, migration in zip(
+            *(request.uuids, request.attempts, request.names, claim_allocations),
+            migrations or [""] * len(request.uuids),
+            strict=True,
         )
     ]

@@ -91,6 +91,10 @@ class ResourceTracker:
                 )
         return None
 
+    def node(self, name: str) -> Node | None:
+        """Return the node of this host, None for another one."""
+        return self._nodes.get(name)
+
     def hold(self, attempt: Attempt) -> None:
         """Count the resources of an attempt; repeating it has no effect."""
         if attempt.ref not in self._live_attempts:

@@ -14,6 +14,7 @@ from compute_agent.attempt import Attempt, AttemptRef
 from compute_agent.attempts.audit import AuditResult, HostAuditor
 from compute_agent.attempts.builder import AdmissionController
 from compute_agent.attempts.calls import CallRejected, CallUnanswered
+from compute_agent.attempts.copies import CopyController, GuestCopy
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.operations import GuestOperation, OperationController
 from compute_agent.attempts.saga import AttemptSaga
@@ -53,6 +54,7 @@ class ServiceHost:
         builder: AdmissionController,
         transitions: TransitionController,
         operations: OperationController,
+        copies: CopyController,
         saga: AttemptSaga,
         auditor: HostAuditor,
         reporter: StatsReporter,
@@ -62,6 +64,7 @@ class ServiceHost:
         fault_injector: FaultInjector,
         restart: Callable[[], None],
         leave: Callable[[], None],
+        die: Callable[[], None],
         clock: Clock = wall_ms,
     ) -> None:
         self.name = guest_manager.host
@@ -69,6 +72,7 @@ class ServiceHost:
         self._builder = builder
         self._transitions = transitions
         self._operations = operations
+        self._copies = copies
         self._saga = saga
         self._auditor = auditor
         self._reporter = reporter
@@ -78,6 +82,7 @@ class ServiceHost:
         self._fault_injector = fault_injector
         self._restart = restart
         self._leave = leave
+        self._die = die
         self._clock = clock
         self._advance_queued = False
         self._saga_timer: JobTimer | None = None
@@ -129,6 +134,11 @@ class ServiceHost:
         owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
         self._submit_change(ctxt, lambda: self._operations.apply(operations, ctxt.request_id, owner))
 
+    def copy_guests(self, ctxt: Any, copies: Sequence[GuestCopy]) -> None:
+        """Queue the start, abort or completion of copies and return."""
+        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
+        self._submit_change(ctxt, lambda: self._copies.apply(copies, ctxt.request_id, owner))
+
     def audit(self, epoch: int, always: bool = False) -> None:
         """Queue an audit in ``epoch``, unless it is done or queued already; ``always`` queues it anyway."""
         if epoch <= 0 or (not always and epoch <= max(self._auditor.epoch, self._queued_audit_epoch)):
@@ -164,16 +174,18 @@ class ServiceHost:
             self._audit(self._auditor.epoch)
             return
         # If the pass itself fails, such as on a full disk, it is retried as well.
-        unfinished, boot_ms = True, None
+        unfinished = True
+        waits_ms: list[int | None] = []
         try:
+            waits_ms.append(self._copies.advance(self._die))
             progress = self._saga.advance()
-            unfinished, boot_ms = progress.unfinished, progress.boot_ms
+            unfinished = progress.unfinished
+            waits_ms.append(progress.boot_ms)
         finally:
             self._failures = self._failures + 1 if unfinished else 0
             self._report_assignment_changes()
             pauses = [self._backoff()] if unfinished else []
-            if boot_ms is not None:
-                pauses.append(boot_ms / 1000)
+            pauses += [wait_ms / 1000 for wait_ms in waits_ms if wait_ms is not None]
             if pauses:
                 self._saga_timer = self._queue.submit_after(min(pauses), self.advance)
 

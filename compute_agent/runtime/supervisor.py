@@ -10,10 +10,11 @@ import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
-from compute_agent import state_files
+from compute_agent import metrics, state_files
 from compute_agent.attempts.audit import HostAuditor
 from compute_agent.attempts.builder import AdmissionController
 from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.attempts.copies import CopyController
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
@@ -137,6 +138,16 @@ class HostSupervisor:
             LOG.error("Restart of the agent of host %s failed: %s; retrying in %g s", self.name, error, pause)
             self._queue.submit_after(pause, self.restart)
 
+    def die(self) -> None:
+        """Lose the power of the host, as a simulated fault: its guests stop, and it does nothing until a new start."""
+        LOG.warning("Host %s lost its power (simulated fault)", self.name)
+        metrics.INJECTED_FAULTS.labels("death").inc()
+        for guest in self.guest_manager.hypervisor.list():
+            self.guest_manager.hypervisor.power_off(guest.ref)
+        for queue in self._queues:
+            queue.end()
+        self.leave()
+
     def _stop_serving(self) -> None:
         server, self._server = self._server, None
         if server is not None:
@@ -153,6 +164,7 @@ class HostSupervisor:
             builder=AdmissionController(guest_manager),
             transitions=TransitionController(guest_manager),
             operations=OperationController(guest_manager),
+            copies=CopyController(guest_manager),
             saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, shared.calls),
             auditor=HostAuditor(guest_manager, shared.claims, shared.calls, stamps),
             reporter=StatsReporter(
@@ -173,4 +185,5 @@ class HostSupervisor:
             fault_injector=self._fault_injector,
             restart=self.restart,
             leave=self.leave,
+            die=self.die,
         )

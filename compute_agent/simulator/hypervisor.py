@@ -12,6 +12,7 @@ from compute_agent import state_files
 from compute_agent.attempt import AttemptRef
 from compute_agent.clock import Clock, wall_ms
 from compute_agent.newer_state import check_fields
+from compute_agent.simulator.copy import SimulatedCopy, monotonic_ms
 from compute_agent.simulator.profile import HostProfile
 
 LOG = log.getLogger(__name__)
@@ -26,7 +27,7 @@ class SpawnFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """A guest; it is building until ``running_at_ms`` (Unix time), then running, unless it was powered off.
+    """A guest; it is building until ``running_at_ms`` (Unix time), then running, unless it is off or paused.
 
     ``disk`` is the number of the rebuild that made its disk; 0: it is the first one.
     """
@@ -37,6 +38,7 @@ class Guest:
     running_at_ms: int
     is_off: bool = False
     disk: int = 0
+    is_paused: bool = False
 
     @property
     def ref(self) -> AttemptRef:
@@ -47,11 +49,15 @@ class Guest:
 class Hypervisor:
     """The guests of one service host. Capacity is checked by the resource tracker, not here."""
 
-    def __init__(self, folder: Path, profile: Callable[[], HostProfile], clock: Clock = wall_ms) -> None:
+    def __init__(
+        self, folder: Path, profile: Callable[[], HostProfile], clock: Clock = wall_ms, copy_clock: Clock = monotonic_ms
+    ) -> None:
         self._folder = folder
         self._profile = profile
         self._clock = clock
+        self.copy_clock = copy_clock
         self._guests: dict[str, Guest] = {}
+        self.copies: dict[AttemptRef, SimulatedCopy] = {}  # those in progress; a restart of the agent interrupts them
 
     def open(self) -> list[str]:
         """Read the guests' files, and return the instances whose files are damaged; raises NewerState, OSError.
@@ -85,9 +91,9 @@ class Hypervisor:
         return guest if guest is not None and guest.ref == ref else None
 
     def is_on(self, ref: AttemptRef) -> bool:
-        """Return whether the attempt has a guest that was not powered off."""
+        """Return whether the attempt has a guest that is neither off nor paused."""
         guest = self.get(ref)
-        return guest is not None and not guest.is_off
+        return guest is not None and not guest.is_off and not guest.is_paused
 
     def boot_ms(self, ref: AttemptRef) -> int | None:
         """Return the ms until the attempt's guest has booted, 0 if it has; None without a guest.
@@ -104,39 +110,65 @@ class Hypervisor:
         """Whether the simulated host refuses this attempt."""
         return self._profile().refuses(ref)
 
+    def check_fails(self, host: str, instance: str) -> bool:
+        """Whether the simulated check before a live migration of an instance fails on this host."""
+        return self._profile().migration_check_fails(host, instance)
+
+    def resume_fails(self, ref: AttemptRef) -> bool:
+        """Whether the copied guest of this attempt fails to continue on the simulated host."""
+        return self._profile().resume_fails(ref)
+
+    @property
+    def shared_storage(self) -> str:
+        """Name of the storage that has the guests' disks; "": local ones."""
+        return self._profile().shared_storage
+
     def spawn(self, ref: AttemptRef, name: str, *, is_off: bool = False) -> Guest:
         """Start a guest, or return the existing guest of this attempt; its file is on disk when this returns.
 
-        With ``is_off`` it is made and stays powered off. Raises SpawnFailed, also when a guest of another attempt of this instance exists; that must be stopped first.
+        A paused guest continues, without a boot. With ``is_off`` it is made and stays powered off.
+        Raises SpawnFailed, also when a guest of another attempt of this instance exists; that must be stopped first.
         Raises OSError when the file cannot be written; the guest does not exist then.
         """
         existing = self._guests.get(ref.uuid)
         if existing is not None:
             if existing.ref == ref:
-                return self._power_on(existing) if existing.is_off and not is_off else existing
+                return existing if is_off else self._continue(existing)
             raise SpawnFailed(f"attempt {existing.attempt} of the instance still runs on {existing.name}")
         profile = self._profile()
         if profile.spawn_fails(ref):
             raise SpawnFailed("simulated spawn failure")
-        guest = Guest(ref.uuid, ref.attempt, name, self._boot_end(ref), is_off)
-        try:
-            self._save(guest)
-        except OSError:
-            self._path(ref.uuid).unlink(missing_ok=True)
-            raise
-        return guest
+        return self._create(Guest(ref.uuid, ref.attempt, name, self._boot_end(ref), is_off))
+
+    def receive(self, ref: AttemptRef, name: str) -> Guest:
+        """Create a paused guest, which a copy fills; raises as ``spawn``."""
+        existing = self._guests.get(ref.uuid)
+        if existing is not None and existing.ref != ref:
+            raise SpawnFailed(f"attempt {existing.attempt} of the instance still runs on {existing.name}")
+        return existing or self._create(Guest(ref.uuid, ref.attempt, name, self._clock(), is_paused=True))
+
+    def pause(self, ref: AttemptRef) -> None:
+        """Pause the guest of an attempt, so that it can continue without a boot; as ``power_off``."""
+        guest = self.get(ref)
+        if guest is not None and not guest.is_off and not guest.is_paused:
+            self._save(replace(guest, is_paused=True))
+
+    def begin_copy(self, ref: AttemptRef, number: int, memory_mb: int, disk_mb: int) -> None:
+        """Begin to copy the guest of an attempt."""
+        now_ms = self.copy_clock()
+        self.copies[ref] = SimulatedCopy.begin(self._profile(), (ref.uuid, number), memory_mb, disk_mb, now_ms)
 
     def power_off(self, ref: AttemptRef) -> None:
         """Power the guest of an attempt off; does nothing when it does not exist or is off. Raises OSError."""
         guest = self.get(ref)
         if guest is not None and not guest.is_off:
-            self._save(replace(guest, is_off=True))
+            self._save(replace(guest, is_off=True, is_paused=False))
 
     def rebuild(self, ref: AttemptRef, disk: int) -> None:
         """Power the guest of an attempt off and replace its disk; does nothing without a guest. Raises OSError."""
         guest = self.get(ref)
         if guest is not None:
-            self._save(replace(guest, is_off=True, disk=disk))
+            self._save(replace(guest, is_off=True, is_paused=False, disk=disk))
 
     def rename(self, ref: AttemptRef, to: AttemptRef) -> None:
         """Make the guest of an attempt that of another one; does nothing when that is so already. Raises OSError.
@@ -157,10 +189,24 @@ class Hypervisor:
             self._path(ref.uuid).unlink(missing_ok=True)
             del self._guests[ref.uuid]
 
-    def _power_on(self, guest: Guest) -> Guest:
-        booting = replace(guest, is_off=False, running_at_ms=self._boot_end(guest.ref))
-        self._save(booting)
-        return booting
+    def _create(self, guest: Guest) -> Guest:
+        try:
+            self._save(guest)
+        except OSError:
+            self._path(guest.uuid).unlink(missing_ok=True)
+            raise
+        return guest
+
+    def _continue(self, guest: Guest) -> Guest:
+        """Boot a guest that is off, let a paused one continue; another one runs already."""
+        if guest.is_off:
+            running = replace(guest, is_off=False, running_at_ms=self._boot_end(guest.ref))
+        elif guest.is_paused:
+            running = replace(guest, is_paused=False)
+        else:
+            return guest
+        self._save(running)
+        return running
 
     def _boot_end(self, ref: AttemptRef) -> int:
         return self._clock() + round(1000 * self._profile().boot_seconds(ref.uuid))
@@ -171,6 +217,8 @@ class Hypervisor:
             del document["is_off"]  # as older agents write and read it
         if not guest.disk:
             del document["disk"]
+        if not guest.is_paused:
+            del document["is_paused"]
         state_files.replace(self._path(guest.uuid), json.dumps(document))
         self._guests[guest.uuid] = guest
 
@@ -186,6 +234,7 @@ def _read(path: Path) -> Guest:
         guest = Guest(**document)
         numbers = (guest.attempt, guest.running_at_ms, guest.disk)
         is_typed = all(type(number) is int for number in numbers) and type(guest.is_off) is bool
+        is_typed &= type(guest.is_paused) is bool
         if guest.uuid != path.stem or type(guest.name) is not str or not is_typed:
             raise ValueError("it does not describe the guest that it is named after")
     except (ValueError, TypeError) as error:

@@ -12,7 +12,10 @@ from compute_agent.attempt import AttemptRef
 
 @dataclass(frozen=True, slots=True)
 class HostProfile:
-    """Options of group [simulator]: rates and shares from 0 to 1, delays and times in seconds."""
+    """Options of group [simulator]: rates and shares from 0 to 1, delays and times in seconds.
+
+    ``copy_rate`` and ``dirty_rate`` are in MiB per second.
+    """
 
     seed: str = "gantt"
     spawn_failure_rate: float = 0.0
@@ -25,6 +28,14 @@ class HostProfile:
     silence_rate: float = 0.0
     silence_time: float = 0.0
     restart_rate: float = 0.0
+    shared_storage: str = ""
+    copy_rate: float = 1000.0
+    dirty_rate: float = 100.0
+    copy_downtime: float = 0.5
+    migration_check_failure_rate: float = 0.0
+    copy_failure_rate: float = 0.0
+    copy_death_rate: float = 0.0
+    post_migration_failure_rate: float = 0.0
 
     @classmethod
     def from_conf(cls, conf: cfg.ConfigOpts) -> "HostProfile":
@@ -43,6 +54,14 @@ class HostProfile:
     def spawn_fails(self, ref: AttemptRef) -> bool:
         """Whether the guest of this attempt fails to start."""
         return self.random_source("spawn", *ref).random() < self.spawn_failure_rate
+
+    def migration_check_fails(self, host: str, instance: str) -> bool:
+        """Whether the check of an instance before a live migration fails on this host."""
+        return self.random_source("migration check", host, instance).random() < self.migration_check_failure_rate
+
+    def resume_fails(self, ref: AttemptRef) -> bool:
+        """Whether the guest of this attempt fails to continue after it was copied."""
+        return self.random_source("post migration", *ref).random() < self.post_migration_failure_rate
 
     def boot_seconds(self, uuid: str) -> float:
         """Return the boot time of a guest in seconds: log-normal around the median."""

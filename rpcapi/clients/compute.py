@@ -14,10 +14,11 @@ class ComputeAPI(ServiceClient):
     1.2 - Add change_guests
     1.3 - Add operate_guests
     1.4 - Add list_owners
+    1.5 - Add check_migrations, prepare_incoming, copy_guests, list_copies
     """
 
     TOPIC = "compute"
-    VERSION = "1.4"
+    VERSION = "1.5"
     CAP = "compute"
     UNREPORTED = "1.1"
 
@@ -46,6 +47,27 @@ class ComputeAPI(ServiceClient):
     def list_owners(self, ctxt: RequestContext, host: str, uuids: list[str]) -> objects.GuestOwners:
         """Return the live attempts of these instances on ``host`` with their owners; raises as list_guests."""
         return self._call_server(ctxt, "1.4", "list_owners", host, uuids=uuids)
+
+    def check_migrations(
+        self, ctxt: RequestContext, host: str, checks: objects.MigrationChecks
+    ) -> objects.MigrationChecks:
+        """Check whether instances can be migrated live from or to ``host``; raises as list_guests.
+
+        It reserves nothing.
+        """
+        return self._call_server(ctxt, "1.5", "check_migrations", host, checks=checks)
+
+    def prepare_incoming(self, ctxt: RequestContext, host: str, guests: objects.IncomingGuests) -> None:
+        """Request the agent of ``host`` to confirm the claims and create paused guests; it reports to the conductor."""
+        self._cast(ctxt, "1.5", "prepare_incoming", host, guests=guests)
+
+    def copy_guests(self, ctxt: RequestContext, host: str, copies: objects.GuestCopies) -> None:
+        """Request the agent of ``host``, the source, to start, abort or complete copies; it reports them."""
+        self._cast(ctxt, "1.5", "copy_guests", host, copies=copies)
+
+    def list_copies(self, ctxt: RequestContext, host: str, migrations: list[str]) -> objects.CopyPage:
+        """Return the progress of the copies of these migrations from ``host``; raises as list_guests."""
+        return self._call_server(ctxt, "1.5", "list_copies", host, migrations=migrations)
 
     def audit(self, ctxt: RequestContext, partition: str, epoch: int) -> None:
         """Request all agents of the partition to audit in ``epoch``."""

@@ -11,6 +11,7 @@ from rpcapi.objects.claim import (
     ClaimRefs,
     VerifyReport,
 )
+from rpcapi.objects.copy import CopyPage, GuestCopies, IncomingGuests, MigrationChecks
 from rpcapi.objects.decision import Decision, DecisionPage
 from rpcapi.objects.extension import FilterList
 from rpcapi.objects.guest import GuestOwners, GuestPage
@@ -37,18 +38,22 @@ __all__ = [
     "ClaimIntents",
     "ClaimPage",
     "ClaimRefs",
+    "CopyPage",
     "Decision",
     "DecisionPage",
     "FilterList",
+    "GuestCopies",
     "GuestOperations",
     "GuestOwners",
     "GuestPage",
     "GuestTransitions",
     "HostState",
     "HostStatePage",
+    "IncomingGuests",
     "Instance",
     "InstancePage",
     "Migration",
+    "MigrationChecks",
     "MigrationPage",
     "NovaAudit",
     "PartitionList",

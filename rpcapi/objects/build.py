@@ -53,18 +53,21 @@ class BuildReport(base.GanttObject):
     ``outcomes``: "active" (runs under a confirmed claim), "refused" (not admitted, or the claim had ended), "failed"
     (spawn failed; the claim is released), "gone" (deleted on request; the claim is released). ``reasons`` has a
     sentence for each; for an active instance its assignments beside amounts, such as pinned CPUs, or "". "stopped": the
-    guest is powered off. ``uuids`` has the claims' consumers; ``instances`` the instance of each that is a migration,
-    and is empty where there is none. ``operations`` has the number of the last reboot or rebuild of each guest, 0 for
-    none; it is empty where all would be 0.
+    guest is powered off. "incoming": a paused guest exists, which a copy may fill. ``uuids`` has the claims' consumers;
+    ``instances`` the instance of each that is a migration, and is empty where there is none. ``operations`` has the
+    number of the last reboot or rebuild of each guest, 0 for none; it is empty where all would be 0. ``copies`` has
+    {number, phase} of the last copy of each guest from this host, see rpcapi.objects.copy; it is empty where there is
+    none. The reason of a failed copy is in ``reasons``.
 
     Version 1.0: Initial version
     Version 1.1: Add instances, outcome stopped
     Version 1.2: Add operations
+    Version 1.3: Add copies, outcome incoming
     """
 
-    VERSION = "1.2"
+    VERSION = "1.3"
     COLUMNS = ("uuids", "attempts", "outcomes", "reasons")
-    SPARSE = ("instances", "operations")
+    SPARSE = ("instances", "operations", "copies")
 
     fields = {
         "host": fields.StringField(),
@@ -74,8 +77,9 @@ class BuildReport(base.GanttObject):
         "reasons": base.ColumnField(str),
         "instances": base.ColumnField(str, nullable_items=True, default=[]),
         "operations": base.ColumnField(int, default=[]),
+        "copies": base.ColumnField(dict, nullable_items=True, default=[]),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"instances": (1, 1), "operations": (1, 2)})
+        versions.drop_later(primitive, target_version, {"instances": (1, 1), "operations": (1, 2), "copies": (1, 3)})

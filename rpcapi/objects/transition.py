@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of guests that an agent has: of their power, and of the identity under which they run."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from oslo_versionedobjects import fields
 
 from rpcapi import errors
@@ -40,7 +43,12 @@ class GuestTransitions(base.GanttObject):
         for action in self.actions:
             if action not in ACTIONS:
                 raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(ACTIONS)}")
-        for origins in self.origins:
-            for origin in origins:
-                if not isinstance(origin, (list, tuple)) or [type(item) for item in origin] != [str, int]:
-                    raise errors.InvalidRequest(why=f"an origin must be [consumer, attempt], got {str(origin)[:80]}")
+        check_origins(self.origins)
+
+
+def check_origins(origins: Sequence[Sequence[Any]]) -> None:
+    """Raise InvalidRequest unless each element is a list of identities, [consumer, attempt]."""
+    for identities in origins:
+        for origin in identities:
+            if not isinstance(origin, (list, tuple)) or [type(item) for item in origin] != [str, int]:
+                raise errors.InvalidRequest(why=f"an origin must be [consumer, attempt], got {str(origin)[:80]}")

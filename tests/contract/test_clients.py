@@ -38,7 +38,7 @@ FINGERPRINTS = {
     "SchedulerAPI": "1.7-a7a6e52fe2d0db87cf981bd05e8decac",
     "ClaimsAPI": "1.8-0c20c18aebfe5110c634b4798cbf96c6",
     "ConductorAPI": "1.18-8e4f5024f5c539f76415d4bf1c9b253f",
-    "ComputeAPI": "1.4-838f5271abf01af363b98f4ce264dc7c",
+    "ComputeAPI": "1.5-4efb8e96db3661e7c654de3fa20ffbfc",
 }
 
 

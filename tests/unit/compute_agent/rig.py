@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from compute_agent.attempt import Attempt, AttemptRef, Stage
 from compute_agent.attempts.audit import HostAuditor
 from compute_agent.attempts.builder import AdmissionController
 from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.attempts.copies import CopyController, GuestCopy
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.isolation import IsolationWatch
 from compute_agent.attempts.journal import Journal
@@ -173,6 +174,7 @@ class AgentRig:
         self.restarts = 0  # number of requested restarts
         self.isolation_timeout = math.inf  # seconds; set it before the start
         self.leaves = 0  # number of requests to stop serving
+        self.deaths = 0  # number of simulated losses of power
         self.check_folder: Callable[[], None] = lambda: None
 
     def start(self, kill_switch: KillSwitch | None = None) -> ServiceHost:
@@ -180,10 +182,10 @@ class AgentRig:
         kill_switch = kill_switch or KillSwitch()
         self.queue, self.report_queue = ManualQueue(self.clock), ManualQueue(self.clock)
         file = JournalFile(self.folder / "journal", HOST)
-        hypervisor = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock)
+        hypervisor = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock, self.clock)
         for owner, names in (
             (file, ("append", "rewrite")),
-            (hypervisor, ("spawn", "stop", "power_off", "rebuild", "rename")),
+            (hypervisor, ("spawn", "stop", "power_off", "pause", "receive", "rebuild", "rename")),
         ):
             for name in names:
                 setattr(owner, name, kill_switch.around(getattr(owner, name)))
@@ -213,6 +215,7 @@ class AgentRig:
             builder=AdmissionController(guest_manager, self.clock),
             transitions=TransitionController(guest_manager, self.clock),
             operations=OperationController(guest_manager, self.clock),
+            copies=CopyController(guest_manager, self.clock),
             saga=AttemptSaga(guest_manager, claims, conductor, calls, self.clock),
             auditor=self.auditor,
             reporter=self.reporter,
@@ -222,6 +225,7 @@ class AgentRig:
             fault_injector=FaultInjector(HOST, lambda: self.profile),
             restart=self._restart,
             leave=self._leave,
+            die=self._die,
             clock=self.clock,
         )
         return self.host
@@ -238,6 +242,9 @@ class AgentRig:
 
     def _leave(self) -> None:
         self.leaves += 1
+
+    def _die(self) -> None:
+        self.deaths += 1
 
     def stop(self) -> None:
         """Close the files of the agent."""
@@ -280,6 +287,15 @@ class AgentRig:
     def operate(self, ref: tuple[str, int], action: str, number: int) -> None:
         """Deliver a message with one operation."""
         self.host.operate_guests(context.new("p", "u"), [GuestOperation(AttemptRef(*ref), action, number)])
+
+    def receive(self, intent: Attempt, migration: str = "m") -> None:
+        """Deliver a message to prepare an incoming guest."""
+        self.build(replace(intent, migration=migration))
+
+    def copy(self, action: str, number: int = 2, *origins: tuple[str, int], **values: Any) -> None:
+        """Deliver a message about the copy of instance a, whose claim migration m has."""
+        copy = GuestCopy(AttemptRef("m", 1), "a", [AttemptRef(*origin) for origin in origins], number, action, **values)
+        self.host.copy_guests(context.new("p", "u"), [copy])
 
     def terminate(self, *refs: tuple[str, int]) -> None:
         """Deliver a terminate message."""

@@ -8,7 +8,8 @@ from compute_agent.conf import simulator
 
 SHARES = [
     *("spawn_failure_rate", "refusal_rate", "churn", "external_use_rate", "external_use_max"),
-    *("silence_rate", "restart_rate"),
+    *("silence_rate", "restart_rate", "migration_check_failure_rate", "copy_failure_rate", "copy_death_rate"),
+    "post_migration_failure_rate",
 ]
 
 
@@ -19,7 +20,7 @@ def options(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:
 
 
 def test_no_fault_is_injected_by_default(options: cfg.ConfigOpts) -> None:
-    faults = ("spawn_failure_rate", "refusal_rate", "churn", "silence_rate", "restart_rate")
+    faults = set(SHARES) - {"external_use_rate", "external_use_max"}
     assert {options.simulator[name] for name in faults} == {0.0}
 
 

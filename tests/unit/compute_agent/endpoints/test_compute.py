@@ -9,11 +9,12 @@ import oslo_messaging as messaging
 import pytest
 
 from compute_agent.attempt import Attempt, AttemptRef
+from compute_agent.attempts.copies import GuestCopy
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi import context, errors, objects
 
-FIRST_UUID, SECOND_UUID = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
+FIRST_UUID, SECOND_UUID, THIRD_UUID, FOURTH_UUID = (str(uuid.UUID(int=number)) for number in (1, 2, 3, 4))
 
 
 class FakeServiceHost:
@@ -25,6 +26,7 @@ class FakeServiceHost:
         self.built: list[Attempt] = []
         self.terminated: list[AttemptRef] = []
         self.audited: list[int] = []
+        self.copied: list[GuestCopy] = []
 
     def build(self, ctxt: Any, intents: list[Attempt], requirements: BuildRequirements) -> None:
         self.built += intents
@@ -32,6 +34,9 @@ class FakeServiceHost:
 
     def terminate(self, ctxt: Any, refs: list[AttemptRef]) -> None:
         self.terminated += refs
+
+    def copy_guests(self, ctxt: Any, copies: list[GuestCopy]) -> None:
+        self.copied += copies
 
     def audit(self, epoch: int) -> None:
         self.audited.append(epoch)
@@ -102,6 +107,74 @@ def test_build_has_allocations_of_its_claim_and_requirements_of_its_spec(
     assert [item.pcpus for item in host.requirements.topology.cells] == [(0, 1)]
     assert [item.suffix for item in host.requirements.tree_request.groups] == ["", "_numa0"]
     assert host.requirements.hints == {"near": "me"}
+
+
+def test_incoming_guests_are_built_for_their_migrations(host: FakeServiceHost, send: Callable[..., None]) -> None:
+    send("prepare_incoming", guests=objects.IncomingGuests.of(build=request(), migrations=[THIRD_UUID, FOURTH_UUID]))
+    assert [(intent.uuid, intent.migration) for intent in host.built] == [
+        (FIRST_UUID, THIRD_UUID),
+        (SECOND_UUID, FOURTH_UUID),
+    ]
+
+
+@pytest.mark.parametrize("migrations", [[], [THIRD_UUID], [THIRD_UUID, "x"], [THIRD_UUID, THIRD_UUID]])
+def test_incoming_guests_without_their_migrations_are_rejected(
+    host: FakeServiceHost, send: Callable[..., None], migrations: list[str]
+) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        send("prepare_incoming", guests=objects.IncomingGuests.of(build=request(), migrations=migrations))
+    assert host.built == []
+
+
+def copies(**changes: Any) -> objects.GuestCopies:
+    values = {
+        "partition": "default",
+        "migrations": [THIRD_UUID],
+        "attempts": [1],
+        "instances": [FIRST_UUID],
+        "origins": [[[FIRST_UUID, 1]]],
+        "numbers": [2],
+        "actions": ["start"],
+        "destinations": ["beta/node0"],
+        "with_disk": [True],
+        "post_copy": [False],
+    }
+    return objects.GuestCopies.of(**(values | changes))
+
+
+def test_copies_are_forwarded(host: FakeServiceHost, send: Callable[..., None]) -> None:
+    send("copy_guests", copies=copies())
+    (copy,) = host.copied
+    assert (copy.ref, copy.instance, copy.origins) == ((THIRD_UUID, 1), FIRST_UUID, [(FIRST_UUID, 1)])
+    assert (copy.number, copy.action, copy.destination) == (2, "start", "beta/node0")
+    assert (copy.with_disk, copy.post_copy) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"partition": "elsewhere"},
+        {"actions": ["pause"]},
+        {"numbers": [0]},
+        {"numbers": [2**60]},
+        {"attempts": [0]},
+        {"migrations": ["x"]},
+        {"origins": [[["a"]]]},
+        {"origins": [[["a", True]]]},
+    ],
+)
+def test_invalid_copies_are_rejected(host: FakeServiceHost, send: Callable[..., None], changes: dict[str, Any]) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        send("copy_guests", copies=copies(**changes))
+    assert host.copied == []
+
+
+@pytest.mark.parametrize(
+    "values", [{"instances": ["x"]}, {"instances": []}, {"instances": [FIRST_UUID], "facts": [{}], "names": []}]
+)
+def test_invalid_checks_are_rejected(send: Callable[..., None], values: dict[str, Any]) -> None:
+    with pytest.raises(errors.InvalidRequest):
+        send("check_migrations", checks=objects.MigrationChecks.of(**values))
 
 
 def test_terminations_and_audits_are_forwarded(host: FakeServiceHost, send: Callable[..., None]) -> None:
