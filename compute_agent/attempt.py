@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from compute_agent.newer_state import check_fields, read_word
 
 # Fields that agents of earlier releases do not know, and that are left out of the journal while they are empty.
-LATER_FIELDS = (*("assignments", "instance", "moved_from", "moved_to", "operation", "starts_off", "migration", "copy"),)
+LATER_FIELDS = ("assignments", "instance", "moved_from", "moved_to", "operation", "starts_off", "migration", "copy")
 
 
 class AttemptRef(NamedTuple):
@@ -187,6 +187,7 @@ class Attempt:
         outcome = values["outcome"]
         values["outcome"] = read_word(record, "outcome", AttemptResult, outcome) if outcome else None
         if values.get("copy") is not None:
+            check_fields(f"{record}, copy", values["copy"], CopyState.__dataclass_fields__)
             values["copy"] = CopyState(**values["copy"])
         for name in ("moved_from", "moved_to"):
             if values.get(name) is not None:
