@@ -63,7 +63,15 @@ def test_journalled_form_is_json_and_reads_back(attempt: Attempt) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"stage": "flying"}, {"claim_end": "none"}, {"outcome": "fine"}, {"unknown_field": 1}, {"stage": None}, {"copy": {"unknown": 1}}]
+    "change",
+    [
+        {"stage": "flying"},
+        {"claim_end": "none"},
+        {"outcome": "fine"},
+        {"unknown_field": 1},
+        {"stage": None},
+        {"copy": {"unknown": 1}},
+    ],
 )
 def test_document_with_an_unknown_word_or_field_is_refused_as_of_a_newer_agent(change: dict[str, object]) -> None:
     with pytest.raises(NewerState):
