@@ -3,15 +3,18 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from cliff.columns import FormattableColumn
+
 from rpcapi import errors
-from rpcapi.cli import partition
+from rpcapi.cli import api_providers, partition
 from rpcapi.cli.columns import CountsColumn, FieldsColumn, LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister, ShowOne
+from rpcapi.resources import names
 
-COLUMNS = ("consumer", "attempt", "state", "host", "type", "resources", "deadline", "partition")
+COLUMNS = ("consumer", "attempt", "state", "owner", "host", "type", "resources", "deadline", "partition")
 
 
 class _ClaimAmountsColumn(FieldsColumn):
@@ -27,6 +30,17 @@ class _AllocationsColumn(FieldsColumn):
         )
 
 
+class _HostColumn(FormattableColumn[Any]):
+    """The host of a claim; of one that a client of the Placement API wrote, the providers that it holds from."""
+
+    def human_readable(self) -> str:
+        claim = self._value
+        return ", ".join(claim["allocations"]) if claim["host"] == names.API_HOST else str(claim["host"])
+
+    def machine_readable(self) -> Any:
+        return self._value["host"]
+
+
 def _sum_amounts(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     total: dict[str, int] = {}
     for amounts in allocations.values():
@@ -40,27 +54,53 @@ class ListClaims(Lister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("--host", help="Only claims on this host, or node as host/node.")
+        parser.add_argument(
+            "--host", help="Only claims on this host, node as host/node, or provider of the Placement API."
+        )
         parser.add_argument("--consumer", metavar="UUID", help="Only claims of this consumer.")
         partition.add_partition_option(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        filters = {"host": parsed_args.host, "consumer": parsed_args.consumer}
-        return COLUMNS, [
+        rows = [
             (
                 claim["consumer"],
                 claim["attempt"],
                 claim["state"],
-                claim["host"],
+                api_providers.owner_of(claim["host"]),
+                _HostColumn(claim),
                 claim["type"],
                 _ClaimAmountsColumn(_sum_amounts(claim["allocations"])),
                 TimestampColumn(claim.get("deadline_ms")),
                 name,
             )
             for name in self.session.partitions(parsed_args.partition)
-            for claim in self.session.list_all(self.session.claims_of(name).list_claims, "claims", **filters)
+            for claim in self._claims(name, parsed_args)
         ]
+        return COLUMNS, api_providers.show_names_in_rows(self.session, rows)
+
+    def _claims(self, partition_name: str, args: argparse.Namespace) -> Iterator[Mapping[str, Any]]:
+        """Yield claims of a host, and those of the API's consumers that hold from it."""
+        listing, consumer = self.session.claims_of(partition_name).list_claims, args.consumer
+        host = self._provider(args.host)
+        yield from self.session.list_all(listing, "claims", host=host, consumer=consumer)
+        if host is None or host == names.API_HOST:
+            return
+        for claim in self.session.list_all(listing, "claims", host=names.API_HOST, consumer=consumer):
+            holds = any(names.matches(provider, host) for provider in claim["allocations"])
+            if holds and not names.matches(claim["host"], host):
+                yield claim
+
+    def _provider(self, text: str | None) -> str | None:
+        """Return the id of a provider of the API by its name or UUID; any other text as it is."""
+        if text is None or text == names.API_HOST:
+            return text
+        try:
+            self.session.call(self.session.scheduler.get_host_state, "service", names.host_of(names.canonical(text)))
+        except (errors.UnknownHost, errors.InvalidName):
+            state = api_providers.find(self.session, text)
+            return text if state is None else str(state.name)
+        return text
 
 
 class ShowClaim(ShowOne):
@@ -90,7 +130,8 @@ class ShowClaim(ShowOne):
             "project": claim["project"],
             "user": claim["user"],
             "state": claim["state"],
-            "host": claim["host"],
+            "owner": api_providers.owner_of(claim["host"]),
+            "host": _HostColumn(claim),
             "allocations": _AllocationsColumn(claim["allocations"]),
             "alternates": LinesColumn(claim.get("alternates") or []),
             "group": TextColumn(claim.get("group_id")),
@@ -98,6 +139,7 @@ class ShowClaim(ShowOne):
             "created": TimestampColumn(claim.get("created_ms")),
             "deadline": TimestampColumn(claim.get("deadline_ms")),
         }
+        fields = api_providers.show_names(self.session, fields)
         return tuple(fields), tuple(fields.values())
 
 
@@ -110,15 +152,15 @@ class VerifyClaims(ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        names = self.session.partitions(parsed_args.partition)
-        reports = [self.session.call(self.session.claims_of(name).verify) for name in names]
+        partitions = self.session.partitions(parsed_args.partition)
+        reports = [self.session.call(self.session.claims_of(name).verify) for name in partitions]
         clean = all(report.clean for report in reports)
         self.exit_code = 0 if clean else 1
         claims: Counter[str] = Counter()
         for report in reports:
             claims.update(report.claims)
         fields = {
-            "partition": ", ".join(names),
+            "partition": ", ".join(partitions),
             "clean": clean,
             "claims": CountsColumn(dict(claims)),
             "providers": sum(report.providers for report in reports),
@@ -128,6 +170,7 @@ class VerifyClaims(ShowOne):
             "epoch": _report_values(reports, "epoch"),
             "position": _report_values(reports, "position"),
         }
+        fields = api_providers.show_names(self.session, fields)
         return tuple(fields), tuple(fields.values())
 
 

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rpcapi.cli import boot_options
+from rpcapi.cli import api_providers, boot_options
 from rpcapi.cli.columns import CountsColumn, FieldsColumn, LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import ShowOne
 from rpcapi.cli.error_messages import CommandFailed
@@ -162,6 +162,7 @@ class ExplainDecision(ShowOne):
             "position": document.get("position"),
             "freshness": _FreshnessColumn(_freshness(document)),
         }
+        fields = api_providers.show_names(self.session, fields)
         return tuple(fields), tuple(fields.values())
 
     def _decision(self, args: argparse.Namespace) -> Any:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
-from rpcapi.cli import aggregate_write, partition
+from rpcapi.cli import aggregate_write, api_providers, partition
 from rpcapi.cli.columns import FieldsColumn, LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.zones import ZonesByHost
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LISTED = ("VCPU", "MEMORY_MB", "DISK_GB")
 COLUMNS = (
     "name",
+    "owner",
     "state",
     "enabled",
     "zone",
@@ -44,7 +45,7 @@ def free_and_used(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 
 
 class ListHosts(Lister):
-    """List nodes: liveness, enablement, free and used resources."""
+    """List nodes, and root providers of the Placement API: liveness, enablement, free and used resources."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -66,8 +67,8 @@ class ListHosts(Lister):
         zones_by_host = _zones_by_host(self.session)
         rows = []
         for state in self.session.list_all(listing, "states", "compute", partition=partition_name):
-            if _is_child(state):
-                continue
+            if _is_child(state) or (parsed_args.down and api_providers.owner_of(state.name) == api_providers.API):
+                continue  # no agent of a client's provider can be down
             service = services.get((state.partition, names.host_of(state.name)), {})
             fit = _state_of(service) == "up" and bool(service.get("enabled"))
             zones = zones_by_host.of(state.name, state.document)
@@ -95,10 +96,13 @@ def _state_of(service: Mapping[str, Any]) -> str:
 def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[Any, ...]:
     amounts = free_and_used(state.document)
     nothing = {"free": 0, "used": 0}
+    owner = api_providers.owner_of(state.name)
+    has_agent = owner == api_providers.AGENT
     return (
-        state.name,
-        _state_of(service),
-        bool(service.get("enabled")),
+        api_providers.name_of(state.document) or state.name,
+        owner,
+        TextColumn(_state_of(service) if has_agent else None),
+        TextColumn(bool(service.get("enabled")) if has_agent else None),
         TextColumn(_join(zones)),
         *(amounts.get(resource_class, nothing)[key] for resource_class in LISTED for key in ("free", "used")),
         TimestampColumn(service.get("last_report_ms")),
@@ -133,19 +137,53 @@ def _format_usage(item: Mapping[str, Any]) -> str:
 
 
 class ShowHost(ShowOne):
-    """Show a service host or one of its nodes."""
+    """Show a service host, one of its nodes, or a provider of the Placement API."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("name", help="A service host, or a node as host/node.")
+        parser.add_argument(
+            "name", help="A service host, a node as host/node, or the name or UUID of a provider of the API."
+        )
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        name = names.canonical(parsed_args.name)
+        try:
+            fields = self._host_fields(names.canonical(parsed_args.name))
+        except (errors.UnknownHost, errors.InvalidName):
+            state = api_providers.find(self.session, parsed_args.name)
+            if state is None:
+                raise
+            fields = self._provider_fields(state)
+        return tuple(fields), tuple(fields.values())
+
+    def _provider_fields(self, state: Any) -> dict[str, Any]:
+        """Return what is shown of a provider that a client made."""
+        document = state.document
+        fields = {
+            "name": api_providers.name_of(document),
+            "owner": api_providers.API,
+            "uuid": state.name.removeprefix(names.api_provider("")),
+            "partition": TextColumn(state.partition),
+            "parent": TextColumn(document.get("parent")),
+            "zone": TextColumn(self._zone(state)),
+            "resources": _ResourcesColumn(free_and_used(document)),
+            "traits": LinesColumn(document.get("traits", [])),
+            "aggregates": LinesColumn(document.get("aggregates", [])),
+            "version": state.version,
+        }
+        tree = {child.name: child for child in api_providers.in_tree(self.session, document["root"])}
+        below = [child for child in tree.values() if _is_below(child, state.name, tree)]
+        if below:
+            fields["below"] = _ChildrenColumn([_child_summary(child) for child in below])
+        return api_providers.show_names(self.session, fields)
+
+    def _host_fields(self, name: str) -> dict[str, Any]:
+        """Return what is shown of a service host or a node; raises UnknownHost."""
         host = names.host_of(name)
         service = self.session.call(self.session.scheduler.get_host_state, "service", host)
         fields: dict[str, Any] = {
             "name": name,
+            "owner": api_providers.AGENT,
             "partition": TextColumn(service.partition),
             "binary": service.document.get("binary"),
             "state": _state_of(service.document),
@@ -166,10 +204,10 @@ class ShowHost(ShowOne):
         else:
             fields["nodes"] = _NodesColumn([_node_summary(node, self._zone(node)) for node in nodes])
         children = [provider for provider in providers if provider not in nodes]
+        children += [child for node in nodes for child in api_providers.in_tree(self.session, node.name)]
         if children:
-            child_rows = [{"name": child.name, "resources": free_and_used(child.document)} for child in children]
-            fields["below"] = _ChildrenColumn(child_rows)
-        return tuple(fields), tuple(fields.values())
+            fields["below"] = _ChildrenColumn([_child_summary(child) for child in children])
+        return fields
 
     @functools.cached_property
     def _zones_by_host(self) -> ZonesByHost:
@@ -195,6 +233,13 @@ def _is_child(state: Any) -> bool:
     return state.document.get("parent") is not None
 
 
+def _is_below(state: Any, provider: str, tree: Mapping[str, Any]) -> bool:
+    """Return whether a provider is somewhere below another one of its tree."""
+    while state is not None and state.document["parent"] != provider:
+        state = tree.get(state.document["parent"])
+    return state is not None
+
+
 def _node_fields(state: Any, zone: str | None) -> dict[str, Any]:
     document = state.document
     return {
@@ -205,6 +250,11 @@ def _node_fields(state: Any, zone: str | None) -> dict[str, Any]:
         "metrics": FieldsColumn(document.get("metrics", {})),
         "node_version": state.version,
     }
+
+
+def _child_summary(state: Any) -> dict[str, Any]:
+    name = api_providers.name_of(state.document) or state.name
+    return {"name": name, "owner": api_providers.owner_of(state.name), "resources": free_and_used(state.document)}
 
 
 def _node_summary(state: Any, zone: str | None) -> dict[str, Any]:

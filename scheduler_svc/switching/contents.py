@@ -65,7 +65,8 @@ class Contents:
     """All records, by UUID, and the times in ms at which custom names were created, by kind and name.
 
     ``notes`` say what there is besides, that is not carried. ``protected`` are UUIDs of records of gantt that imports
-    do not replace, because its clients wrote them. No generation is less than ``generation_base``. Times of records are
+    do not replace, because its clients wrote them. ``unread`` says of providers why they could not be read: what they
+    are is unknown, but not that they are. No generation is less than ``generation_base``. Times of records are
     known in units of ``time_unit_ms``; 0: they are not known.
     """
 
@@ -74,6 +75,7 @@ class Contents:
     names: dict[tuple[NameKind, str], int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     protected: frozenset[str] = frozenset()
+    unread: dict[str, str] = field(default_factory=dict)
     generation_base: int = 0
     time_unit_ms: int = 0
 

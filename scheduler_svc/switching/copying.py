@@ -57,6 +57,7 @@ class CopyPass:
             if not self._outcome.refusals or self._outcome.counts.total() == before:
                 break
         self._delete_names()
+        self._count("providers", "provider", len(self._source.unread), self._source.unread)
         return self._outcome
 
     def _put_names(self) -> None:
@@ -124,7 +125,8 @@ class CopyPass:
 
     def _delete_providers(self) -> None:
         for record in reversed([record for level in self._target.levels() for record in level]):
-            if record.uuid in self._source.providers or record.uuid in self._target.protected:
+            kept = (self._source.providers, self._source.unread, self._target.protected)
+            if any(record.uuid in uuids for uuids in kept):
                 continue
             refusal = self._writer.delete_provider(record.uuid)
             if refusal is None:

@@ -38,10 +38,11 @@ class Excess(NamedTuple):
 
 
 def differences(source: Contents, target: Contents) -> Iterator[Difference]:
-    """Yield what differs, with generations compared as they are imported."""
+    """Yield what differs, with generations compared as they are imported; not of what could not be read."""
     expected = source.with_least_generation(target.generation_base)
     unit = common_time_unit(source, target)
-    yield from _compare("provider", expected.providers, target.providers, unit)
+    compared = {uuid: record for uuid, record in target.providers.items() if uuid not in source.unread}
+    yield from _compare("provider", expected.providers, compared, unit)
     yield from _compare("consumer", expected.consumers, target.consumers, unit)
     for kind, name in sorted(expected.names.keys() ^ target.names.keys()):
         is_expected = (kind, name) in expected.names
@@ -56,6 +57,8 @@ def excess(contents: Contents) -> Iterator[Excess]:
             for resource_class, amount in amounts.items():
                 used[provider, resource_class] += amount
     for (provider, resource_class), amount in sorted(used.items()):
+        if provider in contents.unread:
+            continue
         owner = contents.providers.get(provider)
         inventory = None if owner is None else owner.inventories.get(resource_class)
         capacity = 0 if inventory is None else inventory.capacity

@@ -11,7 +11,6 @@ from requests import Response
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.switching.contents import ConsumerRecord, Contents, NameKind, ProviderRecord, is_custom
 from scheduler_svc.switching.database_reader import FIGURES
-from scheduler_svc.switching.failures import PlacementUnavailable
 from scheduler_svc.switching.http_client import PlacementClient
 
 THREADS = 8
@@ -33,8 +32,18 @@ class _Parts(NamedTuple):
     changed_ms: int
 
 
+class _Moving(NamedTuple):
+    """A provider whose generation moved during each of the reads, and who held from it at the last one."""
+
+    consumers: frozenset[str]
+
+
 class HttpReader:
-    """Reads another Placement. A provider whose generation moves while its parts are read is read again."""
+    """Reads another Placement. A provider whose generation moves while its parts are read is read again.
+
+    One that moves during each of READS reads is among the ``unread`` of the contents. What its consumers hold is
+    read: that depends on their own generations.
+    """
 
     def __init__(self, client: PlacementClient, progress: Callable[[str, int, int], None] | None = None) -> None:
         self._client = client
@@ -46,23 +55,29 @@ class HttpReader:
         listed = self._client.document("/resource_providers")["resource_providers"]
         with ThreadPoolExecutor(THREADS) as threads:
             try:
-                providers, holders = self._providers(threads, listed)
+                providers, unread, holders = self._providers(threads, listed)
                 read = self._each(threads, "read consumers", self._consumer, sorted(holders))
             except BaseException:
                 threads.shutdown(cancel_futures=True)
                 raise
         consumers = {record.uuid: record for record in read if record is not None}
-        return Contents(providers, consumers, names)
+        return Contents(providers, consumers, names, unread=unread)
 
     def _providers(
         self, threads: ThreadPoolExecutor, listed: list[dict[str, Any]]
-    ) -> tuple[dict[str, ProviderRecord], set[str]]:
+    ) -> tuple[dict[str, ProviderRecord], dict[str, str], set[str]]:
+        """Return the providers, why others could not be read, and the consumers of both."""
         providers: dict[str, ProviderRecord] = {}
+        unread: dict[str, str] = {}
         holders: set[str] = set()
         read = self._each(threads, "read providers", self._parts, [entry["uuid"] for entry in listed])
         for entry, parts in zip(listed, read, strict=True):
             if parts is None:
                 continue  # deleted since it was listed
+            holders |= parts.consumers
+            if isinstance(parts, _Moving):
+                unread[entry["uuid"]] = f"its name is {entry['name']}, and it changed during each of {READS} reads"
+                continue
             providers[entry["uuid"]] = ProviderRecord(
                 entry["uuid"],
                 entry["name"],
@@ -74,10 +89,11 @@ class HttpReader:
                 parts.changed_ms,
                 parts.changed_ms,
             )
-            holders |= parts.consumers
-        return providers, holders
+        return providers, unread, holders
 
-    def _parts(self, uuid: str) -> _Parts | None:
+    def _parts(self, uuid: str) -> _Parts | _Moving | None:
+        """Return what a provider has, None if it is deleted."""
+        consumers: frozenset[str] = frozenset()
         for _ in range(READS):
             path = f"/resource_providers/{uuid}"
             parts = ("inventories", "traits", "aggregates", "allocations")
@@ -87,6 +103,7 @@ class HttpReader:
                 return None
             inventories, traits, aggregates, allocations = (response.json() for response in responses)
             documents = (inventories, traits, aggregates, allocations)
+            consumers = frozenset(allocations["allocations"])
             generations = {document["resource_provider_generation"] for document in documents}
             if len(generations) == 1:
                 return _Parts(
@@ -94,10 +111,10 @@ class HttpReader:
                     {name: _inventory(raw) for name, raw in inventories["inventories"].items()},
                     frozenset(traits["traits"]),
                     frozenset(aggregates["aggregates"]),
-                    frozenset(allocations["allocations"]),
+                    consumers,
                     max(_modified(response) for response in responses[:2]),
                 )
-        raise PlacementUnavailable(f"provider {uuid} changed during each of {READS} reads")
+        return _Moving(consumers)
 
     def _consumer(self, uuid: str) -> ConsumerRecord | None:
         response = self._client.get(f"/allocations/{uuid}")

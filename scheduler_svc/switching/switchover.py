@@ -45,13 +45,13 @@ class Switchover:
         with _no_cycle_detection():
             target = self._read_target()
             source = self._source.read()
-            outcome = self._pass(1, source, target)
+            outcome = self._pass(1, source, target, is_last=True)
         return self._conclude(source.with_least_generation(target.generation_base), outcome)
 
     def follow(self, stopping: threading.Event, interval_s: float, *, until_equal: bool = False) -> bool:
         """Copy again and again until ``stopping`` is set, and once more after that.
 
-        With ``until_equal`` it ends too after a pass that had nothing to write.
+        With ``until_equal`` it ends too after a pass that had nothing to write, and could read every provider.
         """
         target, number = self._read_target(), 0
         while True:
@@ -59,8 +59,8 @@ class Switchover:
             is_last = stopping.is_set()
             with _no_cycle_detection():
                 source = self._source.read()
-                outcome = self._pass(number, source, target)
-            if is_last or (until_equal and not outcome.counts):
+                outcome = self._pass(number, source, target, is_last=is_last)
+            if is_last or (until_equal and not outcome.counts and not source.unread):
                 return self._conclude(source.with_least_generation(target.generation_base), outcome)
             stopping.wait(interval_s)
 
@@ -69,13 +69,14 @@ class Switchover:
         with _no_cycle_detection():
             source, target = self._source.read(), self._target.read()
         self._report.listing("Notes", source.with_least_generation(target.generation_base).notes)
+        unread = self._report.listing("Not compared", _unread_lines(source))
         number = self._report.listing("Differences", differences(source, target))
         records = len(source.providers), len(source.consumers)
         self._report.line(
             f"Compared {records[0]} providers and {records[1]} consumers: "
             + (f"{number} differences" if number else "both have the same")
         )
-        return number == 0
+        return number + unread == 0
 
     def _read_target(self) -> Contents:
         target = self._target.read()
@@ -87,13 +88,15 @@ class Switchover:
             )
         return target
 
-    def _pass(self, number: int, source: Contents, target: Contents) -> CopyOutcome:
-        if target.providers and not source.providers:
+    def _pass(self, number: int, source: Contents, target: Contents, *, is_last: bool) -> CopyOutcome:
+        if target.providers and not source.providers and not source.unread:
             raise NothingToCopy(f"the source has no provider, and {len(target.providers)} would be deleted")
         start = time.monotonic()
         outcome = CopyPass(source, target, self._writer, self._report.progress).run()
         summary = ", ".join(f"{count} {what}" for what, count in outcome.counts.items()) or "nothing"
         self._report.line(f"Pass {number}: wrote {summary} in {time.monotonic() - start:.1f} s")
+        if not is_last:
+            self._report.listing("To be read again in the next pass", _unread_lines(source))
         return outcome
 
     def _conclude(self, source: Contents, outcome: CopyOutcome) -> bool:
@@ -101,6 +104,10 @@ class Switchover:
         self._report.listing("Carried though it exceeds a capacity", excess(source))
         refusals = (f"{kind} {uuid}: {why}" for (kind, uuid), why in outcome.refusals.items())
         return self._report.listing("Not carried", refusals) == 0
+
+
+def _unread_lines(contents: Contents) -> list[str]:
+    return [f"provider {uuid}: {why}" for uuid, why in contents.unread.items()]
 
 
 @contextlib.contextmanager

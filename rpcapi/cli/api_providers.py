@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Providers that clients of the Placement API made: found by name, and shown by name instead of by id.
+
+Their ids are ``@api/UUID``. Tables show names, which are unique; JSON and other formats for programs keep the ids.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from cliff.columns import FormattableColumn
+
+from rpcapi import errors
+from rpcapi.resources import names
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
+
+AGENT, API = "agent", "api"  # who owns a provider or a claim
+FEW = 20  # providers that are read one by one; of more, all are listed
+
+_UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_ID = re.compile(f"{names.API_HOST}{names.SEPARATOR}{_UUID}")
+
+
+def owner_of(name: str) -> str:
+    """Return who owns the provider with this id, or the claim of this host."""
+    return API if names.host_of(name) == names.API_HOST else AGENT
+
+
+def name_of(document: Mapping[str, Any]) -> str | None:
+    """Return the name that a client gave a provider; None for an agent's, whose id is its name."""
+    name = document.get("name") if document.get("owner") == API else None
+    return None if name is None else str(name)
+
+
+def find(session: "Session", text: str) -> Any | None:
+    """Return the state of the provider with this name, id or UUID that a client made, None if there is none."""
+    is_uuid = re.fullmatch(_UUID, text.lower()) is not None
+    provider = names.api_provider(text.lower()) if is_uuid else text
+    if _ID.fullmatch(provider):
+        try:
+            return session.call(session.scheduler.get_host_state, "compute", provider)
+        except errors.UnknownHost:
+            return None
+    return next((state for state in _all(session) if name_of(state.document) == text), None)
+
+
+def in_tree(session: "Session", root: str) -> Iterator[Any]:
+    """Yield the states of the providers that clients made in the tree of a root, itself excepted."""
+    for state in _all(session, {"root": root}):
+        if state.name != root:
+            yield state
+
+
+def show_names(session: "Session", fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return columns with names in place of ids, in their form for people."""
+    (row,) = show_names_in_rows(session, [tuple(fields.values())])
+    return dict(zip(fields, row, strict=True))
+
+
+def show_names_in_rows(session: "Session", rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return rows of columns with names in place of ids, in their form for people."""
+    ids = {provider for row in rows for value in row for provider in _ID.findall(_text(value))}
+    if not ids:
+        return rows
+    shown = _names(session, ids)
+    return [tuple(_NamedColumn(value, shown) if _ID.search(_text(value)) else value for value in row) for row in rows]
+
+
+class _NamedColumn(FormattableColumn[Any]):
+    """A column in which names stand for the ids of providers, except in formats for programs."""
+
+    def __init__(self, value: Any, shown: Mapping[str, str]) -> None:
+        super().__init__(value)
+        self._shown = shown
+
+    def human_readable(self) -> str:
+        return _ID.sub(lambda match: self._shown.get(match[0], match[0]), _text(self._value))
+
+    def machine_readable(self) -> Any:
+        return self._value.machine_readable() if isinstance(self._value, FormattableColumn) else self._value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, FormattableColumn):
+        return str(value.human_readable())
+    return value if isinstance(value, str) else ""
+
+
+def _names(session: "Session", ids: set[str]) -> dict[str, str]:
+    """Return the names of those of these providers that exist."""
+    states = (find(session, provider) for provider in ids) if len(ids) <= FEW else _all(session)
+    named = ((state.name, name_of(state.document)) for state in states if state is not None)
+    return {provider: name for provider, name in named if name is not None}
+
+
+def _all(session: "Session", matching: Mapping[str, Any] | None = None) -> Iterator[Any]:
+    conditions = {"host": names.API_HOST, **(matching or {})}
+    yield from session.list_all(session.scheduler.list_host_state, "states", "compute", matching=conditions)
