@@ -107,10 +107,14 @@ def holding(project: str, amounts: dict[str, int], generation: int | None) -> di
 
 
 class Writer:
-    """Replaces what a consumer and a pair of consumers hold; remembers what was acknowledged."""
+    """Replaces what a consumer and a pair of consumers hold; remembers what was acknowledged.
 
-    def __init__(self, name: str, client: Client, providers: list[str]) -> None:
+    ``loses_store``: the store goes away too, and a 503 is no answer then: the write may have been made.
+    """
+
+    def __init__(self, name: str, client: Client, providers: list[str], *, loses_store: bool = False) -> None:
         self._name = name
+        self._no_answers = {503} if loses_store else set()
         self._client = client
         self._providers = providers
         self.consumer, *self.pair = (str(uuid.uuid4()) for _ in range(3))
@@ -135,6 +139,8 @@ class Writer:
             else:
                 status, answer = self._client.call("POST", "/allocations", bodies)
         except NO_ANSWER:
+            status, answer = None, None
+        if status is None or status in self._no_answers:
             self.unanswered += 1
             for consumer in consumers:
                 self._possible.setdefault(consumer, []).append(number)
@@ -176,6 +182,8 @@ class Writer:
             try:
                 status, document = self._client.call("GET", path)
             except NO_ANSWER:
+                status = None
+            if status is None or status in self._no_answers:
                 assert time.monotonic() < deadline, "gantt-placement does not answer any more"
                 time.sleep(PAUSE)
                 continue

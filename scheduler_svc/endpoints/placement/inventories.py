@@ -89,6 +89,11 @@ class InventoryHandlers:
         check_generation(provider, generation, STALE)
         failure = f"Unable to update inventory for resource provider {uuid}"
         inventory = parse_inventory(body, resource_class, request, failure)
+        if (
+            resource_class not in provider.inventories
+            and self._catalogue.find(RESOURCE_CLASSES, resource_class) is None
+        ):
+            raise not_found(f"No such resource class {resource_class}.")
         answer = self._change(uuid, ReplaceInventory(provider.id, resource_class, inventory, generation))
         return _respond(answer, resource_class)
 

@@ -98,6 +98,18 @@ def test_inventory_of_an_unknown_resource_class_is_not_created(api, path):
     assert api.call("GET", path).json["inventories"] == {}
 
 
+@pytest.mark.parametrize(("known", "status"), [(False, 404), (True, 400)])
+def test_replacing_an_inventory_that_a_provider_lacks_says_whether_its_class_exists(api, path, known, status):
+    if known:
+        api.call("PUT", "/resource_classes/CUSTOM_NONE")
+    body = {"resource_provider_generation": 0, "total": 1}
+    answer = api.call("PUT", f"{path}/CUSTOM_NONE", body)
+    assert answer.status == status
+    assert "CUSTOM_NONE" in answer.error["detail"]
+    assert api.call("PUT", f"{path}/CUSTOM_NONE", {**body, "reserved": 2}).status == 400
+    assert api.call("GET", path).json["inventories"] == {}
+
+
 def test_outdated_generation_is_refused_before_other_mistakes(api, path):
     api.call("POST", path, {"resource_class": "VCPU", "total": 8})
     outdated = {"resource_provider_generation": 0}
