@@ -18,6 +18,7 @@ from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.view import View
 from scheduler_svc.nova import exceptions, hosts, request_spec, selection
 from scheduler_svc.nova.allocations import AllocationReader
+from scheduler_svc.nova.cell_hosts import CellHosts
 from scheduler_svc.nova.hosts import NovaHost
 from scheduler_svc.nova.request_spec import NovaRequest
 from scheduler_svc.scheduling import requests
@@ -129,7 +130,7 @@ class NovaSelector:
             fresh=True,
             final=True,
         )
-        return self._claimed_choices(scheduling_request, self._selector.select(ctxt, call), alternates)
+        return self._claimed_choices(ctxt, scheduling_request, self._selector.select(ctxt, call), alternates)
 
     def _scheduling_request(
         self, ctxt: RequestContext, request: NovaRequest, spec: objects.RequestSpec
@@ -152,14 +153,35 @@ class NovaSelector:
             scope=_scope(request),
         )
 
-    def _claimed_choices(self, request: SchedulingRequest, result: SelectionResult, alternates: int) -> list[Choice]:
-        selected = {str(prepared.host) for prepared in result.prepared}
+    def _claimed_choices(
+        self, ctxt: RequestContext, request: SchedulingRequest, result: SelectionResult, alternates: int
+    ) -> list[Choice]:
+        choices = self._choices_among(request, result, alternates, {})
+        cells = {choice.host.cell for choice in choices if len(choice.alternates) < alternates}
+        if not cells or request.force_hosts:
+            return choices
+        cell_hosts = CellHosts(self._ranker, ctxt, request)
+        further = {cell: cell_hosts.rank(cell, alternates, _selected(result)) for cell in cells}
+        return self._choices_among(request, result, alternates, further) if any(further.values()) else choices
+
+    def _choices_among(
+        self,
+        request: SchedulingRequest,
+        result: SelectionResult,
+        alternates: int,
+        further: Mapping[str, Sequence[str]],
+    ) -> list[Choice]:
+        """Return the choices with alternates among the candidates of the claims and ``further`` hosts by cell."""
+        selected, may_use = _selected(result), _alternate_rule(request, result)
         with self._table().reading() as view:
             reader = AllocationReader(view, request)
-            return [
-                _claimed_choice(view, reader, prepared, _others(names, selected), alternates)
-                for prepared, names in zip(result.prepared, _possible_alternates(request, result), strict=True)
-            ]
+            choices = []
+            for prepared in result.prepared:
+                host = _require(hosts.find(view, str(prepared.host)), str(prepared.host))
+                names = filter(may_use, dict.fromkeys([*prepared.alternates, *further.get(host.cell, ())]))
+                others = _in_cell(view, _others(names, selected), host.cell)
+                choices.append(_claimed_choice(reader, host, prepared, others, alternates))
+            return choices
 
     def _unclaimed_choices(self, candidates: Sequence[Sequence[str]], alternates: int) -> list[Choice]:
         selected = {names[0] for names in candidates}
@@ -184,20 +206,22 @@ class NovaSelector:
 
 
 def _claimed_choice(
-    view: View, reader: AllocationReader, prepared: IntentResult, others: Iterable[str], alternates: int
+    reader: AllocationReader, host: NovaHost, prepared: IntentResult, others: Iterable[NovaHost], alternates: int
 ) -> Choice:
-    host = _require(hosts.find(view, str(prepared.host)), str(prepared.host))
-    possible = ((other, reader.possible(other)) for other in _in_cell(view, others, host.cell))
+    possible = ((other, reader.possible(other)) for other in others)
     fitting = (pair for pair in possible if pair[1] is not None)
     return Choice(host, reader.claimed(host, prepared.allocations), list(islice(fitting, alternates)))
 
 
-def _possible_alternates(request: SchedulingRequest, result: SelectionResult) -> list[Sequence[str]]:
-    """Return the alternates of each instance; several of an affinity group may only go where the group already was."""
-    rows = [prepared.alternates for prepared in result.prepared]
-    if not request.is_affinity or len(rows) == 1:
-        return rows
-    return [[name for name in names if name in result.group_hosts] for names in rows]
+def _selected(result: SelectionResult) -> set[str]:
+    return {str(prepared.host) for prepared in result.prepared}
+
+
+def _alternate_rule(request: SchedulingRequest, result: SelectionResult) -> Callable[[str], bool]:
+    """Return which hosts may be alternates: for several of an affinity group only those that it was already on."""
+    if not request.is_affinity or len(result.prepared) == 1:
+        return lambda name: True
+    return frozenset(result.group_hosts).__contains__
 
 
 def _others(names: Iterable[str], selected: set[str]) -> Iterator[str]:
