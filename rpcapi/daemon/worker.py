@@ -16,7 +16,6 @@ from oslo_config import cfg
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.clients import version_caps
 from rpcapi.daemon import process, unknown_options
 from rpcapi.daemon.log_once import ProcessOnceFlag
 from rpcapi.daemon.service import Factory, Service
@@ -118,9 +117,9 @@ class Worker:
         answer = REFUSED
         try:
             self._conf.mutate_config_files()
-            version_caps.refresh_all()
             if serving and self._service is not None:
                 self._service.reset()
+                _refresh_caps()
             answer = RELOADED
         except cfg.Error as exc:
             LOG.error("%s: reload failed, the configuration is unchanged: %s", self._role.name, exc)
@@ -176,6 +175,12 @@ class Worker:
             except OSError:
                 return False
         return True
+
+
+def _refresh_caps() -> None:
+    from rpcapi.clients import version_caps  # noqa: PLC0415 - it needs the bus, which only workers may import
+
+    version_caps.refresh_all()
 
 
 def run(conf: cfg.ConfigOpts, role: Role, channel_fd: int, once_flag: ProcessOnceFlag | None = None) -> int:
