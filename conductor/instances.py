@@ -112,7 +112,7 @@ def _shown(record: ListedRecord, request: BuildRequestRecord) -> objects.Instanc
         "project_id": request.project,
         "user_id": request.user,
         "flavor": request.flavor,
-        "status": str(record.status),
+        "status": str(record.status if isinstance(record, UnreadableInstance) else record.shown_status),
         "created_ms": record.created_ms,
         "updated_ms": record.updated_ms,
         "name": request.names.get(record.uuid),

@@ -2,16 +2,21 @@
 """Requests to reboot or rebuild instances on their hosts: recorded here; the saga executes them."""
 
 import time
+import uuid
 from collections.abc import Callable, Sequence
 
 from oslo_log import log
 
+from conductor.evacuation import InstanceEvacuation, is_lost
+from conductor.ownership import check_project
 from conductor.requested_changes import RequestedChanges
 from conductor.saga.transitions import set_step
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 from rpcapi.clients.compute import ComputeAPI
+from rpcapi.context import RequestContext
+from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
 
@@ -30,8 +35,8 @@ ALLOWED = {
 class InstanceOperations:
     """Marks instances to be rebooted or rebuilt.
 
-    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call. ``clock`` returns Unix
-    time in milliseconds.
+    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call. ``evacuation`` rebuilds
+    those whose host is gone. ``clock`` returns Unix time in milliseconds.
     """
 
     def __init__(
@@ -40,10 +45,15 @@ class InstanceOperations:
         compute: ComputeAPI,
         wake: Callable[[], None],
         max_instances: int,
+        *,
+        evacuation: InstanceEvacuation,
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
+        self._store = store
         self._changes = RequestedChanges(store, wake, max_instances)
+        self._max_instances = max_instances
         self._compute = compute
+        self._evacuation = evacuation
         self._clock = clock
 
     def reboot(self, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
@@ -56,20 +66,34 @@ class InstanceOperations:
         retry.
         """
         status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
-        self._mark(uuids, status, project, "reboot_instances")
+        self._check_version()
+        self._changes.apply(uuids, lambda record: mark(record, status, self._clock()), "reboot_instances", project)
+        LOG.info("Recorded that %d instances are in %s", len(uuids), status)
 
-    def rebuild(self, uuids: Sequence[str], project: str | None = None) -> None:
+    def rebuild(self, ctxt: RequestContext, uuids: Sequence[str], project: str | None = None) -> None:
         """Mark ACTIVE and SHUTOFF instances, and ERROR ones on a host, to get a new disk of their image.
 
-        Those that are being rebuilt stay unchanged. As ``reboot``.
+        Those in ERROR whose host is gone are evacuated; those that are being rebuilt stay unchanged. As ``reboot``, and
+        as InstanceEvacuation.plan for those that are evacuated.
         """
-        self._mark(uuids, InstanceStatus.REBUILD, project, "rebuild_instances")
+        self._check_version()
+        check_uuids(uuids, self._max_instances)
+        records = self._store.get(uuids)
+        check_project(self._store, records.values(), project, "rebuild_instances")
+        lost = {record.uuid: str(uuid.uuid4()) for record in records.values() if is_lost(record)}
+        evacuate = self._evacuation.plan(ctxt, list(lost), lost) if lost else None
 
-    def _mark(self, uuids: Sequence[str], status: InstanceStatus, project: str | None, method: str) -> None:
+        def change(record: InstanceRecord) -> InstanceRecord | None:
+            if evacuate is not None and record.uuid in lost and is_lost(record):
+                return evacuate(record)
+            return mark(record, InstanceStatus.REBUILD, self._clock())
+
+        self._changes.apply(uuids, change, "rebuild_instances", project)
+        LOG.info("Recorded that %d instances are in %s", len(uuids), InstanceStatus.REBUILD)
+
+    def _check_version(self) -> None:
         if not self._compute.can_send(COMPUTE_VERSION):
             raise errors.UnknownMethod(topic=ComputeAPI.TOPIC, method="operate_guests", version=COMPUTE_VERSION)
-        self._changes.apply(uuids, lambda record: mark(record, status, self._clock()), method, project)
-        LOG.info("Recorded that %d instances are in %s", len(uuids), status)
 
 
 def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:
@@ -77,16 +101,20 @@ def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> Insta
 
     Numbers are times, so that a store that forgot an operation does not use its number again. Raises InstanceConflict.
     """
-    if instance.status == status:
+    if instance.shown_status == status:
         return None
     allowed = ALLOWED[status]
     if instance.status not in allowed:
         raise errors.InstanceConflict(
-            uuid=instance.uuid, why=f"it is {instance.status}; {status} is possible from {', '.join(allowed)}"
+            uuid=instance.uuid, why=f"it is {instance.shown_status}; {status} is possible from {', '.join(allowed)}"
         )
     if instance.status == InstanceStatus.ERROR and not _is_on_host(instance):
-        raise errors.InstanceConflict(uuid=instance.uuid, why="it is in ERROR and on no host; delete it")
-    return set_step(instance, SagaStep.POWER, status=status, operation=max(now_ms, instance.operation + 1))
+        raise errors.InstanceConflict(uuid=instance.uuid, why="it is in ERROR and on no host; evacuate or delete it")
+    was_stopped = status == InstanceStatus.REBUILD and (
+        instance.status == InstanceStatus.SHUTOFF or instance.was_stopped
+    )
+    operation = max(now_ms, instance.operation + 1)
+    return set_step(instance, SagaStep.POWER, status=status, operation=operation, was_stopped=was_stopped)
 
 
 def _is_on_host(instance: InstanceRecord) -> bool:

@@ -51,6 +51,7 @@ def mark(instance: InstanceRecord, status: InstanceStatus) -> InstanceRecord | N
         return None
     if instance.status != ALLOWED[status]:
         raise errors.InstanceConflict(
-            uuid=instance.uuid, why=f"it is {instance.status}; only one that is {ALLOWED[status]} becomes {status}"
+            uuid=instance.uuid,
+            why=f"it is {instance.shown_status}; only one that is {ALLOWED[status]} becomes {status}",
         )
     return set_step(instance, SagaStep.POWER, status=status)

@@ -11,7 +11,8 @@ from dataclasses import replace
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.saga.transitions import end_attempt, fail, set_step
+from conductor.saga.evacuations import LOST
+from conductor.saga.transitions import lose, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
@@ -28,7 +29,6 @@ FATES: Mapping[str, str] = {
     Answer.FENCED: "was fenced",
     Answer.UNKNOWN: "has no claim of it: the host was removed or lost its journal, or the store lost the claim",
 }
-LOST = "lost"  # the outcome of an attempt whose end no host reported
 CALL_SECONDS = 20.0
 PAGE_PAUSE = 0.5  # seconds between two pages: the comparison must not slow other calls down
 JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do not compare at once
@@ -160,7 +160,7 @@ def compared_record(instance: InstanceRecord, answer: str, host: str | None) -> 
         return None
     fate = FATES.get(answer, f"no longer runs it: its claim was {answer}")
     reason = f"host {names.host_of(instance.host or '')} {fate}"
-    return fail(end_attempt(instance, LOST, reason), reason)
+    return lose(instance, reason)
 
 
 def _revived(instance: InstanceRecord) -> InstanceRecord | None:
@@ -169,7 +169,7 @@ def _revived(instance: InstanceRecord) -> InstanceRecord | None:
     An attempt that only the comparison ended has a live claim after all: its host reported it later.
     """
     history = [entry for entry in instance.history if (entry["attempt"], entry["outcome"]) != (instance.attempt, LOST)]
-    revived = replace(instance, history=history)
+    revived = replace(instance, history=history, was_stopped=False)  # its host reports whether it is off
     if revived.has_ended(instance.attempt):
         return None
     return set_step(revived, SagaStep.CAST, status=InstanceStatus.BUILDING, asked=False, reason=None)

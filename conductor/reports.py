@@ -7,7 +7,9 @@ from typing import NamedTuple
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.saga.transitions import end_attempt, fail, finish, set_step
+from conductor.saga import evacuations
+from conductor.saga.evacuations import GONE
+from conductor.saga.transitions import end_attempt, fail, finish, lose, set_step
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
@@ -18,7 +20,7 @@ from rpcapi.resources.claims import MAX_INSTANCES
 
 LOG = log.getLogger(__name__)
 
-ACTIVE, STOPPED, GONE = "active", "stopped", "gone"
+ACTIVE, STOPPED = "active", "stopped"
 OUTCOMES = (ACTIVE, STOPPED, "refused", "failed", GONE)
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
@@ -199,8 +201,14 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
 
 
 def _finish(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Return the record in the status that its host reports; the stored image of one that runs is an old one."""
+    """Return the record in the status that its host reports; the stored image of one that runs is an old one.
+
+    An evacuated instance that was powered off before is stopped as soon as it runs.
+    """
     status, _expected = STATES[result.kind]
+    if status == InstanceStatus.ACTIVE and instance.was_stopped:
+        evacuated = evacuations.end(instance, status, None)
+        return set_step(evacuated, SagaStep.POWER, status=InstanceStatus.STOPPING, is_shelved=False)
     is_shelved = instance.is_shelved and status != InstanceStatus.ACTIVE
     return finish(instance, status, reason=result.reason or None, is_shelved=is_shelved)
 
@@ -210,7 +218,7 @@ def _apply_failure(instance: InstanceRecord, result: BuildResult) -> InstanceRec
     if instance.status == InstanceStatus.BUILDING:
         return set_step(record, SagaStep.ALTERNATE)
     if instance.status in ON_HOST:
-        return fail(record, f"Its host {result.host} ended it: {result.reason}")
+        return lose(record, f"Its host {result.host} ended it: {result.reason}")
     if instance.status == InstanceStatus.ERROR:
         return fail(record, f"{instance.reason}; then its host ended it: {result.reason}")
     return None

@@ -14,6 +14,7 @@ from conductor.conf import quota
 from conductor.conf.store import MEMORY
 from conductor.deletion import InstanceDeletion
 from conductor.endpoints.conductor import ConductorEndpoint
+from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
 from conductor.leaked_migrations import LeakedMigrations
 from conductor.maintenance import BINARY, Upkeep
@@ -140,6 +141,7 @@ class ConductorService:
     def _endpoint(self) -> ConductorEndpoint:
         max_instances = self._conf.rpc.max_instances
         vouching = ClaimVouching(self._store, self._clients)
+        evacuation = InstanceEvacuation(self._store, self._clients, self._pump.wake, max_instances)
         return ConductorEndpoint(
             self._requests,
             BuildReports(self._store, self._clients, self._pump.wake),
@@ -147,8 +149,11 @@ class ConductorService:
             InstanceReader(self._store, max_instances),
             power=InstancePower(self._store, self._pump.wake, max_instances),
             migrations=MigrationReader(self._store, max_instances),
-            operations=InstanceOperations(self._store, self._clients.compute, self._pump.wake, max_instances),
+            operations=InstanceOperations(
+                self._store, self._clients.compute, self._pump.wake, max_instances, evacuation=evacuation
+            ),
             shelving=InstanceShelving(self._store, self._pump.wake, max_instances, self._requests.limits_of),
+            evacuation=evacuation,
             vouching=vouching,
             adoption=InstanceAdoption(self._store, self._clients, vouching, self._pump.wake, max_instances),
             orphans=OrphanRelease(self._store, self._clients, max_instances),

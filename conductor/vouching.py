@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unverified claims: those that an instance's record names are vouched for."""
 
+from collections.abc import Iterable
+
 from oslo_log import log
 
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
@@ -8,6 +10,7 @@ from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import context, errors, objects
 from rpcapi.resources import names
+from rpcapi.resources.claims import Answer
 
 LOG = log.getLogger(__name__)
 
@@ -17,7 +20,9 @@ CALL_SECONDS = 20.0
 class ClaimVouching:
     """Compares unverified claims of a host with the records, and vouches for those that a record names.
 
-    The scheduler asks by a cast and again with the host's next audit, so a failure here needs no retry.
+    The scheduler asks by a cast and again with the host's next audit, so a failure here needs no retry. Where another
+    host has a live claim of an earlier attempt, it is requested to end that: the record names a later one, which was
+    made only after the earlier one had ended. The next audit of the host then finds the vouched one to be the only one.
     """
 
     def __init__(self, store: ConductorStore, clients: ServiceClients) -> None:
@@ -38,14 +43,30 @@ class ClaimVouching:
         )
         try:
             claims = self._clients.claims_of(partition)
-            claims.vouch_for_claims(context.new().with_timeout(CALL_SECONDS), host, match_refs)
+            answers = claims.vouch_for_claims(context.new().with_timeout(CALL_SECONDS), host, match_refs)
+            rows = zip(answers.consumers, answers.attempts, answers.answers, strict=True)
+            vouched = [(uuid, attempt) for uuid, attempt, answer in rows if answer == Answer.CONFIRMED]
+            self._end_earlier_attempts(partition, set(matches) - set(vouched))
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             LOG.warning(
                 "Vouching for %d claims of host %s failed; its next audit repeats it: %s",
                 *(len(matches), host, summarize_error(error)),
             )
             return
-        LOG.info("Vouched for %d claims of host %s, which their records name", len(matches), host)
+        LOG.info("Vouched for %d claims of host %s, which their records name", len(vouched), host)
+
+    def _end_earlier_attempts(self, partition: str, contradicted: Iterable[tuple[str, int]]) -> None:
+        """Request the hosts of live claims of attempts before the recorded ones to end them."""
+        for uuid, attempt in sorted(contradicted):
+            ctxt = context.new().with_timeout(CALL_SECONDS)
+            for claim in self._clients.claims_of(partition).list_claims(ctxt, consumer=uuid).claims:
+                if claim["attempt"] < attempt:
+                    LOG.warning(
+                        "Host %s returned with attempt %d of instance %s, whose record names attempt %d; sending terminate",
+                        *(claim["host"], claim["attempt"], uuid, attempt),
+                    )
+                    refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[claim["attempt"]])
+                    self._clients.compute.terminate_instances(ctxt, names.host_of(claim["host"]), refs)
 
 
 def is_named(record: InstanceRecord | None, attempt: int, host: str) -> bool:

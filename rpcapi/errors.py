@@ -235,12 +235,12 @@ class HostInUse(Conflict):
 
 
 class HostIsUp(Conflict):
-    """Raised when a host that sends heartbeats is to be fenced."""
+    """Raised when a host that sends heartbeats is to be fenced, or its instances evacuated."""
 
     code = "host_is_up"
     template = (
         "Host {host!r} is up: it still sends heartbeats, so its guests run. Power it off and wait until "
-        "'gantt host list' shows it down, or use --force if it only seems to be up"
+        "'gantt host list' shows it down, or fence it with --force if it only seems to be up"
     )
 
 

@@ -9,6 +9,7 @@ from conductor import metrics
 from conductor.adoption import InstanceAdoption
 from conductor.backport import backport
 from conductor.deletion import InstanceDeletion
+from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
 from conductor.leaked_migrations import LeakedMigrations
 from conductor.migrations import MigrationReader
@@ -44,6 +45,7 @@ class ConductorEndpoint:
         migrations: MigrationReader,
         operations: InstanceOperations,
         shelving: InstanceShelving,
+        evacuation: InstanceEvacuation,
         vouching: ClaimVouching,
         adoption: InstanceAdoption,
         orphans: OrphanRelease,
@@ -59,6 +61,7 @@ class ConductorEndpoint:
         self._migrations = migrations
         self._operations = operations
         self._shelving = shelving
+        self._evacuation = evacuation
         self._instances = instances
         self._claim_vouching = vouching
         self._adoption = adoption
@@ -123,7 +126,7 @@ class ConductorEndpoint:
 
     @expose
     def rebuild_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._operations.rebuild(uuids, ctxt.sender_project)
+        self._operations.rebuild(ctxt, uuids, ctxt.sender_project)
 
     @expose
     def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
@@ -136,6 +139,14 @@ class ConductorEndpoint:
     @expose
     def unshelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         self._shelving.unshelve(uuids, ctxt.sender_project)
+
+    @expose
+    def evacuate_instances(
+        self, ctxt: RequestContext, uuids: list[str], migrations: list[str], target: str | None = None
+    ) -> None:
+        if target is not None and not isinstance(target, str):
+            raise errors.MalformedObject(name="call of evacuate_instances", why="target must be a string")
+        self._evacuation.evacuate(ctxt, uuids, migrations, target)
 
     @expose
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from conductor.saga import cast
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import end_attempt, fail
+from conductor.saga.transitions import lose
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
@@ -83,4 +83,4 @@ def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecor
     if answer not in ENDS:
         return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")
     reason = f"host {names.host_of(instance.host or '')} no longer runs it: its claim was {answer}"
-    return fail(end_attempt(instance, "lost", reason), reason)
+    return lose(instance, reason)

@@ -33,7 +33,8 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     (SagaStep.POWER, power.change_power, MESSAGES),
     (SagaStep.SELECT, select.select, WHOLE_REQUEST),  # one decision for each request: all instances are placed, or none
     (SagaStep.OFFLOAD, offload.offload, MESSAGES),
-    (SagaStep.UNSHELVE, select.unshelve, 10),  # one call for each instance, as below
+    (SagaStep.UNSHELVE, select.select_each, 10),  # one call for each instance, as below
+    (SagaStep.EVACUATE, select.select_each, 10),
     (SagaStep.SETTLE, reconcile.settle, 10),  # one call for each instance; bounded, so that a call stays short
     (SagaStep.WAIT, wait.wait, MESSAGES),
     (SagaStep.ALTERNATE, alternate.alternate, MAX_INSTANCES),  # one script moves all members of an affinity group

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from oslo_log import log
 
 from conductor import metrics
+from conductor.saga import evacuations
 from conductor.service_clients import ServiceClients, summarize_error
 from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import context, objects
@@ -63,6 +64,14 @@ class SagaPass:
     def spec(self) -> objects.RequestSpec:
         """The request spec."""
         return GanttObject.obj_from_primitive(dict(self.request.spec)).complete()
+
+    def spec_of(self, instance: InstanceRecord) -> objects.RequestSpec:
+        """The request for a host of ``instance``: another one than the request's while it is evacuated."""
+        migration = instance.evacuation
+        if migration is None:
+            return self.spec
+        partition, target = migration.source_partition, migration.target
+        return evacuations.destination_spec(self.spec, migration.source_host, partition=partition, target=target)
 
     def context(self) -> RequestContext:
         """Return a context of this request with the deadline of one call."""

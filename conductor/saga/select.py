@@ -18,7 +18,7 @@ LOG = log.getLogger(__name__)
 
 
 def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Select hosts for all instances.
+    """Select hosts for all instances; of those that move there is only one.
 
     The call is idempotent: the claim store repeats its earlier answer. So a claim whose answer was lost is found
     again or aborted, never leaked. Instances whose record is not certain wait, however long it takes, while one of them
@@ -30,7 +30,7 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
         saga_pass.check_stores(instances)
         selections = saga_pass.clients.scheduler.select_destinations(
             saga_pass.context(),
-            saga_pass.spec,
+            saga_pass.spec_of(instances[0]),
             [instance.uuid for instance in instances],
             attempt=attempt,
             alternates=saga_pass.limits.max_attempts - 1,
@@ -53,7 +53,7 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
     return [_assign(saga_pass, instance, selections, index) for index, instance in enumerate(instances)]
 
 
-def unshelve(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+def select_each(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Select a host for each instance by itself: a refusal of one leaves the others as they are."""
     return [changed for instance in instances for changed in select(saga_pass, [instance])]
 

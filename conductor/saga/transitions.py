@@ -5,7 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from conductor.saga import evacuations
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+
+# The statuses of an instance that is to be off.
+STOPPED = frozenset({InstanceStatus.SHUTOFF, InstanceStatus.STOPPING})
 
 
 def set_step(instance: InstanceRecord, step: SagaStep, **changes: Any) -> InstanceRecord:
@@ -14,15 +18,25 @@ def set_step(instance: InstanceRecord, step: SagaStep, **changes: Any) -> Instan
 
 
 def finish(instance: InstanceRecord, status: InstanceStatus, **changes: Any) -> InstanceRecord:
-    """Return the record in ``status`` without a next step."""
-    return set_step(instance, SagaStep.DONE, status=status, operation=0, **changes)
+    """Return the record in ``status`` without a next step; an evacuation that is under way ends with that."""
+    ended = evacuations.end(instance, status, changes.get("reason"))
+    was_stopped = instance.was_stopped and status == InstanceStatus.ERROR
+    return set_step(ended, SagaStep.DONE, status=status, operation=0, was_stopped=was_stopped, **changes)
 
 
 def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
     """Return the final record of an instance without a claim: ERROR, or SHELVED_OFFLOADED if its image is stored."""
     if instance.is_shelved:
         return finish(instance, InstanceStatus.SHELVED_OFFLOADED, reason=reason, host=None)
-    return finish(instance, InstanceStatus.ERROR, reason=reason)
+    if instance.evacuation is not None:
+        instance = end_attempt(instance, "unplaced", reason or "")  # unless its host reported the end
+    return finish(evacuations.return_to_source(instance), InstanceStatus.ERROR, reason=reason)
+
+
+def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    """Return the final record of an instance that was on a host which no longer has its claim."""
+    was_stopped = instance.was_stopped or instance.status in STOPPED
+    return fail(end_attempt(replace(instance, was_stopped=was_stopped), evacuations.LOST, reason), reason)
 
 
 def assign_host(
@@ -36,7 +50,7 @@ def assign_host(
 ) -> InstanceRecord:
     """Return the record with a claim on ``host`` and CAST as the next step."""
     return set_step(
-        instance,
+        evacuations.set_destination(instance, host, attempt),
         SagaStep.CAST,
         status=InstanceStatus.BUILDING,
         attempt=attempt,

@@ -39,15 +39,14 @@ _BODY = (
     "since_ms",
     "certain_epoch",
 )
-_OPTIONAL = ("migration", "operation", "is_shelved")  # of a body: written only where they have a value
+_OPTIONAL = ("migration", "operation", "is_shelved", "was_stopped")  # of a body: written only where they have a value
+_AFTER_RESIZE = ("spec", "flavor", "amounts")  # left out where they are those of the request
 # What documents of this release may have; a field that is not among them is one of a newer release.
-_INSTANCE_FIELDS = frozenset({*_BODY, *_OPTIONAL})
+_INSTANCE_FIELDS = frozenset({*_BODY, *_OPTIONAL, *_AFTER_RESIZE})
 _REQUEST_FIELDS = frozenset(field.name for field in fields(BuildRequestRecord)) - {"key"}
 _MIGRATION_FIELDS = frozenset(field.name for field in fields(MigrationRecord)) - {
     *("sequence", "created_ms", "updated_ms")
 }
-
-_AFTER_RESIZE = ("spec", "flavor", "amounts")  # left out where they are those of the request
 
 
 def dump_request(request: BuildRequestRecord) -> str:
@@ -73,6 +72,8 @@ def dump_instance(instance: InstanceRecord) -> str:
         values["operation"] = instance.operation  # otherwise conductors of the previous release can read it
     if instance.is_shelved:
         values["is_shelved"] = True
+    if instance.was_stopped:
+        values["was_stopped"] = True
     values |= {name: value for name in _AFTER_RESIZE if (value := getattr(instance, name)) is not None}
     return _dump(values)
 

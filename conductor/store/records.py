@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from conductor.store.migrations import MigrationRecord
+from conductor.store.migrations import MigrationKind, MigrationRecord
 from rpcapi import errors
 from rpcapi.validation.text import is_sequence
 
@@ -70,6 +70,7 @@ class SagaStep(StrEnum):
     POWER = "power"  # request the host to stop, start, reboot or rebuild the guest until it reports that it did
     OFFLOAD = "offload"  # wait for [conductor] shelved_offload_time, then end the claim of the shelved instance
     UNSHELVE = "unshelve"  # ask the scheduler for a host of one instance
+    EVACUATE = "evacuate"  # the same for an instance whose host is gone
     TERMINATE = "terminate"  # send terminate to the host until it reports that the guest is gone
     HAND_OVER = "hand_over"  # make the claim of a moving instance that of its migration
     DESTINATION = "destination"  # ask the scheduler for a destination of one moving instance
@@ -111,9 +112,9 @@ class InstanceRecord:
     epoch of this store in which the record is certain to name every attempt that a host may run (0: in none).
     ``migration`` is the current or last one; the store keeps its record with that of the instance.
     ``operation`` is the number of the reboot or rebuild that is under way (0: none). ``is_shelved``: its image is
-    stored, and it has not run since; without a claim it is SHELVED_OFFLOADED then. ``spec``, the primitive of a
-    RequestSpec, ``flavor`` and ``amounts``, what it counts against quotas, are its own after a resize; None: those of
-    its request.
+    stored, and it has not run since; without a claim it is SHELVED_OFFLOADED then. ``was_stopped``: it was powered off
+    when its host lost it, or before the rebuild that is under way. ``spec``, the primitive of a RequestSpec,
+    ``flavor`` and ``amounts``, what it counts against quotas, are its own after a resize; None: those of its request.
     """
 
     uuid: str
@@ -137,6 +138,7 @@ class InstanceRecord:
     migration: MigrationRecord | None = None
     operation: int = 0
     is_shelved: bool = False
+    was_stopped: bool = False
     spec: Mapping[str, Any] | None = None
     flavor: str | None = None
     amounts: Mapping[str, int] | None = None
@@ -153,8 +155,20 @@ class InstanceRecord:
 
     @property
     def open_migration(self) -> MigrationRecord | None:
-        """The migration that holds the claim on its source, or is to get it; None if there is none."""
+        """The migration that is under way, which may hold the claim on its source; None if there is none."""
         return None if self.migration is None or self.migration.has_ended else self.migration
+
+    @property
+    def evacuation(self) -> MigrationRecord | None:
+        """The evacuation that is under way; None if there is none."""
+        migration = self.open_migration
+        return migration if migration is not None and migration.kind == MigrationKind.EVACUATION else None
+
+    @property
+    def shown_status(self) -> InstanceStatus:
+        """The status that users see: as in Nova, one that is built anew by an evacuation is in REBUILD."""
+        is_rebuilt = self.status == InstanceStatus.BUILDING and self.evacuation is not None
+        return InstanceStatus.REBUILD if is_rebuilt else self.status
 
     @property
     def builds(self) -> int:

@@ -11,7 +11,7 @@ from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
 
 
-class _ChangeServers(Command):
+class ChangeServers(Command):
     """Base of the commands: STATE is the end in words, STATUSES as records show it, METHOD that of the conductor."""
 
     STATE: ClassVar[str]
@@ -31,9 +31,13 @@ class _ChangeServers(Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuids = resolve_uuids(self.session, parsed_args.servers)
         self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(parsed_args))
-        if parsed_args.wait:
-            self._wait(uuids, parsed_args)
-        self.show_message(f"{len(uuids)} {self.STATE if parsed_args.wait else 'to be ' + self.STATE}")
+        self.finish(uuids, parsed_args)
+
+    def finish(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
+        """Wait if that was requested, and show what became of the servers; raises CommandFailed."""
+        if args.wait:
+            self._wait(uuids, args)
+        self.show_message(f"{len(uuids)} {self.STATE if args.wait else 'to be ' + self.STATE}")
 
     def _options(self, args: argparse.Namespace) -> dict[str, Any]:
         """Return further arguments of the conductor's method."""
@@ -51,19 +55,19 @@ class _ChangeServers(Command):
             raise CommandFailed(f"{len(others)} of {len(uuids)} are not {self.STATE}: {', '.join(others[:5])}")
 
 
-class StopServers(_ChangeServers):
+class StopServers(ChangeServers):
     """Power servers off; they keep their disks and their claims."""
 
     STATE, STATUSES, METHOD = "stopped", ("SHUTOFF",), "stop_instances"
 
 
-class StartServers(_ChangeServers):
+class StartServers(ChangeServers):
     """Start servers that were stopped, on their hosts."""
 
     STATE, STATUSES, METHOD = "started", ("ACTIVE",), "start_instances"
 
 
-class RebootServers(_ChangeServers):
+class RebootServers(ChangeServers):
     """Reboot servers that run."""
 
     STATE, STATUSES, METHOD = "rebooted", ("ACTIVE",), "reboot_instances"
@@ -79,25 +83,25 @@ class RebootServers(_ChangeServers):
         return {"hard": args.hard}
 
 
-class RebuildServers(_ChangeServers):
+class RebuildServers(ChangeServers):
     """Replace the disks of servers by new ones of their images; stopped servers stay off."""
 
     STATE, STATUSES, METHOD = "rebuilt", ("ACTIVE", "SHUTOFF"), "rebuild_instances"
 
 
-class ShelveServers(_ChangeServers):
+class ShelveServers(ChangeServers):
     """Power servers off and keep their images; they leave their hosts after [conductor] shelved_offload_time."""
 
     STATE, STATUSES, METHOD = "shelved", ("SHELVED", "SHELVED_OFFLOADED"), "shelve_instances"
 
 
-class OffloadServers(_ChangeServers):
+class OffloadServers(ChangeServers):
     """Remove shelved servers from their hosts at once."""
 
     STATE, STATUSES, METHOD = "offloaded", ("SHELVED_OFFLOADED",), "offload_instances"
 
 
-class UnshelveServers(_ChangeServers):
+class UnshelveServers(ChangeServers):
     """Start shelved servers: on their hosts, or, if they were offloaded, on hosts that the scheduler selects."""
 
     STATE, STATUSES, METHOD = "unshelved", ("ACTIVE",), "unshelve_instances"

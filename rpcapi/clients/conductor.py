@@ -32,7 +32,7 @@ class ConductorAPI(ServiceClient):
     1.15 - Add adopt_instances
     1.16 - Add release_orphans, compare_instances
     1.17 - Cold migrations
-    1.18 - Add end_leaked_migrations
+    1.18 - Add end_leaked_migrations, evacuate_instances; rebuild_instances evacuates those whose host is gone
     """
 
     TOPIC = "conductor"
@@ -105,7 +105,8 @@ class ConductorAPI(ServiceClient):
     def rebuild_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Replace the disks of instances that are ACTIVE, SHUTOFF, or in ERROR on a host, by new ones of their images.
 
-        They keep host and claim, and SHUTOFF ones stay off. Repeated and refused as reboot_instances.
+        They keep host and claim, and SHUTOFF ones stay off. Those in ERROR whose host is gone are evacuated. Repeated
+        and refused as reboot_instances; also HostIsUp as evacuate_instances.
         """
         self._call(ctxt, "1.13", "rebuild_instances", uuids=uuids)
 
@@ -128,6 +129,19 @@ class ConductorAPI(ServiceClient):
         QuotaExceeded before it changes anything.
         """
         self._call(ctxt, "1.14", "unshelve_instances", uuids=uuids)
+
+    def evacuate_instances(
+        self, ctxt: RequestContext, uuids: list[str], migrations: list[str], target: str | None = None
+    ) -> None:
+        """Build instances on other hosts whose host was fenced or removed; ``target`` is the only one allowed.
+
+        ``migrations`` has a new uuid for each, which identifies its evacuation: a call repeated with it changes
+        nothing. Raises before it changes anything: InvalidRequest, UnknownInstance, UnknownHost or NoValidHost for the
+        target, HostIsUp while the host sends heartbeats and may run them, InstanceConflict for one whose claim has not
+        ended, that was never built, or that has a migration under way. One that no host takes is in ERROR again, with
+        the reason of each attempt.
+        """
+        self._call(ctxt, "1.18", "evacuate_instances", uuids=uuids, migrations=migrations, target=target)
 
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
         """Return the instances with these uuids in that order; raises UnknownInstance."""

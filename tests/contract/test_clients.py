@@ -37,7 +37,7 @@ ENDPOINTS = {
 FINGERPRINTS = {
     "SchedulerAPI": "1.7-a7a6e52fe2d0db87cf981bd05e8decac",
     "ClaimsAPI": "1.8-0c20c18aebfe5110c634b4798cbf96c6",
-    "ConductorAPI": "1.18-8e4f5024f5c539f76415d4bf1c9b253f",
+    "ConductorAPI": "1.18-854a349ef29e07cbc81be3fb3235d4d6",
     "ComputeAPI": "1.5-4efb8e96db3661e7c654de3fa20ffbfc",
 }
 

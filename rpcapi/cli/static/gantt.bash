@@ -28,10 +28,11 @@ _gantt_words() {
         "filter list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --all" ;;
         "flavor") _gantt_reply="list" ;;
         "flavor list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
-        "host") _gantt_reply="disable enable enroll fence list remove revoke show" ;;
+        "host") _gantt_reply="disable enable enroll evacuate fence list remove revoke show" ;;
         "host disable") _gantt_reply="-h --help --reason" ;;
         "host enable") _gantt_reply="-h --help" ;;
         "host enroll") _gantt_reply="-h --help --broker-file" ;;
+        "host evacuate") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --parallel --timeout --progress" ;;
         "host fence") _gantt_reply="-h --help --force --yes" ;;
         "host list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --az --down --partition" ;;
         "host remove") _gantt_reply="-h --help" ;;
@@ -47,10 +48,11 @@ _gantt_words() {
         "partition list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
         "quota") _gantt_reply="show" ;;
         "quota show") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
-        "server") _gantt_reply="adopt boot delete list offload reboot rebuild shelve show start stop unshelve" ;;
+        "server") _gantt_reply="adopt boot delete evacuate list offload reboot rebuild shelve show start stop unshelve" ;;
         "server adopt") _gantt_reply="-h --help --delete --wait --timeout --progress" ;;
         "server boot") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --count --name --uuid --wait --timeout --progress --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
         "server delete") _gantt_reply="-h --help --wait --timeout --progress" ;;
+        "server evacuate") _gantt_reply="-h --help --wait --timeout --progress --host" ;;
         "server list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --status --request --limit --deleted" ;;
         "server offload") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server reboot") _gantt_reply="-h --help --wait --timeout --progress --hard" ;;
@@ -105,6 +107,9 @@ _gantt_values() {
         "flavor list --format") _gantt_reply="csv json table value yaml" ;;
         "flavor list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "flavor list -f") _gantt_reply="csv json table value yaml" ;;
+        "host evacuate --format") _gantt_reply="csv json table value yaml" ;;
+        "host evacuate --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "host evacuate -f") _gantt_reply="csv json table value yaml" ;;
         "host list --format") _gantt_reply="csv json table value yaml" ;;
         "host list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "host list -f") _gantt_reply="csv json table value yaml" ;;

@@ -8,7 +8,7 @@ from typing import Any
 import oslo_messaging as messaging
 from oslo_utils.versionutils import convert_version_to_tuple as version_tuple
 
-from rpcapi import objects
+from rpcapi import errors, objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
@@ -38,6 +38,7 @@ class FakeHosts:
         self.queue: list[Callable[[], None]] = []
         self.pending_reports: list[objects.BuildReport] = []  # reports withheld by mute hosts
         self.guests: dict[tuple[str, int], str] = {}
+        self.lost: dict[tuple[str, int], str] = {}  # the guests of hosts that are off
         self.sources: dict[tuple[str, int], str] = {}  # the instance of each guest that a migration holds
         self.stopped: set[tuple[str, int]] = set()
         self.operations: dict[tuple[str, int], list[tuple[str, int]]] = {}  # those executed: (action, number)
@@ -227,6 +228,9 @@ class FakeScheduler:
         self.lose: list[Exception] = []
         self.signer = StampSigner(None)
         self.silent: set[str] = set()  # partitions whose store does not answer
+        self.specs: list[objects.RequestSpec] = []  # of each selection
+        self.down: set[str] = set()  # hosts without heartbeats
+        self.unanswered: Exception | None = None  # raised by calls about the state of hosts while set
 
     def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
         if PARTITION in self.silent:
@@ -250,13 +254,16 @@ class FakeScheduler:
         if self.fail:
             raise self.fail.pop(0)
         snapshot = self.ledger.store.snapshot()
-        nodes = self.ledger.nodes
+        nodes = self._nodes(spec)
         intents = [
             Intent(uuid, attempt, [Candidate(nodes[(index + offset) % len(nodes)]) for offset in range(len(nodes))])
             for index, uuid in enumerate(uuids)
         ]
+        self.specs.append(spec)
         answer = self.ledger.prepare(ctxt, spec, intents, snapshot.epoch, alternates, fresh=fresh)
         prepared = answer.prepared
+        if not nodes:
+            raise refusals.no_valid_host(0, {})
         if not answer.accepted:
             refusals.raise_claim_error(prepared, PARTITION)
             verdicts = refusals.last_verdicts(intents, prepared)
@@ -272,6 +279,38 @@ class FakeScheduler:
             epoch=snapshot.epoch,
             position=snapshot.position,
         )
+
+    def _nodes(self, spec: objects.RequestSpec) -> list[str]:
+        """Return the nodes that the request allows."""
+        forced = [*filter(None, [spec.requested_destination.get("host")]), *spec.force_hosts]
+
+        def is_named(node: str, hosts: Sequence[str]) -> bool:
+            return node in hosts or names.host_of(node) in hosts
+
+        return [
+            node
+            for node in self.ledger.nodes
+            if not is_named(node, spec.ignore_hosts) and (not forced or is_named(node, forced))
+        ]
+
+    def get_host_state(self, ctxt: RequestContext, namespace: str, name: str) -> objects.HostState:
+        if self.unanswered is not None:
+            raise self.unanswered
+        version, document = self.ledger.store.get_state(namespace, name)
+        shown = {**document, "alive": name not in self.down}
+        return objects.HostState.of(namespace=namespace, name=name, version=version, document=shown)
+
+    def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1) -> objects.Decision:
+        if self.unanswered is not None:
+            raise self.unanswered
+        for name in filter(None, [spec.requested_destination.get("host")]):
+            if not any(name in (node, names.host_of(node)) for node in self.ledger.nodes):
+                raise errors.UnknownHost(name=name)
+        capacity = sum(self.ledger.free(node) for node in self._nodes(spec))
+        is_refused = capacity < count * spec.resources["VCPU"]
+        refusal = {"outcome": "refused", "reasons": {"not enough VCPU": 1}, "why": "No valid host: 1 not enough VCPU"}
+        document = refusal if is_refused else {"outcome": "selected"}
+        return objects.Decision.of(request_id=ctxt.request_id, partition=PARTITION, document=document)
 
 
 class FakeClaims:
@@ -317,9 +356,9 @@ class FakeClaims:
         self._begin("find", ctxt)
         return encode.claim_answers(self.store.find(decode.refs(refs)), Answer.CONFIRMED)
 
-    def vouch_for_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> None:
+    def vouch_for_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         self._begin("vouch", ctxt)
-        self.store.vouch(host, decode.refs(refs))
+        return encode.claim_answers(self.store.vouch(host, decode.refs(refs)), Answer.CONFIRMED)
 
     def list_claims(self, ctxt: RequestContext, **criteria: Any) -> objects.ClaimPage:
         self._begin("list", ctxt)

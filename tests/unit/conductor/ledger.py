@@ -73,6 +73,11 @@ class Ledger:
         assert answer.accepted
         self.store.confirm(node.partition("/")[0], [ClaimRef(consumer, attempt)])
 
+    def free(self, node: str) -> int:
+        """Return the VCPUs that a node has left."""
+        _version, document = self.store.get_state("compute", node)
+        return int(document["inventories"]["VCPU"]["capacity"]) - document["used"].get("VCPU", 0)
+
     def forget(self) -> None:
         """Begin a new epoch, in which no host is audited yet."""
         self.store.begin_epoch()

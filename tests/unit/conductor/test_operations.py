@@ -142,7 +142,7 @@ def test_instance_in_error_whose_host_has_the_claim_becomes_active(
 
 @pytest.mark.parametrize(
     "values",
-    [{"host": None}, {"step": SagaStep.ABORT}, {"history": [{"attempt": 1}]}],
+    [{"host": None}, {"step": SagaStep.ABORT}, {"history": [{"attempt": 1, "outcome": "refused"}]}],
     ids=["nowhere", "busy", "ended"],
 )
 def test_instance_in_error_on_no_host_is_refused(cluster: SimulatedCluster, values: dict[str, object]) -> None:

@@ -22,10 +22,19 @@ class RecordingClaims:
         self.vouched: list[tuple[str, list[tuple[str, int]]]] = []
         self.down = False
 
-    def vouch_for_claims(self, ctxt: object, host: str, refs: objects.ClaimRefs) -> None:
+    def vouch_for_claims(self, ctxt: object, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         if self.down:
             raise messaging.MessagingTimeout("no answer")
         self.vouched.append((host, refs.pairs()))
+        count = len(refs.consumers)
+        return objects.ClaimAnswers.of(
+            consumers=refs.consumers,
+            attempts=refs.attempts,
+            answers=["confirmed"] * count,
+            hosts=[host] * count,
+            reasons=[""] * count,
+            deadlines_ms=[None] * count,
+        )
 
 
 @pytest.fixture

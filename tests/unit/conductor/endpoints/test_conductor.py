@@ -40,6 +40,7 @@ def recorder() -> Recorder:
 def make_endpoint(parts: Any, clients: Any) -> ConductorEndpoint:
     names = (
         *("power", "migrations", "operations", "shelving", "vouching", "adoption", "orphans", "leaked_migrations"),
+        "evacuation",
         *("reconciler", "bounds"),
     )
     others = dict.fromkeys(names, parts)
@@ -84,6 +85,12 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
             {"partition": "p", "host": "h", "refs": REFS},
             ("end", (CTXT, "p", "h", REFS), {}),
         ),
+        (
+            "evacuate_instances",
+            {"uuids": ["a"], "migrations": ["m"], "target": "h"},
+            ("evacuate", (CTXT, ["a"], ["m"], "h"), {}),
+        ),
+        ("rebuild_instances", {"uuids": ["a"]}, ("rebuild", (CTXT, ["a"], None), {})),
         ("compare_instances", {"uuids": ["a"]}, ("compare", (["a"],), {})),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
         ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check", ("p", "h", REFS), {})),
@@ -125,6 +132,8 @@ def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
         ("end_leaked_migrations", {"partition": "p", "host": "h", "refs": REPORT}),
         ("end_leaked_migrations", {"partition": None, "host": "h", "refs": REFS}),
         ("end_leaked_migrations", {"partition": "p", "host": 7, "refs": REFS}),
+        ("evacuate_instances", {"uuids": ["a"], "migrations": ["m"], "target": 5}),
+        ("evacuate_instances", {"uuids": ["a"]}),
         ("adopt_instances", {"partition": None, "host": "h", "uuids": ["a"]}),
         ("adopt_instances", {"partition": "p", "host": 7, "uuids": ["a"]}),
         ("audit_hosts", {"partition": 1, "epoch": 3}),

@@ -12,6 +12,7 @@ from typing import Any
 
 from conductor.adoption import InstanceAdoption
 from conductor.deletion import InstanceDeletion
+from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
 from conductor.operations import InstanceOperations
 from conductor.power import InstancePower
@@ -52,6 +53,7 @@ class Conductor:
     power: InstancePower
     operations: InstanceOperations
     shelving: InstanceShelving
+    evacuation: InstanceEvacuation
     adoption: InstanceAdoption
     instances: InstanceReader
     saga: BuildSaga
@@ -124,13 +126,19 @@ class SimulatedCluster:
         claims = guard(self.claims)
         clients = ServiceClients(guard(self.scheduler), guard(self.hosts), lambda partition: claims, PARTITION)
         store = guard(self.store)
+        evacuation = InstanceEvacuation(store, clients, lambda: None, 1000)
         conductor = Conductor(
             BuildRequests(store, lambda: None, 1000, RecordBounds(store, {})),
             BuildReports(store, clients, lambda: None),
             InstanceDeletion(store, lambda: None, 1000),
             InstancePower(store, lambda: None, 1000),
-            InstanceOperations(store, self.hosts, lambda: None, 1000, lambda: self.now_ms),  # type: ignore[arg-type]
+            InstanceOperations(
+                *(store, self.hosts, lambda: None, 1000),  # type: ignore[arg-type]
+                evacuation=evacuation,
+                clock=lambda: self.now_ms,
+            ),
             InstanceShelving(store, lambda: None, 1000, lambda _project: self.quota),
+            evacuation,
             InstanceAdoption(store, clients, ClaimVouching(store, clients), lambda: None, 1000),
             InstanceReader(store, 1000),
             BuildSaga(store, clients, self.limits, threading.Event()),
@@ -160,7 +168,7 @@ class SimulatedCluster:
         self._retry_call(lambda conductor: conductor.operations.reboot(uuids, hard=hard))
 
     def rebuild(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.operations.rebuild(uuids))
+        self._retry_call(lambda conductor: conductor.operations.rebuild(CTXT, uuids))
 
     def shelve(self, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: conductor.shelving.shelve(uuids))
@@ -170,6 +178,20 @@ class SimulatedCluster:
 
     def unshelve(self, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: conductor.shelving.unshelve(uuids))
+
+    def evacuate(self, uuids: list[str], target: str | None = None, *, series: int = 1) -> None:
+        """Evacuate; the uuids of the migrations are of that series."""
+        moves = [move_of(uuid, series) for uuid in uuids]
+        self._retry_call(lambda conductor: conductor.evacuation.evacuate(CTXT, uuids, moves, target))
+
+    def lose_host(self, host: str) -> None:
+        """Power a host off and fence it."""
+        self.hosts.behaviours[host] = "lost"
+        self.scheduler.down.add(host)
+        self.hosts.lost |= {ref: node for ref, node in self.hosts.guests.items() if node.startswith(f"{host}/")}
+        for ref in self.hosts.lost:
+            self.hosts.guests.pop(ref, None)
+        self.ledger.store.fence(host, f"{host}-{self.now_ms}", force=True)
 
     def adopt(self, host: str, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: conductor.adoption.adopt(CTXT, PARTITION, host, uuids))
@@ -277,6 +299,11 @@ THREE = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
 
 def uuid_list(count: int) -> list[str]:
     return [f"00000000-0000-4000-8000-{number:012}" for number in range(count)]
+
+
+def move_of(uuid: str, series: int = 1) -> str:
+    """Return the uuid of a migration of an instance of uuid_list."""
+    return f"{series:08}{uuid[8:]}"
 
 
 def history(cluster: SimulatedCluster, uuid: str) -> list[tuple[int, str, str]]:

@@ -75,6 +75,37 @@ def _shelve_and_unshelve(cluster: SimulatedCluster) -> None:
     cluster.settle()
 
 
+def _lose_host(cluster: SimulatedCluster) -> list[str]:
+    """Power off and fence the host of the first instance; return all that ran there."""
+    host = (cluster.record(UUIDS[0]).host or "").partition("/")[0]
+    uuids = [uuid for uuid in UUIDS if (cluster.record(uuid).host or "").startswith(f"{host}/")]
+    cluster.lose_host(host)
+    return uuids
+
+
+def _evacuate(cluster: SimulatedCluster) -> None:
+    """Lose a host with two instances, one of which is off: its rebuild evacuates it, the other one is refused once."""
+    _boot(cluster)
+    cluster.stop(UUIDS[3:])
+    cluster.settle()
+    lost = _lose_host(cluster)
+    cluster.hosts.behaviours[UUIDS[0], cluster.record(UUIDS[0]).attempt + 1] = "refused"
+    cluster.evacuate(UUIDS[:1])
+    cluster.settle()
+    cluster.compare()
+    if lost[1:]:
+        cluster.rebuild(lost[1:])
+        cluster.settle()
+
+
+def _evacuate_and_delete(cluster: SimulatedCluster) -> None:
+    _boot(cluster)
+    cluster.evacuate(_lose_host(cluster))
+    cluster.work()
+    cluster.delete(UUIDS[3:])
+    cluster.settle()
+
+
 def _delete_after(behaviours: dict, settled: bool) -> Callable[[SimulatedCluster], None]:
     def play(cluster: SimulatedCluster) -> None:
         cluster.hosts.behaviours.update(behaviours)
@@ -114,6 +145,8 @@ STORIES = {
     "shelved, some unshelved, one deleted": CrashScenario(
         _shelve_and_unshelve, ["ACTIVE", "ACTIVE", "DELETED", "SHELVED_OFFLOADED"]
     ),
+    "evacuated, one of them off": CrashScenario(_evacuate, ["ACTIVE"] * 3 + ["SHUTOFF"]),
+    "evacuated, one deleted meanwhile": CrashScenario(_evacuate_and_delete, ["ACTIVE"] * 3 + ["DELETED"]),
     "no room": CrashScenario(_too_many, ["ERROR"] * 13),
 }
 

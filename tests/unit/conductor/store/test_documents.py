@@ -38,4 +38,4 @@ def test_migration_within_its_partition_is_written_as_before():
     migration = MigrationRecord(uuid="m", instance="a", kind=MigrationKind.MIGRATION, history=[])
     assert "allow_cross_cell" not in documents.dump_migration(migration)
     crossing = replace(migration, allow_cross_cell=True)
-    assert documents.load_migration("0 0 0\n" + documents.dump_migration(crossing)) == crossing
+    assert documents.load_migration(crossing.uuid, "0 0 0\n" + documents.dump_migration(crossing)) == crossing

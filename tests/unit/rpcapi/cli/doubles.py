@@ -29,6 +29,14 @@ def instance(uuid, **values):
     return objects.Instance.of(uuid=uuid, **defaults | values)
 
 
+def migration(uuid, **values):
+    defaults = {
+        **{"instance": "a", "kind": "migration", "status": "migrating", "source_host": "host1/node1"},
+        **{"source_attempt": 1, "request_id": "req-1", "created_ms": 1, "updated_ms": 1},
+    }
+    return objects.Migration.of(uuid=uuid, **defaults | values)
+
+
 class Conductor:
     """Records instances; each poll of an unfinished one advances it."""
 
@@ -41,6 +49,10 @@ class Conductor:
         self.released = []  # (host, claims) of each call
         self.ended_migrations = []  # (partition, host, claims) of each call
         self.adopted = []  # (partition, host, uuids) of each call
+        self.evacuations = []  # (uuids, target) of each call
+        self.up = None  # the host that is up
+        self.hopeless = {}  # by instance: why its evacuation fails
+        self._most_open = 0
         self.builds = []
         self.first_sent = []  # of each call of build_instances
         self.lost_answers = 0  # of the next calls of build_instances
@@ -106,7 +118,14 @@ class Conductor:
         for uuid in uuids:
             if uuid not in self.migrations:
                 raise errors.UnknownMigration(uuid=uuid)
+            self._end_migration(self.migrations[uuid])
         return objects.MigrationPage.of(migrations=[self.migrations[uuid] for uuid in uuids])
+
+    def _end_migration(self, move):
+        """End a migration that is read, unless it is stuck."""
+        if move.status == "preparing" and not self.stuck:
+            move.reason = self.hopeless.get(move.instance)
+            move.status = "completed" if move.reason is None else "error"
 
     @expose
     def list_guests(self, ctxt, host, marker=None, limit=1000):
@@ -171,6 +190,30 @@ class Conductor:
     @expose
     def rebuild_instances(self, ctxt, uuids):
         self._change_power(uuids, "SHUTOFF", "REBUILD", "SHUTOFF")
+
+    @expose
+    def evacuate_instances(self, ctxt, uuids, migrations, target=None):
+        self.evacuations.append((uuids, target))
+        if self.up is not None:
+            raise errors.HostIsUp(host=self.up)
+        for uuid in uuids:
+            if self.instances[uuid].status not in ("ACTIVE", "ERROR"):
+                raise errors.InstanceConflict(uuid=uuid, why=f"it is {self.instances[uuid].status}")
+        for uuid, move in zip(uuids, migrations, strict=True):
+            self.migrations[move] = migration(
+                move, instance=uuid, kind="evacuation", status="preparing", source_host=self.instances[uuid].host
+            )
+            self.instances[uuid].status = "REBUILD"
+            self._pending[uuid] = (self.polls, "ACTIVE")
+            self._most_open = max(self._most_open, self._open_count())
+
+    def _open_count(self):
+        return sum(move.status == "preparing" for move in self.migrations.values())
+
+    @property
+    def most_open(self):
+        """The greatest number of migrations that were under way at a time."""
+        return self._most_open
 
     @expose
     def shelve_instances(self, ctxt, uuids):

@@ -3,18 +3,9 @@
 
 import pytest
 
-from rpcapi import objects
-from tests.unit.rpcapi.cli.doubles import instance
+from tests.unit.rpcapi.cli.doubles import instance, migration
 
 AUDIT = ("audit", "-f", "json", "--pause", "0")
-
-
-def migration(uuid, **values):
-    defaults = {
-        **{"instance": "a", "kind": "migration", "status": "migrating", "source_host": "host1/node1"},
-        **{"source_attempt": 1, "request_id": "req-1", "created_ms": 1, "updated_ms": 1},
-    }
-    return objects.Migration.of(uuid=uuid, **defaults | values)
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def shell(request):
         (
             "gantt server ",
             [
-                *("adopt", "boot", "delete", "list", "offload", "reboot"),
+                *("adopt", "boot", "delete", "evacuate", "list", "offload", "reboot"),
                 *("rebuild", "shelve", "show", "start", "stop", "unshelve"),
             ],
         ),

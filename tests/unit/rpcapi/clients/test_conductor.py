@@ -62,6 +62,12 @@ def call(sender, options):
             "1.18",
             {"partition": "p", "host": "h", "refs": "refs"},
         ),
+        (
+            "evacuate_instances",
+            {"uuids": ["u"], "migrations": ["m"]},
+            "1.18",
+            {"uuids": ["u"], "migrations": ["m"], "target": None},
+        ),
         ("list_guests", {"host": "h"}, "1.4", {"host": "h", "marker": None, "limit": 1000}),
         ("audit_hosts", {"partition": "cell1", "epoch": 7}, "1.1", {"partition": "cell1", "epoch": 7}),
     ],

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to evacuate instances from hosts that are gone: recorded here; the saga executes them."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import oslo_messaging as messaging
+from oslo_log import log
+
+from conductor.reconciliation import ENDS, compared_record
+from conductor.requested_changes import RequestedChanges
+from conductor.saga import evacuations
+from conductor.saga.transitions import end_attempt
+from conductor.service_clients import ServiceClients, summarize_error
+from conductor.store.interface import ConductorStore
+from conductor.store.migrations import MigrationStatus
+from conductor.store.records import ON_HOST, BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
+from rpcapi import errors, objects
+from rpcapi.context import RequestContext
+from rpcapi.objects.base import GanttObject
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer
+from rpcapi.validation.instances import check_uuids
+
+LOG = log.getLogger(__name__)
+
+# Statuses in which an instance has a disk on its host that is to be replaced or kept; a shelved one has an image.
+ON_DISK = ON_HOST - {InstanceStatus.SHELVING, InstanceStatus.SHELVED}
+ENDED = (*ENDS, Answer.UNKNOWN)
+AttemptAnswers = Mapping[tuple[str, int], str]  # the answers about claims, by instance and attempt
+Change = Callable[[InstanceRecord], InstanceRecord | None]
+
+
+class InstanceEvacuation:
+    """Marks instances whose host is gone to be built on others.
+
+    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call.
+    """
+
+    def __init__(
+        self, store: ConductorStore, clients: ServiceClients, wake: Callable[[], None], max_instances: int
+    ) -> None:
+        self._store = store
+        self._clients = clients
+        self._changes = RequestedChanges(store, wake, max_instances)
+        self._max_instances = max_instances
+
+    def evacuate(
+        self, ctxt: RequestContext, uuids: Sequence[str], migrations: Sequence[str], target: str | None = None
+    ) -> None:
+        """Mark instances to be evacuated, each by the migration of that uuid; recorded ones stay unchanged.
+
+        ``target`` is the only node or service host that may take them; None is any. Raises InvalidRequest or a
+        subclass, UnknownInstance, UnknownHost, NoValidHost where the target cannot take them, InstanceConflict,
+        HostIsUp, or Unavailable or a subclass if scheduler or claims do not answer, before any change; Conflict or
+        StoreUnavailable when the caller must retry.
+        """
+        check_uuids(uuids, self._max_instances)
+        check_uuids(migrations, self._max_instances)
+        if len(migrations) != len(uuids):
+            raise errors.InvalidRequest(
+                why=f"evacuate_instances needs one migration for each instance: {len(uuids)}, got {len(migrations)}"
+            )
+        target = None if target is None else names.canonical(target)
+        change = self.plan(ctxt, uuids, dict(zip(uuids, migrations, strict=True)), target)
+        self._changes.apply(uuids, change, "evacuate_instances")
+        LOG.info("Recorded that %d instances are to be evacuated", len(uuids))
+
+    def plan(
+        self, ctxt: RequestContext, uuids: Sequence[str], migrations: Mapping[str, str], target: str | None = None
+    ) -> Change:
+        """Return the change of each record, after hosts, claims and target were checked; raises as ``evacuate``."""
+        records = self._store.get(uuids)
+        for uuid in uuids:
+            if uuid not in records:
+                raise errors.UnknownInstance(uuid=uuid)
+        new = [record for record in records.values() if not _is_recorded(record, migrations[record.uuid])]
+        for record in new:
+            _check_status(record)
+        self._check_uuids_are_new([migrations[record.uuid] for record in new])
+        answers = self._answers(ctxt, new)
+        hosts_in_use = {_source_host(record) for record in new if not _is_over(record, answers)}
+        for host in sorted({_source_host(record) for record in new}):
+            self._check_host(ctxt, host, in_use=host in hosts_in_use)
+        requests = self._store.requests(sorted({record.request for record in records.values()}))
+        lost = [lost_record(record, answers) for record in new]
+        if target is not None:
+            self._check_target(ctxt, lost, requests, target)
+
+        def change(record: InstanceRecord) -> InstanceRecord | None:
+            if _is_recorded(record, migrations[record.uuid]):
+                return None
+            _check_status(record)
+            request = requests[record.request]
+            lost = lost_record(record, answers)
+            return evacuations.begin(lost, migrations[record.uuid], target, request, ctxt.request_id)
+
+        return change
+
+    def _check_uuids_are_new(self, migrations: Sequence[str]) -> None:
+        for uuid, migration in self._store.migrations(migrations).items():
+            raise errors.InstanceConflict(
+                uuid=migration.instance, why=f"migration {uuid} is an earlier one of it; use another uuid"
+            )
+
+    def _answers(self, ctxt: RequestContext, records: Sequence[InstanceRecord]) -> AttemptAnswers:
+        """Return how the claims are of the instances whose record does not say that they have ended."""
+        groups: dict[str | None, list[InstanceRecord]] = {}
+        for record in records:
+            if record.host is not None and not record.has_ended(record.attempt):
+                groups.setdefault(record.partition, []).append(record)
+        answers: dict[tuple[str, int], str] = {}
+        for partition, group in groups.items():
+            refs = objects.ClaimRefs.of(
+                consumers=[record.uuid for record in group], attempts=[record.attempt for record in group]
+            )
+            found = _answered("The claims service", self._clients.claims_of(partition).find_claims, ctxt, refs)
+            answers |= dict(zip(refs.pairs(), found.answers, strict=True))
+        return answers
+
+    def _check_host(self, ctxt: RequestContext, host: str, *, in_use: bool) -> None:
+        """Raise HostIsUp for a host that sends heartbeats, unless all claims ended and it has learned that."""
+        scheduler = self._clients.scheduler
+        try:
+            state = _answered("The scheduler", scheduler.get_host_state, ctxt, "service", host)
+        except errors.UnknownHost:
+            return  # it was removed
+        if state.document.get("alive") and (in_use or not state.document.get("audited")):
+            raise errors.HostIsUp(host=host)
+
+    def _check_target(
+        self,
+        ctxt: RequestContext,
+        records: Sequence[InstanceRecord],
+        requests: Mapping[str, BuildRequestRecord],
+        target: str,
+    ) -> None:
+        """Raise where the target is the source of an instance, or could not take the instances of a request now."""
+        groups: dict[tuple[str, str], list[InstanceRecord]] = {}
+        for record in records:
+            source = _source_host(record)
+            if names.host_of(target) == source:
+                raise errors.InvalidRequest(why=f"the target {target} is the host that {record.uuid} is evacuated from")
+            groups.setdefault((record.request, source), []).append(record)
+        for (key, source), group in groups.items():
+            spec = GanttObject.obj_from_primitive(dict(requests[key].spec)).complete()
+            destination_spec = evacuations.destination_spec(spec, source, partition=group[0].partition, target=target)
+            self._check_fits(ctxt, destination_spec, len(group))
+
+    def _check_fits(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int) -> None:
+        decision = _answered("The scheduler", self._clients.scheduler.dry_run, ctxt, spec, count)
+        document = decision.document
+        if document.get("outcome") == "refused":
+            reasons = document.get("reasons") or {}
+            why = str(document.get("why") or "").removeprefix("No valid host: ")
+            raise errors.NoValidHost(reason=why, reasons=reasons)
+
+
+def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceRecord:
+    """Return the record as one in ERROR whose host has lost it; ``answers`` are about claims that may have ended.
+
+    Raises InstanceConflict while its claim may be live.
+    """
+    answer = answers.get((record.uuid, record.attempt))
+    if record.status == InstanceStatus.ERROR:
+        if record.has_ended(record.attempt):
+            return record
+        ended = answer in ENDED
+        lost = end_attempt(record, evacuations.LOST, f"its claim was {answer}") if ended else None
+    else:  # a fence is certain; any other end is by its host, whose report may be on its way
+        lost = compared_record(record, answer, None) if answer == Answer.FENCED else None
+    if lost is None:
+        host = names.host_of(record.host or "")
+        why = f"its claim on host {host} is {answer or 'not known'}; fence the host first, or retry when it is in ERROR"
+        raise errors.InstanceConflict(uuid=record.uuid, why=why)
+    return lost
+
+
+def is_lost(record: InstanceRecord) -> bool:
+    """Return whether the instance is in ERROR because its host is gone, or no other one could build it since."""
+    is_settled = record.status == InstanceStatus.ERROR and record.step == SagaStep.DONE
+    return is_settled and (evacuations.has_run(record) or evacuations.has_failed(record))
+
+
+def _is_over(record: InstanceRecord, answers: AttemptAnswers) -> bool:
+    return record.has_ended(record.attempt) or answers.get((record.uuid, record.attempt)) in ENDED
+
+
+def _source_host(record: InstanceRecord) -> str:
+    return names.host_of(evacuations.source_of(record))
+
+
+def _is_recorded(record: InstanceRecord, migration: str) -> bool:
+    return record.migration is not None and record.migration.uuid == migration
+
+
+def _check_status(record: InstanceRecord) -> None:
+    """Raise InstanceConflict for an instance that had no disk on a host, or that is under way."""
+    migration = record.open_migration
+    if migration is not None:
+        why = f"its migration {migration.uuid} is {MigrationStatus(migration.status)}"
+    elif record.status in ON_DISK:
+        return
+    elif record.status != InstanceStatus.ERROR:
+        allowed: Collection[InstanceStatus] = (*sorted(ON_DISK), InstanceStatus.ERROR)
+        why = f"it is {record.shown_status}; an evacuation is possible from {', '.join(allowed)}"
+    elif record.step != SagaStep.DONE:
+        why = f"its step {record.step} is under way; retry"
+    elif is_lost(record) or (record.host is not None and not record.has_ended(record.attempt)):
+        return
+    else:
+        why = "it is in ERROR because it was never built; delete it, and boot another one"
+    raise errors.InstanceConflict(uuid=record.uuid, why=why)
+
+
+def _answered(what: str, method: Callable, ctxt: RequestContext, *args: object) -> object:
+    """Call a service; raises Unavailable where it does not answer in time."""
+    try:
+        return method(ctxt, *args)
+    except messaging.MessagingException as error:
+        raise errors.Unavailable(what=what, why=summarize_error(error)) from error

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The evacuation of an instance, as its migration record follows the record of the instance; pure functions."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
+from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
+from rpcapi.objects import RequestSpec
+from rpcapi.resources import names
+
+# Outcomes of attempts that ran: LOST is an end that no host reported, GONE one that the host reported.
+LOST, GONE = "lost", "gone"
+ENDS: Mapping[InstanceStatus, MigrationStatus] = {
+    InstanceStatus.ERROR: MigrationStatus.ERROR,
+    InstanceStatus.SHELVED_OFFLOADED: MigrationStatus.ERROR,
+    InstanceStatus.DELETED: MigrationStatus.CANCELLED,
+}
+
+
+def has_run(instance: InstanceRecord) -> bool:
+    """Return whether its last attempt was an instance that ran, or was powered off, until its host lost it."""
+    return any(entry["attempt"] == instance.attempt and entry["outcome"] in (LOST, GONE) for entry in instance.history)
+
+
+def has_failed(instance: InstanceRecord) -> bool:
+    """Return whether the last evacuation ended without an attempt that ran, and without a claim."""
+    former = instance.migration
+    if former is None or former.kind != MigrationKind.EVACUATION or former.status != MigrationStatus.ERROR:
+        return False
+    return instance.has_ended(instance.attempt) and not has_run(instance)
+
+
+def source_of(instance: InstanceRecord) -> str:
+    """Return the resource name from which an instance in ERROR is evacuated: where its disk is, if that is shared."""
+    former = instance.migration
+    return former.source_host if former is not None and has_failed(instance) else instance.host or ""
+
+
+def begin(
+    instance: InstanceRecord, uuid: str, target: str | None, request: BuildRequestRecord, request_id: str
+) -> InstanceRecord:
+    """Return the record of an instance in ERROR whose host is gone, with its next attempt to be scheduled.
+
+    Its source has no claim that could be handed over. The history begins anew, so that it has as many attempts as a
+    new instance. A repeated evacuation is one from the same source.
+    """
+    former = instance.migration if has_failed(instance) else None
+    migration = MigrationRecord(
+        uuid=uuid,
+        instance=instance.uuid,
+        kind=MigrationKind.EVACUATION,
+        source_host=source_of(instance),
+        source_partition=instance.partition if former is None else former.source_partition,
+        source_attempt=instance.attempt if former is None else former.source_attempt,
+        source_allocations=instance.allocations if former is None else former.source_allocations,
+        target=target,
+        old_flavor=request.flavor,
+        new_flavor=request.flavor,
+        was_stopped=instance.was_stopped,
+        request_id=request_id,
+    )
+    return replace(
+        instance,
+        step=SagaStep.EVACUATE,
+        status=InstanceStatus.BUILDING,
+        migration=migration,
+        attempt=instance.attempt + 1,
+        host=None,
+        history=[],
+        alternates=(),
+        allocations=None,
+        reason=None,
+        wake_ms=0,
+        tries=0,
+        since_ms=0,
+    )
+
+
+def destination_spec(
+    spec: RequestSpec, source: str, *, partition: str | None = None, target: str | None = None
+) -> RequestSpec:
+    """Return the request for a destination of the same partition: not the source, and no host forced at first."""
+    destination = {"partition": partition, "host": target}
+    values: dict[str, Any] = {name: getattr(spec, name) for name in spec.fields}
+    values["ignore_hosts"] = [*spec.ignore_hosts, names.host_of(source)]
+    values["force_hosts"] = []
+    values["requested_destination"] = {name: value for name, value in destination.items() if value is not None}
+    return RequestSpec.of(**values)
+
+
+def set_destination(instance: InstanceRecord, host: str, attempt: int) -> InstanceRecord:
+    """Return the record whose evacuation, if one is under way, is to ``host``."""
+    migration = instance.evacuation
+    if migration is None:
+        return instance
+    moving = replace(
+        migration, status=MigrationStatus.MIGRATING, destination_host=host, destination_attempt=attempt, reason=None
+    )
+    return replace(instance, migration=moving)
+
+
+def return_to_source(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record on the host from which it is evacuated, for a failed evacuation: only its disk may be there."""
+    migration = instance.evacuation
+    return instance if migration is None else replace(instance, host=migration.source_host, allocations=None)
+
+
+def end(instance: InstanceRecord, status: InstanceStatus, reason: str | None) -> InstanceRecord:
+    """Return the record whose evacuation, if one is under way, has ended as the instance does."""
+    migration = instance.evacuation
+    if migration is None:
+        return instance
+    outcome = ENDS.get(status, MigrationStatus.COMPLETED)
+    why = None if outcome == MigrationStatus.COMPLETED else reason
+    history = [entry for entry in instance.history if entry["attempt"] > migration.source_attempt]
+    return replace(instance, migration=replace(migration, status=outcome, reason=why, history=history))

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt host evacuate``: builds all servers of a fenced host on others."""
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rpcapi.cli import host_moves, progress
+from rpcapi.cli.columns import TextColumn
+from rpcapi.cli.command import Lister
+from rpcapi.cli.service_host import parse_service_host
+
+COLUMNS = ("server", "reason")
+PARALLEL = 50
+
+
+class EvacuateHost(Lister):
+    """Build all servers of a fenced host on other hosts; lists those that could not move, with the reason.
+
+    The records are the only state: a command that is repeated continues, and tries again what failed. Servers that were
+    stopped stay off. Exits 1 if any server is left.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("host", help="The service host, with all its nodes; it must be fenced.")
+        parser.add_argument(
+            "--parallel",
+            type=host_moves.parse_parallel,
+            default=PARALLEL,
+            metavar="N",
+            help=f"Number of servers that are evacuated at a time, up to {host_moves.MAX_OPEN} ({PARALLEL}).",
+        )
+        parser.add_argument(
+            "--timeout",
+            type=float,
+            default=300.0,
+            metavar="S",
+            help="Limit of the wait for the next server in seconds (300).",
+        )
+        progress.add_option(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        host = parse_service_host(parsed_args.host, "evacuated")
+        moves = host_moves.HostMoves(self.session, parsed_args.parallel, parsed_args.timeout)
+        open_moves = host_moves.open_moves_from(self.session, host)
+        moving = set(open_moves.values())
+        servers = [item for item in host_moves.servers_on(self.session, host) if item.uuid not in moving]
+        evacuate = self.session.conductor.evacuate_instances
+        total = len(servers) + len(open_moves)
+        with progress.progress_bar(total, "evacuated", self.app.stderr, parsed_args) as bar:
+            moves.run(servers, open_moves, lambda server, uuid: self.session.call(evacuate, [server.uuid], [uuid]), bar)
+        self.exit_code = 1 if moves.failures else 0
+        left = f", {len(moves.failures)} could not be" if moves.failures else ""
+        self.show_message(f"{moves.moved} of {total} servers of {host} are evacuated{left}")
+        return COLUMNS, [(failure.server, TextColumn(failure.reason)) for failure in moves.failures]

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves of all servers of a host, a bounded number of them at a time; the migrations' records are the only state."""
+
+import argparse
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rpcapi import errors
+from rpcapi.cli.comparison import ENDED_MIGRATIONS
+from rpcapi.cli.error_messages import describe_error
+from rpcapi.resources import names
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
+
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 2.0
+MOVED = frozenset({"completed", "confirmed"})  # statuses of migrations that ended as requested
+MAX_OPEN = 100  # moves at a time, and migrations that one call reads
+
+# Requests the move of a server (its record) by a migration of that uuid; raises errors.GanttError where it cannot move.
+Start = Callable[[Any, str], None]
+
+
+def parse_parallel(text: str) -> int:
+    """Return the number of moves at a time; raises ArgumentTypeError."""
+    number = int(text)
+    if not 1 <= number <= MAX_OPEN:
+        raise argparse.ArgumentTypeError(f"{number} is not from 1 to {MAX_OPEN}")
+    return number
+
+
+class MoveFailure(NamedTuple):
+    """A server that did not move, and why."""
+
+    server: str
+    reason: str
+
+
+class HostMoves:
+    """Moves servers with at most ``max_open`` moves at a time; a run that is repeated continues those under way."""
+
+    def __init__(self, session: "Session", max_open: int, timeout: float) -> None:
+        """``timeout`` limits the wait for the next move that ends, in seconds."""
+        self._session = session
+        self._max_open = max_open
+        self._timeout = timeout
+        self._open: dict[str, str] = {}  # server by its migration
+        self.failures: list[MoveFailure] = []
+        self.moved = 0
+
+    def run(self, servers: Iterable[Any], open_moves: dict[str, str], start: Start, bar: Any) -> None:
+        """Move all ``servers``; ``open_moves`` has the server of each migration that is under way already.
+
+        Raises errors.HostIsUp or errors.Unavailable, and then nothing is started any more.
+        """
+        self._open = dict(open_moves)
+        pending = iter(servers)
+        pause, deadline = FIRST_PAUSE, time.monotonic() + self._timeout
+        while True:
+            self._fill(pending, start, bar)
+            if not self._open:
+                return
+            ended = self._collect(bar)
+            if ended:
+                pause, deadline = FIRST_PAUSE, time.monotonic() + self._timeout
+            elif time.monotonic() > deadline:
+                self._give_up()
+                return
+            time.sleep(pause)
+            pause = min(pause * 1.5, LONGEST_PAUSE)
+
+    def _fill(self, pending: Iterator[Any], start: Start, bar: Any) -> None:
+        while len(self._open) < self._max_open:
+            server = next(pending, None)
+            if server is None:
+                return
+            migration = str(uuid.uuid4())
+            try:
+                start(server, migration)
+            except (errors.HostIsUp, errors.Unavailable):
+                raise
+            except errors.GanttError as error:
+                self._fail(server.uuid, describe_error(error), bar)
+            else:
+                self._open[migration] = server.uuid
+
+    def _collect(self, bar: Any) -> int:
+        """Take the moves out that have ended; return their number."""
+        get_migrations, uuids = self._session.conductor.get_migrations, list(self._open)
+        ended = [
+            migration
+            for start in range(0, len(uuids), MAX_OPEN)
+            for migration in self._session.call(get_migrations, uuids[start : start + MAX_OPEN]).migrations
+            if migration.status in ENDED_MIGRATIONS
+        ]
+        for migration in ended:
+            server = self._open.pop(migration.uuid)
+            if migration.status in MOVED:
+                self.moved += 1
+                bar.update(1)
+            else:
+                self._fail(server, migration.reason or f"its migration is {migration.status}", bar)
+        return len(ended)
+
+    def _fail(self, server: str, reason: str, bar: Any) -> None:
+        self.failures.append(MoveFailure(server, reason))
+        bar.update(1)
+
+    def _give_up(self) -> None:
+        for migration, server in self._open.items():
+            reason = f"its migration {migration} is under way after {self._timeout:g} s; run the command again"
+            self.failures.append(MoveFailure(server, reason))
+
+
+def servers_on(session: "Session", host: str) -> list[Any]:
+    """Return the servers whose record names a service host, but for those that are being deleted."""
+    return [
+        server
+        for server in session.list_all(session.conductor.list_instances, "instances")
+        if server.host and names.host_of(server.host) == host and server.status != "DELETING"
+    ]
+
+
+def open_moves_from(session: "Session", host: str) -> dict[str, str]:
+    """Return the server of each migration from a service host that is under way, by the migration's uuid."""
+    return {
+        migration.uuid: migration.instance
+        for migration in session.list_all(session.conductor.list_migrations, "migrations")
+        if names.host_of(migration.source_host) == host and migration.status not in ENDED_MIGRATIONS
+    }

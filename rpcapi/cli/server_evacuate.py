@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt server evacuate``: builds servers on other hosts whose host is gone."""
+
+import argparse
+import uuid
+
+from rpcapi.cli.server_names import resolve_uuids
+from rpcapi.cli.server_power import ChangeServers
+
+
+class EvacuateServers(ChangeServers):
+    """Build servers on other hosts whose host was fenced or removed; stopped servers stay off.
+
+    The host must be down, or have learned that it was fenced. A server that no host takes is in ERROR again, with the
+    reason of each attempt, and can be evacuated again. `gantt migration list` shows evacuations.
+    """
+
+    STATE, STATUSES, METHOD = "evacuated", ("ACTIVE", "SHUTOFF"), "evacuate_instances"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--host", metavar="NAME", help="Only to this host, or node as host/node.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        uuids = resolve_uuids(self.session, parsed_args.servers)
+        # One migration for each server and run: a call that is repeated without a reply changes nothing.
+        migrations = [str(uuid.uuid4()) for _ in uuids]
+        evacuate = self.session.conductor.evacuate_instances
+        self.session.call(evacuate, uuids, migrations, target=parsed_args.host)
+        self.finish(uuids, parsed_args)
