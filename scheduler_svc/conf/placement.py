@@ -65,8 +65,9 @@ OPTS: list[cfg.Opt] = [
         default=10.0,
         min=0.1,
         max=600.0,
-        help="Seconds that the search for the allocation candidates of a query takes at most. After them a query with "
-        "limit gets what was found; one without limit, or for which nothing was found, is answered 503.",
+        help="Seconds within which a query for allocation candidates is answered. The search ends after half of them. "
+        "Then a query with limit gets what was found; one without limit, or for which nothing was found, is answered "
+        "503.",
     ),
     cfg.BoolOpt(
         "insecure_public",

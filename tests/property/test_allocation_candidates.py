@@ -57,7 +57,7 @@ def test_candidates_are_all_that_are_valid_each_once(cloud_and_request, limit):
         for candidate in all_candidates(cloud.tree(anchor), tree_request)
     }
     finder = CandidateFinder(cloud.table(), Fresh())
-    answer = finder.find(CandidateRequest(tree_request))
+    answer = finder.find(CandidateRequest(tree_request), finder.deadline())
     candidates = list_candidates(answer, tree_request)
     assert len(candidates) == len(valid)
     assert set(candidates) == valid
@@ -66,6 +66,6 @@ def test_candidates_are_all_that_are_valid_each_once(cloud_and_request, limit):
     assert set(answer.providers.ids) == {
         provider.id for provider in cloud.providers if provider.id.partition("/")[0] in trees_in_use
     }
-    some = list_candidates(finder.find(CandidateRequest(tree_request, limit)), tree_request)
+    some = list_candidates(finder.find(CandidateRequest(tree_request, limit), finder.deadline()), tree_request)
     assert len(some) == min(limit, len(valid))
     assert set(some) <= valid

@@ -32,14 +32,16 @@ class AllocationCandidateHandlers:
 
     def list_all(self, request: Request) -> Response:
         """Return the candidates for a query, and what their providers have."""
+        deadline = self._finder.deadline()
         query = candidate_query.read(request)
         self._check_names(query.trees)
         trees = self._with_roots(query.trees)
         answer = CandidateList()
         if trees is not None:
             nested = request.version >= candidate_documents.TREES_SINCE
-            answer = self._finder.find(CandidateRequest(trees, query.limit, nested, request.id))
-        body = candidate_documents.to_json(answer, query.trees, request.version)
+            answer = self._finder.find(CandidateRequest(trees, query.limit, nested, request.id), deadline)
+        is_limited = query.limit is not None
+        body = candidate_documents.to_json(answer, query.trees, request.version, deadline, is_limited=is_limited)
         return Response(200, body, modified=datetime.now(UTC))
 
     def _check_names(self, trees: TreeRequest) -> None:

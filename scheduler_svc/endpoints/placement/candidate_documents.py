@@ -13,6 +13,7 @@ import orjson
 from rpcapi.resources.trees.tree import AllocationCandidate, TreeRequest
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.placement.candidates.anchors import total_amounts
+from scheduler_svc.placement.candidates.deadline import Deadline
 from scheduler_svc.placement.candidates.request import CandidateList, ClassSummary, ProviderSummaries
 from scheduler_svc.placement.identities import uuid_of, uuids_of
 
@@ -25,11 +26,17 @@ MAPPINGS_SINCE = Microversion(1, 34)
 _MARK = "@"  # stands for a UUID in a template; no name of a class or group has it
 
 
-def to_json(answer: CandidateList, request: TreeRequest, version: Microversion) -> bytes:
-    """Return the document that answers a query."""
-    requests = [*_bare_requests(answer.bare_roots, request, version), *_requests(answer.candidates, version)]
+def to_json(
+    answer: CandidateList, request: TreeRequest, version: Microversion, deadline: Deadline, *, is_limited: bool
+) -> bytes:
+    """Return the document that answers a query; raises Problem 503 where the time is over.
+
+    An answer that ``is_limited`` has the candidates that could be written in time, beside the summaries of all.
+    """
+    requests = _bare_requests(answer.bare_roots, request, version)
+    requests += _requests(deadline.requests_in_time(answer.candidates, may_end=is_limited), version)
     classes = None if version >= ALL_CLASSES_SINCE else set(total_amounts(request))
-    summaries = _summaries(answer.providers, classes, version)
+    summaries = _summaries(answer.providers, classes, version, deadline)
     return "".join(
         ('{"allocation_requests":[', ",".join(requests), '],"provider_summaries":{', ",".join(summaries), "}}")
     ).encode()
@@ -42,7 +49,7 @@ def _bare_requests(roots: Sequence[str], request: TreeRequest, version: Microver
     return [uuid.join(template) for uuid in uuids_of(roots)]
 
 
-def _requests(candidates: Sequence[AllocationCandidate], version: Microversion) -> Iterator[str]:
+def _requests(candidates: Iterable[AllocationCandidate], version: Microversion) -> Iterator[str]:
     for candidate in candidates:
         amounts = {uuid_of(name): amounts for name, amounts in candidate.allocations.items()}
         providers = {suffix: list(map(uuid_of, names)) for suffix, names in candidate.providers.items()}
@@ -64,18 +71,21 @@ def _request(
     return orjson.dumps(document).decode()
 
 
-def _summaries(providers: ProviderSummaries, classes: set[str] | None, version: Microversion) -> list[str]:
+def _summaries(
+    providers: ProviderSummaries, classes: set[str] | None, version: Microversion, deadline: Deadline
+) -> list[str]:
     """Return a summary of each provider, with the inventories of these classes, None: all."""
     columns = [
         _inventories(summary, len(providers.ids))
-        for summary in providers.classes
+        for summary in deadline.checked(providers.classes)
         if classes is None or summary.resource_class in classes
     ]
     resources = map("".join, zip(*columns, strict=True)) if columns else itertools.repeat("", len(providers.ids))
     uuids = uuids_of(providers.ids)
+    rests = deadline.checked(_rests(providers, uuids, version))
     return [
         f'"{uuid}":{{"resources":{{{inventories[1:]}}}{rest}}}'
-        for uuid, inventories, rest in zip(uuids, resources, _rests(providers, uuids, version), strict=True)
+        for uuid, inventories, rest in zip(uuids, resources, rests, strict=True)
     ]
 
 

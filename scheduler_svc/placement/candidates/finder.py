@@ -1,31 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds the allocation candidates of a query in the table."""
 
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
-from rpcapi.resources.trees.search import StepBudget, search
+from rpcapi.resources.trees.search import search
 from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.trees.reader import AllocationLedger, TreeReader
 from scheduler_svc.placement.candidates.anchors import Anchors, find_anchors
+from scheduler_svc.placement.candidates.deadline import Deadline, TimedSteps
 from scheduler_svc.placement.candidates.request import CandidateList, CandidateRequest
 from scheduler_svc.placement.candidates.summaries import read_summaries
 from scheduler_svc.placement.freshness import Freshness
-from scheduler_svc.placement.problems import Problem
 
 MAX_SUSPENDED = 2000  # searches of one query that wait for their next turn
 READ_TREES = 32  # at a time, so that changes of the table do not wait long
-STEPS_BETWEEN_CHECKS = 256
 
 _NO_RESERVATIONS = AllocationLedger()
 
 
 class SearchLimits(NamedTuple):
-    """The number of candidates that a query gets at most, and the seconds that its search takes at most."""
+    """The number of candidates that a query gets at most, and the seconds within which it is answered."""
 
     max_candidates: int = 100_000
     timeout_s: float = 10.0
@@ -49,33 +47,33 @@ class CandidateFinder:
         self._limits = limits
         self._clock = clock
 
-    def find(self, request: CandidateRequest) -> CandidateList:
+    def deadline(self) -> Deadline:
+        """Return the deadline of a query that has just come."""
+        return Deadline(self._limits.timeout_s, self._clock)
+
+    def find(self, request: CandidateRequest, deadline: Deadline) -> CandidateList:
         """Return the candidates, and the providers of all trees that they use.
 
         With a limit a search that takes too long ends with what it found. Raises Problem 503 if there is nothing, or no
-        limit.
+        limit; also where the time is over before what they have is read.
         """
         self._freshness.require()
-        max_candidates, timeout_s = self._limits
-        steps = _TimedSteps(self._clock, self._clock() + timeout_s)
+        max_candidates = self._limits.max_candidates
+        steps = deadline.search_steps()
         with self._table.reading() as view:
             anchors = find_anchors(view, request)
         limit = min(request.limit or max_candidates, max_candidates)
         query = _Query(self._table, request, limit, steps, any_shares=anchors.any_shares)
         query.run(anchors)
         if steps.exhausted and (request.limit is None or not query.count):
-            raise Problem(
-                503,
-                f"The search for allocation candidates was stopped after {timeout_s:g} s: request fewer by "
-                "limit, or be more specific.",
-            )
-        return self._with_providers(query, request)
+            raise deadline.problem()
+        return self._with_providers(query, request, deadline)
 
-    def _with_providers(self, query: "_Query", request: CandidateRequest) -> CandidateList:
+    def _with_providers(self, query: "_Query", request: CandidateRequest, deadline: Deadline) -> CandidateList:
         used = dict.fromkeys(query.bare_roots)
         used.update((name, None) for candidate in query.candidates for name in candidate.allocations)
         roots = dict.fromkeys(map(query.root_of, used)) if query.candidates else used
-        providers = read_summaries(self._table, roots, None if request.nested else used)
+        providers = read_summaries(self._table, roots, None if request.nested else used, deadline)
         existing = set(providers.ids)
         if used.keys() <= existing:
             return CandidateList(query.bare_roots, query.candidates, providers)
@@ -90,7 +88,7 @@ class _Query:
     """The search for one request: the candidates so far."""
 
     def __init__(
-        self, table: HostTable, request: CandidateRequest, limit: int, steps: "_TimedSteps", *, any_shares: bool
+        self, table: HostTable, request: CandidateRequest, limit: int, steps: TimedSteps, *, any_shares: bool
     ) -> None:
         self.bare_roots: list[str] = []
         self.candidates: list[AllocationCandidate] = []
@@ -190,26 +188,3 @@ class _Query:
             self._roots.update((provider.id, name) for provider in tree.providers[1:])
             self._roots.update((provider.id, provider.root) for provider in tree.sharing if provider.root)
         return trees
-
-
-class _TimedSteps(StepBudget):
-    """Steps without a limit in number; they are exhausted at a time."""
-
-    __slots__ = ("_clock", "_deadline")
-
-    def __init__(self, clock: Callable[[], float], deadline: float) -> None:
-        super().__init__(sys.maxsize)
-        self._clock = clock
-        self._deadline = deadline
-
-    def consume(self) -> bool:
-        """Use one step; return False when the time is over."""
-        if self.remaining % STEPS_BETWEEN_CHECKS == 0:
-            self.check()
-        return super().consume()
-
-    def check(self) -> bool:
-        """Return whether there is time for more steps."""
-        if self._clock() > self._deadline:
-            self.remaining = -1
-        return not self.exhausted

@@ -9,16 +9,23 @@ from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.table.traits import TraitColumns
 from scheduler_svc.core.table.view import View
+from scheduler_svc.placement.candidates.deadline import Deadline
 from scheduler_svc.placement.candidates.request import ClassSummary, ProviderSummaries
 from scheduler_svc.store import paging
 
 MAX_ROOTS = 2000  # that are read at a time, so that changes of the table do not wait long
 
 
-def read_summaries(table: HostTable, roots: Iterable[str], only: Collection[str] | None = None) -> ProviderSummaries:
-    """Return all providers of these trees, or ``only`` those with these ids; those that were deleted are left out."""
+def read_summaries(
+    table: HostTable, roots: Iterable[str], only: Collection[str] | None, deadline: Deadline
+) -> ProviderSummaries:
+    """Return all providers of these trees, or ``only`` those with these ids; those that were deleted are left out.
+
+    Raises Problem 503 where the time is over.
+    """
     summaries = ProviderSummaries()
     for names in paging.batches(list(roots), MAX_ROOTS):
+        deadline.require()
         with table.reading() as view:
             _read(view, names, only, summaries)
     return summaries

@@ -50,7 +50,8 @@ def nodes(count, *cards):
 
 
 def find(hosts, request=ONE, *, limits=DEFAULT_LIMITS, clock=Clock, **fields):
-    return CandidateFinder(hosts, Fresh(), limits, clock()).find(CandidateRequest(request, **fields))
+    finder = CandidateFinder(hosts, Fresh(), limits, clock())
+    return finder.find(CandidateRequest(request, **fields), finder.deadline())
 
 
 def roots(answer):
@@ -184,6 +185,20 @@ def test_search_that_takes_too_long_ends_with_503_or_what_was_found():
     assert 0 < len(find(hosts, cards(8), limits=limits, limit=10**6).candidates) < 10**6
     with pytest.raises(Problem):
         find(hosts, cards(8), limits=SearchLimits(timeout_s=0.5), limit=5)
+
+
+@pytest.mark.parametrize("limit", [None, 2])
+def test_what_is_found_too_late_to_be_read_ends_with_503(limit):
+    # The search ends in time: the clock is read for the deadline, once for its steps, and then before the read
+    with pytest.raises(Problem, match="stopped after 2 s") as caught:
+        find(table(nodes(2)), limits=SearchLimits(timeout_s=2.0), limit=limit, clock=lambda: late_clock(2))
+    assert caught.value.status == 503
+    assert roots(find(table(nodes(2)), limits=SearchLimits(timeout_s=2.0), clock=lambda: late_clock(3)))
+
+
+def late_clock(readings):
+    """Return a clock that stands still for some readings, and then is late."""
+    return map(float, itertools.chain(itertools.repeat(0, readings), itertools.repeat(10**6))).__next__
 
 
 @pytest.mark.parametrize("below", [(), (1,)])
