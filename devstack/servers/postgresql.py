@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A private PostgreSQL server in a run folder, on a Unix socket only."""
+"""A private PostgreSQL server in a run folder: on a Unix socket, and optionally on a loopback port."""
 
 import contextlib
 import os
@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from devstack.servers.errors import BinaryMissing, ServerError
 from devstack.servers.folder import private_folder, write_private
+from devstack.servers.ports import LOOPBACK
 from devstack.servers.process import POLL, ServerProcess, start_ticks
 
 PROGRAMS_ROOT = "/usr/lib/postgresql"  # Debian has one folder per version
@@ -37,10 +38,13 @@ def postgresql_programs() -> Path:
 class PostgresqlServer:
     """A PostgreSQL server; its configuration, data, socket and log are in `folder` (mode 0700).
 
-    `settings` are additional lines of its configuration.
+    `settings` are additional lines of its configuration; `port` opens a loopback TCP port beside the socket.
     """
 
-    def __init__(self, folder: Path, *, settings: Sequence[str] = (), name: str = "postgresql") -> None:
+    def __init__(
+        self, folder: Path, *, settings: Sequence[str] = (), port: int | None = None, name: str = "postgresql"
+    ) -> None:
+        self.port = port
         self.folder = folder.absolute()
         self.settings = tuple(settings)
         self.name = name
@@ -111,10 +115,12 @@ class PostgresqlServer:
 
     def url(self, database: str = DATABASE) -> str:
         """The address of a database in the form of [store] url."""
-        return f"postgresql://{USER}@/{database}?host={quote(str(self.folder))}"
+        port = "" if self.port is None else f"&port={self.port}"  # which is part of the socket's name
+        return f"postgresql://{USER}@/{database}?host={quote(str(self.folder))}{port}"
 
     def _address(self) -> list[str]:
-        return ["-h", str(self.folder), "-U", USER]
+        port = [] if self.port is None else ["-p", str(self.port)]
+        return ["-h", str(self.folder), "-U", USER, *port]
 
     def _answers(self) -> bool:
         command = [str(postgresql_programs() / "pg_isready"), "-q", *self._address(), "-d", "postgres"]
@@ -142,7 +148,8 @@ class PostgresqlServer:
 
     def _configuration(self) -> str:
         lines = [
-            "listen_addresses = ''",
+            f"listen_addresses = '{LOOPBACK if self.port else ''}'",
+            *([] if self.port is None else [f"port = {self.port}"]),
             f"unix_socket_directories = '{self.folder}'",
             "unix_socket_permissions = 0700",
             "max_connections = 100",
