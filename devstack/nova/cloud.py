@@ -2,6 +2,7 @@
 """A whole Nova cloud as separate processes in one run folder."""
 
 import collections
+import contextlib
 import os
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ from pathlib import Path
 import requests
 
 from devstack.cluster import INHERITED
+from devstack.confs import PARTITION
 from devstack.layout import Layout
 from devstack.nova import environment, records, roles
 from devstack.nova.client import NovaClient, PlacementClient, wait_until
@@ -26,6 +28,8 @@ from devstack.servers.ports import LOOPBACK, answers, free_port
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.rabbitmq import RabbitNode
 from devstack.servers.redis import RedisServer
+from scheduler_svc.core.namespaces.nova import NAMESPACE
+from scheduler_svc.store.redis import RedisStore
 
 START_SECONDS = 180.0
 COMMAND_SECONDS = 600.0
@@ -226,6 +230,15 @@ class NovaCloud:
         wait_until(lambda: self.placement.count_computes() >= count, "the providers of all computes", START_SECONDS)
         self.command("nova-manage", "cell_v2", "discover_hosts")
         wait_until(lambda: len(self.nova.hosts_up()) >= count, "all computes to be up", START_SECONDS)
+        if self.size.scheduler != "nova":
+            wait_until(lambda: self._count_known_hosts() >= count, "gantt-nova-bridge to read them", START_SECONDS)
+
+    def _count_known_hosts(self) -> int:
+        """Return the number of computes on which gantt places servers."""
+        url = self.store.url(redis_users.SCHEDULER.name)
+        with contextlib.closing(RedisStore(url, PARTITION, namespaces=[NAMESPACE])) as store:
+            rows, _ = store.list_state(NAMESPACE)
+        return sum(document["mapped"] and document["up"] for _, _, document in rows)
 
     def _url(self, name: str) -> str:
         return f"http://{LOOPBACK}:{self.ports[name]}"

@@ -10,20 +10,34 @@ from devstack.nova.size import CloudSize
 
 DESCRIPTION = "Start a Nova cloud on this machine, boot servers on it, show where they run, and leave it running."
 DEFAULT = CloudSize()
+GANTT, NOVA = "gantt", "nova"
+HELP = {"placement": "gantt", "scheduler": "gantt; nova with another Placement than gantt's"}
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """Return the options; exits with 0 after printing the help, with 2 after reporting an invalid option."""
     parser = argparse.ArgumentParser(prog="nova.sh", description=DESCRIPTION)
     for role, choices in ROLES.items():
-        default = getattr(DEFAULT, role)
-        parser.add_argument(f"--{role}", choices=choices, default=default, help=f"who serves this role ({default})")
+        parser.add_argument(f"--{role}", choices=choices, help=f"who serves this role ({HELP[role]})")
     parser.add_argument("--computes", type=positive, default=DEFAULT.computes, help=f"computes ({DEFAULT.computes})")
     parser.add_argument("--servers", type=positive, default=8, help="servers to boot (8)")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--install", action="store_true", help="only install Nova and the servers that it needs")
     only.add_argument("--down", action="store_true", help="stop the cloud and remove its run folder")
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    _choose_roles(options, parser)
+    return options
+
+
+def _choose_roles(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    """Set the roles that are not chosen: gantt where it can serve them."""
+    options.placement = options.placement or GANTT
+    options.scheduler = options.scheduler or (GANTT if options.placement == GANTT else NOVA)
+    if options.placement != GANTT and options.scheduler != NOVA:
+        parser.error(
+            f"argument --scheduler: {options.scheduler} cannot decide with --placement {options.placement}: gantt "
+            f"decides by the providers and allocations in its own store; allowed with it: {NOVA}"
+        )
 
 
 def size(options: argparse.Namespace) -> CloudSize:

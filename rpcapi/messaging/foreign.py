@@ -31,13 +31,22 @@ def rabbit_options() -> list[cfg.Opt]:
 
 
 def get_transport(
-    url: str, exchange: str, *, threads: int, rabbit: Mapping[str, Any] | None = None, label: str = "transport_url"
+    url: str,
+    exchange: str,
+    *,
+    threads: int,
+    rabbit: Mapping[str, Any] | None = None,
+    lock_path: str = "",
+    label: str = "transport_url",
 ) -> RPCTransport:
     """Return the transport of another bus; nothing connects yet.
 
     It has a configuration of its own, with ``rabbit`` for the options of [oslo_messaging_rabbit] and ``threads`` of the
-    executor. Raises BadConfiguration, whose text has ``label`` for the option of the URL, and no credentials.
+    executor. ``lock_path`` is the folder in which processes lock each other out while they name queues; for the whole
+    process. Raises BadConfiguration, whose text has ``label`` for the option of the URL, and no credentials.
     """
+    if rabbit and rabbit.get("use_queue_manager"):
+        _set_lock_path(lock_path)
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     bus.register_opts(conf)
@@ -51,6 +60,15 @@ def get_transport(
     except (messaging.InvalidTransportURL, messaging.DriverLoadFailure, ValueError):
         # The library's texts may quote the URL with its password.
         raise errors.BadConfiguration(why=f"{label}: oslo.messaging has no driver for it") from None
+
+
+def _set_lock_path(lock_path: str) -> None:
+    """Set the folder of oslo.concurrency's locks, by which oslo.messaging counts the names of a host's queues."""
+    from oslo_concurrency import lockutils  # noqa: PLC0415 - lazy: few buses need it
+
+    if not lock_path:
+        raise errors.BadConfiguration(why="use_queue_manager is true, but no lock_path is set, in which it needs locks")
+    lockutils.set_defaults(lock_path)
 
 
 def probe(transport: RPCTransport) -> None:

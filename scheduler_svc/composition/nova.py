@@ -56,6 +56,7 @@ def build(conf: cfg.ConfigOpts, partition_set: PartitionSet, selection: Selectio
         conf.nova.exchange,
         threads=conf.executor_thread_pool_size,
         rabbit=rabbit,
+        lock_path=conf.nova.lock_path,
         label=LABEL,
     )
     make = _make_shadow if selection.is_shadow else _make_server

@@ -46,6 +46,7 @@ MOVED: Mapping[str, tuple[str, ...]] = {
     "DEFAULT": ("default_availability_zone", "service_down_time"),
     "scheduler": ("max_attempts",),
     "workarounds": ("disable_fallback_pcpu_query",),
+    "oslo_concurrency": ("lock_path",),
 }
 BUILD_TIMEOUT = ("DEFAULT", "instance_build_timeout")  # after which Nova gives a build up; 0 is never
 # Options that change nothing about placements, and why gantt has none of that name.

@@ -28,6 +28,13 @@ OPTS: list[cfg.Opt] = [
         "answers. Settings of RabbitMQ are in [nova_rabbit]. Unset: Nova cannot call.",
     ),
     cfg.StrOpt(
+        "lock_path",
+        default="",
+        help="Folder in which the workers of a host lock each other out while they name queues: needed where "
+        "[nova_rabbit] use_queue_manager is true. Only their user may write to it; as [oslo_concurrency] lock_path in "
+        "nova.conf.",
+    ),
+    cfg.StrOpt(
         "exchange", default="nova", help="Exchange of Nova's services: [DEFAULT] control_exchange in nova.conf."
     ),
     cfg.IntOpt(

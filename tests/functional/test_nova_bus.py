@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nova's scheduler RPC over RabbitMQ: errors, heartbeats, settings of queues, and calls whose callers have gone."""
+"""Nova's scheduler RPC over RabbitMQ: errors, heartbeats, and calls whose callers have gone."""
 
 import datetime
 import threading
@@ -17,11 +17,14 @@ from devstack.servers.rabbitmq import RabbitNode
 from rpcapi import errors
 from rpcapi.messaging import foreign
 from rpcapi.messaging.callers import ReplyQueueProbe
+from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
+from scheduler_svc.store.records import HostReport
 from tests.conftest import running
 from tests.functional.servers.waiting import wait_until
 from tests.unit.scheduler_svc.fakes import nova_clouds
 from tests.unit.scheduler_svc.fakes.nova_clouds import CALL_SECONDS, NovaClient, NovaCloud, hosts_of, spec
 from tests.unit.scheduler_svc.fakes.workers import metric_value
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, ROOMY, SMALL, node_stats
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -40,13 +43,10 @@ def url():
 def make_cloud(url):
     clouds = []
 
-    def make(rabbit=None, url=url, threads=None):
+    def make(url=url, threads=None):
         cloud = NovaCloud(url)
         if threads:
             cloud.conf.set_override("executor_thread_pool_size", threads)
-        cloud.conf.register_opts(foreign.rabbit_options(), group="nova_rabbit")
-        for name, value in (rabbit or {}).items():
-            cloud.conf.set_override(name, value, group="nova_rabbit")
         clouds.append(cloud.start())
         return cloud
 
@@ -196,3 +196,30 @@ def test_bus_that_cannot_be_reached_is_reported():
     transport = foreign.get_transport("rabbit://guest:guest@127.0.0.1:1/", "nova", threads=2)
     with pytest.raises(errors.Unavailable, match="message bus"):
         foreign.probe(transport)
+
+
+def hold_by_agent(store, consumer):
+    """Make an agent of gantt prepare a claim of a consumer."""
+    report = HostReport(0, 1, {"agent1": node_stats(ROOMY)}, register=True, agent="a")
+    registered = store.update_stats("agent1", report)
+    store.audit("agent1", registered.epoch, [], 0)
+    now = store.snapshot()
+    intents = [Intent(consumer, 1, [Candidate("agent1")])]
+    batch = ClaimBatch("req-1", "p", "u", SMALL, intents, now.epoch, now.position, ttl_ms=LONG_MS, fresh=True)
+    assert store.prepare(batch).accepted
+
+
+def test_consumer_that_an_agent_holds_is_an_update_that_failed(make_cloud):
+    """Given a consumer that changed its owner: Nova must not go on with it, and gets no NoValidHost."""
+    cloud = make_cloud()
+    cloud.add_host("h1")
+    consumer = str(uuid.uuid4())
+    hold_by_agent(cloud.store, consumer)
+    before = cloud.store.claims(consumer=consumer)
+    cloud.follow()
+    with pytest.raises(messaging.RemoteError) as caught:
+        cloud.client.select(spec(), [str(uuid.uuid4()), consumer])
+    assert caught.value.exc_type == "AllocationUpdateFailed"
+    assert f"Failed to update allocations for consumer {consumer}. Error: " in caught.value.value
+    assert cloud.store.claims(consumer=consumer) == before
+    assert len(cloud.store.claims()[0]) == 1, "nor is anything claimed for the other instance"

@@ -103,9 +103,44 @@ def test_every_choice_of_a_role_has_daemons(parts: CloudParts) -> None:
             assert make_daemons(parts), (role, choice)
 
 
-def test_command_line_chooses_the_size_and_the_roles() -> None:
-    options = command_line.parse(["--placement", "placement", "--computes", "2"])
-    assert command_line.size(options) == CloudSize(computes=2, placement="placement", scheduler="nova")
+@pytest.mark.parametrize(
+    ("arguments", "placement", "scheduler"),
+    [
+        ([], "gantt", "gantt"),
+        (["--placement", "placement"], "placement", "nova"),
+        (["--placement", "placement", "--scheduler", "nova"], "placement", "nova"),
+        (["--scheduler", "nova"], "gantt", "nova"),
+        (["--scheduler", "shadow"], "gantt", "shadow"),
+    ],
+)
+def test_gantt_serves_what_it_can_unless_chosen_otherwise(arguments: list[str], placement: str, scheduler: str) -> None:
+    options = command_line.parse([*arguments, "--computes", "2"])
+    assert command_line.size(options) == CloudSize(computes=2, placement=placement, scheduler=scheduler)
+    assert (options.servers, options.install, options.down) == (8, False, False)
+
+
+@pytest.mark.parametrize("scheduler", ["gantt", "shadow"])
+def test_gantt_cannot_decide_with_another_placement(scheduler: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        command_line.parse(["--scheduler", scheduler, "--placement", "placement"])
+    assert exit_info.value.code == 2
+    assert f"--scheduler: {scheduler} cannot decide with --placement placement" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--install", "--down"], "not allowed with argument"),
+        (["--computes", "0"], "argument --computes"),
+        (["--servers", "many"], "argument --servers"),
+        (["host1"], "unrecognized arguments: host1"),
+    ],
+)
+def test_invalid_arguments_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        command_line.parse(arguments)
+    assert exit_info.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 def test_command_line_names_the_choices_of_a_role(capsys: pytest.CaptureFixture[str]) -> None:

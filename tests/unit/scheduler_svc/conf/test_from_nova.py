@@ -63,6 +63,7 @@ NOVA_OPTIONS = {
     },
     "pci": {"alias": "{}", "device_spec": "{}", "report_in_placement": "true"},
     "workarounds": {"disable_fallback_pcpu_query": "true", "disable_rootwrap": "true"},
+    "oslo_concurrency": {"lock_path": "/var/lib/nova/lock", "disable_process_locking": "false"},
     "DEFAULT": {
         "default_availability_zone": "zone-1",
         "long_rpc_timeout": "900",
@@ -98,6 +99,7 @@ def test_every_option_that_changes_placements_is_carried_over(whole: from_nova.T
         "enabled": "true",
         "max_attempts": "5",
         "disable_fallback_pcpu_query": "true",
+        "lock_path": "/var/lib/nova/lock",
         "default_availability_zone": "zone-1",
         "service_down_time": "120",
     }

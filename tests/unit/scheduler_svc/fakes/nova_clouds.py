@@ -24,8 +24,8 @@ SIZES = {"VCPU": 8, "MEMORY_MB": 4096, "DISK_GB": 100}
 class NovaClient:
     """Calls the scheduler with primitives, as Nova's services do with their objects."""
 
-    def __init__(self, url, exchange="nova", call_monitor_timeout=60):
-        self.transport = foreign.get_transport(url, exchange, threads=4)
+    def __init__(self, url, exchange="nova", call_monitor_timeout=60, rabbit=None, lock_path=""):
+        self.transport = foreign.get_transport(url, exchange, threads=4, rabbit=rabbit, lock_path=lock_path)
         target = messaging.Target(topic="scheduler", version="4.0")
         self.client = messaging.get_rpc_client(
             self.transport, target, timeout=CALL_SECONDS, call_monitor_timeout=call_monitor_timeout
@@ -49,14 +49,21 @@ class NovaClient:
 
 
 class NovaCloud:
-    """A worker on a memory store with hosts of Nova; ``options`` are those of [nova]."""
+    """A worker on a memory store with hosts of Nova.
 
-    def __init__(self, url="fake://", **options):
+    ``options`` are those of [nova]; ``rabbit`` are those of RabbitMQ, for the worker and its client.
+    """
+
+    def __init__(self, url="fake://", rabbit=None, **options):
         self.store = ShortPollStore("default", namespaces=NAMESPACES)
         self.placement = PlacementApi(self.store)
         self.conf = new_conf()
         for name, value in {"enabled": True, "transport_url": url, **options}.items():
             self.conf.set_override(name, value, group="nova")
+        self.rabbit = rabbit or {}
+        self.conf.register_opts(foreign.rabbit_options(), group="nova_rabbit")
+        for name, value in self.rabbit.items():
+            self.conf.set_override(name, value, group="nova_rabbit")
         self.service = SchedulerService(self.conf, 0, lambda partition: self.store)
         self.client = None
         self.is_stopped = False
@@ -66,7 +73,7 @@ class NovaCloud:
 
     def start(self):
         self.service.start()
-        self.client = NovaClient(self.url)
+        self.client = NovaClient(self.url, rabbit=self.rabbit, lock_path=self.conf.nova.lock_path)
         return self
 
     def stop(self):

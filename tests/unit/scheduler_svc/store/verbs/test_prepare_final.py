@@ -260,6 +260,48 @@ def test_put_by_a_client_ends_the_membership(partition: StorePartition) -> None:
     partition.check()
 
 
+@pytest.mark.parametrize("tagged", [True, False])
+def test_migration_that_takes_over_a_members_claim_is_no_member(partition: StorePartition, tagged: bool) -> None:
+    """Given a resize of a member: its source counts while Nova names that host, and its destination at once.
+
+    Nova's filters count instances by their host, and no migrations: after the resize the source is free for others.
+    """
+    if tagged:
+        claim_one(partition, "m1", N1, group=ANTI)
+    else:
+        put(partition, "m1", {N1: SMALL})
+    moved = [AllocationChange("m1", {}, "p", "u", 1), AllocationChange("migration", {N1: SMALL}, "p", "u", None)]
+    assert partition.store.allocate(moved) is None
+    assert partition.store.group_hosts("g1") == {}
+    resize = {"group": ANTI, "group_members": GroupMembers(("m1",), (N1,))}
+    assert host_of(partition, "m1", N1, N2, **resize) == N2
+    named_source = {"group": ANTI, "group_members": GroupMembers(("m1",), (N1,))}
+    assert host_of(partition, "c1", N1, N2, N3, **named_source) == N3
+    put(partition, "c1", {})
+    named_destination = {"group": ANTI, "group_members": GroupMembers(("m1",), (N2,))}
+    assert host_of(partition, "c2", N2, N1, N3, **named_destination) == N1
+    put(partition, "c2", {})
+    # The resize is reverted: the claim goes back to the instance, under no group, and counts by its consumer.
+    generation = allocations_of(partition, "m1")[0]
+    reverted = [
+        AllocationChange("migration", {}, "p", "u", 1),
+        AllocationChange("m1", {N1: SMALL}, "p", "u", generation),
+    ]
+    assert partition.store.allocate(reverted) is None
+    assert host_of(partition, "c3", N1, N2, group=ANTI, group_members=GroupMembers(("m1",))) == N2
+    partition.check()
+
+
+def test_migrations_do_not_fill_the_limit_of_a_host(partition: StorePartition) -> None:
+    two = ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY, 2)
+    put(partition, "m1", {N1: SMALL})
+    for number in range(2):
+        put(partition, f"migration{number}", {N1: SMALL})
+    options = {"group": two, "group_members": GroupMembers(("m1",), (N1,))}
+    assert host_of(partition, "c1", N1, N2, **options) == N1
+    assert host_of(partition, "c2", N1, N2, **options) == N2
+
+
 def test_hosts_of_claims_that_clients_wrote_are_roots(partition: StorePartition) -> None:
     put(partition, "c1", {NUMA: {"SRIOV_NET_VF": 1}})
     claim_one(partition, "c2", N2)
