@@ -85,6 +85,11 @@ class PlacementClient(RestClient):
         allocations = self.get(f"/allocations/{consumer}")["allocations"]
         return {provider: allocation["resources"] for provider, allocation in allocations.items()}
 
+    def usages(self, provider: str) -> dict[str, int]:
+        """Return how much is used of a provider, by resource class."""
+        usages: dict[str, int] = self.get(f"/resource_providers/{provider}/usages")["usages"]
+        return usages
+
     def consumers(self, provider: str) -> dict[str, dict[str, int]]:
         """Return what is held from a provider, by consumer."""
         allocations = self.get(f"/resource_providers/{provider}/allocations")["allocations"]

@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,7 +16,7 @@ import requests
 from devstack.cluster import INHERITED
 from devstack.confs import PARTITION
 from devstack.layout import Layout
-from devstack.nova import environment, records, roles
+from devstack.nova import comparison, environment, records, roles
 from devstack.nova.client import NovaClient, PlacementClient, wait_until
 from devstack.nova.confs import CELL0_DATABASE, CELL2_DATABASE, CELL_DATABASE, CELL_DATABASES, DATABASES, Urls
 from devstack.nova.roles import CloudParts, Daemon
@@ -163,8 +163,24 @@ class NovaCloud:
 
     def differences(self) -> list[str]:
         """Return a sentence for each consumer that holds something else in Placement than Nova's records say."""
-        names = CELL_DATABASES if self.size.second_cell else (CELL_DATABASE,)
-        return records.differences([self.parts.urls.databases[name] for name in names], self.placement)
+        return records.differences(self._cell_databases, self.placement)
+
+    def inconsistencies(self) -> list[str]:
+        """Return the differences, and those of usages, of gantt's claims and of guests; each is a sentence.
+
+        Guests are those of the hosts whose compute runs and whose hypervisor lists them.
+        """
+        allocations = comparison.provider_allocations(self.placement)
+        sentences = [*self.differences(), *comparison.usage_differences(self.placement, allocations)]
+        if self.size.placement == "gantt":
+            with contextlib.closing(self.open_store()) as store:
+                sentences += comparison.claim_differences(store, allocations)
+        hosts = [host for host in self.size.hosts if self._lists_guests(host)]
+        return sentences + comparison.guest_differences(self.guests(), records.guests(*self._cell_databases), hosts)
+
+    def open_store(self, *namespaces: str) -> RedisStore:
+        """Return gantt's store of the cloud, with the rights of gantt-scheduler; the caller closes it."""
+        return RedisStore(self.store.url(redis_users.SCHEDULER.name), PARTITION, namespaces=namespaces)
 
     def stop(self) -> None:
         """Stop all processes: the daemons together, then the servers; does nothing if none runs."""
@@ -205,10 +221,14 @@ class NovaCloud:
             ready += [(daemon, self.spawn(daemon)) for daemon in daemons(self.parts)]
         ready += [(daemon, self.spawn(daemon)) for daemon in roles.served_by(self.parts, "scheduler")]
         ready += [(daemon, self.spawn(daemon)) for daemon in roles.computes(self.parts)]
-        for daemon, process in ready:
+        self._wait_for_ports(ready)
+        self._wait_for_computes(len(self.size.hosts))
+
+    @staticmethod
+    def _wait_for_ports(daemons: Iterable[tuple[Daemon, ServerProcess]]) -> None:
+        for daemon, process in daemons:
             if daemon.port is not None:
                 process.wait_ready(partial(answers, daemon.port), START_SECONDS)
-        self._wait_for_computes(len(self.size.hosts))
 
     def create_tables(self) -> None:
         """Create the tables of Nova's databases, and a cell."""
@@ -239,6 +259,14 @@ class NovaCloud:
         with contextlib.closing(RedisStore(url, PARTITION, namespaces=[NAMESPACE])) as store:
             rows, _ = store.list_state(NAMESPACE)
         return sum(document["mapped"] and document["up"] for _, _, document in rows)
+
+    @property
+    def _cell_databases(self) -> list[str]:
+        names = CELL_DATABASES if self.size.second_cell else (CELL_DATABASE,)
+        return [self.parts.urls.databases[name] for name in names]
+
+    def _lists_guests(self, host: str) -> bool:
+        return self.process(host).pid is not None and (self.layout.state / host / GUESTS).is_dir()
 
     def _url(self, name: str) -> str:
         return f"http://{LOOPBACK}:{self.ports[name]}"

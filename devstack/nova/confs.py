@@ -18,6 +18,7 @@ DATABASES = (API_DATABASE, *CELL_DATABASES, CELL0_DATABASE, PLACEMENT_DATABASE)
 CONTROL_HOST = "control"
 CELL2_CONTROL_HOST = "control2"
 SHADOW = {"shadow_patience": 20}
+REAP_SECONDS = 20
 PASSWORD = "any"  # noqa: S105 - the fake of Keystone accepts every password
 
 
@@ -59,8 +60,11 @@ def nova(host: str, size: CloudSize, urls: Urls, state: Path, paste: Path, *, da
             "initial_ram_allocation_ratio": 1.0,
             "initial_disk_allocation_ratio": 1.0,
             "reserved_host_memory_mb": 0,
-            # The fake hypervisor forgets its guests when it is restarted.
+            # The fake hypervisor forgets which guests are stopped when it is restarted.
             "sync_power_state_interval": -1,
+            # Guests of servers that were deleted while their compute was down are ended soon after its start.
+            "running_deleted_instance_poll_interval": REAP_SECONDS,
+            "running_deleted_instance_timeout": 0,
             "heal_instance_info_cache_interval": -1,
             "shelved_offload_time": 0,
             "graceful_shutdown_timeout": 5,

@@ -3,6 +3,7 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy
@@ -19,6 +20,9 @@ RESOURCES = "resources:"
 # Neutron has the records of what ports request.
 OF_PORTS = ("NET_BW_EGR_KILOBIT_PER_SEC", "NET_BW_IGR_KILOBIT_PER_SEC")
 
+# An instance in another state may have no guest: its build or its move has failed, or is not complete.
+WITH_GUEST = ("active", "paused", "resized", "stopped", "suspended")
+
 PROVIDERS = "SELECT hypervisor_hostname, uuid FROM compute_nodes WHERE deleted = 0"
 # During a resize to another cell both cells have the instance and its migrations; in one of them it is hidden.
 INSTANCES = """
@@ -30,11 +34,42 @@ MIGRATIONS = """
 SELECT uuid, instance_uuid, source_node, status, migration_type FROM migrations
 WHERE deleted = 0 AND instance_uuid IN (SELECT uuid FROM instances WHERE deleted = 0 AND NOT hidden)
 """
+GUESTS = "SELECT uuid, host, vm_state, task_state FROM instances WHERE deleted = 0 AND NOT hidden AND host IS NOT NULL"
+MOVES = """
+SELECT instance_uuid, source_compute, dest_compute, status, migration_type FROM migrations
+WHERE deleted = 0 AND instance_uuid IN (SELECT uuid FROM instances WHERE deleted = 0)
+"""
 BUILDS = """
 SELECT instance_actions.instance_uuid, COUNT(*) FROM instance_actions
 JOIN instance_actions_events ON instance_actions_events.action_id = instance_actions.id
 WHERE instance_actions_events.event = 'compute__do_build_and_run_instance' GROUP BY instance_actions.instance_uuid
 """
+
+
+@dataclass(frozen=True)
+class Guests:
+    """The hosts where a server must have a guest, and those where it may have one, by server."""
+
+    required: Mapping[str, frozenset[str]]
+    allowed: Mapping[str, frozenset[str]]
+
+
+def guests(*databases: str) -> Guests:
+    """Return where guests are by the records in the cells' databases, given by URL.
+
+    The guest of a move stays on the source until the move is confirmed, and that of an evacuation until the source
+    returns.
+    """
+    instances, moves = ([row for database in databases for row in _rows(database, query)] for query in (GUESTS, MOVES))
+    required = {uuid: frozenset([host]) for uuid, host, state, task in instances if state in WITH_GUEST and not task}
+    allowed = {uuid: frozenset([host]) for uuid, host, _, _ in instances}
+    for uuid, source, destination, status, kind in moves:
+        if kind == "evacuation":
+            hosts = {source} if status == EVACUATED else set()
+        else:
+            hosts = {source, destination} if status in HOLDING else set()
+        allowed[uuid] = allowed.get(uuid, frozenset()) | hosts
+    return Guests(required, allowed)
 
 
 def recorded(*databases: str) -> Allocations:

@@ -42,5 +42,4 @@ def hint(cloud: NovaCloud) -> str:
 
 
 def _usage(cloud: NovaCloud, provider: str) -> str:
-    usages = cloud.placement.get(f"/resource_providers/{provider}/usages")["usages"]
-    return ", ".join(f"{amount} {name}" for name, amount in sorted(usages.items()))
+    return ", ".join(f"{amount} {name}" for name, amount in sorted(cloud.placement.usages(provider).items()))

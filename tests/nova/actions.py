@@ -35,6 +35,11 @@ def boot(cloud: NovaCloud, flavor: str = "small", **options: object) -> str:
     return uuid
 
 
+def hosts_tried(cloud: NovaCloud, server: str, key: str) -> list[str]:
+    """Return the hosts on which the simulated hypervisor was asked, in order."""
+    return (cloud.layout.state / "attempts" / f"{server}.{key}").read_text().split()
+
+
 def migration_of(nova: NovaClient, server: str) -> str:
     """Return the consumer of a server's last migration."""
     migrations = nova.get(f"/os-migrations?instance_uuid={server}")["migrations"]

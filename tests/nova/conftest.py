@@ -5,6 +5,7 @@ import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -15,6 +16,7 @@ from devstack.servers import lifetime
 from devstack.servers.errors import BinaryMissing, ServerNotReady
 from tests.conftest import missing
 from tests.nova.actions import aggregates_of
+from tests.nova.groups import MakeGroup
 from tests.run_folders import claim_folder, release_folder
 
 SIZE = CloudSize(
@@ -69,14 +71,14 @@ def started_cloud(size: CloudSize) -> Iterator[NovaCloud]:
 
 @pytest.fixture
 def cloud(running_cloud: NovaCloud) -> Iterator[NovaCloud]:
-    """The cloud without servers. At the end of the test, and when its servers are deleted, allocations are compared."""
+    """The cloud without servers. At the end of the test, and when its servers are deleted, all records are compared."""
     with compared(running_cloud):
         yield running_cloud
 
 
 @contextlib.contextmanager
 def compared(cloud: NovaCloud) -> Iterator[None]:
-    """Delete servers before and after, and compare allocations with servers and without."""
+    """Delete servers before and after; require that all records are equal, with servers and without."""
     delete_servers(cloud.nova)
     yield
     require_equal(cloud)
@@ -96,12 +98,28 @@ def aggregate(cloud: NovaCloud) -> Iterator[str]:
     assert aggregates_of(cloud, "host1") == []
 
 
+@pytest.fixture
+def make_group(cloud: NovaCloud) -> Iterator[MakeGroup]:
+    """A function that creates a server group of a policy with rules, and returns its uuid."""
+    groups = []
+
+    def make(policy: str, **rules: int) -> str:
+        group = {"name": f"group-{uuid4()}", "policy": policy, **({"rules": rules} if rules else {})}
+        identity: str = cloud.nova.call("POST", "/os-server-groups", {"server_group": group})["server_group"]["id"]
+        groups.append(identity)
+        return identity
+
+    yield make
+    for identity in groups:
+        cloud.nova.call("DELETE", f"/os-server-groups/{identity}")
+
+
 def require_equal(cloud: NovaCloud) -> None:
-    """Wait until allocations are those of Nova's records; raises AssertionError with the differences."""
+    """Wait until allocations, usages, claims and guests are those of Nova's records; raises AssertionError."""
     try:
-        wait_until(lambda: not cloud.differences(), "equal allocations", SETTLE_SECONDS)
+        wait_until(lambda: not cloud.inconsistencies(), "equal records", SETTLE_SECONDS)
     except ServerNotReady:
-        differences = cloud.differences()
+        differences = cloud.inconsistencies()
         assert not differences, "\n".join(differences)
 
 

@@ -4,19 +4,15 @@
 import contextlib
 from typing import Any
 
-from devstack.confs import PARTITION
 from devstack.nova.client import wait_until
 from devstack.nova.cloud import NovaCloud
-from devstack.servers import redis_users
-from scheduler_svc.store.redis import RedisStore
 
 HOSTS, AGGREGATES = "nova", "aggregate"
 
 
 def documents(cloud: NovaCloud, namespace: str) -> dict[str, dict[str, Any]]:
     """Return the documents of a namespace by their name."""
-    url = cloud.store.url(redis_users.SCHEDULER.name)
-    with contextlib.closing(RedisStore(url, PARTITION, namespaces=[namespace])) as store:
+    with contextlib.closing(cloud.open_store(namespace)) as store:
         return {name: dict(document) for name, _, document in store.list_state(namespace)[0]}
 
 

@@ -20,8 +20,9 @@ from devstack.servers import redis_users
 from devstack.servers.folder import write_private
 from scheduler_svc.nova_bridge import signals
 from scheduler_svc.store.redis import RedisStore
-from tests.nova.actions import boot, host_of, kill_compute, provider_of, restart_compute
+from tests.nova.actions import boot, host_of, kill_compute, provider_of, refused, restart_compute
 
+UNMAPPED = "host4"
 NAMESPACES = ("nova", "nova_bridge", "aggregate", signals.NAMESPACE)
 
 
@@ -125,7 +126,7 @@ def test_aggregates_are_those_of_nova(cloud: NovaCloud, bridge: Bridge) -> None:
     wait_until(lambda: not document(), "the end of the aggregate")
 
 
-def test_a_disabled_cell_and_a_lost_mapping_are_read(cloud: NovaCloud, bridge: Bridge) -> None:
+def test_a_disabled_cell_is_read(cloud: NovaCloud, bridge: Bridge) -> None:
     (cell,) = bridge.store.get_state("nova_bridge", "bridge")[1]["cells"]
     cloud.command("nova-manage", "cell_v2", "update_cell", "--cell_uuid", cell, "--name", "cell1", "--disable")
     try:
@@ -133,6 +134,22 @@ def test_a_disabled_cell_and_a_lost_mapping_are_read(cloud: NovaCloud, bridge: B
     finally:
         cloud.command("nova-manage", "cell_v2", "update_cell", "--cell_uuid", cell, "--name", "cell1", "--enable")
     bridge.wait_for("cell_disabled", False, "host1")
+
+
+def test_a_deleted_host_mapping_is_read_until_the_host_is_discovered_again(cloud: NovaCloud, bridge: Bridge) -> None:
+    (cell,) = bridge.store.get_state("nova_bridge", "bridge")[1]["cells"]
+    cloud.command("nova-manage", "cell_v2", "delete_host", "--cell_uuid", cell, "--host", UNMAPPED)
+    try:
+        bridge.wait_for("mapped", False, UNMAPPED)
+        wait_until(lambda: bridge.store.get_state("nova_bridge", "bridge")[1]["unmapped"] == [UNMAPPED], "its name")
+        if cloud.size.scheduler == "gantt":
+            hosts = {host_of(cloud.nova, boot(cloud, "whole")) for _ in range(cloud.size.computes - 1)}
+            assert hosts == {*cloud.size.hosts} - {UNMAPPED}
+            assert "No valid host was found" in refused(cloud)
+    finally:
+        cloud.command("nova-manage", "cell_v2", "discover_hosts", "--by-service")
+    bridge.wait_for("mapped", True, UNMAPPED)
+    assert host_of(cloud.nova, boot(cloud, host=UNMAPPED)) == UNMAPPED
 
 
 def test_a_second_cell_is_read_and_one_that_does_not_answer_stops_nothing(cloud: NovaCloud, bridge: Bridge) -> None:

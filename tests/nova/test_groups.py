@@ -1,67 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Server groups: members that are asked for one by one, at the same time, and in one request."""
 
-import uuid
-from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 import pytest
 
-from devstack.nova.client import NovaClient
 from devstack.nova.cloud import NovaCloud
-from tests.nova.actions import host_of
+from tests.nova.groups import MakeGroup, at_the_same_time, in_one_request, members_by_host, one_by_one
 
 PER_HOST = 2
 
-MakeGroup = Callable[..., str]
 Boot = Callable[[NovaCloud, str, int], list[str]]
 
 
-def one_by_one(cloud: NovaCloud, group: str, count: int) -> list[str]:
-    """Boot members of a group, each after the last is active; return their states."""
-    states = []
-    for number in range(count):
-        server = cloud.nova.boot(f"server{number}", "small", {"group": group})
-        states += [record["status"] for record in cloud.nova.wait_for([server], "ACTIVE", "ERROR")]
-    return states
-
-
-def at_the_same_time(cloud: NovaCloud, group: str, count: int) -> list[str]:
-    """Boot members of a group by requests of as many clients; return their states."""
-
-    def boot(number: int) -> str:
-        return NovaClient(cloud.parts.urls.api).boot(f"server{number}", "small", {"group": group})
-
-    with ThreadPoolExecutor(count) as pool:
-        servers = list(pool.map(boot, range(count)))
-    return [server["status"] for server in cloud.nova.wait_for(servers, "ACTIVE", "ERROR")]
-
-
-def in_one_request(cloud: NovaCloud, group: str, count: int) -> list[str]:
-    """Boot members of a group by one request; return their states."""
-    cloud.nova.boot("many", "small", {"group": group}, min_count=count, max_count=count)
-    servers = [server["id"] for server in cloud.nova.get("/servers")["servers"]]
-    return [server["status"] for server in cloud.nova.wait_for(servers, "ACTIVE", "ERROR")]
-
-
 WAYS = [one_by_one, at_the_same_time, in_one_request]
-
-
-@pytest.fixture
-def make_group(cloud: NovaCloud) -> Iterator[MakeGroup]:
-    """A function that creates a server group of a policy with rules, and returns its uuid."""
-    groups = []
-
-    def make(policy: str, **rules: int) -> str:
-        group = {"name": f"group-{uuid.uuid4()}", "policy": policy, **({"rules": rules} if rules else {})}
-        identity: str = cloud.nova.call("POST", "/os-server-groups", {"server_group": group})["server_group"]["id"]
-        groups.append(identity)
-        return identity
-
-    yield make
-    for identity in groups:
-        cloud.nova.call("DELETE", f"/os-server-groups/{identity}")
 
 
 def _require_serial(cloud: NovaCloud, way: Boot) -> None:
@@ -71,8 +23,7 @@ def _require_serial(cloud: NovaCloud, way: Boot) -> None:
 
 def _counts(cloud: NovaCloud) -> list[int]:
     """Return the numbers of servers on the hosts that have any, the largest first."""
-    servers = [server for server in cloud.nova.get("/servers/detail")["servers"] if server["status"] == "ACTIVE"]
-    return sorted(Counter(host_of(cloud.nova, server["id"]) for server in servers).values(), reverse=True)
+    return sorted(members_by_host(cloud).values(), reverse=True)
 
 
 @pytest.mark.parametrize("way", WAYS)

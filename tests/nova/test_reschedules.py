@@ -5,14 +5,9 @@ import pytest
 
 from devstack.nova.client import wait_until
 from devstack.nova.cloud import NovaCloud
-from tests.nova.actions import SMALL, boot, host_of, provider_of
+from tests.nova.actions import SMALL, boot, host_of, hosts_tried, provider_of
 
 MAX_ATTEMPTS = 3  # Nova's default
-
-
-def hosts_tried(cloud: NovaCloud, server: str, key: str) -> list[str]:
-    """Return the hosts on which the simulated hypervisor was asked, in order."""
-    return (cloud.layout.state / "attempts" / f"{server}.{key}").read_text().split()
 
 
 @pytest.mark.parametrize("failures", range(1, MAX_ATTEMPTS))

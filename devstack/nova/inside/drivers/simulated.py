@@ -2,13 +2,14 @@
 """Nova's fake hypervisor with a size of our choice, and a node uuid that survives a restart."""
 
 import os
-import shutil
 from collections import UserDict
 from pathlib import Path
 from typing import Any
 
 import nova.conf
 from nova import exception
+from nova.compute import power_state
+from nova.virt import fake
 from nova.virt.faulty import FaultyDriver
 
 SLOT = "CUSTOM_SLOT"
@@ -16,18 +17,24 @@ GUESTS = "guests"
 
 
 class GuestFolder(UserDict[str, Any]):
-    """The guests of a hypervisor by uuid, each with a file for programs that look from outside."""
+    """The guests of a hypervisor by uuid, each with a file, which has its name.
+
+    Guests outlive nova-compute, as those of a real hypervisor do. One that was stopped then runs again.
+    """
 
     def __init__(self, folder: Path) -> None:
-        super().__init__()
         self._folder = folder
-        # Guests end with their hypervisor.
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        super().__init__(
+            {
+                path.name: fake.FakeInstance(path.read_text(), power_state.RUNNING, path.name)
+                for path in folder.iterdir()
+            }
+        )
 
     def __setitem__(self, uuid: str, guest: Any) -> None:
         super().__setitem__(uuid, guest)
-        (self._folder / uuid).touch()
+        (self._folder / uuid).write_text(guest.name)
 
     def __delitem__(self, uuid: str) -> None:
         super().__delitem__(uuid)

@@ -12,10 +12,11 @@ from devstack.nova import records
 
 TABLES = (
     "CREATE TABLE compute_nodes (hypervisor_hostname TEXT, uuid TEXT, deleted INTEGER)",
-    "CREATE TABLE instances (uuid TEXT, node TEXT, vm_state TEXT, deleted INTEGER, hidden INTEGER DEFAULT 0)",
+    "CREATE TABLE instances (uuid TEXT, node TEXT, host TEXT, vm_state TEXT, task_state TEXT, deleted INTEGER, "
+    "hidden INTEGER DEFAULT 0)",
     "CREATE TABLE instance_extra (instance_uuid TEXT, flavor TEXT)",
     "CREATE TABLE migrations (uuid TEXT, instance_uuid TEXT, source_node TEXT, status TEXT, migration_type TEXT, "
-    "deleted INTEGER)",
+    "deleted INTEGER, source_compute TEXT, dest_compute TEXT)",
     "INSERT INTO compute_nodes VALUES ('a', 'uuid-a', 0), ('b', 'uuid-b', 0), ('a', 'uuid-old', 7)",
 )
 SMALL = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 5}
@@ -46,7 +47,7 @@ def _add(url: str, uuid: str, node: str | None, state: str = "active", old: Any 
     text = json.dumps({"cur": _flavor(**flavor), "old": old})
     _execute(
         url,
-        "INSERT INTO instances (uuid, node, vm_state, deleted) VALUES (:uuid, :node, :state, 0)",
+        "INSERT INTO instances (uuid, node, host, vm_state, deleted) VALUES (:uuid, :node, :node, :state, 0)",
         uuid=uuid,
         node=node,
         state=state,
@@ -55,7 +56,7 @@ def _add(url: str, uuid: str, node: str | None, state: str = "active", old: Any 
 
 
 def _migrate(url: str, instance: str, status: str, kind: str) -> None:
-    statement = "INSERT INTO migrations VALUES ('migration', :instance, 'a', :status, :kind, 0)"
+    statement = "INSERT INTO migrations VALUES ('migration', :instance, 'a', :status, :kind, 0, 'a', 'b')"
     _execute(url, statement, instance=instance, status=status, kind=kind)
 
 
@@ -99,6 +100,34 @@ def test_evacuated_instance_holds_both_hosts_until_the_source_returns(database: 
     _add(database, "server", "b")
     _migrate(database, "server", "done", "evacuation")
     assert records.recorded(database) == {"server": {"uuid-a": SMALL, "uuid-b": SMALL}}
+
+
+@pytest.mark.parametrize(("state", "is_required"), [("active", True), ("stopped", True), ("error", False)])
+def test_server_has_its_guest_on_its_host(database: str, state: str, is_required: bool) -> None:
+    _add(database, "server", "a", state)
+    hosts = {"server": frozenset("a")}
+    assert records.guests(database) == records.Guests(hosts if is_required else {}, hosts)
+
+
+def test_server_with_a_task_may_have_a_guest(database: str) -> None:
+    _add(database, "server", "a")
+    _execute(database, "UPDATE instances SET task_state = 'rebuilding'")
+    assert records.guests(database) == records.Guests({}, {"server": frozenset("a")})
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "allowed"),
+    [
+        ("finished", "resize", "ab"),
+        ("confirmed", "resize", "b"),
+        ("done", "evacuation", "ab"),
+        ("completed", "evacuation", "b"),
+    ],
+)
+def test_source_of_a_move_may_have_a_guest_until_its_end(database: str, status: str, kind: str, allowed: str) -> None:
+    _add(database, "server", "b", "resized")
+    _migrate(database, "server", status, kind)
+    assert records.guests(database) == records.Guests({"server": frozenset("b")}, {"server": frozenset(allowed)})
 
 
 class _Placement:

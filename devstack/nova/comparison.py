@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparisons after a test: Placement's usages, gantt's claims, and the guests of hypervisors."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from devstack.nova.client import PlacementClient
+from devstack.nova.records import Guests
+from rpcapi.resources import names
+from rpcapi.resources.claims import ClaimState
+from scheduler_svc.core.records import Claim
+from scheduler_svc.store.protocols.claims import ClaimQueries
+
+ProviderAllocations = dict[str, dict[str, dict[str, int]]]  # amounts by provider, consumer and resource class
+
+
+def provider_allocations(placement: PlacementClient) -> ProviderAllocations:
+    """Return the allocations from each provider."""
+    return {provider["uuid"]: placement.consumers(provider["uuid"]) for provider in placement.providers()}
+
+
+def usage_differences(placement: PlacementClient, allocations: ProviderAllocations) -> list[str]:
+    """Return a sentence for each provider whose usages are not the sum of the allocations from it."""
+    return [
+        f"{provider} has the usages {_positive(usages)}, but its allocations are {_positive(sums)} in sum"
+        for provider, consumers in allocations.items()
+        if _positive(usages := placement.usages(provider)) != _positive(sums := _sum(consumers))
+    ]
+
+
+def claim_differences(store: ClaimQueries, allocations: ProviderAllocations) -> list[str]:
+    """Return a sentence for each consumer whose claim is not what it holds by the API, and what `verify` finds."""
+    by_api = _by_consumer(allocations)
+    claims = {claim.consumer: claim for claim in _claims(store)}
+    verification = store.verify()
+    return [
+        *(
+            f"{consumer} holds {by_api.get(consumer)}, but its claim is {claims.get(consumer)}"
+            for consumer in sorted({*by_api, *claims})
+            if by_api.get(consumer) != _confirmed(claims.get(consumer))
+        ),
+        *verification.problems,
+        *(f"more than the capacity is claimed: {excess}" for excess in verification.excess),
+    ]
+
+
+def guest_differences(guests: Mapping[str, Sequence[str]], recorded: Guests, hosts: Sequence[str]) -> list[str]:
+    """Return a sentence for each server with a guest too many, or one too few, on these hosts.
+
+    ``guests`` are the hosts of each server's guests, as hypervisors say.
+    """
+    sentences = []
+    for server in sorted({*guests, *recorded.required, *recorded.allowed}):
+        present = {*guests.get(server, ())} & {*hosts}
+        required = recorded.required.get(server, frozenset()) & {*hosts}
+        allowed = required | recorded.allowed.get(server, frozenset())
+        if not required <= present <= allowed:
+            sentences.append(
+                f"{server} has guests on {sorted(present)}, but by Nova's records on {sorted(required)}"
+                f" and at most on {sorted(allowed)}"
+            )
+    return sentences
+
+
+def _claims(store: ClaimQueries) -> Iterator[Claim]:
+    marker = None
+    while True:
+        page, marker = store.claims(marker=marker)
+        yield from page
+        if marker is None:
+            return
+
+
+def _confirmed(claim: Claim | None) -> dict[str, dict[str, int]] | None:
+    """Return what a confirmed claim holds, by the UUID of the provider."""
+    if claim is None or claim.state != ClaimState.CONFIRMED:
+        return None
+    prefix = names.api_provider("")
+    return {provider.removeprefix(prefix): dict(amounts) for provider, amounts in claim.allocations.items()}
+
+
+def _by_consumer(allocations: ProviderAllocations) -> ProviderAllocations:
+    consumers: ProviderAllocations = {}
+    for provider, holders in allocations.items():
+        for consumer, amounts in holders.items():
+            consumers.setdefault(consumer, {})[provider] = amounts
+    return consumers
+
+
+def _sum(consumers: Mapping[str, Mapping[str, int]]) -> Counter[str]:
+    return sum((Counter(amounts) for amounts in consumers.values()), Counter())
+
+
+def _positive(amounts: Mapping[str, int]) -> dict[str, int]:
+    return {name: amounts[name] for name in sorted(amounts) if amounts[name]}
