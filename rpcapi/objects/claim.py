@@ -79,6 +79,7 @@ class ClaimAnswers(base.GanttObject):
     """
 
     VERSION = "1.3"
+    SENT_AS = ("1.2", frozenset({"moved_to"}))
     COLUMNS = ("consumers", "attempts", "answers", "hosts", "reasons", "deadlines_ms")
     SPARSE = ("allocations", "partitions", "moved_to")
 
@@ -181,6 +182,7 @@ class AuditAnswer(base.GanttObject):
     """
 
     VERSION = "1.2"
+    SENT_AS = ("1.1", frozenset({"moved_to"}))
     COLUMNS = ("consumers", "attempts", "answers")
     SPARSE = ("moved_to",)
 

@@ -36,6 +36,7 @@ class StatsReport(base.GanttObject):
     """
 
     VERSION = "1.5"
+    SENT_AS = ("1.4", frozenset({"rpc_versions"}))
 
     fields = {
         "incarnation": fields.IntegerField(),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fingerprints of the versioned objects: a change needs a new version."""
 
+import contextlib
 import copy
 import json
 
@@ -53,11 +54,11 @@ FINGERPRINTS = {
 
 # Fields added by version 1.x, which must not be sent to an older peer.
 FIELDS_ADDED = {
-    "AuditAnswer": {1: {"stamp"}},
+    "AuditAnswer": {1: {"stamp"}, 2: {"moved_to"}},
     "AuditReport": {1: {"stamp"}},
     "BuildReport": {1: {"instances"}, 2: {"operations"}, 3: {"copies"}},
     "BuildRequest": {1: {"allocations"}, 2: {"powered_off"}},
-    "ClaimAnswers": {1: {"allocations"}, 2: {"partitions"}},
+    "ClaimAnswers": {1: {"allocations"}, 2: {"partitions"}, 3: {"moved_to"}},
     "ClaimIntents": {1: {"fresh"}, 2: set()},
     "HostState": {1: {"partition"}},
     "Instance": {1: {"name"}, 2: {"migration"}},
@@ -108,6 +109,27 @@ def test_object_is_backported_to_each_earlier_version(name):
         assert all(
             getattr(current, field) == current.fields[field].default for field in current.fields.keys() - late - present
         )
+
+
+@pytest.mark.parametrize("name", [name for name in objects.__all__ if getattr(objects, name).SENT_AS])
+def test_object_without_later_fields_is_sent_as_the_version_before_them(name):
+    current = sample(name)
+    older, later = current.SENT_AS
+    added = FIELDS_ADDED.get(name, {})
+    assert {
+        field for minor, fields in added.items() if minor > int(older.partition(".")[2]) for field in fields
+    } == later
+    primitive = current.obj_to_primitive()
+    assert primitive["gantt_object.version"] == older
+    assert GanttObject.obj_from_primitive(copy.deepcopy(primitive)).VERSION == current.VERSION
+    field = min(later)
+    for value in (["x"], {"compute": "1.0"}):
+        with contextlib.suppress(ValueError):
+            setattr(current, field, value)
+            break
+    current.obj_reset_changes()
+    assert current.obj_to_primitive()["gantt_object.version"] == current.VERSION
+    assert current.obj_to_primitive(target_version=older)["gantt_object.version"] == older
 
 
 @pytest.mark.parametrize(
