@@ -9,6 +9,7 @@ from oslo_log import log
 from conductor.reconciliation import ENDS, compared_record
 from conductor.requested_changes import RequestedChanges
 from conductor.saga import evacuations
+from conductor.saga.saga_pass import load_spec
 from conductor.saga.transitions import end_attempt
 from conductor.service_clients import ServiceClients, summarize_error
 from conductor.store.interface import ConductorStore
@@ -16,7 +17,6 @@ from conductor.store.migrations import MigrationStatus
 from conductor.store.records import ON_HOST, BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
-from rpcapi.objects.base import GanttObject
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 from rpcapi.validation.instances import check_uuids
@@ -142,7 +142,7 @@ class InstanceEvacuation:
                 raise errors.InvalidRequest(why=f"the target {target} is the host that {record.uuid} is evacuated from")
             groups.setdefault((record.request, source), []).append(record)
         for (key, source), group in groups.items():
-            spec = GanttObject.obj_from_primitive(dict(requests[key].spec)).complete()
+            spec = load_spec(group[0].spec or requests[key].spec)
             destination_spec = evacuations.destination_spec(spec, source, partition=group[0].partition, target=target)
             self._check_fits(ctxt, destination_spec, len(group))
 
@@ -195,7 +195,7 @@ def _is_recorded(record: InstanceRecord, migration: str) -> bool:
 
 def _check_status(record: InstanceRecord) -> None:
     """Raise InstanceConflict for an instance that had no disk on a host, or that is under way."""
-    migration = record.open_migration
+    migration = record.open_migration or record.evacuation
     if migration is not None:
         why = f"its migration {migration.uuid} is {MigrationStatus(migration.status)}"
     elif record.status in ON_DISK:

@@ -62,7 +62,7 @@ class ClaimVouching:
             for claim in self._clients.claims_of(partition).list_claims(ctxt, consumer=uuid).claims:
                 if claim["attempt"] < attempt:
                     LOG.warning(
-                        "Host %s returned with attempt %d of instance %s, whose record names attempt %d; sending terminate",
+                        "Host %s has attempt %d of instance %s, whose record names attempt %d; sending terminate",
                         *(claim["host"], claim["attempt"], uuid, attempt),
                     )
                     refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[claim["attempt"]])

@@ -66,7 +66,7 @@ def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> Sen
 
     def send(host: str, group: Sequence[InstanceRecord]) -> None:
         request = objects.BuildRequest.of(
-            spec=saga_pass.spec,
+            spec=saga_pass.spec_of(group[0]),
             partition=group[0].partition or saga_pass.clients.partition,
             project_id=saga_pass.request.project,
             user_id=saga_pass.request.user,
@@ -79,7 +79,27 @@ def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> Sen
         )
         saga_pass.clients.compute.build_instances(saga_pass.context(), host, request)
 
-    return send_by_host(instances, send)
+    def send_by_spec(host: str, group: Sequence[InstanceRecord]) -> None:
+        for members in group_by_spec(saga_pass.spec_of, group):
+            send(host, members)
+
+    return send_by_host(instances, send_by_spec)
+
+
+def group_by_spec(
+    spec_of: Callable[[InstanceRecord], objects.RequestSpec], instances: Iterable[InstanceRecord]
+) -> list[list[InstanceRecord]]:
+    """Return the instances in groups with equal specs: all of a request, unless some move or were resized."""
+    groups: list[tuple[objects.RequestSpec, list[InstanceRecord]]] = []
+    for instance in instances:
+        spec = spec_of(instance)
+        for known, group in groups:
+            if spec is known or spec.obj_to_primitive() == known.obj_to_primitive():
+                group.append(instance)
+                break
+        else:
+            groups.append((spec, [instance]))
+    return [group for _spec, group in groups]
 
 
 def send_terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:

@@ -3,8 +3,9 @@
 
 import functools
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from oslo_log import log
 
@@ -20,6 +21,11 @@ LOG = log.getLogger(__name__)
 
 FIRST_RETRY_MS = 500
 MAX_RETRY_MS = 30_000
+
+
+def load_spec(primitive: Mapping[str, Any]) -> objects.RequestSpec:
+    """Return the request spec of a stored primitive, with all fields."""
+    return GanttObject.obj_from_primitive(dict(primitive)).complete()
 
 
 @dataclass(frozen=True)
@@ -63,15 +69,19 @@ class SagaPass:
     @functools.cached_property
     def spec(self) -> objects.RequestSpec:
         """The request spec."""
-        return GanttObject.obj_from_primitive(dict(self.request.spec)).complete()
+        return load_spec(self.request.spec)
 
     def spec_of(self, instance: InstanceRecord) -> objects.RequestSpec:
-        """The request for a host of ``instance``: another one than the request's while it is evacuated."""
-        migration = instance.evacuation
+        """Return what is built as the instance: the request, or what a resize or a rebuild made of it."""
+        return self.spec if instance.spec is None else load_spec(instance.spec)
+
+    def destination_spec(self, instance: InstanceRecord) -> objects.RequestSpec:
+        """Return the request for a host of the instance: of one that is evacuated, where it may go."""
+        spec, migration = self.spec_of(instance), instance.evacuation
         if migration is None:
-            return self.spec
+            return spec
         partition, target = migration.source_partition, migration.target
-        return evacuations.destination_spec(self.spec, migration.source_host, partition=partition, target=target)
+        return evacuations.destination_spec(spec, migration.source_host, partition=partition, target=target)
 
     def context(self) -> RequestContext:
         """Return a context of this request with the deadline of one call."""

@@ -30,7 +30,7 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
         saga_pass.check_stores(instances)
         selections = saga_pass.clients.scheduler.select_destinations(
             saga_pass.context(),
-            saga_pass.spec_of(instances[0]),
+            saga_pass.destination_spec(instances[0]),
             [instance.uuid for instance in instances],
             attempt=attempt,
             alternates=saga_pass.limits.max_attempts - 1,

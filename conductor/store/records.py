@@ -155,14 +155,19 @@ class InstanceRecord:
 
     @property
     def open_migration(self) -> MigrationRecord | None:
-        """The migration that is under way, which may hold the claim on its source; None if there is none."""
-        return None if self.migration is None or self.migration.has_ended else self.migration
+        """The migration that holds the claim on its source, or is to get it; None if there is none."""
+        migration = self._migration_under_way
+        return None if migration is None or migration.kind == MigrationKind.EVACUATION else migration
 
     @property
     def evacuation(self) -> MigrationRecord | None:
-        """The evacuation that is under way; None if there is none."""
-        migration = self.open_migration
+        """The evacuation that is under way, which holds no claim; None if there is none."""
+        migration = self._migration_under_way
         return migration if migration is not None and migration.kind == MigrationKind.EVACUATION else None
+
+    @property
+    def _migration_under_way(self) -> MigrationRecord | None:
+        return None if self.migration is None or self.migration.has_ended else self.migration
 
     @property
     def shown_status(self) -> InstanceStatus:

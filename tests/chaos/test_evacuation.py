@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A host's agent dies or is cut off, the host is fenced and evacuated, and the agent returns with all its guests."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from devstack.cluster_size import ClusterSize
+from rpcapi.resources.names import host_of
+from tests.functional import booting, clusters, truth
+from tests.functional.clusters import RunningCluster
+from tests.unit.scheduler_svc.store.backends import RedisFaults
+
+LOST = "compute2"
+SIZE = ClusterSize(computes=3, nodes_per_host=1)
+# A host counts as down soon, but none because the machine is slow; there are no alternates that could hide an expired
+# claim. The other agents are those of the first process.
+OVERRIDES = {
+    "scheduler": {"store": {"audit_grace": 2, "reap_interval": 0.5, "service_down_time": 20}},
+    "conductor": {"conductor": {"recast_interval": 2, "reconcile_interval": 2, "pump_interval": 0.2}},
+    "compute": {
+        "compute": {
+            "hosts": "compute[0-1]",
+            "report_interval": 0.5,
+            "call_timeout": 5,
+            "retry_interval_max": 0.5,
+            "isolation_timeout": 2,
+        },
+    },
+}
+
+
+class LostHost:
+    """The process of one more host, with a configuration and a state folder of its own."""
+
+    def __init__(self, cluster: RunningCluster, folder: Path) -> None:
+        layout = cluster.cluster.layout
+        self._conf, self._log = folder / "lost.conf", folder / "log"
+        state = layout.state / "compute"
+        text = layout.conf("compute").read_text()
+        self._conf.write_text(text.replace("compute[0-1]", LOST).replace(str(state), str(state / "lost")))
+        self._conf.chmod(0o600)
+        self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        program = Path(sys.executable).with_name("gantt-compute")
+        with self._log.open("ab") as log:
+            command = [str(program), "--config-file", str(self._conf)]
+            return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process and its workers at once."""
+        os.killpg(self.process.pid, number)
+
+    def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        self.process.wait()
+
+    def return_after(self, loss: str) -> None:
+        """Let the agent be reached again."""
+        if loss == "killed":
+            self.process = self._start()
+        else:
+            self.signal(signal.SIGCONT)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RunningCluster]:
+    """Three hosts; the agent of the last one is not started yet."""
+    with clusters.running_cluster(SIZE, OVERRIDES, ready=False) as running:
+        yield running
+
+
+@pytest.fixture
+def lost_host(cluster: RunningCluster, tmp_path: Path) -> Iterator[LostHost]:
+    host = LostHost(cluster, tmp_path)
+    truth.until("all nodes are open", lambda: truth.exercise.open_nodes(cluster.session) == SIZE.nodes)
+    yield host
+    host.signal(signal.SIGCONT)
+    host.kill()
+
+
+def gantt(cluster: RunningCluster, *arguments: str) -> tuple[int, Any]:
+    """Run the operator's command; return its exit code, and its output from JSON, or its message."""
+    command = [str(Path(sys.executable).with_name("gantt")), "--config-file", str(cluster.cluster.client_conf)]
+    result = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=300, check=False)
+    return result.returncode, json.loads(result.stdout) if result.stdout else result.stderr
+
+
+def boot_on_lost_host(cluster: RunningCluster) -> list[str]:
+    """Boot three servers there, and stop the last one."""
+    servers = [booting.boot(cluster, force_hosts=[LOST]) for _ in range(3)]
+    assert {(server.status, host_of(server.host)) for server in servers} == {("ACTIVE", LOST)}
+    uuids = [server.uuid for server in servers]
+    assert gantt(cluster, "server", "stop", uuids[2], "--wait")[0] == 0
+    return uuids
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("loss", "store"),
+    [
+        ("killed", "same epoch"),
+        ("cut off", "restored from before the fence"),
+        pytest.param("cut off", "same epoch", marks=pytest.mark.long),
+        pytest.param("killed", "restored from before the fence", marks=pytest.mark.long),
+    ],
+)
+def test_agent_that_returns_removes_what_was_evacuated(
+    cluster: RunningCluster, lost_host: LostHost, loss: str, store: str
+) -> None:
+    uuids = boot_on_lost_host(cluster)
+    faults = RedisFaults(cluster.cluster.store, cluster.session.conf.rpc.partition)
+    backup = faults.mark()
+    # Given a host that does not answer any more
+    lost_host.kill() if loss == "killed" else lost_host.signal(signal.SIGSTOP)
+    code, message = gantt(cluster, "server", "evacuate", uuids[0])
+    assert (code, "Host 'compute2' is up" in message) == (1, True), message
+    truth.until("the host is down, and fenced", lambda: gantt(cluster, "host", "fence", LOST, "--yes")[0] == 0)
+    # When it is evacuated
+    assert gantt(cluster, "host", "evacuate", LOST, "-f", "json") == (0, [])
+    truth.until("the stopped server is off again", lambda: statuses(cluster, uuids) == ["ACTIVE", "ACTIVE", "SHUTOFF"])
+    assert LOST not in {host_of(server.host) for server in truth.records(cluster, uuids)}
+    copies = truth.guests(cluster)
+    assert all(copies[uuid, f"{LOST}/node0"] == 1 for uuid in uuids), "the copies of the lost host are to be removed"
+    if store == "restored from before the fence":
+        faults.restore(backup)
+    # And its agent returns
+    lost_host.return_after(loss)
+    # Then only the evacuated copies run
+    truth.until("the copies are gone", lambda: not any(node.startswith(LOST) for _uuid, node in truth.guests(cluster)))
+    truth.until(
+        "all sides agree, and the sums are exact",
+        lambda: gantt(cluster, "audit", "-f", "json", "--pause", "0.5") == (0, []) and is_clean(cluster),
+    )
+    assert statuses(cluster, uuids) == ["ACTIVE", "ACTIVE", "SHUTOFF"]
+    assert sum(truth.guests(cluster)[uuid, server.host] for uuid, server in by_uuid(cluster, uuids).items()) == 3
+
+
+def statuses(cluster: RunningCluster, uuids: list[str]) -> list[str]:
+    return [server.status for server in truth.records(cluster, uuids)]
+
+
+def by_uuid(cluster: RunningCluster, uuids: list[str]) -> dict[str, Any]:
+    return {server.uuid: server for server in truth.records(cluster, uuids)}
+
+
+def is_clean(cluster: RunningCluster) -> bool:
+    return bool(cluster.session.call(cluster.session.claims.verify).clean)
