@@ -100,6 +100,19 @@ class PostgresqlServer:
                 raise ServerError(f"Sessions of {self.name} did not end on SIGKILL; check what blocks them.")
             time.sleep(POLL)
 
+    def pause(self) -> None:
+        """Stop the server and its sessions as if they hung, until `resume`."""
+        for process in self._processes():
+            os.kill(process, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused server and its sessions continue."""
+        for process in self._processes():
+            os.kill(process, signal.SIGCONT)
+
+    def _processes(self) -> list[int]:
+        return [*([] if self.pid is None else [self.pid]), *self.sessions()]
+
     def promote(self) -> None:
         """Make a standby the primary."""
         self._run([*_unprivileged(), str(postgresql_programs() / "pg_ctl"), "promote", "-D", str(self._data), "-w"])

@@ -37,8 +37,8 @@ def open_store(
     ``log_length`` bounds the log in entries, ``decision_bytes`` the decision record. ``liveness`` is what decides
     which services are alive, ``namespaces`` are the declared namespaces of host state. ``replicas`` is the number of
     Redis replicas that must have a claim before it is acknowledged. ``max_step_ms`` is the longest step of the server's
-    clock that advances the partition's time. ``wait_seconds`` limits how long a command waits for a Redis that does not
-    answer, for callers whose clients wait.
+    clock that advances the partition's time. ``wait_seconds`` limits how long a command waits for a server that does
+    not answer, for callers whose clients wait.
     Raises BadConfiguration for a URL of another scheme, InvalidName for an invalid partition name.
     """
     validation.check_service_host(partition)
@@ -59,7 +59,7 @@ def open_store(
             url, partition, durability=durability, replicas=replicas, wait_seconds=wait_seconds, **options
         )
     if scheme in SQL:
-        return _open_sql(url, partition, durability, options)
+        return _open_sql(url, partition, durability, {"wait_seconds": wait_seconds, **options})
     if scheme == MEMCACHED:
         raise errors.BadConfiguration(why=f"[store] url: {NO_CLAIMS}")
     raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; supported are {', '.join(SCHEMES)}")

@@ -28,9 +28,11 @@ class PartitionChanged(Exception):
 class SqlDatabase:
     """One partition in one database. Verbs are idempotent: one that got no answer is sent again."""
 
-    def __init__(self, dialect: SqlDialect, identity: SqlIdentity) -> None:
+    def __init__(self, dialect: SqlDialect, identity: SqlIdentity, wait_seconds: float | None = None) -> None:
+        """``wait_seconds`` limits how long a verb waits for a server that does not answer, retries included."""
         self.dialect = dialect
         self._identity = identity
+        self._wait_seconds = wait_seconds
         self.repeats = RepeatCounter()  # transactions whose commit got no answer
 
     def transact(self, work: Callable[[Connection, PartitionRow, int], T]) -> T:
@@ -104,8 +106,10 @@ class SqlDatabase:
 
     def _is_exhausted(self, state: tenacity.RetryCallState) -> bool:
         error = state.outcome.exception() if state.outcome else None
-        if (state.seconds_since_start or 0.0) >= RETRY_SECONDS:
+        if (state.seconds_since_start or 0.0) >= (self._wait_seconds or RETRY_SECONDS):
             return True
+        if self._wait_seconds is not None:
+            return False
         return state.attempt_number >= TRIES and not (error and self.dialect.is_transient(error))
 
     def _check_server(self, connection: Connection) -> None:

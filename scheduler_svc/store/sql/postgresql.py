@@ -40,19 +40,23 @@ class Postgresql(SqlDialect):
     another timeline: a promoted standby, or a restore to a point in time.
     """
 
-    def __init__(self, url: URL, durability: Durability) -> None:
+    def __init__(self, url: URL, durability: Durability, wait_seconds: float | None = None) -> None:
+        """``wait_seconds`` is as in SqlDatabase."""
         if green.is_patched():
             # psycopg's default wait would block all green threads; it is selected when the module is first imported.
             os.environ.setdefault("PSYCOPG_WAIT_FUNC", "wait_select")
         keepalive = {"keepalives_idle": CONNECT_SECONDS, "keepalives_interval": 2, "keepalives_count": 3}
+        answer_seconds = wait_seconds or ANSWER_SECONDS
         arguments = {"connect_timeout": CONNECT_SECONDS, "application_name": "gantt-scheduler", **keepalive}
-        arguments["tcp_user_timeout"] = ANSWER_SECONDS * 1000
+        arguments["tcp_user_timeout"] = round(answer_seconds * 1000)
+        pool = {**POOL, "pool_timeout": answer_seconds}
         try:
-            self.engine = create_engine(url.set(drivername="postgresql+psycopg"), connect_args=arguments, **POOL)
+            self.engine = create_engine(url.set(drivername="postgresql+psycopg"), connect_args=arguments, **pool)
         except exc.ArgumentError as error:
             raise errors.BadConfiguration(why=f"[store] url is not a valid PostgreSQL URL: {error}") from error
         self.read_options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         self._durability = durability
+        self._wait_seconds = wait_seconds
         self._lock = Lock()
         self._listener: Any = None
         event.listen(self.engine, "do_connect", _connect)
@@ -120,8 +124,9 @@ class Postgresql(SqlDialect):
             listener.close()
 
     def _prepare(self, fresh: Any, _record: Any) -> None:
+        fresh.silence_seconds = self._wait_seconds
         settings: dict[str, int | str] = {
-            "statement_timeout": ANSWER_SECONDS * 1000,
+            "statement_timeout": round((self._wait_seconds or ANSWER_SECONDS) * 1000),
             # A worker that hangs within a transaction locks its partition: the server ends it, and others continue.
             "idle_in_transaction_session_timeout": round(IDLE_SECONDS * 1000),
         }

@@ -44,11 +44,13 @@ class SqlStore(VerbStore):
         liveness: Liveness = "beats",
         namespaces: Collection[str] = (),
         max_step_ms: int = MAX_STEP_MS,
+        wait_seconds: float | None = None,
     ) -> None:
+        """``wait_seconds`` is as in SqlDatabase."""
         super().__init__(partition, decision_bytes=decision_bytes, namespaces=namespaces)
         self._identity = SqlIdentity(partition, log_length)
-        self._dialect = _dialect(url, durability)
-        self._database = SqlDatabase(self._dialect, self._identity)
+        self._dialect = _dialect(url, durability, wait_seconds)
+        self._database = SqlDatabase(self._dialect, self._identity, wait_seconds)
         self._log_length = log_length
         self._max_step_ms = max_step_ms
         self._by_group = liveness == "group"
@@ -117,11 +119,11 @@ class SqlStore(VerbStore):
         return without_gap(position, entries, partition.position)
 
 
-def _dialect(url: str, durability: Durability) -> SqlDialect:
+def _dialect(url: str, durability: Durability, wait_seconds: float | None) -> SqlDialect:
     try:
         parsed = make_url(url)
     except ArgumentError as error:
         raise errors.BadConfiguration(why="[store] url is not one that SQLAlchemy can read") from error
     if parsed.get_backend_name() == "sqlite":
         return Sqlite(parsed, durability)
-    return Postgresql(parsed, durability)
+    return Postgresql(parsed, durability, wait_seconds)

@@ -13,24 +13,27 @@ SILENCE_SECONDS = ANSWER_SECONDS + 2.0  # later than a working server's own stat
 
 
 class TimeoutConnection(psycopg.Connection[Any]):
-    """A connection that is closed when an answer takes longer than SILENCE_SECONDS.
+    """A connection that is closed when an answer takes longer than ``silence_seconds``; None: SILENCE_SECONDS.
 
     The server's statement time-out does not apply to a commit that waits for a synchronous standby.
     """
+
+    silence_seconds: float | None = None
 
     def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **options: Any) -> Any:
         return super().wait(self._bounded(gen), *arguments, **options)
 
     def _bounded(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         """Forward ``gen``'s waits, and check the deadline after each; psycopg resumes ten times a second."""
-        deadline = time.monotonic() + SILENCE_SECONDS
+        seconds = self.silence_seconds or SILENCE_SECONDS
+        deadline = time.monotonic() + seconds
         try:
             state = next(gen)
             while True:
                 ready = yield state
                 if not ready and time.monotonic() >= deadline:
                     self.close()
-                    raise psycopg.OperationalError(f"no answer within {SILENCE_SECONDS:g} s")
+                    raise psycopg.OperationalError(f"no answer within {seconds:g} s")
                 state = gen.send(ready)
         except StopIteration as done:
             return done.value

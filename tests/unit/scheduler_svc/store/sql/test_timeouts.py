@@ -17,6 +17,7 @@ class FakeConnection(SimpleNamespace):
     """The part of a connection that a wait uses."""
 
     closed = False
+    silence_seconds: float | None = None
 
     def close(self) -> None:
         self.closed = True
