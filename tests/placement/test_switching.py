@@ -17,10 +17,12 @@ from sqlalchemy.pool import NullPool
 
 from scheduler_svc.cmd.placement_import import main as run
 from scheduler_svc.databases import DRIVERS
+from scheduler_svc.store.sql.store import SqlStore
 from tests.placement.client import PlacementClient
 from tests.placement.clouds.seeding import seed
 from tests.placement.clouds.storage import SHARED_STORAGE
 from tests.placement.real_placement import RealPlacement
+from tests.unit.scheduler_svc.fakes.placement import LATEST, NAMESPACES, PlacementApi
 
 REVISIONS = ("422ece571366", "head")  # the first one with consumer types, and the last one
 PLACEMENT_DRIVERS = {"postgresql": "postgresql+psycopg2", "mariadb": "mysql+pymysql"}
@@ -62,6 +64,17 @@ def gantt_conf(tmp_path: Path) -> str:
 def client_of(placement: RealPlacement) -> Iterator[PlacementClient]:
     with placement.serving() as port, contextlib.closing(PlacementClient(port)) as client:
         yield client
+
+
+class StoreClient(PlacementClient):
+    """A client of our API over a store, without a server."""
+
+    def __init__(self, store: Any) -> None:
+        self._api = PlacementApi(store)
+
+    def call(self, method: str, path: str, body: Any = None, microversion: str = LATEST) -> tuple[int, Any]:
+        answer = self._api.call(method, path, body, version=microversion)
+        return answer.status, answer.json if answer.body else None
 
 
 def fill(client: PlacementClient) -> str:
@@ -159,3 +172,33 @@ def test_placement_answers_as_before_after_there_and_back(
     assert run([urls[0], "--export", *gantt]) == 0
     with client_of(former) as client:
         assert answers_of(client) == changed
+
+
+@pytest.mark.parametrize("urls", ["sqlite"], indirect=True)
+def test_placement_is_copied_over_http(
+    urls: list[str], gantt_conf: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OS_TOKEN", "admin")  # which noauth2 of Placement believes
+    placement, gantt = RealPlacement(tmp_path / "placement", urls[0]), ("--config-file", gantt_conf)
+    placement.sync("head")
+    with placement.serving() as port, contextlib.closing(PlacementClient(port)) as client:
+        url = f"http://127.0.0.1:{port}"
+        # Given a Placement that clients filled and gantt read by its API
+        with mock.patch.dict(os.environ):
+            consumer = fill(client)
+            host = os.environ[HOST]
+        assert run([url, *gantt]) == 0
+        assert run([url, "--verify", *gantt]) == 0
+        # Then gantt answers the same, with the generations that clients hold
+        with contextlib.closing(
+            SqlStore(f"sqlite:///{tmp_path / 'gantt.sqlite'}", "p1", namespaces=NAMESPACES)
+        ) as store:
+            assert answers_of(StoreClient(store)) == answers_of(client)
+        # And what changes is found by the next verification, and copied by the next import
+        generation = client.call("GET", f"/allocations/{consumer}")[1]["consumer_generation"]
+        body = allocations_body({host: {"VCPU": 3}}, generation, "TYPE_0")
+        client.change("PUT", f"/allocations/{consumer}", body)
+        client.change("POST", "/resource_providers", {"name": "new", "parent_provider_uuid": host})
+        assert run([url, "--verify", *gantt]) == 1
+        assert run([url, *gantt]) == 0
+        assert run([url, "--verify", *gantt]) == 0
