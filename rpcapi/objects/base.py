@@ -83,9 +83,8 @@ class GanttObject(base.VersionedObject):
         }
 
     def _sent_version(self, data: dict[str, Any]) -> str:
-        if self.SENT_AS is None or not self.SENT_AS[1].isdisjoint(data):
-            return self.VERSION
-        return self.SENT_AS[0]
+        newest: str = self.VERSION
+        return newest if self.SENT_AS is None or not self.SENT_AS[1].isdisjoint(data) else self.SENT_AS[0]
 
     @classmethod
     def of(cls, **values: Any) -> Self:

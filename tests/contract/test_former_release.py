@@ -176,9 +176,9 @@ def argument(api: str, name: str) -> Any:
 
 def call_present(client: Any, api: str, method: str) -> Any:
     """Call a method with the arguments that the former release knows."""
-    known = contract.SERVICES[api]["methods"][method]["arguments"]
+    argument_names = contract.SERVICES[api]["methods"][method]["arguments"]
     parameters = inspect.signature(getattr(client, method)).parameters
-    values = {name: argument(api, name) for name in parameters if name in known}
+    values = {name: argument(api, name) for name in parameters if name in argument_names}
     if api == "ComputeAPI" and "host" in parameters:
         values["host"] = SERVER
     return getattr(client, method)(context.new(), **values)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A caller: boots servers and deletes every other one until its input ends; prints one JSON object.
+"""A caller: boots servers, changes them, and deletes every other one until its input ends; prints one JSON object.
 
 It runs as a program of its own, with the release of gantt that its Python has: ``python callers.py CONF``. The object
-has the lists ``kept`` and ``deleted`` of uuids and ``failed`` of what was not answered as asked.
+has the lists ``kept`` and ``deleted`` of uuids, ``failed`` of what was not answered as asked, and ``done``, which
+counts each kind of change. A change is requested only once every living service is of a release that has it.
 """
 
+import collections
 import json
 import sys
 import threading
 import uuid
+from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
@@ -16,8 +19,30 @@ from rpcapi import errors, objects
 from rpcapi.cli import waiting
 from rpcapi.cli.session import Session
 
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 240.0  # a hang: how long a boot takes depends on the machine
 RESOURCES = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
+
+
+class Change(NamedTuple):
+    """A change of a server: the conductor's method, the status in which it ends, and the versions that have it.
+
+    It begins where the one before it ends, the first with an ACTIVE server, and so must the last end.
+    """
+
+    method: str
+    end: str
+    conductor: str
+    compute: str
+
+
+CHANGES = (
+    Change("stop_instances", "SHUTOFF", "1.11", "1.2"),
+    Change("start_instances", "ACTIVE", "1.11", "1.2"),
+    Change("reboot_instances", "ACTIVE", "1.13", "1.3"),
+    Change("rebuild_instances", "ACTIVE", "1.13", "1.3"),
+    Change("shelve_instances", "SHELVED_OFFLOADED", "1.14", "1.2"),  # [conductor] shelved_offload_time is 0
+    Change("unshelve_instances", "ACTIVE", "1.14", "1.2"),
+)
 
 
 def boot(session: Session, server: str) -> str | None:
@@ -26,11 +51,14 @@ def boot(session: Session, server: str) -> str | None:
     session.call(
         session.conductor.build_instances, objects.RequestSpec.of(flavor="tiny", resources=RESOURCES), [server]
     )
-    records = waiting.wait_for_status(session, [server], ("ACTIVE", "ERROR"), WAIT_SECONDS, tqdm(disable=True))
-    record = records.get(server)
-    if record is None:
-        return f"{server} has no record"
-    return None if record.status == "ACTIVE" else f"{server} is {record.status}: {record.reason}"
+    return wait_for(session, server, "ACTIVE", "its boot")
+
+
+def change(session: Session, server: str, request: Change) -> str | None:
+    """Request a change of one server; return None once it is in its end status, else why it is not."""
+    session.new_request()
+    session.call(getattr(session.conductor, request.method), [server])
+    return wait_for(session, server, request.end, request.method)
 
 
 def delete(session: Session, server: str) -> str | None:
@@ -42,18 +70,60 @@ def delete(session: Session, server: str) -> str | None:
     return None if status == "DELETED" else f"{server} is {status} {WAIT_SECONDS:.0f} s after its deletion"
 
 
+def wait_for(session: Session, server: str, status: str, what: str) -> str | None:
+    """Return None once the server has the status, else what it has instead."""
+    records = waiting.wait_for_status(session, [server], (status, "ERROR"), WAIT_SECONDS, tqdm(disable=True))
+    record = records.get(server)
+    if record is None:
+        return f"{server} has no record after {what}"
+    return None if record.status == status else f"{server} is {record.status} after {what}: {record.reason}"
+
+
+def allowed_changes(session: Session) -> list[Change]:
+    """Return the changes that every living conductor and agent has; none with an older client or scheduler."""
+    get_oldest = getattr(session.scheduler, "get_oldest_versions", None)
+    if get_oldest is None:
+        return []
+    try:
+        versions: dict[str, Any] = session.call(get_oldest)
+    except errors.UnknownMethod:
+        return []
+    oldest = {topic: _parse(versions.get(topic) or "0.0") for topic in ("conductor", "compute")}
+    return [
+        item
+        for item in CHANGES
+        if _parse(item.conductor) <= oldest["conductor"] and _parse(item.compute) <= oldest["compute"]
+    ]
+
+
+def _parse(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def live(session: Session, server: str, is_deleted: bool, done: collections.Counter[str]) -> str | None:
+    """Boot a server, change it in all ways, and delete it if ``is_deleted``; return the first failure, or None."""
+    failure = boot(session, server)
+    for item in [] if failure else allowed_changes(session):
+        failure = change(session, server, item)
+        if failure:
+            return failure
+        done[item.method] += 1
+    return failure or (delete(session, server) if is_deleted else None)
+
+
 def main() -> None:
-    """Boot and delete until standard input is closed."""
+    """Let servers live until standard input is closed."""
     ended = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     session = Session([sys.argv[1]])
     outcome: dict[str, list[str]] = {"kept": [], "deleted": [], "failed": []}
+    done: collections.Counter[str] = collections.Counter()
     while not ended.is_set():
         server = str(uuid.uuid4())
         is_deleted = len(outcome["kept"]) > len(outcome["deleted"])
         outcome["deleted" if is_deleted else "kept"].append(server)
         try:
-            failure = boot(session, server) or (delete(session, server) if is_deleted else None)
+            failure = live(session, server, is_deleted, done)
         except errors.GanttError as error:
             failure = f"{server}: {error.sentence}"
         except Exception as error:
@@ -62,7 +132,7 @@ def main() -> None:
             print(failure, file=sys.stderr)
             outcome["failed"].append(failure)
     session.close()
-    print(json.dumps(outcome))
+    print(json.dumps(outcome | {"done": done}))
 
 
 if __name__ == "__main__":

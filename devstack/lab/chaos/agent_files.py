@@ -47,7 +47,7 @@ def _guests_of(folder: Path) -> Iterator[GuestFile]:
             continue  # stopped meanwhile
         except ValueError as why:
             raise ValueError(f"{path} is not a guest file: {why}") from why
-        yield GuestFile(host_name(folder), raw["uuid"], raw["attempt"], raw["name"])
+        yield GuestFile(host_name(folder), raw["uuid"], raw["attempt"], raw["name"], raw.get("is_off", False))
 
 
 def _attempts_of(folder: Path) -> list[JournalledAttempt]:

@@ -9,12 +9,13 @@ Allocations = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class GuestFile:
-    """A guest file of a service host: the attempt of an instance that runs on node ``name``."""
+    """A guest file of a service host: the attempt of an instance that is on node ``name``, maybe powered off."""
 
     host: str
     uuid: str
     attempt: int
     name: str
+    is_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,10 @@ class CallOutcome(StrEnum):
 
 @dataclass(slots=True)
 class Operation:
-    """One call of a caller: ``verb`` is boot, delete or list; ``ended_at`` is None for a call without an answer."""
+    """One call of a caller: ``verb`` is boot, delete, list or a change (changes.CHANGES).
+
+    ``ended_at`` is None for a call without an answer.
+    """
 
     verb: str
     uuids: Sequence[str]

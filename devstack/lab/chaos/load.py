@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Callers that boot, delete and list servers, and write to the history what they are answered."""
+"""Callers that boot, change, delete and list servers, and write to the history what they are answered."""
 
 import random
 import threading
@@ -12,6 +12,7 @@ from typing import Any
 
 import oslo_messaging as messaging
 
+from devstack.lab.chaos.changes import CHANGES, SHELVED
 from devstack.lab.chaos.history import CallOutcome, HistoryWriter
 from rpcapi import errors, objects
 from rpcapi.cli.session import Session
@@ -25,7 +26,9 @@ FOLLOW_SECONDS = 6.0
 FOLLOW_POLL = 1.0
 BOOT_SIZES = (1, 2, 4, 50, 50, 50)
 DELETE_SIZES = (1, 2, 50, 50, 50)
-FINAL_STATUSES = ("ACTIVE", "ERROR", "DELETED")
+CHANGE_SIZES = (1, 2, 4, 20)
+PERCENT_OF_CHANGES, CHANGES_IN_A_ROW = 50, (1, 2, 4)
+FINAL_STATUSES = frozenset({"ACTIVE", "SHUTOFF", *SHELVED, "ERROR", "DELETED"})
 
 
 class Population:
@@ -44,6 +47,11 @@ class Population:
         with self._lock:
             self._uuids += uuids
             self.acknowledged += len(uuids)
+
+    def put_back(self, uuids: Sequence[str]) -> None:
+        """Return instances that were taken, and not deleted."""
+        with self._lock:
+            self._uuids += uuids
 
     def take(self, chance: random.Random, count: int) -> list[str]:
         """Remove and return up to ``count`` random instances."""
@@ -75,6 +83,11 @@ class HistoryCaller:
     def delete(self, uuids: Sequence[str], give_up: Callable[[], bool]) -> bool:
         """Delete instances; return whether it was acknowledged."""
         return self._repeat("delete", uuids, give_up, lambda ctxt: self._conductor.delete_instances(ctxt, uuids))
+
+    def change(self, verb: str, uuids: Sequence[str], give_up: Callable[[], bool]) -> bool:
+        """Request a change of CHANGES; return whether it was acknowledged."""
+        method = CHANGES[verb].method
+        return self._repeat(verb, uuids, give_up, lambda ctxt: getattr(self._conductor, method)(ctxt, list(uuids)))
 
     def statuses(self, uuids: Sequence[str]) -> dict[str, str]:
         """Return the instances' statuses, and record the answer; empty without an answer."""
@@ -167,6 +180,9 @@ class Load:
         if len(self.population) > self._target * chance.uniform(0.5, 1.5):
             caller.delete(self.population.take(chance, chance.choice(DELETE_SIZES)), self._stopped.is_set)
             return
+        if len(self.population) > 0 and chance.randrange(100) < PERCENT_OF_CHANGES:
+            self._change(caller, chance)
+            return
         count = chance.choice(BOOT_SIZES)
         vcpus = chance.choice((1, 1, 2, 4)) if count <= GROUP_MEMBERS else 1
         uuids = [str(uuid.UUID(int=chance.getrandbits(128), version=4)) for _ in range(count)]
@@ -175,6 +191,26 @@ class Load:
         if caller.boot(resources, uuids, self._stopped.is_set, **group):
             self.population.add(uuids)
             self._follow(caller, uuids)
+
+    def _change(self, caller: HistoryCaller, chance: random.Random) -> None:
+        """Request a few changes of instances that no other caller has meanwhile, and follow each to its end.
+
+        Instances in a status in which a change is not possible are left out: one of them would refuse the call.
+        """
+        uuids = self.population.take(chance, chance.choice(CHANGE_SIZES))
+        try:
+            for _ in range(chance.choice(CHANGES_IN_A_ROW)):
+                statuses = caller.statuses(uuids)
+                possible = [verb for verb, change in CHANGES.items() if change.begins & set(statuses.values())]
+                if not possible:
+                    return
+                verb = chance.choice(possible)
+                changed = [uuid for uuid in uuids if statuses.get(uuid) in CHANGES[verb].begins]
+                if not caller.change(verb, changed, self._stopped.is_set):
+                    return
+                self._follow(caller, changed)
+        finally:
+            self.population.put_back(uuids)
 
     def _group(self, chance: random.Random) -> dict[str, Any]:
         """Return the group members of a request spec: none, or one of a few groups of this run."""
@@ -185,7 +221,7 @@ class Load:
         return {"group_id": f"{self._seed}/{number}", "group_policy": policy, "group_max_per_host": 2}
 
     def _follow(self, caller: HistoryCaller, uuids: Sequence[str]) -> None:
-        """List the instances until they are built, or for FOLLOW_SECONDS: the load stays below what agents can do."""
+        """List the instances until they are at rest, or for FOLLOW_SECONDS: the load stays below what agents can do."""
         deadline = time.monotonic() + FOLLOW_SECONDS
         while time.monotonic() < deadline and not self._stopped.wait(FOLLOW_POLL):
             statuses = caller.statuses(uuids)

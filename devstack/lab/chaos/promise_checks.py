@@ -5,11 +5,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from devstack.lab.chaos.changes import BOOTED, ENDS_GUEST, OFFLOADED, expected_statuses
 from devstack.lab.chaos.final_state import Allocations, FinalState, GuestFile, InstanceState, StoredClaim
 from devstack.lab.chaos.history import CallOutcome, History
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
 ENDED_STATUSES = ("DELETED",)
+IS_OFF: Mapping[str, bool] = {"ACTIVE": False, "SHUTOFF": True, "SHELVED": True}  # whether the guest is powered off
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +21,20 @@ class Promises:
     booted: frozenset[str]  # acknowledged
     deleted: frozenset[str]  # acknowledged
     maybe_deleted: frozenset[str]  # a delete was sent
+    maybe_ended: frozenset[str]  # a delete was sent, or a change after which the guest ends on its host
+    statuses: Mapping[str, frozenset[str]]  # in which an instance may be at rest, besides ERROR
 
     @classmethod
     def of(cls, history: History) -> "Promises":
         """Read the callers' promises off a history."""
-        acknowledged = (CallOutcome.ACKNOWLEDGED,)
+        acknowledged, sent = (CallOutcome.ACKNOWLEDGED,), (CallOutcome.ACKNOWLEDGED, CallOutcome.UNKNOWN)
+        maybe_deleted = frozenset(history.uuids("delete", sent))
         return cls(
             frozenset(history.uuids("boot", acknowledged)),
             frozenset(history.uuids("delete", acknowledged)),
-            frozenset(history.uuids("delete", (CallOutcome.ACKNOWLEDGED, CallOutcome.UNKNOWN))),
+            maybe_deleted,
+            maybe_deleted.union(*(history.uuids(verb, sent) for verb in ENDS_GUEST)),
+            expected_statuses(history.operations),
         )
 
 
@@ -76,12 +83,8 @@ def _booted(
             yield Violation(ViolationKind.LOST, uuid, f"its boot was acknowledged, no delete was sent, and it {what}")
         elif guests or claim:
             yield Violation(ViolationKind.DIVERGED, uuid, f"{what}, but {_remains(guests, claim)}")
-    elif instance.status == "ACTIVE":
-        if not any((guest.attempt, guest.name) == (instance.attempt, instance.host) for guest in guests):
-            running = _remains(guests, claim)
-            yield Violation(
-                ViolationKind.LOST, uuid, f"is ACTIVE as attempt {instance.attempt} on {instance.host}, but {running}"
-            )
+    elif instance.status in (*IS_OFF, *OFFLOADED):
+        yield from _at_rest(instance, guests, claim, promises.statuses.get(uuid, BOOTED))
     elif instance.status == "ERROR":
         if not instance.reason:
             yield Violation(ViolationKind.UNEXPLAINED, uuid, f"is in ERROR, attempt {instance.attempt}, no reason")
@@ -92,6 +95,27 @@ def _booted(
         yield Violation(
             ViolationKind.UNSETTLED, uuid, f"is {instance.status}, attempt {instance.attempt} on {instance.host}"
         )
+
+
+def _at_rest(
+    instance: InstanceState, guests: list[GuestFile], claim: StoredClaim | None, expected: frozenset[str]
+) -> Iterator[Violation]:
+    """Yield what contradicts the record of an instance that is on a host, or offloaded."""
+    uuid, status = instance.uuid, instance.status
+    if status not in expected and not (status in OFFLOADED and "SHELVED" in expected):
+        promised = " or ".join(sorted(expected))
+        yield Violation(ViolationKind.LOST, uuid, f"was to be {promised} or in ERROR, and it is {status}")
+    if status in OFFLOADED:
+        if guests or claim:
+            yield Violation(ViolationKind.DIVERGED, uuid, f"is {status}, but {_remains(guests, claim)}")
+        return
+    place = f"is {status} as attempt {instance.attempt} on {instance.host}"
+    copies = [guest for guest in guests if (guest.attempt, guest.name) == (instance.attempt, instance.host)]
+    if not copies:
+        yield Violation(ViolationKind.LOST, uuid, f"{place}, but {_remains(guests, claim)}")
+    elif any(guest.is_off != IS_OFF[status] for guest in copies):
+        power = "running" if IS_OFF[status] else "powered off"
+        yield Violation(ViolationKind.DIVERGED, uuid, f"{place}, but its guest is {power}")
 
 
 def _deleted(
@@ -112,7 +136,7 @@ def _remains(guests: list[GuestFile], claim: StoredClaim | None) -> str:
 
 
 def _stopped(history: History, state: FinalState, promises: Promises) -> Iterator[Violation]:
-    """Yield guests that were seen, by an observer or in a journal, and ended although nobody sent a delete."""
+    """Yield guests that were seen, by an observer or in a journal, and ended although nobody requested it."""
     running = {(guest.uuid, guest.attempt, guest.host) for guest in state.guests}
     journal_ends: Mapping[tuple[str, int, str], str] = {
         (item.uuid, item.attempt, item.host): f"the journal ends it as {item.outcome}: {item.reason}"
@@ -122,7 +146,7 @@ def _stopped(history: History, state: FinalState, promises: Promises) -> Iterato
     ran = {(item.uuid, item.attempt, item.host): item.at for item in history.guests}
     ran |= {(item.uuid, item.attempt, item.host): 0.0 for item in state.attempts if item.was_spawned}
     for key in sorted(ran.keys() - running):
-        if key[0] not in promises.maybe_deleted:
+        if key[0] not in promises.maybe_ended:
             why = journal_ends.get(key, "the journal does not say why")
             yield Violation(ViolationKind.STOPPED, key[0], f"attempt {key[1]} ran on {key[2]} and is gone; {why}")
 

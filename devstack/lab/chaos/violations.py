@@ -10,7 +10,7 @@ class ViolationKind(StrEnum):
 
     LOST = "lost"  # an acknowledged boot or delete did not happen, or was undone
     UNEXPLAINED = "error without a reason"
-    UNSETTLED = "neither ACTIVE nor ended"
+    UNSETTLED = "a change that does not end"
     DIVERGED = "record differs from what runs"
     UNCLAIMED = "guest without a confirmed claim"
     DOUBLY_RUNNING = "doubly running"

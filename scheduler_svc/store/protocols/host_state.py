@@ -64,7 +64,8 @@ class HostStateStore(Protocol):
         """Replace the document recorded at ``version`` (0: there is none), and return its new version.
 
         A document that already equals ``document`` is left unchanged, whatever its version. In namespace ``service``
-        only ``enabled`` and ``disabled_reason`` can be set, and only of a service that reported (else UnknownHost).
+        only ``enabled``, ``disabled_reason`` and the versions that it reports can be set, and only of a service that
+        reported (else UnknownHost).
         Documents in ``compute`` belong to the agents: InvalidRequest. ``document`` is plain JSON of at most MAX_STATE
         bytes; the caller checks its content. Raises VersionConflict, UnknownNamespace.
         """

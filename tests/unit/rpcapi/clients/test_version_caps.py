@@ -40,7 +40,7 @@ def clock():
     return [0.0]
 
 
-def known(services, clock):
+def oldest_of(services, clock):
     return OldestVersions(services.fetch, lambda: clock[0])
 
 
@@ -49,12 +49,12 @@ def known(services, clock):
     [({"compute": "1.3"}, "1.3"), ({"compute": None}, "1.1"), ({}, None), ({"conductor": "1.2"}, None)],
 )
 def test_cap_is_the_oldest_living_services(clock, versions, cap):
-    assert known(Services(versions), clock).cap("compute", "1.1") == cap
+    assert oldest_of(Services(versions), clock).cap("compute", "1.1") == cap
 
 
 def test_versions_are_refreshed_in_the_background(clock):
     services = Services({"compute": "1.3"})
-    oldest = known(services, clock)
+    oldest = oldest_of(services, clock)
     assert oldest.cap("compute", "1.1") == "1.3"
     services.versions = {"compute": "1.4"}
     assert oldest.cap("compute", "1.1") == "1.3"
@@ -68,7 +68,7 @@ def test_versions_are_refreshed_in_the_background(clock):
 
 def test_reset_refreshes_before_the_time(clock):
     services = Services({"compute": "1.3"})
-    oldest = known(services, clock)
+    oldest = oldest_of(services, clock)
     oldest.cap("compute", "1.1")
     services.answered.acquire()
     oldest.reset()
@@ -80,7 +80,7 @@ def test_reset_refreshes_before_the_time(clock):
 def test_without_an_answer_the_last_one_stays_and_without_any_the_oldest_release_counts(clock, error):
     services = Services({"compute": "1.3"})
     services.error = error
-    oldest = known(services, clock)
+    oldest = oldest_of(services, clock)
     assert oldest.cap("compute", "1.1") == "1.1"
     services.error = None
     oldest.refresh()

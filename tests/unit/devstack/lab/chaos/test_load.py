@@ -10,6 +10,7 @@ import oslo_messaging as messaging
 import pytest
 
 from devstack.lab.chaos import history, load
+from devstack.lab.chaos.changes import CHANGES
 from devstack.lab.chaos.history import CallOutcome, HistoryWriter
 from devstack.lab.chaos.load import HistoryCaller, Population
 from rpcapi import errors
@@ -24,6 +25,7 @@ class Conductor:
         self.planned = list(planned)
         self.calls: list[tuple[str, list[str]]] = []
         self.first_sent: set[float] = set()
+        self.by_uuid: dict[str, str] = {}
 
     def build_instances(self, _ctxt: object, _spec: object, uuids: list[str], first_sent: float) -> None:
         self.first_sent.add(first_sent)
@@ -34,7 +36,12 @@ class Conductor:
 
     def get_instances(self, _ctxt: object, uuids: list[str]) -> Any:
         self._answer("list", uuids)
-        return SimpleNamespace(instances=[SimpleNamespace(uuid=uuid, status="ACTIVE") for uuid in uuids])
+        rows = [SimpleNamespace(uuid=uuid, status=self.by_uuid.get(uuid, "ACTIVE")) for uuid in uuids]
+        return SimpleNamespace(instances=rows)
+
+    def __getattr__(self, name: str) -> Any:
+        verb = {change.method: verb for verb, change in CHANGES.items()}[name]
+        return lambda _ctxt, uuids: self._answer(verb, uuids)
 
     def _answer(self, verb: str, uuids: list[str]) -> None:
         self.calls.append((verb, uuids))
@@ -86,6 +93,43 @@ def test_statuses_are_recorded(tmp_path: Path) -> None:
     assert lister.statuses(["a"]) == {}
     assert lister.statuses(["a"]) == {"a": "ACTIVE"}
     assert history.read(tmp_path / "history").operations[1].statuses == {"a": "ACTIVE"}
+
+
+def test_change_calls_its_method(tmp_path: Path) -> None:
+    conductor = Conductor(messaging.MessagingTimeout())
+    assert caller(tmp_path, conductor).change("stop", ["a"], lambda: False)
+    assert conductor.calls == [("stop", ["a"])] * 2
+    assert outcomes(tmp_path) == [("stop", CallOutcome.ACKNOWLEDGED)]
+
+
+@pytest.fixture
+def idle_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> load.Load:
+    monkeypatch.setattr(load, "FOLLOW_POLL", 0.0)
+    return load.Load(tmp_path / "none.conf", HistoryWriter(tmp_path / "other"), "seed", callers=0)
+
+
+def test_only_instances_in_a_status_in_which_the_change_is_possible_are_changed(
+    tmp_path: Path, idle_load: load.Load
+) -> None:
+    conductor = Conductor()
+    conductor.by_uuid = {"a": "SHUTOFF", "b": "ERROR", "c": "STOPPING"}
+    idle_load.population.add(["a", "b", "c"])
+    chance = random.Random(5)
+    for _ in range(20):
+        idle_load._change(caller(tmp_path, conductor), chance)
+    changed = {(verb, *uuids) for verb, uuids in conductor.calls if verb != "list"}
+    assert changed <= {("start", "a"), ("rebuild", "a"), ("shelve", "a")}
+    assert len(changed) > 1
+    assert sorted(idle_load.population.take(chance, 5)) == ["a", "b", "c"], "each is put back once"
+
+
+def test_instances_are_put_back_when_nothing_is_answered(tmp_path: Path, idle_load: load.Load) -> None:
+    conductor = Conductor(*[messaging.MessagingTimeout()] * 2)
+    idle_load.population.add(["a"])
+    for _ in range(2):
+        idle_load._change(caller(tmp_path, conductor), random.Random(1))
+    assert [verb for verb, _uuids in conductor.calls] == ["list", "list"]
+    assert len(idle_load.population) == 1
 
 
 def test_population() -> None:

@@ -42,6 +42,81 @@ def test_active_instance_that_runs_elsewhere() -> None:
     assert run.kinds() == {ViolationKind.LOST}
 
 
+def changed_run(status: str, *changes: str, is_off: bool = False) -> CraftedRun:
+    """Return a run in which the instance that ran was changed, and is at rest in this status."""
+    run = CraftedRun()
+    for number, verb in enumerate(changes):
+        at = 6.0 + number
+        run.history.operations.append(Operation(verb, [RUNS], at, at + 0.1, CallOutcome.ACKNOWLEDGED))
+    run.instances[RUNS] = replace(run.instances[RUNS], status=status)
+    run.guests = [replace(guest, is_off=is_off) for guest in run.guests]
+    return run
+
+
+@pytest.mark.parametrize(
+    ("status", "changes", "is_off"),
+    [
+        ("SHUTOFF", ["stop"], True),
+        ("SHUTOFF", ["stop", "rebuild"], True),
+        ("ACTIVE", ["stop", "start"], False),
+        ("ACTIVE", ["reboot", "rebuild"], False),
+        ("SHELVED", ["shelve"], True),
+        ("ACTIVE", ["shelve", "unshelve"], False),
+    ],
+)
+def test_kept_promises_of_changes(status: str, changes: list[str], is_off: bool) -> None:
+    assert not changed_run(status, *changes, is_off=is_off).check().violations
+
+
+@pytest.mark.parametrize(
+    ("status", "changes", "is_off"),
+    [
+        ("ACTIVE", ["stop"], False),
+        ("SHUTOFF", [], True),
+        ("SHUTOFF", ["stop", "start"], True),
+        ("SHUTOFF", ["reboot"], True),
+        ("ACTIVE", ["stop", "rebuild"], False),
+        ("ACTIVE", ["shelve"], False),
+        ("SHELVED", ["stop"], True),
+    ],
+)
+def test_acknowledged_change_that_was_undone_or_not_requested(status: str, changes: list[str], is_off: bool) -> None:
+    assert changed_run(status, *changes, is_off=is_off).kinds() == {ViolationKind.LOST}
+
+
+@pytest.mark.parametrize(("status", "changes", "is_off"), [("SHUTOFF", ["stop"], False), ("ACTIVE", [], True)])
+def test_guest_whose_power_differs_from_its_record(status: str, changes: list[str], is_off: bool) -> None:
+    assert changed_run(status, *changes, is_off=is_off).kinds() == {ViolationKind.DIVERGED}
+
+
+@pytest.mark.parametrize("change", ["stop", "reboot", "rebuild", "shelve"])
+def test_change_that_does_not_end(change: str) -> None:
+    assert changed_run("STOPPING", change).kinds() == {ViolationKind.UNSETTLED}
+
+
+def offloaded_run(*changes: str) -> CraftedRun:
+    run = changed_run("SHELVED_OFFLOADED", *changes)
+    run.guests.clear()
+    ended = replace(run.attempts[0], stages=("confirmed", "spawned", "gone"), allocations={}, outcome="gone")
+    run.attempts[0] = ended
+    run.change_partition(claims=[], used={}, ended={RUNS: {1: "released"}, DELETED: {1: "released"}})
+    run.history.claims.append(write(RUNS, 1, "released"))
+    return run
+
+
+@pytest.mark.parametrize("changes", [["shelve"], ["shelve", "unshelve"]])
+def test_guest_of_a_shelved_instance_may_end(changes: list[str]) -> None:
+    assert not offloaded_run(*changes).check().violations
+
+
+def test_guest_that_ended_without_a_shelve_or_delete() -> None:
+    assert offloaded_run("stop").kinds() == {ViolationKind.LOST, ViolationKind.STOPPED}
+
+
+def test_offloaded_instance_that_still_runs() -> None:
+    assert changed_run("SHELVED_OFFLOADED", "shelve").kinds() == {ViolationKind.DIVERGED}
+
+
 def test_error_without_a_reason() -> None:
     run = CraftedRun()
     run.instances[REFUSED] = replace(run.instances[REFUSED], reason=None)

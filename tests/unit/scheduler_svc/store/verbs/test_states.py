@@ -149,6 +149,19 @@ def test_heartbeat_of_a_service_without_nodes(partition: StorePartition) -> None
         partition.store.get_state("service", "m1")
 
 
+def test_versions_that_a_service_reports_are_in_its_document(partition: StorePartition) -> None:
+    store = partition.store
+    store.heartbeat("m1", "gantt-conductor")
+    name, reported = "gantt-conductor@m1", {"rpc_versions": {"conductor": "1.16"}, "older_seen_ms": 5}
+    version = store.put_state("service", name, 1, reported)
+    assert store.get_state("service", name)[1].items() >= reported.items()
+    store.heartbeat("m1", "gantt-conductor")
+    store.put_state("service", name, version, {"rpc_versions": None, "older_seen_ms": None})
+    document = store.get_state("service", name)[1]
+    assert document["rpc_versions"] is None
+    assert "older_seen_ms" not in document
+
+
 def test_unknown_names_and_namespaces_are_rejected(partition: StorePartition) -> None:
     with pytest.raises(errors.UnknownNamespace):
         partition.store.get_state("volume", "h1")
