@@ -3,13 +3,17 @@
 
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from oslo_log import log
 
 from conductor.evacuation import InstanceEvacuation, is_lost
 from conductor.ownership import check_project
+from conductor.rebuild_images import RebuildImages
 from conductor.requested_changes import RequestedChanges
+from conductor.saga.power import IMAGE_VERSION
 from conductor.saga.transitions import set_step
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
@@ -36,7 +40,7 @@ class InstanceOperations:
     """Marks instances to be rebooted or rebuilt.
 
     ``wake`` is called when there is work; ``max_instances`` limits the instances of one call. ``evacuation`` rebuilds
-    those whose host is gone. ``clock`` returns Unix time in milliseconds.
+    those whose host is gone, ``images`` checks new images. ``clock`` returns Unix time in milliseconds.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class InstanceOperations:
         max_instances: int,
         *,
         evacuation: InstanceEvacuation,
+        images: RebuildImages,
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._store = store
@@ -54,6 +59,7 @@ class InstanceOperations:
         self._max_instances = max_instances
         self._compute = compute
         self._evacuation = evacuation
+        self._images = images
         self._clock = clock
 
     def reboot(self, uuids: Sequence[str], *, hard: bool, project: str | None = None) -> None:
@@ -66,34 +72,56 @@ class InstanceOperations:
         retry.
         """
         status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
-        self._check_version()
+        self._check_version(COMPUTE_VERSION)
         self._changes.apply(uuids, lambda record: mark(record, status, self._clock()), "reboot_instances", project)
         LOG.info("Recorded that %d instances are in %s", len(uuids), status)
 
-    def rebuild(self, ctxt: RequestContext, uuids: Sequence[str], project: str | None = None) -> None:
+    def rebuild(
+        self,
+        ctxt: RequestContext,
+        uuids: Sequence[str],
+        project: str | None = None,
+        image: Mapping[str, Any] | None = None,
+    ) -> None:
         """Mark ACTIVE and SHUTOFF instances, and ERROR ones on a host, to get a new disk of their image.
 
-        Those in ERROR whose host is gone are evacuated; those that are being rebuilt stay unchanged. As ``reboot``, and
-        as InstanceEvacuation.plan for those that are evacuated.
+        ``image``, as in RequestSpec, is their image from then on; their hosts must be able to run it. Those in ERROR
+        whose host is gone are evacuated; those that are being rebuilt stay unchanged, but must not get another image
+        meanwhile. As ``reboot``, as RebuildImages.specs, and as InstanceEvacuation.plan for those that are evacuated.
         """
-        self._check_version()
+        self._check_version(COMPUTE_VERSION if image is None else IMAGE_VERSION)
         check_uuids(uuids, self._max_instances)
         records = self._store.get(uuids)
         check_project(self._store, records.values(), project, "rebuild_instances")
         lost = {record.uuid: str(uuid.uuid4()) for record in records.values() if is_lost(record)}
+        for record in records.values():
+            if record.uuid not in lost:
+                mark(record, InstanceStatus.REBUILD, 1)  # refused before hosts are asked
+        specs = {} if image is None else self._images.specs(ctxt, _without_host(records.values(), lost), image)
         evacuate = self._evacuation.plan(ctxt, list(lost), lost) if lost else None
 
         def change(record: InstanceRecord) -> InstanceRecord | None:
             if evacuate is not None and record.uuid in lost and is_lost(record):
-                return evacuate(record)
-            return mark(record, InstanceStatus.REBUILD, self._clock())
+                marked = evacuate(record)
+            else:
+                marked = mark(record, InstanceStatus.REBUILD, self._clock())
+            if record.uuid not in specs:
+                return marked
+            if marked is None and record.spec != specs[record.uuid]:
+                raise errors.InstanceConflict(uuid=record.uuid, why="it is being rebuilt already; retry")
+            return marked and replace(marked, spec=specs[record.uuid])
 
         self._changes.apply(uuids, change, "rebuild_instances", project)
         LOG.info("Recorded that %d instances are in %s", len(uuids), InstanceStatus.REBUILD)
 
-    def _check_version(self) -> None:
-        if not self._compute.can_send(COMPUTE_VERSION):
-            raise errors.UnknownMethod(topic=ComputeAPI.TOPIC, method="operate_guests", version=COMPUTE_VERSION)
+    def _check_version(self, version: str) -> None:
+        if not self._compute.can_send(version):
+            raise errors.UnknownMethod(topic=ComputeAPI.TOPIC, method="operate_guests", version=version)
+
+
+def _without_host(records: Iterable[InstanceRecord], lost: Collection[str]) -> list[InstanceRecord]:
+    """Return the records, those of ``lost`` instances without the host that no longer matters."""
+    return [replace(record, host=None) if record.uuid in lost else record for record in records]
 
 
 def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:

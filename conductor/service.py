@@ -23,6 +23,7 @@ from conductor.operations import InstanceOperations
 from conductor.orphans import OrphanRelease
 from conductor.power import InstancePower
 from conductor.pump import Pump
+from conductor.rebuild_images import RebuildImages
 from conductor.reconciliation import RecordReconciler
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
@@ -141,6 +142,7 @@ class ConductorService:
     def _endpoint(self) -> ConductorEndpoint:
         max_instances = self._conf.rpc.max_instances
         vouching = ClaimVouching(self._store, self._clients)
+        images = RebuildImages(self._store, self._clients)
         evacuation = InstanceEvacuation(self._store, self._clients, self._pump.wake, max_instances)
         return ConductorEndpoint(
             self._requests,
@@ -150,7 +152,7 @@ class ConductorService:
             power=InstancePower(self._store, self._pump.wake, max_instances),
             migrations=MigrationReader(self._store, max_instances),
             operations=InstanceOperations(
-                self._store, self._clients.compute, self._pump.wake, max_instances, evacuation=evacuation
+                self._store, self._clients.compute, self._pump.wake, max_instances, evacuation=evacuation, images=images
             ),
             shelving=InstanceShelving(self._store, self._pump.wake, max_instances, self._requests.limits_of),
             evacuation=evacuation,

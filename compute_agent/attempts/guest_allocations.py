@@ -171,9 +171,12 @@ class GuestManager:
         self.hypervisor.power_off(attempt.ref)
         self._put_operation(attempt, Stage.CONFIRMED, number, at_ms)
 
-    def rebuild(self, attempt: Attempt, number: int, at_ms: int) -> None:
-        """Give the guest of a live attempt a new disk, then journal that; the saga starts it unless it was stopped."""
-        self.hypervisor.rebuild(attempt.ref, number)
+    def rebuild(self, attempt: Attempt, number: int, image: str, at_ms: int) -> None:
+        """Give the guest of a live attempt a new disk, then journal that; the saga starts it unless it was stopped.
+
+        ``image`` is the id or name of another image than before; "" is the same one.
+        """
+        self.hypervisor.rebuild(attempt.ref, number, image)
         stage = Stage.STOPPED if attempt.stage is Stage.STOPPED else Stage.CONFIRMED
         self._put_operation(attempt, stage, number, at_ms)
 

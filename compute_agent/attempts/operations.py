@@ -12,11 +12,12 @@ from rpcapi.objects.operation import REBUILD
 
 @dataclass(frozen=True, slots=True)
 class GuestOperation:
-    """One row of rpcapi.objects.GuestOperations."""
+    """One row of rpcapi.objects.GuestOperations; ``image`` is the id or name of another image, "" for the same one."""
 
     ref: AttemptRef
     action: str
     number: int
+    image: str = ""
 
 
 class OperationController:
@@ -43,6 +44,6 @@ class OperationController:
             elif attempt.stage is Stage.INTENT:
                 continue  # nothing has been started; the conductor repeats its message
             elif operation.action == REBUILD:
-                self._guest_manager.rebuild(attempt, operation.number, self._clock())
+                self._guest_manager.rebuild(attempt, operation.number, operation.image, self._clock())
             else:
                 self._guest_manager.reboot(attempt, operation.number, self._clock())

@@ -107,10 +107,7 @@ class ComputeEndpoint:
         _check_attempts(operations.attempts)
         operations.check()
         self._check_partition(operations.partition)
-        rows = zip(operations.uuids, operations.attempts, operations.actions, operations.numbers, strict=True)
-        self._host.operate_guests(
-            ctxt, [GuestOperation(AttemptRef(uuid, attempt), action, number) for uuid, attempt, action, number in rows]
-        )
+        self._host.operate_guests(ctxt, _operations(operations))
 
     @expose
     def list_guests(self, ctxt: RequestContext, marker: str | None = None, limit: int = 1000) -> objects.GuestPage:
@@ -144,6 +141,19 @@ class ComputeEndpoint:
         if code != "ok":
             # The sender of a cast gets no error.
             LOG.warning("Rejected a message for %s of host %s: %s", method, self._host.name, code)
+
+
+def _operations(request: objects.GuestOperations) -> list[GuestOperation]:
+    images = request.images or [None] * len(request.uuids)
+    rows = zip(request.uuids, request.attempts, request.actions, request.numbers, images, strict=True)
+    return [
+        GuestOperation(AttemptRef(uuid, attempt), action, number, _image_name(image))
+        for uuid, attempt, action, number, image in rows
+    ]
+
+
+def _image_name(image: Mapping[str, Any] | None) -> str:
+    return "" if image is None else image.get("id") or image.get("name") or ""
 
 
 def _transitions(request: objects.GuestTransitions) -> list[GuestTransition]:

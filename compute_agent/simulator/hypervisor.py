@@ -29,7 +29,8 @@ class SpawnFailed(Exception):
 class Guest:
     """A guest; it is building until ``running_at_ms`` (Unix time), then running, unless it is off or paused.
 
-    ``disk`` is the number of the rebuild that made its disk; 0: it is the first one.
+    ``disk`` is the number of the rebuild that made its disk; 0: it is the first one. ``image`` is the id or name of its
+    image, "" for that of its build request.
     """
 
     uuid: str
@@ -39,6 +40,7 @@ class Guest:
     is_off: bool = False
     disk: int = 0
     is_paused: bool = False
+    image: str = ""
 
     @property
     def ref(self) -> AttemptRef:
@@ -164,11 +166,14 @@ class Hypervisor:
         if guest is not None and not guest.is_off:
             self._save(replace(guest, is_off=True, is_paused=False))
 
-    def rebuild(self, ref: AttemptRef, disk: int) -> None:
-        """Power the guest of an attempt off and replace its disk; does nothing without a guest. Raises OSError."""
+    def rebuild(self, ref: AttemptRef, disk: int, image: str = "") -> None:
+        """Power the guest of an attempt off and replace its disk; does nothing without a guest. Raises OSError.
+
+        ``image`` is that of the disk; "" is the same as before.
+        """
         guest = self.get(ref)
         if guest is not None:
-            self._save(replace(guest, is_off=True, is_paused=False, disk=disk))
+            self._save(replace(guest, is_off=True, is_paused=False, disk=disk, image=image or guest.image))
 
     def rename(self, ref: AttemptRef, to: AttemptRef) -> None:
         """Make the guest of an attempt that of another one; does nothing when that is so already. Raises OSError.
@@ -219,6 +224,8 @@ class Hypervisor:
             del document["disk"]
         if not guest.is_paused:
             del document["is_paused"]
+        if not guest.image:
+            del document["image"]
         state_files.replace(self._path(guest.uuid), json.dumps(document))
         self._guests[guest.uuid] = guest
 
@@ -235,6 +242,7 @@ def _read(path: Path) -> Guest:
         numbers = (guest.attempt, guest.running_at_ms, guest.disk)
         is_typed = all(type(number) is int for number in numbers) and type(guest.is_off) is bool
         is_typed &= type(guest.is_paused) is bool
+        is_typed &= type(guest.image) is str
         if guest.uuid != path.stem or type(guest.name) is not str or not is_typed:
             raise ValueError("it does not describe the guest that it is named after")
     except (ValueError, TypeError) as error:

@@ -125,8 +125,8 @@ class ConductorEndpoint:
         self._operations.reboot(uuids, hard=hard, project=ctxt.sender_project)
 
     @expose
-    def rebuild_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._operations.rebuild(ctxt, uuids, ctxt.sender_project)
+    def rebuild_instances(self, ctxt: RequestContext, uuids: list[str], image: dict[str, Any] | None = None) -> None:
+        self._operations.rebuild(ctxt, uuids, ctxt.sender_project, image)
 
     @expose
     def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:

@@ -2,6 +2,7 @@
 """Step POWER: request hosts to stop, start, reboot or rebuild guests, until they report it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from conductor.saga import cast
 from conductor.saga.saga_pass import SagaPass
@@ -20,6 +21,7 @@ OPERATIONS = {
     InstanceStatus.HARD_REBOOT: REBOOT,
     InstanceStatus.REBUILD: REBUILD,
 }
+IMAGE_VERSION = "1.6"  # of operate_guests with images
 ENDS = frozenset({Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED})
 
 
@@ -52,14 +54,22 @@ def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> No
 
 
 def _send_operations(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
+    images = [_image_of(saga_pass, instance) for instance in group]
     operations = objects.GuestOperations.of(
         partition=group[0].partition or saga_pass.clients.partition,
         uuids=[instance.uuid for instance in group],
         attempts=[instance.attempt for instance in group],
         actions=[OPERATIONS[instance.status] for instance in group],
         numbers=[instance.operation for instance in group],
+        images=images if any(images) and saga_pass.clients.compute.can_send(IMAGE_VERSION) else [],
     )
-    saga_pass.clients.compute.operate_guests(saga_pass.context(), host, operations)
+    saga_pass.clients.compute.operate_guests(saga_pass.context(), host, operations, has_images=bool(operations.images))
+
+
+def _image_of(saga_pass: SagaPass, instance: InstanceRecord) -> dict[str, Any] | None:
+    """Return the image of a rebuild, None where it is that of the request."""
+    is_rebuild = instance.status == InstanceStatus.REBUILD and instance.spec is not None
+    return (dict(saga_pass.spec_of(instance).image) or None) if is_rebuild else None
 
 
 def _send_transitions(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:

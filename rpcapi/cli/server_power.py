@@ -84,9 +84,25 @@ class RebootServers(ChangeServers):
 
 
 class RebuildServers(ChangeServers):
-    """Replace the disks of servers by new ones of their images; stopped servers stay off."""
+    """Replace the disks of servers by new ones of their images; stopped servers stay off.
+
+    With --image they are of that image from then on; their hosts must be able to run it. Servers in ERROR whose host is
+    gone are evacuated.
+    """
 
     STATE, STATUSES, METHOD = "rebuilt", ("ACTIVE", "SHUTOFF"), "rebuild_instances"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--image", metavar="NAME", help="Another image, by name or id; see `gantt image list`.")
+        return parser
+
+    def _options(self, args: argparse.Namespace) -> dict[str, Any]:
+        if args.image is None:
+            return {}
+        from rpcapi.spec_builder import images  # noqa: PLC0415 - only a rebuild with another image needs it
+
+        return {"image": images.find(self.session.images, args.image).as_dict()}
 
 
 class ShelveServers(ChangeServers):

@@ -32,7 +32,7 @@ class ConductorAPI(ServiceClient):
     1.15 - Add adopt_instances
     1.16 - Add release_orphans, compare_instances
     1.17 - Cold migrations
-    1.18 - Add end_leaked_migrations, evacuate_instances; rebuild_instances evacuates those whose host is gone
+    1.18 - Add end_leaked_migrations, evacuate_instances. rebuild_instances: image, evacuates those whose host is gone
     """
 
     TOPIC = "conductor"
@@ -102,13 +102,18 @@ class ConductorAPI(ServiceClient):
         """
         self._call(ctxt, "1.13", "reboot_instances", uuids=uuids, hard=hard)
 
-    def rebuild_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+    def rebuild_instances(self, ctxt: RequestContext, uuids: list[str], image: dict[str, Any] | None = None) -> None:
         """Replace the disks of instances that are ACTIVE, SHUTOFF, or in ERROR on a host, by new ones of their images.
 
-        They keep host and claim, and SHUTOFF ones stay off. Those in ERROR whose host is gone are evacuated. Repeated
-        and refused as reboot_instances; also HostIsUp as evacuate_instances.
+        ``image``, as in RequestSpec, is their image from then on: InvalidSpec is raised for one that needs another
+        claim, NoValidHost where a host cannot run it. They keep host and claim, and SHUTOFF ones stay off. Those in
+        ERROR whose host is gone are evacuated. Repeated and refused as reboot_instances; also HostIsUp as
+        evacuate_instances.
         """
-        self._call(ctxt, "1.13", "rebuild_instances", uuids=uuids)
+        if image is None:
+            self._call(ctxt, "1.13", "rebuild_instances", uuids=uuids)
+        else:
+            self._call(ctxt, "1.18", "rebuild_instances", uuids=uuids, image=image)
 
     def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Power instances off that are ACTIVE or SHUTOFF, and keep their images; a repeated call changes nothing.

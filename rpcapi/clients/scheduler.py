@@ -29,7 +29,7 @@ class BusBackend(ServiceClient):
     """Backend that calls gantt's scheduler workers over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.7"
+    VERSION = "1.8"
     CAP = "scheduler"
     UNREPORTED = "1.5"
     SHORT_CALLS = frozenset({"select_destinations"})
@@ -50,6 +50,7 @@ class SchedulerAPI:
     1.5 - Add exchange_stamps
     1.6 - Add audit_nova
     1.7 - report_service: add versions. Add get_oldest_versions
+    1.8 - dry_run: add scope
     """
 
     VERSION = BusBackend.VERSION
@@ -193,13 +194,19 @@ class SchedulerAPI:
         """Return the record of a decision; raises UnknownDecision."""
         return self._backend.call(ctxt, "1.1", "explain", request_id=request_id)
 
-    def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1) -> objects.Decision:
+    def dry_run(
+        self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1, scope: str = "all"
+    ) -> objects.Decision:
         """Decide for ``count`` instances on the replica of a worker; nothing is claimed or recorded.
 
         At most as many instances are decided as one claim script accepts. A refusal is returned, not raised, with its
-        reasons. Raises InvalidSpec, UnknownHost for an unknown forced host, PluginFailed, NotReady.
+        reasons. ``scope`` "rebuild" is about instances that stay on their forced host: only what depends on the image
+        is checked, whatever the host has left. Raises InvalidSpec, UnknownHost for an unknown forced host,
+        PluginFailed, NotReady.
         """
-        return self._backend.call(ctxt, "1.3", "dry_run", spec=spec, count=count)
+        if scope == "all":
+            return self._backend.call(ctxt, "1.3", "dry_run", spec=spec, count=count)
+        return self._backend.call(ctxt, "1.8", "dry_run", spec=spec, count=count, scope=scope)
 
     def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:
         """Return the filters and weighers of the worker that answers; ``kind``: "filter", "weigher" or None (both)."""

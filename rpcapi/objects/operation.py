@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations on guests that run under the claim that they have: each is executed once."""
 
+from typing import Any
+
 from oslo_versionedobjects import fields
 
 from rpcapi import errors
-from rpcapi.objects import base
+from rpcapi.objects import base, versions
+from rpcapi.validation.documents import check_image
 
 REBOOT = "reboot"  # power the guest off and on; it runs afterwards
 REBUILD = "rebuild"  # replace the guest's disk; it is off afterwards if it was off before
@@ -17,13 +20,16 @@ class GuestOperations(base.GanttObject):
     """Request of operate_guests: for each attempt what its host does to the guest.
 
     ``numbers`` grow with each operation of an instance: an agent executes one only if its number is greater than that
-    of the last one, and reports the number of the last one with the guest's state.
+    of the last one, and reports the number of the last one with the guest's state. ``images`` has, for rebuilds from
+    another image than that of the build request, what RequestSpec.image has; it is empty where all would be None.
 
     Version 1.0: Initial version
+    Version 1.1: Add images
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
     COLUMNS = ("uuids", "attempts", "actions", "numbers")
+    SPARSE = ("images",)
 
     fields = {
         "partition": fields.StringField(),
@@ -31,12 +37,20 @@ class GuestOperations(base.GanttObject):
         "attempts": base.ColumnField(int),
         "actions": base.ColumnField(str),
         "numbers": base.ColumnField(int),
+        "images": base.ColumnField(dict, nullable_items=True, default=[]),
     }
 
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"images": (1, 1)})
+
     def check(self) -> None:
-        """Raise InvalidRequest for an unknown action, or a number that is out of range."""
+        """Raise InvalidRequest for an unknown action, a number that is out of range, or an invalid image."""
         for action in self.actions:
             if action not in ACTIONS:
                 raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(ACTIONS)}")
         if any(not 1 <= number <= MAX_NUMBER for number in self.numbers):
             raise errors.InvalidRequest(why=f"numbers must be from 1 to {MAX_NUMBER}")
+        for image in self.images:
+            if image is not None:
+                check_image(image)

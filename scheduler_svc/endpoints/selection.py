@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """RPC methods that select hosts."""
 
+from dataclasses import replace
+
 import oslo_messaging as messaging
 
-from rpcapi import objects
+from rpcapi import errors, objects
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
+from scheduler_svc.core.request import FilterScope
 from scheduler_svc.endpoints import batches, bounds, decode, encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.dry_run import DryRun
 from scheduler_svc.scheduling.intake import RewritingSelector
+
+DRY_RUN_SCOPES = (FilterScope.ALL, FilterScope.REBUILD)
 
 
 class SelectionEndpoint(MeteredEndpoint):
@@ -55,8 +60,15 @@ class SelectionEndpoint(MeteredEndpoint):
         )
 
     @expose
-    def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1) -> objects.Decision:
+    def dry_run(
+        self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1, scope: str = FilterScope.ALL
+    ) -> objects.Decision:
         """Return the decision for a request without claiming."""
         bounds.check("count", count, 1, self._max_instances)
-        partition, document = self._dry_run.decide(ctxt, decode.request(ctxt, spec), count)
+        if scope not in DRY_RUN_SCOPES:
+            raise errors.InvalidRequest(
+                why=f"unknown scope {str(scope)[:40]!r} of a dry run; known: {', '.join(DRY_RUN_SCOPES)}"
+            )
+        request = replace(decode.request(ctxt, spec), scope=FilterScope(scope))
+        partition, document = self._dry_run.decide(ctxt, request, count)
         return objects.Decision.of(request_id=ctxt.request_id, partition=partition, document=document)

@@ -9,7 +9,7 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.validation.hints import named_instances
 from scheduler_svc.core.records import BatchAnswer, ClaimBatch
-from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.request import FilterScope, SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import StoreClaimer, accept_first_candidates
@@ -73,14 +73,16 @@ class DryRun:
         """Decide for ``count`` instances.
 
         Raises CallerRefused where a client of one project names another project's instance in a hint: the answer would
-        show its host. Also raises what a selection raises, but for errors about claims and NoValidHost; a prefilter may
-        still raise that.
+        show its host. Prefilters apply to the scope ALL only. Also raises what a selection raises, but for errors about
+        claims and NoValidHost; a prefilter may still raise that.
         """
         self._check_hints(ctxt.sender_project, request)
         policy = self._current.policy
         policy.driver.check(request)
         consumers = [f"instance {number}" for number in range(1, count + 1)]
-        call = SelectionCall(self._rewriter.rewrite(policy, request), consumers, explains=True, fresh=True)
+        if request.scope is FilterScope.ALL:
+            request = self._rewriter.rewrite(policy, request)
+        call = SelectionCall(request, consumers, explains=True, fresh=True)
         batches: list[tuple[str, ClaimBatch]] = []
 
         def make(partition: OpenPartition) -> Selector:

@@ -35,10 +35,10 @@ ENDPOINTS = {
 
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
-    "SchedulerAPI": "1.7-a7a6e52fe2d0db87cf981bd05e8decac",
+    "SchedulerAPI": "1.8-fab2a953b4a4b5c4da564531a0b7461d",
     "ClaimsAPI": "1.8-0c20c18aebfe5110c634b4798cbf96c6",
-    "ConductorAPI": "1.18-854a349ef29e07cbc81be3fb3235d4d6",
-    "ComputeAPI": "1.5-4efb8e96db3661e7c654de3fa20ffbfc",
+    "ConductorAPI": "1.18-1a9eacc9d27992b01783995de1bec0ef",
+    "ComputeAPI": "1.6-fb724d5a06fdb57bbb248f98fba6d550",
 }
 
 

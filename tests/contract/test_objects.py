@@ -28,7 +28,7 @@ FINGERPRINTS = {
     "GuestCopies": "1.0-6738c6c97bc6f5561016dac105998c92",
     "GuestOwners": "1.1-89b7f6e49d80fd50e3b5c6f3aab62016",
     "GuestPage": "1.0-3ee2aefdd1340b28fdecdd40610e80fc",
-    "GuestOperations": "1.0-d5fa9aa627dc6cb9805033cf7ebadced",
+    "GuestOperations": "1.1-af38a344acb5bf70686412609ced68c8",
     "GuestTransitions": "1.0-c2f29abb545fc0da2c3ac13f1278e1f8",
     "HostState": "1.1-30cb03b00e6ab61724f993c226f0befa",
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",

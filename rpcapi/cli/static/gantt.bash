@@ -56,7 +56,7 @@ _gantt_words() {
         "server list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --status --request --limit --deleted" ;;
         "server offload") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server reboot") _gantt_reply="-h --help --wait --timeout --progress --hard" ;;
-        "server rebuild") _gantt_reply="-h --help --wait --timeout --progress" ;;
+        "server rebuild") _gantt_reply="-h --help --wait --timeout --progress --image" ;;
         "server shelve") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "server start") _gantt_reply="-h --help --wait --timeout --progress" ;;

@@ -284,9 +284,9 @@ class AgentRig:
         )
         self.host.change_guests(context.new("p", "u"), [transition])
 
-    def operate(self, ref: tuple[str, int], action: str, number: int) -> None:
+    def operate(self, ref: tuple[str, int], action: str, number: int, image: str = "") -> None:
         """Deliver a message with one operation."""
-        self.host.operate_guests(context.new("p", "u"), [GuestOperation(AttemptRef(*ref), action, number)])
+        self.host.operate_guests(context.new("p", "u"), [GuestOperation(AttemptRef(*ref), action, number, image)])
 
     def receive(self, intent: Attempt, migration: str = "m") -> None:
         """Deliver a message to prepare an incoming guest."""

@@ -42,6 +42,7 @@ class FakeHosts:
         self.sources: dict[tuple[str, int], str] = {}  # the instance of each guest that a migration holds
         self.stopped: set[tuple[str, int]] = set()
         self.operations: dict[tuple[str, int], list[tuple[str, int]]] = {}  # those executed: (action, number)
+        self.images: dict[tuple[str, int], dict[str, Any]] = {}  # the last one of each guest that a rebuild named
         self.max_version = ComputeAPI.VERSION  # that the version cap allows
         self.spawned_claims: set[tuple[str, int]] = set()
         self.ended_claims: set[tuple[str, int]] = set()
@@ -68,7 +69,10 @@ class FakeHosts:
         for _ in range(2 if self.duplicate else 1):
             self.queue.append(lambda: self._change(host, transitions))
 
-    def operate_guests(self, ctxt: RequestContext, host: str, operations: objects.GuestOperations) -> None:
+    def operate_guests(
+        self, ctxt: RequestContext, host: str, operations: objects.GuestOperations, *, has_images: bool = False
+    ) -> None:
+        assert has_images == bool(operations.images)
         self._cast("operate", host, operations.uuids)
         operations.check()
         for _ in range(2 if self.duplicate else 1):
@@ -177,9 +181,10 @@ class FakeHosts:
             self._send_report(host, ref, outcome, "", mute=behaviour == "mute")
 
     def _operate(self, host: str, operations: objects.GuestOperations) -> None:
-        rows = zip(operations.uuids, operations.attempts, operations.actions, operations.numbers, strict=True)
+        images = operations.images or [None] * len(operations.uuids)
+        rows = zip(operations.uuids, operations.attempts, operations.actions, operations.numbers, images, strict=True)
         behaviour = self.behaviours.get(host)
-        for uuid, attempt, action, number in rows:
+        for uuid, attempt, action, number, image in rows:
             ref = ClaimRef(uuid, attempt)
             if behaviour == "lost":
                 continue
@@ -188,6 +193,8 @@ class FakeHosts:
                 continue
             if number > self._last_operation(ref):
                 self.operations.setdefault(ref, []).append((action, number))
+                if image is not None:
+                    self.images[ref] = image
                 if action == "reboot":
                     self.stopped.discard(ref)
             self._send_report(host, ref, "stopped" if ref in self.stopped else "active", "", mute=behaviour == "mute")
@@ -229,6 +236,8 @@ class FakeScheduler:
         self.signer = StampSigner(None)
         self.silent: set[str] = set()  # partitions whose store does not answer
         self.specs: list[objects.RequestSpec] = []  # of each selection
+        self.image_checks: list[tuple[list[str], dict[str, Any]]] = []  # (hosts, image) of each dry run of a rebuild
+        self.refuse_images: set[str] = set()  # hosts that can run no new image
         self.down: set[str] = set()  # hosts without heartbeats
         self.unanswered: Exception | None = None  # raised by calls about the state of hosts while set
 
@@ -300,9 +309,21 @@ class FakeScheduler:
         shown = {**document, "alive": name not in self.down}
         return objects.HostState.of(namespace=namespace, name=name, version=version, document=shown)
 
-    def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1) -> objects.Decision:
+    def dry_run(
+        self, ctxt: RequestContext, spec: objects.RequestSpec, count: int = 1, scope: str = "all"
+    ) -> objects.Decision:
         if self.unanswered is not None:
             raise self.unanswered
+        if scope == "rebuild":
+            self.image_checks.append((list(spec.force_hosts), dict(spec.image)))
+            is_refused = names.host_of(spec.force_hosts[0]) in self.refuse_images
+            refusal = {
+                "outcome": "refused",
+                "reasons": {"image properties": 1},
+                "why": "No valid host: 1 image properties",
+            }
+            document = refusal if is_refused else {"outcome": "selected"}
+            return objects.Decision.of(request_id=ctxt.request_id, partition=PARTITION, document=document)
         for name in filter(None, [spec.requested_destination.get("host")]):
             if not any(name in (node, names.host_of(node)) for node in self.ledger.nodes):
                 raise errors.UnknownHost(name=name)

@@ -65,6 +65,21 @@ def test_message_that_an_earlier_agent_executed_is_only_reported_again(running: 
     assert last_report(running) == (["active"], [7])
 
 
+def test_rebuild_from_another_image_is_kept_by_later_rebuilds_and_a_restart(running: AgentRig) -> None:
+    assert running.guests()[REF].image == ""
+    running.operate(REF, REBUILD, 7, "i2")
+    running.queue.settle()
+    assert (running.guests()[REF].image, running.guests()[REF].disk) == ("i2", 7)
+    operate(running, REBUILD, 8)
+    running.stop()
+    running.serve()
+    assert (running.guests()[REF].image, running.guests()[REF].disk) == ("i2", 8)
+    # A repeated message does not bring an earlier image back
+    running.operate(REF, REBUILD, 8, "i1")
+    running.queue.settle()
+    assert running.guests()[REF].image == "i2"
+
+
 def test_rebuilt_guest_that_was_stopped_stays_off(running: AgentRig) -> None:
     running.change(REF, STOP)
     running.queue.settle()

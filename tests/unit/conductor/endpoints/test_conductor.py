@@ -90,7 +90,12 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
             {"uuids": ["a"], "migrations": ["m"], "target": "h"},
             ("evacuate", (CTXT, ["a"], ["m"], "h"), {}),
         ),
-        ("rebuild_instances", {"uuids": ["a"]}, ("rebuild", (CTXT, ["a"], None), {})),
+        ("rebuild_instances", {"uuids": ["a"]}, ("rebuild", (CTXT, ["a"], None, None), {})),
+        (
+            "rebuild_instances",
+            {"uuids": ["a"], "image": {"id": "i"}},
+            ("rebuild", (CTXT, ["a"], None, {"id": "i"}), {}),
+        ),
         ("compare_instances", {"uuids": ["a"]}, ("compare", (["a"],), {})),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
         ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check", ("p", "h", REFS), {})),

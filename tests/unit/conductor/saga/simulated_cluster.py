@@ -16,6 +16,7 @@ from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
 from conductor.operations import InstanceOperations
 from conductor.power import InstancePower
+from conductor.rebuild_images import RebuildImages
 from conductor.reconciliation import RecordReconciler
 from conductor.reports import BuildReports
 from conductor.requests import BuildRequests
@@ -135,6 +136,7 @@ class SimulatedCluster:
             InstanceOperations(
                 *(store, self.hosts, lambda: None, 1000),  # type: ignore[arg-type]
                 evacuation=evacuation,
+                images=RebuildImages(store, clients),
                 clock=lambda: self.now_ms,
             ),
             InstanceShelving(store, lambda: None, 1000, lambda _project: self.quota),
@@ -167,8 +169,8 @@ class SimulatedCluster:
     def reboot(self, uuids: list[str], *, hard: bool = False) -> None:
         self._retry_call(lambda conductor: conductor.operations.reboot(uuids, hard=hard))
 
-    def rebuild(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.operations.rebuild(CTXT, uuids))
+    def rebuild(self, uuids: list[str], image: dict[str, Any] | None = None) -> None:
+        self._retry_call(lambda conductor: conductor.operations.rebuild(CTXT, uuids, image=image))
 
     def shelve(self, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: conductor.shelving.shelve(uuids))

@@ -49,6 +49,7 @@ class Conductor:
         self.released = []  # (host, claims) of each call
         self.ended_migrations = []  # (partition, host, claims) of each call
         self.adopted = []  # (partition, host, uuids) of each call
+        self.rebuild_images = []  # of each call of rebuild_instances
         self.evacuations = []  # (uuids, target) of each call
         self.up = None  # the host that is up
         self.hopeless = {}  # by instance: why its evacuation fails
@@ -188,7 +189,8 @@ class Conductor:
         self._change_power(uuids, "ERROR" if hard else "ACTIVE", "HARD_REBOOT" if hard else "REBOOT", "ACTIVE")
 
     @expose
-    def rebuild_instances(self, ctxt, uuids):
+    def rebuild_instances(self, ctxt, uuids, image=None):
+        self.rebuild_images.append(image)
         self._change_power(uuids, "SHUTOFF", "REBUILD", "SHUTOFF")
 
     @expose

@@ -64,3 +64,15 @@ def test_server_is_shelved_offloaded_and_unshelved(cluster, gantt):
         assert cluster.conductor.instances["a"].status == status
     result = gantt("server", "offload", "a")
     assert (result.code, result.err) == (1, "Instance a: it is ACTIVE\n")
+
+
+def test_rebuild_with_another_image_sends_what_the_configuration_says_of_it(cluster, gantt, config_file):
+    config_file.write_text(f"{config_file.read_text()}[image:debian]\nid = 77\nproperties = hw_architecture=x86_64\n")
+    add_instances(cluster, "a", status="SHUTOFF")
+    result = gantt("server", "rebuild", "a", "--image", "nothing")
+    assert (result.code, result.err) == (1, "There is no image 'nothing'; known: debian\n")
+    assert cluster.conductor.rebuild_images == []
+    for arguments in ((), ("--image", "debian"), ("--image", "77")):
+        assert gantt("server", "rebuild", "a", *arguments, "--wait").err == "1 rebuilt\n"
+    image = {"id": "77", "name": "debian", "properties": {"hw_architecture": "x86_64"}}
+    assert cluster.conductor.rebuild_images == [None, image, image]

@@ -62,6 +62,13 @@ def call(sender, options):
             "1.18",
             {"partition": "p", "host": "h", "refs": "refs"},
         ),
+        ("rebuild_instances", {"uuids": ["u"]}, "1.13", {"uuids": ["u"]}),
+        (
+            "rebuild_instances",
+            {"uuids": ["u"], "image": {"id": "i"}},
+            "1.18",
+            {"uuids": ["u"], "image": {"id": "i"}},
+        ),
         (
             "evacuate_instances",
             {"uuids": ["u"], "migrations": ["m"]},

@@ -170,3 +170,21 @@ def test_hints_of_a_client_of_one_project_name_its_instances_only(worker, hint):
     for instances in ([other], [own, other]):
         with pytest.raises(errors.CallerRefused, match=f"a hint names instance {other} of another project"):
             decide(*instances)
+
+
+def test_dry_run_of_a_rebuild_checks_only_what_depends_on_the_image(worker):
+    # Given a host that is full, and too small besides
+    spec = objects.RequestSpec.of(resources={"VCPU": 1000}, force_hosts=["h1/n"], image={"id": "i"})
+    document = worker.scheduler.dry_run(context.new(), spec, 1, "rebuild").document
+    assert (document["outcome"], document["candidates"]) == ("selected", [["h1/n"]])
+    image = {"id": "i", "properties": {"hw_architecture": "vax"}}
+    spec = objects.RequestSpec.of(resources={"VCPU": 1}, force_hosts=["h1/n"], image=image)
+    document = worker.scheduler.dry_run(context.new(), spec, 1, "rebuild").document
+    assert (document["outcome"], sum(document["reasons"].values())) == ("refused", 4)
+    assert document["why"].startswith("No valid host: ")
+
+
+@pytest.mark.parametrize("scope", ["forced", "", "other", None, 7])
+def test_unknown_scope_is_refused(worker, scope):
+    with pytest.raises(errors.InvalidRequest):
+        worker.scheduler.dry_run(context.new(), objects.RequestSpec.of(resources={"VCPU": 1}), 1, scope)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""New images of instances that are rebuilt: each must be one that the instance's own host can run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import oslo_messaging as messaging
+
+from conductor.saga.saga_pass import load_spec
+from conductor.service_clients import ServiceClients, summarize_error
+from conductor.store.interface import ConductorStore
+from conductor.store.records import InstanceRecord
+from rpcapi import errors, objects
+from rpcapi.context import RequestContext
+from rpcapi.objects.request_validation import check_spec
+from rpcapi.validation.documents import check_image
+
+# Beginnings of image properties that determine resources, traits or topology: the claim of a rebuilt instance stays.
+CLAIMED = (
+    *("trait:", "hw_numa_", "hw_cpu_", "hw_mem_page_size", "hw_mem_encryption", "hw_locked_memory"),
+    *("hw_emulator_threads_policy", "hw_pci_numa_affinity_policy", "hw_tpm_"),
+)
+REBUILD = "rebuild"  # the scope of a dry run
+
+
+class RebuildImages:
+    """Checks new images against the hosts of instances, by dry runs of the scheduler."""
+
+    def __init__(self, store: ConductorStore, clients: ServiceClients) -> None:
+        self._store = store
+        self._clients = clients
+
+    def specs(
+        self, ctxt: RequestContext, records: Sequence[InstanceRecord], image: Mapping[str, Any]
+    ) -> Mapping[str, Mapping[str, Any]]:
+        """Return the primitive of the spec with the new image by instance; instances without a host are not checked.
+
+        Raises InvalidSpec for an invalid image or one that needs another claim, NoValidHost where a host cannot run it,
+        UnknownHost, Unavailable or a subclass if the scheduler does not answer.
+        """
+        check_image(image)
+        if not image:
+            raise errors.InvalidSpec(why="the image of a rebuild must have at least an id or a name")
+        requests = self._store.requests(sorted({record.request for record in records}))
+        specs = {}
+        for record in records:
+            spec = load_spec(record.spec or requests[record.request].spec)
+            _check_claim_stays(record, spec, image)
+            specs[record.uuid] = with_image(spec, image)
+        self._check_hosts(ctxt, records, specs)
+        return {uuid: spec.obj_to_primitive() for uuid, spec in specs.items()}
+
+    def _check_hosts(
+        self, ctxt: RequestContext, records: Sequence[InstanceRecord], specs: Mapping[str, objects.RequestSpec]
+    ) -> None:
+        """Make one dry run for each host and request among the instances."""
+        checked = set()
+        for record in records:
+            place = (record.request, record.host)
+            if record.host is None or place in checked:
+                continue
+            checked.add(place)
+            self._check_host(ctxt, record, specs[record.uuid])
+
+    def _check_host(self, ctxt: RequestContext, record: InstanceRecord, spec: objects.RequestSpec) -> None:
+        # Only what depends on the image: the instance has its claim, in whatever way that was placed.
+        checked = objects.RequestSpec.of(
+            flavor=spec.flavor,
+            resources=spec.resources or {"VCPU": 1},
+            image=spec.image,
+            extra_specs=spec.extra_specs,
+            force_hosts=[record.host],
+        )
+        try:
+            document = self._clients.scheduler.dry_run(ctxt, checked, 1, scope=REBUILD).document
+        except messaging.MessagingException as error:
+            raise errors.Unavailable(what="The scheduler", why=summarize_error(error)) from error
+        if document.get("outcome") == "refused":
+            why = str(document.get("why") or "").removeprefix("No valid host: ")
+            raise errors.NoValidHost(
+                reason=f"{record.host} cannot run instance {record.uuid} with this image: {why}",
+                reasons=document.get("reasons") or {},
+            )
+
+
+def with_image(spec: objects.RequestSpec, image: Mapping[str, Any]) -> objects.RequestSpec:
+    """Return the spec with another image; raises InvalidSpec where that is invalid."""
+    values: dict[str, Any] = {name: getattr(spec, name) for name in spec.fields}
+    changed = objects.RequestSpec.of(**{**values, "image": dict(image)})
+    check_spec(changed)
+    return changed
+
+
+def _check_claim_stays(record: InstanceRecord, spec: objects.RequestSpec, image: Mapping[str, Any]) -> None:
+    old, new = _claimed(spec.image), _claimed(image)
+    changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    if changed:
+        name = changed[0]
+        raise errors.InvalidSpec(
+            why=f"property {name} of the image is {new.get(name)!r}, but instance {record.uuid} was claimed with "
+            f"{old.get(name)!r}: a rebuild keeps the claim"
+        )
+
+
+def _claimed(image: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value for name, value in (image.get("properties") or {}).items() if name.startswith(CLAIMED)}

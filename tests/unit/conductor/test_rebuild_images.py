@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rebuilds with another image: checked against the host of each instance, carried to it, and kept for later builds."""
+
+from dataclasses import replace
+from typing import Any
+
+import oslo_messaging as messaging
+import pytest
+
+from conductor.saga.saga_pass import load_spec
+from rpcapi import errors
+from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
+
+UUIDS = uuid_list(2)
+FIRST, SECOND = UUIDS
+IMAGE = {"id": "i2", "name": "new", "properties": {"hw_architecture": "x86_64"}}
+
+
+@pytest.fixture
+def cluster() -> SimulatedCluster:
+    """A cluster with two ACTIVE instances, on h1 and h2."""
+    created = SimulatedCluster(THREE)
+    created.conductor()
+    created.build(UUIDS)
+    created.settle()
+    return created
+
+
+def image_of(cluster: SimulatedCluster, uuid: str) -> dict[str, Any]:
+    """Return the image in the instance's own spec; {}: it has none of its own."""
+    spec = cluster.record(uuid).spec
+    return {} if spec is None else load_spec(spec).image
+
+
+def assert_refused(cluster: SimulatedCluster, error: type[Exception], match: str, image: Any = None) -> None:
+    before = cluster.store.get(UUIDS)
+    with pytest.raises(error, match=match):
+        cluster.rebuild(UUIDS, IMAGE if image is None else image)
+    assert cluster.store.get(UUIDS) == before and cluster.hosts.queue == []
+
+
+def test_hosts_are_checked_and_get_the_image_with_the_operation(cluster: SimulatedCluster) -> None:
+    cluster.rebuild(UUIDS, IMAGE)
+    assert cluster.scheduler.image_checks == [(["h1/n"], IMAGE), (["h2/n"], IMAGE)]
+    before = cluster.store.get(UUIDS)
+    cluster.rebuild(UUIDS, IMAGE)  # repeated meanwhile
+    assert cluster.store.get(UUIDS) == before
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+    assert cluster.hosts.images == {(uuid, 1): IMAGE for uuid in UUIDS}
+    assert [image_of(cluster, uuid) for uuid in UUIDS] == [IMAGE] * 2
+    cluster.check(UUIDS)
+
+
+def test_later_rebuilds_and_builds_are_of_the_new_image(cluster: SimulatedCluster) -> None:
+    cluster.rebuild([FIRST], IMAGE)
+    cluster.settle()
+    cluster.hosts.images.clear()
+    cluster.rebuild([FIRST])
+    cluster.settle()
+    assert cluster.hosts.images == {(FIRST, 1): IMAGE}
+    cluster.lose_host("h1")
+    cluster.compare()
+    cluster.evacuate([FIRST])
+    cluster.settle()
+    assert cluster.scheduler.specs[-1].image == IMAGE
+    assert cluster.statuses([FIRST]) == ["ACTIVE"]
+
+
+def test_instance_whose_host_is_gone_is_evacuated_with_the_image(cluster: SimulatedCluster) -> None:
+    cluster.lose_host("h1")
+    cluster.compare()
+    cluster.rebuild(UUIDS, IMAGE)
+    assert cluster.scheduler.image_checks == [(["h2/n"], IMAGE)]
+    cluster.settle()
+    assert cluster.scheduler.specs[-1].image == IMAGE
+    assert [image_of(cluster, uuid) for uuid in UUIDS] == [IMAGE] * 2
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+
+
+def test_image_that_one_host_cannot_run_is_refused_for_all(cluster: SimulatedCluster) -> None:
+    cluster.scheduler.refuse_images = {"h2"}
+    match = f"h2/n cannot run instance {SECOND} with this image: 1 image properties"
+    assert_refused(cluster, errors.NoValidHost, match)
+
+
+@pytest.mark.parametrize("name", ["hw_numa_nodes", "trait:CUSTOM_X", "hw_cpu_policy", "hw_mem_page_size"])
+def test_image_that_needs_another_claim_is_refused(cluster: SimulatedCluster, name: str) -> None:
+    image = {"id": "i2", "properties": {name: "2"}}
+    assert_refused(cluster, errors.InvalidSpec, f"property {name} of the image is '2'", image)
+    # The same property as before is none
+    record = cluster.record(FIRST)
+    spec = load_spec(cluster.store.requests([record.request])[record.request].spec)
+    spec.image = {"properties": {name: "2"}}
+    changed = replace(record, spec=spec.obj_to_primitive())
+    assert not cluster.store.write_without_lease([changed], wake=False).stale
+    cluster.rebuild([FIRST], image)
+    with pytest.raises(errors.InvalidSpec, match=f"property {name} of the image is None"):
+        cluster.conductors[0].operations._images.specs(None, [cluster.record(FIRST)], {"id": "i3"})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("image", [{}, {"id": 7}, {"colour": "red"}, {"id": "i", "properties": {"a": 1}}, "i2"])
+def test_malformed_image_is_refused(cluster: SimulatedCluster, image: Any) -> None:
+    assert_refused(cluster, errors.InvalidSpec, ".", image)
+
+
+def test_another_image_during_a_rebuild_is_refused(cluster: SimulatedCluster) -> None:
+    cluster.rebuild([FIRST], IMAGE)
+    before = cluster.store.get(UUIDS)
+    with pytest.raises(errors.InstanceConflict, match="it is being rebuilt already"):
+        cluster.rebuild([FIRST], {"id": "i3"})
+    assert cluster.store.get(UUIDS) == before
+
+
+def test_agents_that_cannot_have_it_refuse_the_request_and_lose_no_other_one(cluster: SimulatedCluster) -> None:
+    cluster.hosts.max_version = "1.5"
+    assert_refused(cluster, errors.UnknownMethod, r"'operate_guests' in version 1\.6")
+    cluster.rebuild(UUIDS)
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2 and cluster.hosts.images == {}
+
+
+def test_scheduler_that_does_not_answer_is_unavailable(cluster: SimulatedCluster) -> None:
+    cluster.scheduler.unanswered = messaging.MessagingTimeout("no answer")
+    assert_refused(cluster, errors.Unavailable, "The scheduler cannot be reached")
