@@ -2,6 +2,7 @@
 """Requests to evacuate instances from hosts that are gone: recorded here; the saga executes them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import oslo_messaging as messaging
 from oslo_log import log
@@ -212,7 +213,7 @@ def _check_status(record: InstanceRecord) -> None:
     raise errors.InstanceConflict(uuid=record.uuid, why=why)
 
 
-def _answered(what: str, method: Callable, ctxt: RequestContext, *args: object) -> object:
+def _answered(what: str, method: Callable[..., Any], ctxt: RequestContext, *args: object) -> Any:
     """Call a service; raises Unavailable where it does not answer in time."""
     try:
         return method(ctxt, *args)
