@@ -12,6 +12,9 @@ from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, Sag
 
 LOG = log.getLogger(__name__)
 
+# Steps of a move that change the identity of the claim on its source: only when they are done, it is known.
+AT_SOURCE = (SagaStep.HAND_OVER, SagaStep.MOVE_BACK, SagaStep.RESUME)
+
 
 class InstanceDeletion:
     """Marks instances for deletion.
@@ -39,9 +42,14 @@ class InstanceDeletion:
 
 
 def mark_for_deletion(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record with status DELETING and the step that ends its claim or stops its guest."""
+    """Return the record with status DELETING and the step that ends its claim or stops its guest.
+
+    One that moves ends its claim at the destination first, then that of its migration on the source.
+    """
     if instance.status == InstanceStatus.DELETING:
         return set_step(instance, instance.step)
+    if instance.open_migration is not None and instance.step in AT_SOURCE:
+        return set_step(instance, instance.step, status=InstanceStatus.DELETING)
     # One that runs or is stopped is on its host. For any other status only the claims show whether the host has it.
     step = SagaStep.TERMINATE if instance.status in ON_HOST else SagaStep.ABORT
     return set_step(instance, step, status=InstanceStatus.DELETING)

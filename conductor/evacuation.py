@@ -10,11 +10,12 @@ from oslo_log import log
 from conductor.reconciliation import ENDS, compared_record
 from conductor.requested_changes import RequestedChanges
 from conductor.saga import evacuations
+from conductor.saga.destinations import destination_spec
 from conductor.saga.saga_pass import load_spec
 from conductor.saga.transitions import end_attempt
 from conductor.service_clients import ServiceClients, summarize_error
 from conductor.store.interface import ConductorStore
-from conductor.store.migrations import MigrationStatus
+from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import ON_HOST, BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
@@ -144,8 +145,15 @@ class InstanceEvacuation:
             groups.setdefault((record.request, source), []).append(record)
         for (key, source), group in groups.items():
             spec = load_spec(group[0].spec or requests[key].spec)
-            destination_spec = evacuations.destination_spec(spec, source, partition=group[0].partition, target=target)
-            self._check_fits(ctxt, destination_spec, len(group))
+            migration = MigrationRecord(
+                uuid="",
+                instance="",
+                kind=MigrationKind.EVACUATION,
+                source_host=source,
+                source_partition=group[0].partition,
+                target=target,
+            )
+            self._check_fits(ctxt, destination_spec(spec, migration, self._clients.partition), len(group))
 
     def _check_fits(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int) -> None:
         decision = _answered("The scheduler", self._clients.scheduler.dry_run, ctxt, spec, count)

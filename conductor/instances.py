@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read access to instances, as the RPC API returns them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from conductor.ownership import check_project
+from conductor.saga.saga_pass import load_spec
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import BuildRequestRecord, InstanceRecord, UnreadableInstance
 from rpcapi import errors, objects
@@ -27,13 +28,22 @@ class InstanceReader:
         ``project`` is the only one whose instances may be read; None is all. Raises UnknownInstance, InvalidRequest or
         a subclass, such as CallerRefused.
         """
+        return self._page(self._records(uuids, project, "get_instances"), None)
+
+    def _records(self, uuids: Sequence[str], project: str | None, method: str) -> list[InstanceRecord]:
         check_uuids(uuids, self._max_instances)
         records = self._store.get(uuids)
         for uuid in uuids:
             if uuid not in records:
                 raise errors.UnknownInstance(uuid=uuid)
-        check_project(self._store, records.values(), project, "get_instances")
-        return self._page([records[uuid] for uuid in uuids], None)
+        check_project(self._store, records.values(), project, method)
+        return [records[uuid] for uuid in uuids]
+
+    def specs(self, uuids: Sequence[str], project: str | None = None) -> list[objects.RequestSpec]:
+        """Return the request specs of the instances in the order of ``uuids``; raises as ``get``."""
+        records = self._records(uuids, project, "get_specs")
+        requests = self._store.requests(sorted({record.request for record in records}))
+        return [load_spec(requests[record.request].spec if record.spec is None else record.spec) for record in records]
 
     def check_store(self) -> None:
         """Raise StoreUnavailable or NotReplicated where the store acknowledges no writes."""
@@ -67,7 +77,8 @@ class InstanceReader:
     def list_hosts(self, partition: str) -> objects.RecordedHosts:
         """Return the service hosts that records of instances in a partition name, but for deleted ones.
 
-        Raises NewerRecord where a newer release wrote one: its host must not be left out.
+        Of an instance that moves these are its source and its destination. Raises NewerRecord where a newer release
+        wrote one: its host must not be left out.
         """
         hosts: set[str] = set()
         marker = None
@@ -75,11 +86,7 @@ class InstanceReader:
             page = self._store.page(marker, PAGE, deleted=False)
             for unreadable in page.unreadable:
                 raise errors.NewerRecord(unreadable.why)
-            hosts |= {
-                names.host_of(record.host)
-                for record in page.instances
-                if record.host is not None and record.partition == partition
-            }
+            hosts |= {host for record in page.instances for host in _hosts_of(record, partition)}
             marker = page.marker
             if marker is None:
                 return objects.RecordedHosts.of(hosts=sorted(hosts), epoch=self._store.epoch())
@@ -120,9 +127,26 @@ def _shown(record: ListedRecord, request: BuildRequestRecord) -> objects.Instanc
     if isinstance(record, UnreadableInstance):
         return objects.Instance.of(**header, attempt=UNREADABLE_ATTEMPT, reason=record.why)
     return objects.Instance.of(
-        **header,
-        host=record.host,
+        **header | {"flavor": record.flavor or request.flavor},
+        host=_host_of(record),
         attempt=record.attempt,
         reason=record.reason,
         history=[dict(entry) for entry in record.history],
+        migration=None if record.migration is None else record.migration.uuid,
     )
+
+
+def _host_of(record: InstanceRecord) -> str | None:
+    """Return the resource name where the instance is, or is to be: of one that moves first its source."""
+    if record.host is None and record.open_migration is not None:
+        return record.open_migration.source_host
+    return record.host
+
+
+def _hosts_of(record: InstanceRecord, partition: str) -> Iterator[str]:
+    """Yield the service hosts in a partition on which guests of the instance may run."""
+    if record.host is not None and record.partition == partition:
+        yield names.host_of(record.host)
+    migration = record.open_migration
+    if migration is not None and migration.source_partition == partition:
+        yield names.host_of(migration.source_host)

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from conductor.ownership import check_project
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.migrations import MigrationRecord, UnreadableMigration
 from rpcapi import errors, objects
@@ -18,13 +19,23 @@ class MigrationReader:
         self._store = store
         self._max_migrations = max_migrations
 
-    def get(self, uuids: Sequence[str]) -> objects.MigrationPage:
-        """Return the migrations in the order of ``uuids``; raises UnknownMigration, InvalidRequest or a subclass."""
-        check_uuids(uuids, self._max_migrations)
+    def get(self, uuids: Sequence[str], project: str | None = None) -> objects.MigrationPage:
+        """Return the migrations in the order of ``uuids``.
+
+        ``project`` is the only one whose migrations may be read; None is all. Raises UnknownMigration, InvalidRequest
+        or a subclass, such as CallerRefused; also for one whose instance is no longer recorded, if ``project`` is set.
+        """
+        check_uuids(uuids, self._max_migrations, "migration")
         records = self._store.migrations(uuids)
         for uuid in uuids:
             if uuid not in records:
                 raise errors.UnknownMigration(uuid=uuid)
+        if project is not None:
+            instances = self._store.get(sorted({record.instance for record in records.values()}))
+            for record in records.values():
+                if record.instance not in instances:
+                    raise errors.UnknownMigration(uuid=record.uuid)
+            check_project(self._store, instances.values(), project, "get_migrations")
         return _page((records[uuid] for uuid in uuids), None)
 
     def list(self, marker: str | None, limit: int) -> objects.MigrationPage:

@@ -10,7 +10,10 @@ from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
 LOG = log.getLogger(__name__)
 
-LOGGED = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.SHELVED_OFFLOADED, InstanceStatus.DELETED)
+LOGGED = (
+    *(InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.SHELVED_OFFLOADED, InstanceStatus.VERIFY_RESIZE),
+    InstanceStatus.DELETED,
+)
 MAX_REASONS = 5  # log lines for one batch; the reason of each instance is in its record
 
 

@@ -7,7 +7,8 @@ from oslo_log import log
 
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
-from conductor.store.records import SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
+from conductor.vouching import records_by_consumer
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
@@ -44,13 +45,15 @@ class OrphanRelease:
         LOG.info("Requested host %s to release %d claims that it runs nothing under", host, len(refs.consumers))
 
     def _check_idle(self, uuids: Sequence[str]) -> None:
-        for migration in self._store.migrations(uuids).values():
-            if not migration.has_ended:
-                raise errors.InstanceConflict(
-                    uuid=migration.instance, why=f"its migration {migration.uuid} is {migration.status}; retry"
-                )
-        for record in self._store.get(uuids).values():
-            if record.step != SagaStep.DONE:
-                raise errors.InstanceConflict(
-                    uuid=record.uuid, why=f"it is {record.status}, and its step {record.step} is under way; retry"
-                )
+        for consumer, record in records_by_consumer(self._store, uuids).items():
+            if consumer == record.uuid:
+                self._check_step(record)
+            elif record.open_migration is not None and record.open_migration.uuid == consumer:
+                why = f"its migration {consumer} is {record.open_migration.status}; confirm or revert it, or wait"
+                raise errors.InstanceConflict(uuid=record.uuid, why=why)
+
+    @staticmethod
+    def _check_step(record: InstanceRecord) -> None:
+        if record.step != SagaStep.DONE:
+            why = f"it is {record.status}, and its step {record.step} is under way; retry"
+            raise errors.InstanceConflict(uuid=record.uuid, why=why)

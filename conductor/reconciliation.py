@@ -7,14 +7,17 @@ A fence, a lost journal or a forgotten write of a record changes no record by it
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from oslo_log import log
 
 from conductor import metrics, milestones
+from conductor.saga import moves
 from conductor.saga.evacuations import LOST
-from conductor.saga.transitions import lose, set_step
+from conductor.saga.transitions import building_status, lose, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
 from conductor.store.interface import PAGE, ConductorStore
+from conductor.store.migrations import CLAIM_ATTEMPT
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import context, errors, objects
 from rpcapi.background import BackgroundLoop
@@ -34,6 +37,15 @@ PAGE_PAUSE = 0.5  # seconds between two pages: the comparison must not slow othe
 JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do not compare at once
 
 
+class _Claim(NamedTuple):
+    """A claim that a record names: the instance's own, or that of its migration."""
+
+    instance: InstanceRecord
+    consumer: str
+    attempt: int
+    partition: str | None
+
+
 class RecordReconciler(BackgroundLoop):
     """Compares all settled records with their claims, one page at a time, once in ``interval`` seconds.
 
@@ -42,8 +54,9 @@ class RecordReconciler(BackgroundLoop):
 
     A record whose claim was fenced goes to ERROR. One whose claim ended otherwise, or does not exist although no host
     is awaited that may report it, does so when the next comparison finds the same, because a report may be on its way.
-    One whose claim is on another host, or of a later attempt, continues with that claim. ``wake`` is called when there
-    is work for the saga.
+    One whose claim is on another host, or of a later attempt, continues with that claim. One in VERIFY_RESIZE has two:
+    without that of its destination it returns to its source, without that of its source it is confirmed. ``wake`` is
+    called when there is work for the saga.
     """
 
     def __init__(
@@ -95,14 +108,22 @@ class RecordReconciler(BackgroundLoop):
             record for record in records.values() if record.status in ON_HOST or record.status == InstanceStatus.ERROR
         ]
         updates = []
-        for partition, instances in _by_partition(compared):
-            answers = self._find(partition, instances)
-            rows = zip(instances, answers.answers, answers.hosts, strict=True)
-            updates += [update for row in rows if (update := compared_record(*row)) is not None]
+        for partition, claims in _by_partition(compared, _own_claim):
+            answers = self._find(partition, claims)
+            rows = zip(claims, answers.answers, answers.hosts, strict=True)
+            updates += [
+                update
+                for claim, answer, host in rows
+                if (update := compared_record(claim.instance, answer, host)) is not None
+            ]
         self._write(compared, updates)
 
     def _compare(self, instances: Sequence[InstanceRecord]) -> None:
-        self._write(instances, [update for group in _by_partition(instances) for update in self._updates(*group)])
+        updates = [update for group in _by_partition(instances, _own_claim) for update in self._updates(*group)]
+        changed = {update.uuid for update in updates}
+        moved = [record for record in instances if record.open_migration is not None and record.uuid not in changed]
+        updates += [update for group in _by_partition(moved, _source_claim) for update in self._updates(*group)]
+        self._write(instances, updates)
 
     def _write(self, instances: Sequence[InstanceRecord], updates: Sequence[InstanceRecord]) -> None:
         if not updates:
@@ -116,33 +137,34 @@ class RecordReconciler(BackgroundLoop):
         metrics.RECONCILED.inc(len(updates) - len(stale))
         milestones.log_changes(instances, updates, stale)
 
-    def _updates(self, partition: str | None, instances: Sequence[InstanceRecord]) -> Iterator[InstanceRecord]:
+    def _updates(self, partition: str | None, claims: Sequence[_Claim]) -> Iterator[InstanceRecord]:
         try:
-            answers = self._find(partition, instances)
+            answers = self._find(partition, claims)
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             LOG.warning(
                 "Comparison of %d records with claims of partition %s failed; the next one repeats it: %s",
-                len(instances),
+                len(claims),
                 partition or self._clients.partition,
                 summarize_error(error),
             )
             return
-        for instance, answer, host in zip(instances, answers.answers, answers.hosts, strict=True):
-            update = self._update(instance, answer, host)
+        for claim, answer, host in zip(claims, answers.answers, answers.hosts, strict=True):
+            update = self._update(claim, answer, host)
             if update is not None:
                 yield update
 
-    def _find(self, partition: str | None, instances: Sequence[InstanceRecord]) -> objects.ClaimAnswers:
+    def _find(self, partition: str | None, claims: Sequence[_Claim]) -> objects.ClaimAnswers:
         refs = objects.ClaimRefs.of(
-            consumers=[instance.uuid for instance in instances], attempts=[instance.attempt for instance in instances]
+            consumers=[claim.consumer for claim in claims], attempts=[claim.attempt for claim in claims]
         )
-        claims = self._clients.claims_of(partition)
-        return claims.find_claims(context.new().with_timeout(CALL_SECONDS), refs)
+        client = self._clients.claims_of(partition)
+        return client.find_claims(context.new().with_timeout(CALL_SECONDS), refs)
 
-    def _update(self, instance: InstanceRecord, answer: str, host: str | None) -> InstanceRecord | None:
+    def _update(self, claim: _Claim, answer: str, host: str | None) -> InstanceRecord | None:
         """Return the record as its claim changes it, or None."""
-        update = compared_record(instance, answer, host)
-        attempt = (instance.uuid, instance.attempt)
+        is_own = claim.consumer == claim.instance.uuid
+        update = compared_record(claim.instance, answer, host) if is_own else compared_source(claim.instance, answer)
+        attempt = (claim.consumer, claim.attempt)
         has_ended = answer in ENDS or answer == Answer.UNKNOWN
         if has_ended and answer != Answer.FENCED and attempt not in self._ended_before:
             self._ended.add(attempt)
@@ -153,7 +175,7 @@ class RecordReconciler(BackgroundLoop):
 def compared_record(instance: InstanceRecord, answer: str, host: str | None) -> InstanceRecord | None:
     """Return the record as the answer about its claim changes it, None if it does not."""
     if answer == Answer.CONFLICT or (answer == Answer.CONFIRMED and host != instance.host):
-        return set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
+        return set_step(instance, SagaStep.SETTLE, status=building_status(instance))
     if instance.status == InstanceStatus.ERROR:
         return _revived(instance) if answer == Answer.CONFIRMED else None
     if answer not in ENDS and answer != Answer.UNKNOWN:
@@ -161,6 +183,17 @@ def compared_record(instance: InstanceRecord, answer: str, host: str | None) -> 
     fate = FATES.get(answer, f"no longer runs it: its claim was {answer}")
     reason = f"host {names.host_of(instance.host or '')} {fate}"
     return lose(instance, reason)
+
+
+def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | None:
+    """Return the record of an instance at its destination as the answer about its source's claim changes it, or None.
+
+    Without its source a move can only be confirmed.
+    """
+    if answer not in ENDS and answer != Answer.UNKNOWN:
+        return None
+    fate = FATES.get(answer, f"no longer has it: its claim was {answer}")
+    return moves.end_source(instance, f"host {names.host_of(instance.move.source_host)} {fate}")
 
 
 def _revived(instance: InstanceRecord) -> InstanceRecord | None:
@@ -176,12 +209,22 @@ def _revived(instance: InstanceRecord) -> InstanceRecord | None:
 
 
 def _is_settled(instance: InstanceRecord) -> bool:
-    """Return whether it is on its host, and no step is under way; in step OFFLOAD a shelved one only waits there."""
-    return instance.status in ON_HOST and instance.step in (SagaStep.DONE, SagaStep.OFFLOAD)
+    """Return whether it is on its host, and no step is under way; in OFFLOAD or VERIFY it only waits there."""
+    return instance.status in ON_HOST and instance.step in (SagaStep.DONE, SagaStep.OFFLOAD, SagaStep.VERIFY)
 
 
-def _by_partition(instances: Iterable[InstanceRecord]) -> list[tuple[str | None, list[InstanceRecord]]]:
-    groups: dict[str | None, list[InstanceRecord]] = {}
-    for instance in instances:
-        groups.setdefault(instance.partition, []).append(instance)
+def _own_claim(instance: InstanceRecord) -> _Claim:
+    return _Claim(instance, instance.uuid, instance.attempt, instance.partition)
+
+
+def _source_claim(instance: InstanceRecord) -> _Claim:
+    return _Claim(instance, instance.move.uuid, CLAIM_ATTEMPT, instance.move.source_partition)
+
+
+def _by_partition(
+    instances: Iterable[InstanceRecord], claim_of: Callable[[InstanceRecord], _Claim]
+) -> list[tuple[str | None, list[_Claim]]]:
+    groups: dict[str | None, list[_Claim]] = {}
+    for claim in map(claim_of, instances):
+        groups.setdefault(claim.partition, []).append(claim)
     return list(groups.items())

@@ -2,14 +2,19 @@
 """Build reports of agents: each outcome is recorded before the agent gets its answer."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from oslo_log import log
 
 from conductor import metrics, milestones
+from conductor.moved_reports import (
+    apply_destination_result,
+    apply_source_result,
+    ended_migration_of,
+    is_at_destination,
+)
+from conductor.report_results import ACTIVE, GONE, OUTCOMES, STOPPED, BuildResult
 from conductor.saga import evacuations
-from conductor.saga.evacuations import GONE
-from conductor.saga.transitions import end_attempt, fail, finish, lose, set_step
+from conductor.saga.transitions import end_attempt, fail, finish, finish_deletion, lose, set_step
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
@@ -20,8 +25,6 @@ from rpcapi.resources.claims import MAX_INSTANCES
 
 LOG = log.getLogger(__name__)
 
-ACTIVE, STOPPED = "active", "stopped"
-OUTCOMES = (ACTIVE, STOPPED, "refused", "failed", GONE)
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
 
@@ -38,17 +41,6 @@ STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
     ACTIVE: (InstanceStatus.ACTIVE, RUNNING_FROM),
     STOPPED: (InstanceStatus.SHUTOFF, STOPPED_FROM),
 }
-
-
-class BuildResult(NamedTuple):
-    """The outcome of one attempt, as its host reports it."""
-
-    uuid: str
-    attempt: int
-    kind: str
-    reason: str
-    host: str
-    operation: int = 0
 
 
 class BuildReports:
@@ -72,10 +64,10 @@ class BuildReports:
         results = self._read(report)
         remaining = results
         for _ in range(MAX_WRITE_ATTEMPTS):
-            records = self._store.get([result.uuid for result in remaining])
-            _log_unknown_guests(report.host, [result for result in remaining if result.uuid not in records])
+            records = self._store.get(list(dict.fromkeys(result.instance for result in remaining)))
+            _log_unknown_guests(report.host, [result for result in remaining if result.instance not in records])
             self._stop_leaked_guests(
-                ctxt, report.host, [result for result in remaining if is_leaked(records.get(result.uuid), result)]
+                ctxt, report.host, [result for result in remaining if is_leaked(records.get(result.instance), result)]
             )
             remaining = self._write(records, remaining)
             if not remaining:
@@ -95,7 +87,11 @@ class BuildReports:
             )
         rows = zip(report.uuids, report.attempts, report.outcomes, report.reasons, strict=True)
         operations = report.operations or [0] * len(report.uuids)
-        results = [BuildResult(*row, report.host, number) for row, number in zip(rows, operations, strict=True)]
+        instances = report.instances or [None] * len(report.uuids)
+        results = [
+            BuildResult(*row, report.host, number, "" if instance in (None, row[0]) else instance)
+            for row, number, instance in zip(rows, operations, instances, strict=True)
+        ]
         for result in results:
             if result.kind not in OUTCOMES:
                 raise errors.InvalidRequest(why=f"unknown outcome {result.kind[:40]!r}; allowed: {', '.join(OUTCOMES)}")
@@ -104,7 +100,7 @@ class BuildReports:
     def _stop_leaked_guests(self, ctxt: RequestContext, host: str, leaked: Sequence[BuildResult]) -> None:
         if not leaked:
             return
-        LOG.warning("Host %s runs %d deleted instances; sending terminate", host, len(leaked))
+        LOG.warning("Host %s has %d guests of deleted instances or ended moves; sending terminate", host, len(leaked))
         refs = objects.ClaimRefs.of(
             consumers=[result.uuid for result in leaked], attempts=[result.attempt for result in leaked]
         )
@@ -115,13 +111,13 @@ class BuildReports:
         updates: dict[str, InstanceRecord] = {}
         deferred = []
         for result in results:
-            instance = records.get(result.uuid)
-            if result.uuid in updates:
+            instance = records.get(result.instance)
+            if result.instance in updates:
                 deferred.append(
                     result
                 )  # a second result of one instance applies to the record that the first one changed
             elif instance is not None and (changed := apply_result(instance, result)) is not None:
-                updates[result.uuid] = changed
+                updates[result.instance] = changed
         final_records = [record for record in updates.values() if record.step == SagaStep.DONE]
         unfinished = [record for record in updates.values() if record.step != SagaStep.DONE]
         stale = set(self._store.write_without_lease(final_records, wake=False).stale) if final_records else set()
@@ -130,20 +126,21 @@ class BuildReports:
         if updates:
             self._wake()  # also where no step follows: a build that has ended makes room for a new request
         milestones.log_changes(records.values(), updates.values(), stale)
-        return deferred + [result for result in results if result.uuid in stale and result not in deferred]
+        return deferred + [result for result in results if result.instance in stale and result not in deferred]
 
 
 def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
-    """Return whether the host has the guest although its instance is deleted or to be deleted.
+    """Return whether the host has the guest although its instance is deleted or to be deleted, or its move has ended.
 
-    One without a record is not: this store may have lost the record of its boot, and the host has confirmed its claim.
-    If the claim ends, the host's next audit stops the guest.
+    The source of a deleted instance that moves is ended when nothing is left at its destination. A guest of an instance
+    without a record is not leaked: this store may have lost the record of its boot, and the host has confirmed its
+    claim. If the claim ends, the host's next audit stops the guest.
     """
-    return (
-        result.kind in (ACTIVE, STOPPED)
-        and instance is not None
-        and instance.status in (InstanceStatus.DELETING, InstanceStatus.DELETED)
-    )
+    if result.kind not in (ACTIVE, STOPPED) or instance is None:
+        return False
+    if result.is_of_source:
+        return ended_migration_of(instance, result) is not None
+    return instance.status in (InstanceStatus.DELETING, InstanceStatus.DELETED)
 
 
 def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
@@ -152,29 +149,38 @@ def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
             LOG.warning(
                 "Host %s runs attempt %d of instance %s, which has no record; it keeps running under its claim. "
                 "Boot it again with this uuid to record it",
-                *(host, result.attempt, result.uuid),
+                *(host, result.attempt, result.instance),
             )
 
 
 def apply_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     """Return the record as ``result`` changes it, or None if it changes nothing."""
+    if result.is_of_source:
+        return apply_source_result(instance, result)
     if result.attempt > instance.attempt:
-        # This store has lost an attempt; the claims still have it.
-        is_forgotten = (
-            result.kind == ACTIVE and instance.status == InstanceStatus.BUILDING and instance.step != SagaStep.SETTLE
-        )
-        return set_step(instance, SagaStep.SETTLE) if is_forgotten else None
+        return set_step(instance, SagaStep.SETTLE) if _is_forgotten(instance, result) else None
     is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
     if result.attempt < instance.attempt or not is_on_host or instance.has_ended(result.attempt):
         return None
-    if instance.status == InstanceStatus.DELETING:
+    if instance.status == InstanceStatus.DELETING and instance.step != SagaStep.RESUME:
         has_stopped = instance.step == SagaStep.TERMINATE and result.kind == GONE
-        return finish(instance, InstanceStatus.DELETED, reason=None) if has_stopped else None
+        return finish_deletion(instance) if has_stopped else None
+    return (_apply_state if instance.open_migration is None else apply_destination_result)(instance, result)
+
+
+def _is_forgotten(instance: InstanceRecord, result: BuildResult) -> bool:
+    """Return whether this store has lost an attempt that runs; the claims still have it."""
+    is_built = instance.status == InstanceStatus.BUILDING and instance.step != SagaStep.SETTLE
+    return result.kind == ACTIVE and (is_built or is_at_destination(instance))
+
+
+def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record as a report about an instance that does not move changes it."""
     if instance.status == InstanceStatus.OFFLOADING and result.kind == GONE:
         return fail(end_attempt(instance, "offloaded", result.reason), None)
     if result.kind not in STATES:
         return _apply_failure(instance, result)
-    return _apply_operation(instance, result) if instance.operation else _apply_state(instance, result)
+    return _apply_operation(instance, result) if instance.operation else _apply_power(instance, result)
 
 
 def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
@@ -190,7 +196,7 @@ def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceR
     return _finish(instance, result)
 
 
-def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     """Return the record in the status that its host reports, or None where that is not what the record waits for."""
     _status, expected = STATES[result.kind]
     if instance.status not in expected or instance.step == SagaStep.TERMINATE:

@@ -19,6 +19,7 @@ from conductor.instances import InstanceReader
 from conductor.leaked_migrations import LeakedMigrations
 from conductor.maintenance import BINARY, Upkeep
 from conductor.migrations import MigrationReader
+from conductor.moves import InstanceMoves
 from conductor.operations import InstanceOperations
 from conductor.orphans import OrphanRelease
 from conductor.power import InstancePower
@@ -156,6 +157,7 @@ class ConductorService:
             ),
             shelving=InstanceShelving(self._store, self._pump.wake, max_instances, self._requests.limits_of),
             evacuation=evacuation,
+            moves=InstanceMoves(self._store, self._clients, self._pump.wake, max_instances, self._requests.limits_of),
             vouching=vouching,
             adoption=InstanceAdoption(self._store, self._clients, vouching, self._pump.wake, max_instances),
             orphans=OrphanRelease(self._store, self._clients, max_instances),
@@ -193,5 +195,6 @@ def _limits(conf: cfg.ConfigOpts) -> SagaLimits:
         recast_ms=round(1000 * conf.conductor.recast_interval),
         select_timeout_ms=round(1000 * conf.conductor.select_timeout),
         shelved_offload_ms=1000 * offload_s if (offload_s := conf.conductor.shelved_offload_time) >= 0 else None,
+        resize_confirm_ms=round(1000 * window) if (window := conf.conductor.resize_confirm_window) else None,
         call_s=min(conf.rpc.call_timeout, conf.conductor.lease * 2 / 3),
     )

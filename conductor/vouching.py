@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unverified claims: those that an instance's record names are vouched for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from oslo_log import log
 
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
 from conductor.store.interface import ConductorStore
+from conductor.store.migrations import CLAIM_ATTEMPT
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import context, errors, objects
 from rpcapi.resources import names
@@ -31,8 +32,8 @@ class ClaimVouching:
 
     def check(self, partition: str, host: str, refs: objects.ClaimRefs) -> None:
         """Vouch for each of ``refs`` on service host ``host`` whose record names that attempt and host."""
-        records = self._store.get(refs.consumers)
-        matches = [(uuid, attempt) for uuid, attempt in refs.pairs() if is_named(records.get(uuid), attempt, host)]
+        records = records_by_consumer(self._store, refs.consumers)
+        matches = [ref for ref in refs.pairs() if is_named(records.get(ref[0]), *ref, host)]
         without_record = len(refs.consumers) - len(matches)
         if without_record:
             LOG.warning("No record names %d unverified attempts of host %s: see 'gantt audit'", without_record, host)
@@ -69,12 +70,25 @@ class ClaimVouching:
                     self._clients.compute.terminate_instances(ctxt, names.host_of(claim["host"]), refs)
 
 
-def is_named(record: InstanceRecord | None, attempt: int, host: str) -> bool:
-    """Return whether the record says that the instance is or may be on that host as that attempt."""
-    return (
-        record is not None
-        and record.status != InstanceStatus.DELETED
-        and record.attempt == attempt
-        and not record.has_ended(attempt)
-        and names.host_of(record.host or "") == host
-    )
+def records_by_consumer(store: ConductorStore, consumers: Sequence[str]) -> dict[str, InstanceRecord]:
+    """Return the records of the instances of these consumers: instances, and migrations of them."""
+    records = store.get(consumers)
+    others = [consumer for consumer in consumers if consumer not in records]
+    instances = {uuid: migration.instance for uuid, migration in store.migrations(others).items()}
+    moving = store.get(sorted(set(instances.values())))
+    return records | {uuid: moving[instance] for uuid, instance in instances.items() if instance in moving}
+
+
+def is_named(record: InstanceRecord | None, consumer: str, attempt: int, host: str) -> bool:
+    """Return whether the record says that the instance is or may be on that host under that claim.
+
+    The claim on the source of a move is that of its migration.
+    """
+    if record is None or record.status == InstanceStatus.DELETED:
+        return False
+    if consumer == record.uuid:
+        is_current = record.attempt == attempt and not record.has_ended(attempt)
+        return is_current and names.host_of(record.host or "") == host
+    migration = record.open_migration
+    is_source = migration is not None and (consumer, attempt) == (migration.uuid, CLAIM_ATTEMPT)
+    return is_source and migration is not None and names.host_of(migration.source_host) == host

@@ -64,6 +64,16 @@ OPTS = [
         "as it is stopped, -1 only by request. A server that was shelved with -1 is not offloaded by a later change.",
     ),
     cfg.FloatOpt(
+        "resize_confirm_window",
+        default=0.0,
+        min=0.0,
+        max=10 * 365 * 86_400,
+        mutable=True,
+        help="Seconds after which a migrated or resized server in VERIFY_RESIZE is confirmed, as Nova's option: its "
+        "source is removed then and can not be returned to. 0 confirms by request only; a server that finished its "
+        "move with 0 is not confirmed by a later change.",
+    ),
+    cfg.FloatOpt(
         "repeat_horizon",
         default=900.0,
         min=1.0,

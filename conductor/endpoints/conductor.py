@@ -13,6 +13,7 @@ from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
 from conductor.leaked_migrations import LeakedMigrations
 from conductor.migrations import MigrationReader
+from conductor.moves import InstanceMoves
 from conductor.operations import InstanceOperations
 from conductor.orphans import OrphanRelease
 from conductor.power import InstancePower
@@ -46,6 +47,7 @@ class ConductorEndpoint:
         operations: InstanceOperations,
         shelving: InstanceShelving,
         evacuation: InstanceEvacuation,
+        moves: InstanceMoves,
         vouching: ClaimVouching,
         adoption: InstanceAdoption,
         orphans: OrphanRelease,
@@ -62,6 +64,7 @@ class ConductorEndpoint:
         self._operations = operations
         self._shelving = shelving
         self._evacuation = evacuation
+        self._moves = moves
         self._instances = instances
         self._claim_vouching = vouching
         self._adoption = adoption
@@ -149,6 +152,49 @@ class ConductorEndpoint:
         self._evacuation.evacuate(ctxt, uuids, migrations, target)
 
     @expose
+    def migrate_instances(
+        self,
+        ctxt: RequestContext,
+        uuids: list[str],
+        migrations: list[str],
+        host: str | None = None,
+        allow_cross_cell: bool = False,
+    ) -> None:
+        if (host is not None and not isinstance(host, str)) or not isinstance(allow_cross_cell, bool):
+            why = "host must be a string or null, and allow_cross_cell a boolean"
+            raise errors.MalformedObject(name="call of migrate_instances", why=why)
+        self._moves.migrate(
+            ctxt, uuids, migrations, host, allow_cross_cell=allow_cross_cell, project=ctxt.sender_project
+        )
+
+    @expose
+    def resize_instances(
+        self,
+        ctxt: RequestContext,
+        uuids: list[str],
+        migrations: list[str],
+        spec: objects.RequestSpec,
+        allow_cross_cell: bool = False,
+    ) -> None:
+        if not isinstance(allow_cross_cell, bool):
+            raise errors.MalformedObject(name="call of resize_instances", why="allow_cross_cell must be a boolean")
+        self._moves.resize(
+            ctxt, uuids, migrations, spec, allow_cross_cell=allow_cross_cell, project=ctxt.sender_project
+        )
+
+    @expose
+    def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._moves.confirm(uuids, ctxt.sender_project)
+
+    @expose
+    def revert_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._moves.revert(uuids, ctxt.sender_project)
+
+    @expose
+    def get_specs(self, ctxt: RequestContext, uuids: list[str]) -> list[objects.RequestSpec]:
+        return self._instances.specs(uuids, ctxt.sender_project)
+
+    @expose
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
         return self._instances.get(uuids, ctxt.sender_project)
 
@@ -160,7 +206,7 @@ class ConductorEndpoint:
 
     @expose
     def get_migrations(self, ctxt: RequestContext, uuids: list[str]) -> objects.MigrationPage:
-        return self._migrations.get(uuids)
+        return self._migrations.get(uuids, ctxt.sender_project)
 
     @expose
     def list_migrations(

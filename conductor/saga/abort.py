@@ -2,11 +2,10 @@
 """Step ABORT: end the claims of an instance that is deleted or failed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from conductor.saga import claims
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import fail, finish, set_step
+from conductor.saga.transitions import building_status, fail, finish_deletion, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
@@ -40,7 +39,7 @@ def _apply_answers(
         if answer == Answer.CONFLICT:
             return _find_later_attempt(saga_pass, instance, partition)
         if answer == Answer.CONFIRMED and instance.status in FAILED:
-            return set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING, partition=partition)
+            return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
         if answer == Answer.CONFIRMED and host is not None:
             # The retry count is kept, so that a silent host gets messages at growing intervals.
             return set_step(
@@ -64,7 +63,7 @@ def _find_later_attempt(saga_pass: SagaPass, instance: InstanceRecord, partition
 
 
 def finish_aborted(instance: InstanceRecord) -> InstanceRecord:
-    """Return the final record of an instance without claims: DELETED if it was being deleted, or as it failed."""
+    """Return the record of an instance without claims of its own: deleted if it was being deleted, or as it failed."""
     if instance.status == InstanceStatus.DELETING:
-        return finish(replace(instance, reason=None), InstanceStatus.DELETED)
+        return finish_deletion(instance)
     return fail(instance, instance.reason)

@@ -12,6 +12,7 @@ from itertools import groupby
 from oslo_log import log
 
 from conductor.saga import cast, claims
+from conductor.saga.moves import revert_move
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, describe_attempts, end_attempt, fail, finish, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
@@ -33,8 +34,11 @@ def alternate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
 
     changed = []
     for (able, *_), members in groupby(sorted(instances, key=decision), key=decision):
-        group = list(members)
-        changed += _prepare(saga_pass, group) if able else _give_up(saga_pass, group)
+        if not able:
+            changed += _give_up(saga_pass, list(members))
+            continue
+        for group in cast.group_by_spec(saga_pass.destination_spec, members):
+            changed += _prepare(saga_pass, group)
     return changed
 
 
@@ -57,7 +61,7 @@ def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[Insta
         LOG.warning("Preparing alternates for %d instances got no answer: %s", len(group), summarize_error(error))
         return [saga_pass.retry_later(instance, error) for instance in group]
     results = [(instance, answers[instance.uuid, instance.attempt + 1]) for instance in group]
-    if saga_pass.spec.group_policy == GroupPolicy.AFFINITY:
+    if saga_pass.spec_of(group[0]).group_policy == GroupPolicy.AFFINITY:
         results = _decide_together(saga_pass, results)
     changed, possible, hopeless = [], [], []
     for instance, result in results:
@@ -91,7 +95,7 @@ def _decide_together(
 
 def _prepare_claims(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> objects.ClaimAnswers:
     intents = objects.ClaimIntents.of(
-        spec=saga_pass.spec,
+        spec=saga_pass.destination_spec(group[0]),
         consumers=[instance.uuid for instance in group],
         attempts=[instance.attempt + 1 for instance in group],
         replaces=[instance.attempt for instance in group],
@@ -128,7 +132,10 @@ def _has_time(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
 
 
 def handle_confirmed_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Return the next state of an instance with a confirmed claim: build once more, then ERROR with the claim kept."""
+    """Return the next state of an instance with a confirmed claim: build once more, then ERROR with the claim kept.
+
+    One that moves returns to its source instead, once its host has ended it.
+    """
     host = names.host_of(instance.host or "")
     if instance.has_ended(instance.attempt):
         # The host reported that nothing runs, but it still has the claim: terminate makes it release the claim.
@@ -138,6 +145,8 @@ def handle_confirmed_claim(saga_pass: SagaPass, instance: InstanceRecord) -> Ins
         return set_step(instance, SagaStep.CAST, asked=True)
     seconds = saga_pass.limits.build_timeout_ms / 1000
     reason = f"Host unreachable, claim kept: {instance.host} has confirmed it, but sent no report for {seconds:g} s"
+    if instance.open_migration is not None:
+        return revert_move(instance, reason)
     return finish(instance, InstanceStatus.ERROR, reason=reason)
 
 

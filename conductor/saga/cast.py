@@ -76,6 +76,7 @@ def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> Sen
             allocations=[instance.allocations for instance in group]
             if any(instance.allocations for instance in group)
             else [],
+            powered_off=[instance.uuid for instance in group if _moves_powered_off(instance)],
         )
         saga_pass.clients.compute.build_instances(saga_pass.context(), host, request)
 
@@ -100,6 +101,11 @@ def group_by_spec(
         else:
             groups.append((spec, [instance]))
     return [group for _spec, group in groups]
+
+
+def _moves_powered_off(instance: InstanceRecord) -> bool:
+    migration = instance.open_migration or instance.evacuation
+    return migration is not None and migration.was_stopped
 
 
 def send_terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:

@@ -3,12 +3,9 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
-from rpcapi.objects import RequestSpec
-from rpcapi.resources import names
 
 # Outcomes of attempts that ran: LOST is an end that no host reported, GONE one that the host reported.
 LOST, GONE = "lost", "gone"
@@ -76,18 +73,6 @@ def begin(
         tries=0,
         since_ms=0,
     )
-
-
-def destination_spec(
-    spec: RequestSpec, source: str, *, partition: str | None = None, target: str | None = None
-) -> RequestSpec:
-    """Return the request for a destination of the same partition: not the source, and no host forced at first."""
-    destination = {"partition": partition, "host": target}
-    values: dict[str, Any] = {name: getattr(spec, name) for name in spec.fields}
-    values["ignore_hosts"] = [*spec.ignore_hosts, names.host_of(source)]
-    values["force_hosts"] = []
-    values["requested_destination"] = {name: value for name, value in destination.items() if value is not None}
-    return RequestSpec.of(**values)
 
 
 def set_destination(instance: InstanceRecord, host: str, attempt: int) -> InstanceRecord:

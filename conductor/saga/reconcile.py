@@ -29,7 +29,9 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
 
 
 def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
-    attempt, host = claim["attempt"], claim["host"]
+    attempt, host, migration = claim["attempt"], claim["host"], instance.open_migration
+    if migration is not None and attempt == migration.source_attempt:
+        return set_step(instance, SagaStep.HAND_OVER)  # the claims service forgot that it was handed over
     if instance.has_ended(attempt):
         # The host reported that nothing runs, but it still has the claim: terminate makes it release the claim.
         cast.send_terminate(saga_pass, names.host_of(host), [replace(instance, attempt=attempt)])
@@ -38,7 +40,7 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
         instance = end_attempt(instance, "lost", f"attempt {attempt} has replaced it")
     # The build is sent in any case: the host reports its current state.
     allocations = claim["allocations"]
-    plain = allocations == {host: saga_pass.spec.resources}
+    plain = allocations == {host: saga_pass.spec_of(instance).resources}
     return assign_host(instance, attempt, host, claim["alternates"], allocations=None if plain else allocations)
 
 

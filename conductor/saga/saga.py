@@ -7,7 +7,20 @@ from collections.abc import Callable, Sequence
 from oslo_log import log
 
 from conductor import metrics, milestones
-from conductor.saga import abort, alternate, cast, claims, offload, power, reconcile, select, wait
+from conductor.saga import (
+    abort,
+    alternate,
+    cast,
+    claims,
+    hand_over,
+    move_guests,
+    offload,
+    power,
+    reconcile,
+    select,
+    verify,
+    wait,
+)
 from conductor.saga.saga_pass import SagaLimits, SagaPass
 from conductor.service_clients import ServiceClients
 from conductor.stamps import PartitionStamps
@@ -22,6 +35,7 @@ StepFunction = Callable[[SagaPass, Sequence[InstanceRecord]], list[InstanceRecor
 # Maximum number of instances that one call of a step function gets before its result is recorded.
 WHOLE_REQUEST = 1_000_000
 MESSAGES = 1000  # sent to many hosts in a row; bounded, so that a call stays short
+MOVES = 100  # of claims, one script each
 
 STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     (
@@ -30,10 +44,17 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
         claims.MAX_REFS // 2,
     ),  # first the steps that free capacity; two claims for each instance
     (SagaStep.TERMINATE, cast.terminate, MESSAGES),
+    (SagaStep.END_SOURCE, move_guests.end_source, MESSAGES),
     (SagaStep.POWER, power.change_power, MESSAGES),
+    (SagaStep.MOVE_BACK, hand_over.move_back, MOVES),
+    (SagaStep.RESUME, move_guests.resume, MESSAGES),
+    (SagaStep.HAND_OVER, hand_over.hand_over, MOVES),
     (SagaStep.SELECT, select.select, WHOLE_REQUEST),  # one decision for each request: all instances are placed, or none
     (SagaStep.OFFLOAD, offload.offload, MESSAGES),
+    (SagaStep.VERIFY, verify.verify, MESSAGES),
     (SagaStep.UNSHELVE, select.select_each, 10),  # one call for each instance, as below
+    (SagaStep.DESTINATION, select.select_each, 10),
+    (SagaStep.STOP_SOURCE, move_guests.stop_source, MESSAGES),
     (SagaStep.EVACUATE, select.select_each, 10),
     (SagaStep.SETTLE, reconcile.settle, 10),  # one call for each instance; bounded, so that a call stays short
     (SagaStep.WAIT, wait.wait, MESSAGES),

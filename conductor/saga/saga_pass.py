@@ -10,7 +10,7 @@ from typing import Any
 from oslo_log import log
 
 from conductor import metrics
-from conductor.saga import evacuations
+from conductor.saga.destinations import destination_spec
 from conductor.service_clients import ServiceClients, summarize_error
 from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import context, objects
@@ -33,7 +33,8 @@ class SagaLimits:
     """Limits of attempts and waits, in milliseconds; ``call_s`` in seconds.
 
     ``call_s`` is the time-out of a call to another service and must be well below the lease. A shelved instance keeps
-    its host for ``shelved_offload_ms``; None: until it is offloaded by request.
+    its host for ``shelved_offload_ms``; None: until it is offloaded by request. A move is confirmed after
+    ``resize_confirm_ms``; None: by request only.
     """
 
     max_attempts: int = 3
@@ -42,6 +43,7 @@ class SagaLimits:
     select_timeout_ms: int = 180_000
     call_s: float = 20.0
     shelved_offload_ms: int | None = 0
+    resize_confirm_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,14 @@ class SagaPass:
 
     def spec_of(self, instance: InstanceRecord) -> objects.RequestSpec:
         """Return what is built as the instance: the request, or what a resize or a rebuild made of it."""
-        return self.spec if instance.spec is None else load_spec(instance.spec)
+        migration = instance.open_migration
+        primitive = instance.spec if migration is None or migration.spec is None else migration.spec
+        return self.spec if primitive is None else load_spec(primitive)
 
     def destination_spec(self, instance: InstanceRecord) -> objects.RequestSpec:
-        """Return the request for a host of the instance: of one that is evacuated, where it may go."""
-        spec, migration = self.spec_of(instance), instance.evacuation
-        if migration is None:
-            return spec
-        partition, target = migration.source_partition, migration.target
-        return evacuations.destination_spec(spec, migration.source_host, partition=partition, target=target)
+        """Return the request for a host of the instance: for one that moves, where it may go."""
+        spec, migration = self.spec_of(instance), instance.open_migration or instance.evacuation
+        return spec if migration is None else destination_spec(spec, migration, self.clients.partition)
 
     def context(self) -> RequestContext:
         """Return a context of this request with the deadline of one call."""

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Step SELECT: call the scheduler once for all instances of the request, for hosts and claims on them."""
+"""Step SELECT: call the scheduler once for all instances of the request, for hosts and claims on them.
+
+Steps UNSHELVE and DESTINATION do it for one instance each.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +11,7 @@ from oslo_log import log
 
 from conductor.saga import claims
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import assign_host, set_step
+from conductor.saga.transitions import assign_host, building_status, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
@@ -77,6 +80,8 @@ def _assign(
 def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
     # The abort leaves a tombstone: a select message still in flight cannot create a claim any more.
     status = InstanceStatus.UNSHELVING if instance.is_shelved else InstanceStatus.ERROR
+    if instance.open_migration is not None:
+        status = InstanceStatus.RESIZE
     return set_step(instance, SagaStep.ABORT, status=status, reason=reason)
 
 
@@ -116,9 +121,8 @@ def _retry(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> I
 def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: errors.ClaimConflict) -> InstanceRecord:
     """Settle the instance whose live claim has another attempt number; the other instances retry."""
     if instance.uuid == error.kwargs.get("consumer"):
-        return set_step(
-            instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING, partition=_partition(saga_pass, error)
-        )
+        partition = _partition(saga_pass, error)
+        return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
     return _wait_or_fail(saga_pass, instance, error)
 
 
@@ -144,7 +148,7 @@ def _start_new_attempt(
         result = answers[instance.uuid, instance.attempt]
         if result.answer in (Answer.CONFIRMED, Answer.CONFLICT):
             partition = result.partition or instance.partition
-            changed.append(set_step(instance, SagaStep.SETTLE, status=InstanceStatus.BUILDING, partition=partition))
+            changed.append(set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition))
         else:
             others.append(instance)
     if all(answers[instance.uuid, instance.attempt].answer in claims.ENDED_ANSWERS for instance in others):

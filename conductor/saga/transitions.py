@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from conductor.saga import evacuations
+from conductor.store.migrations import MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
 # The statuses of an instance that is to be off.
@@ -25,7 +26,12 @@ def finish(instance: InstanceRecord, status: InstanceStatus, **changes: Any) -> 
 
 
 def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Return the final record of an instance without a claim: ERROR, or SHELVED_OFFLOADED if its image is stored."""
+    """Return the record of an instance without a claim of its own.
+
+    That is final: ERROR, or SHELVED_OFFLOADED if its image is stored; one that moves returns to its source.
+    """
+    if instance.open_migration is not None:
+        return move_back(instance, reason)
     if instance.is_shelved:
         return finish(instance, InstanceStatus.SHELVED_OFFLOADED, reason=reason, host=None)
     if instance.evacuation is not None:
@@ -39,6 +45,43 @@ def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
     return fail(end_attempt(replace(instance, was_stopped=was_stopped), evacuations.LOST, reason), reason)
 
 
+def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record of a deleted instance without a claim of its own; the source of a move is ended next."""
+    if instance.open_migration is not None:
+        return set_step(instance, SagaStep.END_SOURCE)
+    return finish(instance, InstanceStatus.DELETED, reason=None)
+
+
+def move_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
+    """Return the record of a moving instance that holds nothing at a destination, as one that returns to its source.
+
+    Its next attempt has a new number: a conductor may have prepared the one after the last, and ended it, without
+    recording it. ``reason`` is why the move failed; one that is reverted has failed already, or is so by request.
+    """
+    migration = instance.move
+    if migration.status != MigrationStatus.REVERTING:
+        migration = replace(migration, status=MigrationStatus.REVERTING, reason=reason or "it failed")
+    status = InstanceStatus.REVERT_RESIZE if migration.reason is None else InstanceStatus.RESIZE
+    return set_step(
+        instance,
+        SagaStep.MOVE_BACK,
+        status=instance.status if instance.status == InstanceStatus.DELETING else status,
+        attempt=instance.attempt + 2,
+        host=migration.source_host,
+        allocations=migration.source_allocations,
+        partition=migration.source_partition,
+        alternates=(),
+        asked=False,
+        reason=None,
+        migration=replace(migration, history=instance.history),
+    )
+
+
+def building_status(instance: InstanceRecord) -> InstanceStatus:
+    """Return the status of an instance that is built on a host: as a new one, or at the destination of a move."""
+    return InstanceStatus.BUILDING if instance.open_migration is None else InstanceStatus.RESIZE
+
+
 def assign_host(
     instance: InstanceRecord,
     attempt: int,
@@ -48,11 +91,15 @@ def assign_host(
     allocations: Mapping[str, Mapping[str, int]] | None,
     **changes: Any,
 ) -> InstanceRecord:
-    """Return the record with a claim on ``host`` and CAST as the next step."""
+    """Return the record with a claim on ``host`` and CAST as the next step; the source of a move is stopped first."""
+    step, migration = SagaStep.CAST, instance.open_migration
+    if migration is not None:
+        step = SagaStep.STOP_SOURCE if migration.status == MigrationStatus.PREPARING else SagaStep.CAST
+        changes["migration"] = replace(migration, destination_host=host, destination_attempt=attempt)
     return set_step(
         evacuations.set_destination(instance, host, attempt),
-        SagaStep.CAST,
-        status=InstanceStatus.BUILDING,
+        step,
+        status=building_status(instance),
         attempt=attempt,
         host=host,
         allocations=allocations,

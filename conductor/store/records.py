@@ -170,6 +170,13 @@ class InstanceRecord:
         return None if self.migration is None or self.migration.has_ended else self.migration
 
     @property
+    def move(self) -> MigrationRecord:
+        """The open migration of an instance that has one; raises ValueError without one."""
+        if self.open_migration is None:
+            raise ValueError(f"instance {self.uuid} has no open migration")
+        return self.open_migration
+
+    @property
     def shown_status(self) -> InstanceStatus:
         """The status that users see: as in Nova, one that is built anew by an evacuation is in REBUILD."""
         is_rebuilt = self.status == InstanceStatus.BUILDING and self.evacuation is not None

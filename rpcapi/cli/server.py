@@ -16,7 +16,8 @@ COLUMNS = ("uuid", "name", "flavor", "status", "host", "reason", "request_id")
 WIDE = "request_id"  # omitted from a table unless requested, to limit its width
 STATUSES = (
     *("SCHEDULING", "BUILDING", "ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD"),
-    *("SHELVING", "SHELVED", "OFFLOADING", "SHELVED_OFFLOADED", "UNSHELVING", "ERROR", "DELETING", "DELETED"),
+    *("SHELVING", "SHELVED", "OFFLOADING", "SHELVED_OFFLOADED", "UNSHELVING", "RESIZE", "VERIFY_RESIZE"),
+    *("REVERT_RESIZE", "MIGRATING", "ERROR", "DELETING", "DELETED"),
 )
 BOOT_END_STATUSES = ("ACTIVE", "ERROR", "DELETED")
 DELETE_END_STATUSES = ("DELETED", "ERROR")
@@ -95,6 +96,7 @@ class ShowServer(ShowOne):
             "status": instance.status,
             "host": TextColumn(instance.host),
             "attempt": instance.attempt,
+            "migration": TextColumn(instance.migration),
             "reason": TextColumn(instance.reason),
             "ended_attempts": _AttemptsColumn(instance.history),
             "request_id": instance.request_id,

@@ -3,8 +3,8 @@
 
 import argparse
 import uuid
+from collections.abc import Sequence
 
-from rpcapi.cli.server_names import resolve_uuids
 from rpcapi.cli.server_power import ChangeServers
 
 
@@ -22,10 +22,8 @@ class EvacuateServers(ChangeServers):
         parser.add_argument("--host", metavar="NAME", help="Only to this host, or node as host/node.")
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        uuids = resolve_uuids(self.session, parsed_args.servers)
+    def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         # One migration for each server and run: a call that is repeated without a reply changes nothing.
         migrations = [str(uuid.uuid4()) for _ in uuids]
         evacuate = self.session.conductor.evacuate_instances
-        self.session.call(evacuate, uuids, migrations, target=parsed_args.host)
-        self.finish(uuids, parsed_args)
+        self.session.call(evacuate, list(uuids), migrations, target=args.host)

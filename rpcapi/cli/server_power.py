@@ -2,7 +2,7 @@
 """``gantt server stop``, ``start``, ``reboot``, ``rebuild``, ``shelve``, ``offload`` and ``unshelve``."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from rpcapi.cli import progress, waiting
@@ -30,14 +30,14 @@ class ChangeServers(Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuids = resolve_uuids(self.session, parsed_args.servers)
-        self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(parsed_args))
-        self.finish(uuids, parsed_args)
+        self._request(uuids, parsed_args)
+        if parsed_args.wait:
+            self._wait(uuids, parsed_args)
+        self.show_message(f"{len(uuids)} {self.STATE if parsed_args.wait else 'to be ' + self.STATE}")
 
-    def finish(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        """Wait if that was requested, and show what became of the servers; raises CommandFailed."""
-        if args.wait:
-            self._wait(uuids, args)
-        self.show_message(f"{len(uuids)} {self.STATE if args.wait else 'to be ' + self.STATE}")
+    def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
+        """Call the conductor's method."""
+        self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(args))
 
     def _options(self, args: argparse.Namespace) -> dict[str, Any]:
         """Return further arguments of the conductor's method."""
@@ -46,13 +46,16 @@ class ChangeServers(Command):
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         with progress.progress_bar(len(uuids), self.STATE, self.app.stderr, args) as bar:
             instances = waiting.wait_for_status(self.session, uuids, waiting.END_STATUSES, args.timeout, bar)
+        self._check_ends(instances)
+
+    def _check_ends(self, instances: Mapping[str, Any]) -> None:
         others = [
             f"{instance.uuid}: {instance.status}"
             for instance in instances.values()
             if instance.status not in self.STATUSES
         ]
         if others:
-            raise CommandFailed(f"{len(others)} of {len(uuids)} are not {self.STATE}: {', '.join(others[:5])}")
+            raise CommandFailed(f"{len(others)} of {len(instances)} are not {self.STATE}: {', '.join(others[:5])}")
 
 
 class StopServers(ChangeServers):
@@ -78,6 +81,10 @@ class RebootServers(ChangeServers):
             "--hard", action="store_true", help="Also servers that are stopped, or in ERROR with a claim on a host."
         )
         return parser
+
+    def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
+        """Call the conductor's method."""
+        self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(args))
 
     def _options(self, args: argparse.Namespace) -> dict[str, Any]:
         return {"hard": args.hard}

@@ -11,8 +11,10 @@ from rpcapi.cli.session import Session
 CHUNK = 500  # instances per call
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 2.0
-# Statuses in which no change of a server's power is under way.
-END_STATUSES = frozenset({"ACTIVE", "SHUTOFF", "SHELVED", "SHELVED_OFFLOADED", "ERROR", "DELETING", "DELETED"})
+# Statuses in which no change of a server is under way.
+END_STATUSES = frozenset(
+    {"ACTIVE", "SHUTOFF", "SHELVED", "SHELVED_OFFLOADED", "VERIFY_RESIZE", "ERROR", "DELETING", "DELETED"}
+)
 
 
 def fetch_instances(session: Session, uuids: Sequence[str]) -> list[Any]:

@@ -31,7 +31,7 @@ class ConductorAPI(ServiceClient):
     1.14 - Add shelve_instances, offload_instances, unshelve_instances
     1.15 - Add adopt_instances
     1.16 - Add release_orphans, compare_instances
-    1.17 - Cold migrations
+    1.17 - Add migrate_instances, resize_instances, confirm_migrations, revert_migrations, get_specs
     1.18 - Add end_leaked_migrations, evacuate_instances. rebuild_instances: image, evacuates those whose host is gone
     """
 
@@ -147,6 +147,59 @@ class ConductorAPI(ServiceClient):
         the reason of each attempt.
         """
         self._call(ctxt, "1.18", "evacuate_instances", uuids=uuids, migrations=migrations, target=target)
+
+    def migrate_instances(
+        self,
+        ctxt: RequestContext,
+        uuids: list[str],
+        migrations: list[str],
+        host: str | None = None,
+        *,
+        allow_cross_cell: bool = False,
+    ) -> None:
+        """Move ACTIVE and SHUTOFF instances to other hosts, each by the migration whose uuid the caller supplies.
+
+        A repeated call is the same request. ``host`` is the only destination, ``allow_cross_cell`` allows those in
+        other partitions. The instances are in VERIFY_RESIZE at their destinations until the migrations are confirmed
+        or reverted, or back on their hosts, with the reason in their migrations. Raises UnknownInstance,
+        InstanceConflict for one in another status, InvalidRequest for a host that it is on, UnknownHost or NoValidHost
+        for a host that can take none of them, or UnknownMethod where [upgrade_levels] excludes it, before any change.
+        """
+        values = {"uuids": uuids, "migrations": migrations, "host": host, "allow_cross_cell": allow_cross_cell}
+        self._call(ctxt, "1.17", "migrate_instances", **values)
+
+    def resize_instances(
+        self,
+        ctxt: RequestContext,
+        uuids: list[str],
+        migrations: list[str],
+        spec: objects.RequestSpec,
+        *,
+        allow_cross_cell: bool = False,
+    ) -> None:
+        """Give instances another flavor: the resources, traits and topology of ``spec``; else as migrate_instances.
+
+        ``spec`` is made of the new flavor and the image of the instance; its placement, volumes and ports are ignored,
+        for an instance keeps its own. The new host may be the one that it is on. Also raises InvalidSpec, and
+        QuotaExceeded.
+        """
+        values = {"uuids": uuids, "migrations": migrations, "spec": spec, "allow_cross_cell": allow_cross_cell}
+        self._call(ctxt, "1.17", "resize_instances", **values)
+
+    def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Remove the sources of finished migrations; a repeated call changes nothing.
+
+        Raises UnknownMigration, or InstanceConflict for one that is not finished, before any change.
+        """
+        self._call(ctxt, "1.17", "confirm_migrations", uuids=uuids)
+
+    def revert_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Return the instances of finished migrations to their sources; raises as confirm_migrations."""
+        self._call(ctxt, "1.17", "revert_migrations", uuids=uuids)
+
+    def get_specs(self, ctxt: RequestContext, uuids: list[str]) -> list[objects.RequestSpec]:
+        """Return the request specs of instances in that order, as resizes changed them; raises UnknownInstance."""
+        return self._call(ctxt, "1.17", "get_specs", uuids=uuids)
 
     def get_instances(self, ctxt: RequestContext, uuids: list[str]) -> objects.InstancePage:
         """Return the instances with these uuids in that order; raises UnknownInstance."""

@@ -86,6 +86,11 @@ class GanttObject(base.VersionedObject):
         newest: str = self.VERSION
         return newest if self.SENT_AS is None or not self.SENT_AS[1].isdisjoint(data) else self.SENT_AS[0]
 
+    def with_values(self, **values: Any) -> Self:
+        """Return a copy with these fields changed; raises MalformedObject as ``of`` does."""
+        present = {name: getattr(self, name) for name, attribute, _ in self._layout() if attribute in self.__dict__}
+        return self.of(**{**present, **values})
+
     @classmethod
     def of(cls, **values: Any) -> Self:
         """Build a complete object from its fields; raises MalformedObject for an unknown field or an invalid value."""

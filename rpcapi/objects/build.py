@@ -23,6 +23,7 @@ class BuildRequest(base.GanttObject):
     """
 
     VERSION = "1.2"
+    SENT_AS = ("1.1", frozenset({"powered_off"}))
     COLUMNS = ("uuids", "attempts", "names")
     SPARSE = ("allocations",)
 

@@ -39,14 +39,13 @@ class ClaimIntents(base.GanttObject):
 
     Version 1.0: Initial version
     Version 1.1: Add fresh
-    Version 1.2: RequestSpec 1.3
     """
 
-    VERSION = "1.2"
+    VERSION = "1.1"
     COLUMNS = ("consumers", "attempts", "replaces", "candidates")
 
     # The RequestSpec version for each version of this object, for schedulers that do not send a manifest.
-    obj_relationships: ClassVar = {"spec": [("1.0", "1.2"), ("1.2", "1.3")]}
+    obj_relationships: ClassVar = {"spec": [("1.0", "1.2")]}
 
     fields = {
         "spec": fields.ObjectField("RequestSpec"),

@@ -23,6 +23,7 @@ class Instance(base.GanttObject):
     """
 
     VERSION = "1.2"
+    SENT_AS = ("1.1", frozenset({"migration"}))
 
     fields = {
         "uuid": fields.StringField(),

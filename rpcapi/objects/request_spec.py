@@ -54,6 +54,7 @@ class RequestSpec(base.GanttObject):
     """
 
     VERSION = "1.3"
+    SENT_AS = ("1.2", frozenset(_SINCE_1_3))
 
     fields = {
         "flavor": fields.StringField(nullable=True, default=None),

@@ -26,26 +26,26 @@ def is_uuid(text: Any) -> bool:
         return False
 
 
-def check_uuid(text: Any) -> None:
-    """Raise InvalidName unless ``text`` is a uuid in its canonical form."""
+def check_uuid(text: Any, what: str = "instance") -> None:
+    """Raise InvalidName unless ``text`` is a uuid in its canonical form, of ``what`` it is to name."""
     if not is_uuid(text):
-        why = "it must be a uuid in lower case with hyphens"
-        raise errors.InvalidName(f"{str(text)[:60]!r} is not the uuid of an instance: {why}")
+        why, article = "it must be a uuid in lower case with hyphens", "an" if what == "instance" else "a"
+        raise errors.InvalidName(f"{str(text)[:60]!r} is not the uuid of {article} {what}: {why}")
 
 
-def check_uuids(uuids: Any, maximum: int) -> None:
-    """Raise unless ``uuids`` is a list of 1 to ``maximum`` different uuids.
+def check_uuids(uuids: Any, maximum: int, what: str = "instance") -> None:
+    """Raise unless ``uuids`` is a list of 1 to ``maximum`` different uuids, each of an instance or of a migration.
 
-    Raises InvalidCount, InvalidName, or InvalidRequest when it is not a list or contains an instance twice.
+    Raises InvalidCount, InvalidName, or InvalidRequest when it is not a list or contains one twice.
     """
     if not isinstance(uuids, (list, tuple)):
         raise errors.InvalidRequest(why=f"the uuids must be a list, not a {type(uuids).__name__}")
     check_count(len(uuids), maximum)
     unique_uuids = set()
     for text in uuids:
-        check_uuid(text)
+        check_uuid(text, what)
         if text in unique_uuids:
-            raise errors.InvalidRequest(why=f"instance {text} is given twice")
+            raise errors.InvalidRequest(why=f"{what} {text} is given twice")
         unique_uuids.add(text)
 
 

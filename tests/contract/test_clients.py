@@ -37,7 +37,7 @@ ENDPOINTS = {
 FINGERPRINTS = {
     "SchedulerAPI": "1.8-fab2a953b4a4b5c4da564531a0b7461d",
     "ClaimsAPI": "1.8-0c20c18aebfe5110c634b4798cbf96c6",
-    "ConductorAPI": "1.18-1a9eacc9d27992b01783995de1bec0ef",
+    "ConductorAPI": "1.18-3be547a551a533960f7f66165431fa2f",
     "ComputeAPI": "1.6-fb724d5a06fdb57bbb248f98fba6d550",
 }
 

@@ -9,6 +9,7 @@ import oslo_messaging as messaging
 from oslo_utils.versionutils import convert_version_to_tuple as version_tuple
 
 from rpcapi import errors, objects
+from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
@@ -41,6 +42,7 @@ class FakeHosts:
         self.lost: dict[tuple[str, int], str] = {}  # the guests of hosts that are off
         self.sources: dict[tuple[str, int], str] = {}  # the instance of each guest that a migration holds
         self.stopped: set[tuple[str, int]] = set()
+        self.instances: dict[str, str] = {}  # by migration, that of each that a message named
         self.operations: dict[tuple[str, int], list[tuple[str, int]]] = {}  # those executed: (action, number)
         self.images: dict[tuple[str, int], dict[str, Any]] = {}  # the last one of each guest that a rebuild named
         self.max_version = ComputeAPI.VERSION  # that the version cap allows
@@ -119,8 +121,12 @@ class FakeHosts:
         self.behaviours = {key: behaviour for key, behaviour in self.behaviours.items() if behaviour != "mute"}
 
     def guests_of(self, uuid: str) -> list[tuple[str, int]]:
-        """Return (node, attempt) of each guest."""
+        """Return (node, attempt) of each guest under the instance's own claim."""
         return [(node, attempt) for (guest_uuid, attempt), node in self.guests.items() if guest_uuid == uuid]
+
+    def running_guests_of(self, uuid: str) -> list[tuple[str, int]]:
+        """Return the identities under which the instance runs, its migrations' included."""
+        return [ref for ref in self.guests if self.instances.get(ref[0], ref[0]) == uuid and ref not in self.stopped]
 
     def _build(self, host: str, request: objects.BuildRequest) -> None:
         for uuid, attempt, name in zip(request.uuids, request.attempts, request.names, strict=True):
@@ -128,7 +134,12 @@ class FakeHosts:
             if behaviour == "lost once":
                 self.behaviours[uuid, attempt] = "active"
             elif behaviour != "lost":
-                outcome, reason = self._outcome(host, ClaimRef(uuid, attempt), name, behaviour)
+                ref = ClaimRef(uuid, attempt)
+                is_new = ref not in self.guests
+                outcome, reason = self._outcome(host, ref, name, behaviour)
+                if outcome == "active" and is_new and uuid in request.powered_off:
+                    self.stopped.add(ref)
+                    outcome = "stopped"
                 self._send_report(host, ClaimRef(uuid, attempt), outcome, reason, mute=behaviour == "mute")
 
     def _outcome(self, host: str, ref: ClaimRef, name: str, behaviour: Behaviour) -> tuple[str, str]:
@@ -149,6 +160,7 @@ class FakeHosts:
             self.ended_claims.add(ref)
             return "failed", "the spawn failed"
         assert self.guests_of(ref.consumer) == [], "a second guest of the instance"
+        assert self.running_guests_of(ref.consumer) == [], "a guest of the instance runs at its source"
         assert ref not in self.spawned_claims, "the attempt was built twice"
         self.spawned_claims.add(ref)
         self.guests[ref] = name
@@ -158,27 +170,50 @@ class FakeHosts:
         if self.behaviours.get(host) == "lost":
             return
         for uuid, attempt in refs.pairs():
-            ref = ClaimRef(uuid, attempt)
-            if ref in self.guests and names.host_of(self.guests[ref]) == host:
-                del self.guests[ref]
-            self.ended_claims.add(ref)
-            self._store.release(host, [ref])
-            self._send_report(host, ref, "gone", "stopped, as asked", mute=False)
+            self._end(host, ClaimRef(uuid, attempt), "stopped, as asked")
 
     def _change(self, host: str, transitions: objects.GuestTransitions) -> None:
-        for uuid, attempt, action in zip(transitions.consumers, transitions.attempts, transitions.actions, strict=True):
+        assert transitions.partition == PARTITION
+        columns = (transitions.consumers, transitions.attempts, transitions.instances, transitions.origins)
+        for uuid, attempt, instance, origins, action in zip(*columns, transitions.actions, strict=True):
             ref = ClaimRef(uuid, attempt)
             behaviour = self.behaviours.get(host)
             if behaviour == "lost":
                 continue
-            if action == "end" or ref not in self.guests:
-                self.guests.pop(ref, None)
-                self._store.release(host, [ref])
-                self._send_report(host, ref, "gone", "its guest is not on this host", mute=False)
-                continue
-            (self.stopped.add if action == "stop" else self.stopped.discard)(ref)
-            outcome = "stopped" if action == "stop" else "active"
-            self._send_report(host, ref, outcome, "", mute=behaviour == "mute")
+            if uuid != instance:
+                self.instances[uuid] = instance
+            if ref not in self.ended_claims:
+                self._continue_as(host, ref, [ClaimRef(*origin) for origin in origins])
+            if ref not in self.guests or names.host_of(self.guests[ref]) != host:
+                self._end(host, ref, "its guest is not on this host")
+            elif action == "end":
+                self._end(host, ref, "stopped, as asked")
+            else:
+                if action == "run":
+                    assert self.running_guests_of(instance) in ([], [ref]), "a second guest of the instance"
+                (self.stopped.add if action == "stop" else self.stopped.discard)(ref)
+                outcome = "stopped" if action == "stop" else "active"
+                self._send_report(host, ref, outcome, "", mute=behaviour == "mute")
+
+    def _continue_as(self, host: str, ref: ClaimRef, origins: Sequence[ClaimRef]) -> None:
+        """Let the guest of an origin on this host continue as ``ref``, unless it does already."""
+        origin = next((known for known in origins if known in self.guests), None)
+        if ref in self.guests or origin is None or names.host_of(self.guests[origin]) != host:
+            return
+        self.guests[ref] = self.guests.pop(origin)
+        if origin in self.stopped:
+            self.stopped.remove(origin)
+            self.stopped.add(ref)
+        self.ended_claims.add(origin)
+
+    def _end(self, host: str, ref: ClaimRef, reason: str) -> None:
+        """Remove the guest, if there is one, release its claim, and report that."""
+        if ref in self.guests and names.host_of(self.guests[ref]) == host:
+            del self.guests[ref]
+        self.stopped.discard(ref)
+        self.ended_claims.add(ref)
+        self._store.release(host, [ref])
+        self._send_report(host, ref, "gone", reason, mute=False)
 
     def _operate(self, host: str, operations: objects.GuestOperations) -> None:
         images = operations.images or [None] * len(operations.uuids)
@@ -211,6 +246,7 @@ class FakeHosts:
             attempts=[attempt],
             outcomes=[outcome],
             reasons=[reason],
+            instances=[self.instances[uuid]] if uuid in self.instances else [],
             operations=[self._last_operation(ref)],
         )
 
@@ -240,6 +276,7 @@ class FakeScheduler:
         self.refuse_images: set[str] = set()  # hosts that can run no new image
         self.down: set[str] = set()  # hosts without heartbeats
         self.unanswered: Exception | None = None  # raised by calls about the state of hosts while set
+        self.full: set[str] = set()  # nodes that a dry run refuses
 
     def exchange_stamps(self, ctxt: RequestContext, stamps: dict[str, str]) -> dict[str, str | None]:
         if PARTITION in self.silent:
@@ -247,6 +284,16 @@ class FakeScheduler:
         proof = self.signer.verify(PARTITION, CONDUCTORS, stamps.get(PARTITION))
         place = self.ledger.store.begin_epoch_if_behind(*(proof or (0, 0)))
         return {PARTITION: self.signer.sign(PARTITION, CONDUCTORS, *place)}
+
+    def _allowed_nodes(self, spec: objects.RequestSpec) -> list[str]:
+        """Return the nodes that the request does not exclude."""
+        assert spec.requested_destination.get("partition", PARTITION) == PARTITION
+        target = spec.requested_destination.get("host")
+        return [
+            node
+            for node in self.ledger.nodes
+            if not {node, names.host_of(node)} & set(spec.ignore_hosts) and target in (None, node, names.host_of(node))
+        ]
 
     def select_destinations(
         self,
@@ -262,17 +309,17 @@ class FakeScheduler:
         self.calls.append((list(uuids), attempt))
         if self.fail:
             raise self.fail.pop(0)
+        self.specs.append(spec)
         snapshot = self.ledger.store.snapshot()
-        nodes = self._nodes(spec)
+        nodes = self._allowed_nodes(spec)
+        if not nodes:
+            raise refusals.no_valid_host(len(self.ledger.nodes), {"ignored": len(self.ledger.nodes)})
         intents = [
             Intent(uuid, attempt, [Candidate(nodes[(index + offset) % len(nodes)]) for offset in range(len(nodes))])
             for index, uuid in enumerate(uuids)
         ]
-        self.specs.append(spec)
         answer = self.ledger.prepare(ctxt, spec, intents, snapshot.epoch, alternates, fresh=fresh)
         prepared = answer.prepared
-        if not nodes:
-            raise refusals.no_valid_host(0, {})
         if not answer.accepted:
             refusals.raise_claim_error(prepared, PARTITION)
             verdicts = refusals.last_verdicts(intents, prepared)
@@ -288,19 +335,6 @@ class FakeScheduler:
             epoch=snapshot.epoch,
             position=snapshot.position,
         )
-
-    def _nodes(self, spec: objects.RequestSpec) -> list[str]:
-        """Return the nodes that the request allows."""
-        forced = [*filter(None, [spec.requested_destination.get("host")]), *spec.force_hosts]
-
-        def is_named(node: str, hosts: Sequence[str]) -> bool:
-            return node in hosts or names.host_of(node) in hosts
-
-        return [
-            node
-            for node in self.ledger.nodes
-            if not is_named(node, spec.ignore_hosts) and (not forced or is_named(node, forced))
-        ]
 
     def get_host_state(self, ctxt: RequestContext, namespace: str, name: str) -> objects.HostState:
         if self.unanswered is not None:
@@ -327,7 +361,7 @@ class FakeScheduler:
         for name in filter(None, [spec.requested_destination.get("host")]):
             if not any(name in (node, names.host_of(node)) for node in self.ledger.nodes):
                 raise errors.UnknownHost(name=name)
-        capacity = sum(self.ledger.free(node) for node in self._nodes(spec))
+        capacity = sum(self.ledger.free(node) for node in set(self._allowed_nodes(spec)) - self.full)
         is_refused = capacity < count * spec.resources["VCPU"]
         refusal = {"outcome": "refused", "reasons": {"not enough VCPU": 1}, "why": "No valid host: 1 not enough VCPU"}
         document = refusal if is_refused else {"outcome": "selected"}
@@ -342,6 +376,7 @@ class FakeClaims:
         self.store = ledger.store
         self.down: Exception | None = None
         self.calls: list[str] = []
+        self.max_version = ClaimsAPI.VERSION  # that the version cap allows
 
     def _begin(self, name: str, ctxt: RequestContext) -> None:
         ctxt.check_deadline()
@@ -372,6 +407,16 @@ class FakeClaims:
     ) -> objects.ClaimAnswers:
         self._begin("abort", ctxt)
         return encode.claim_answers(self.store.abort(decode.refs(refs), host, destinations), Answer.ABORTED)
+
+    def move_claims(
+        self, ctxt: RequestContext, refs: objects.ClaimRefs, successors: objects.ClaimRefs, consumer_type: str
+    ) -> objects.ClaimAnswers:
+        self._begin("move", ctxt)
+        pairs = zip(decode.refs(refs), decode.refs(successors), strict=True)
+        return encode.claim_answers([self.store.move(ref, to, consumer_type) for ref, to in pairs], Answer.CONFIRMED)
+
+    def can_send(self, version: str) -> bool:
+        return version_tuple(version) <= version_tuple(self.max_version)
 
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         self._begin("find", ctxt)

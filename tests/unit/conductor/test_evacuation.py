@@ -200,7 +200,8 @@ def test_requested_target_is_the_only_candidate_and_a_forced_host_is_not_kept(fe
     fenced.settle()
     assert fenced.record(FIRST).host == "h3/n"
     spec = fenced.scheduler.specs[-1]
-    assert (spec.force_hosts, spec.requested_destination) == ([], {"partition": PARTITION, "host": "h3"})
+    destination = {"partition": PARTITION, "allow_cross_cell_move": False, "host": "h3"}
+    assert (spec.force_hosts, spec.requested_destination) == ([], destination)
     assert migration(fenced).target == "h3"
     fenced.check(UUIDS)
 

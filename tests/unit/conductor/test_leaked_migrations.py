@@ -90,7 +90,7 @@ def test_migration_that_is_under_way_is_refused(cluster: SimulatedCluster) -> No
     # And so is a release of its claim while its host has lost the guest
     del cluster.hosts.guests[ClaimRef(MOVE, 1)]
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
-    with pytest.raises(errors.InstanceConflict, match=f"its migration {MOVE} is migrating; retry"):
+    with pytest.raises(errors.InstanceConflict, match=f"its migration {MOVE} is migrating; confirm or revert it"):
         OrphanRelease(cluster.store, clients, 1000).release(
             CTXT, "h1", objects.ClaimRefs.of(consumers=[MOVE], attempts=[1])
         )

@@ -39,9 +39,8 @@ def recorder() -> Recorder:
 
 def make_endpoint(parts: Any, clients: Any) -> ConductorEndpoint:
     names = (
-        *("power", "migrations", "operations", "shelving", "vouching", "adoption", "orphans", "leaked_migrations"),
-        "evacuation",
-        *("reconciler", "bounds"),
+        *("power", "migrations", "operations", "shelving", "moves", "evacuation", "vouching", "adoption", "orphans"),
+        *("leaked_migrations", "reconciler", "bounds"),
     )
     others = dict.fromkeys(names, parts)
     return ConductorEndpoint(parts, parts, parts, parts, clients=clients, **others)
@@ -97,6 +96,20 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
             ("rebuild", (CTXT, ["a"], None, {"id": "i"}), {}),
         ),
         ("compare_instances", {"uuids": ["a"]}, ("compare", (["a"],), {})),
+        (
+            "migrate_instances",
+            {"uuids": ["a"], "migrations": ["m"]},
+            ("migrate", (CTXT, ["a"], ["m"], None), {"allow_cross_cell": False, "project": None}),
+        ),
+        (
+            "resize_instances",
+            {"uuids": ["a"], "migrations": ["m"], "spec": SPEC, "allow_cross_cell": True},
+            ("resize", (CTXT, ["a"], ["m"], SPEC), {"allow_cross_cell": True, "project": None}),
+        ),
+        ("confirm_migrations", {"uuids": ["m"]}, ("confirm", (["m"], None), {})),
+        ("revert_migrations", {"uuids": ["m"]}, ("revert", (["m"], None), {})),
+        ("get_specs", {"uuids": ["a"]}, ("specs", (["a"], None), {})),
+        ("get_migrations", {"uuids": ["m"]}, ("get", (["m"], None), {})),
         ("audit_hosts", {"partition": "p", "epoch": 3}, ("audit", (CTXT, "p", 3), {})),
         ("check_unverified", {"partition": "p", "host": "h", "refs": REFS}, ("check", ("p", "h", REFS), {})),
     ],
@@ -110,7 +123,16 @@ def test_method_is_passed_on(
 
 @pytest.mark.parametrize(
     ("method", "values"),
-    [("delete_instances", {"uuids": []}), ("get_instances", {"uuids": []}), ("list_instances", {})],
+    [
+        ("delete_instances", {"uuids": []}),
+        ("get_instances", {"uuids": []}),
+        ("list_instances", {}),
+        ("resize_instances", {"uuids": [], "migrations": [], "spec": SPEC}),
+        ("confirm_migrations", {"uuids": []}),
+        ("revert_migrations", {"uuids": []}),
+        ("get_specs", {"uuids": []}),
+        ("get_migrations", {"uuids": []}),
+    ],
 )
 def test_project_of_the_sender_limits_what_records_are_reached(
     endpoint: ConductorEndpoint, recorder: Recorder, method: str, values: dict[str, Any]
@@ -141,6 +163,9 @@ def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
         ("evacuate_instances", {"uuids": ["a"]}),
         ("adopt_instances", {"partition": None, "host": "h", "uuids": ["a"]}),
         ("adopt_instances", {"partition": "p", "host": 7, "uuids": ["a"]}),
+        ("migrate_instances", {"uuids": ["a"], "migrations": ["m"], "host": 7}),
+        ("migrate_instances", {"uuids": ["a"], "migrations": ["m"], "allow_cross_cell": "yes"}),
+        ("resize_instances", {"uuids": ["a"], "migrations": ["m"], "spec": SPEC, "allow_cross_cell": 1}),
         ("audit_hosts", {"partition": 1, "epoch": 3}),
         ("audit_hosts", {"partition": "p", "epoch": "3"}),
         ("audit_hosts", {"partition": "p", "epoch": True}),

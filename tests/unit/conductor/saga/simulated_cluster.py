@@ -7,13 +7,14 @@ Messages wait in a queue until the test delivers them; time advances only when n
 import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from conductor.adoption import InstanceAdoption
 from conductor.deletion import InstanceDeletion
 from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
+from conductor.moves import InstanceMoves
 from conductor.operations import InstanceOperations
 from conductor.power import InstancePower
 from conductor.rebuild_images import RebuildImages
@@ -27,6 +28,7 @@ from conductor.shelving import InstanceShelving
 from conductor.store.bounds import RecordBounds
 from conductor.store.interface import ConductorStore
 from conductor.store.memory import MemoryConductorStore
+from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from conductor.vouching import ClaimVouching
 from rpcapi import context, errors, objects
@@ -55,6 +57,7 @@ class Conductor:
     operations: InstanceOperations
     shelving: InstanceShelving
     evacuation: InstanceEvacuation
+    moves: InstanceMoves
     adoption: InstanceAdoption
     instances: InstanceReader
     saga: BuildSaga
@@ -119,7 +122,7 @@ class SimulatedCluster:
         self.scheduler = FakeScheduler(self.ledger)
         self.claims = FakeClaims(self.ledger)
         self.conductors: list[Conductor] = []
-        self.quota: dict[str, int] = {}  # limits of each project, where instances are unshelved
+        self.quota: dict[str, int] = {}  # limits of each project, where instances are unshelved or resized
 
     def conductor(self, kill_switch: KillSwitch | None = None) -> Conductor:
         """Add a conductor, optionally with a kill_switch."""
@@ -141,6 +144,7 @@ class SimulatedCluster:
             ),
             InstanceShelving(store, lambda: None, 1000, lambda _project: self.quota),
             evacuation,
+            InstanceMoves(store, clients, lambda: None, 1000, lambda _project: self.quota),
             InstanceAdoption(store, clients, ClaimVouching(store, clients), lambda: None, 1000),
             InstanceReader(store, 1000),
             BuildSaga(store, clients, self.limits, threading.Event()),
@@ -194,6 +198,24 @@ class SimulatedCluster:
         for ref in self.hosts.lost:
             self.hosts.guests.pop(ref, None)
         self.ledger.store.fence(host, f"{host}-{self.now_ms}", force=True)
+
+    def migrate(self, uuids: list[str], host: str | None = None, migrations: list[str] | None = None) -> None:
+        ids = migrations or [migration_of(uuid) for uuid in uuids]
+        self._retry_call(lambda conductor: conductor.moves.migrate(CTXT, uuids, ids, host))
+
+    def resize(
+        self, uuids: list[str], flavor: objects.RequestSpec | None = None, migrations: list[str] | None = None
+    ) -> None:
+        ids = migrations or [migration_of(uuid) for uuid in uuids]
+        self._retry_call(lambda conductor: conductor.moves.resize(CTXT, uuids, ids, flavor or LARGE))
+
+    def confirm(self, uuids: list[str]) -> None:
+        ids = [self.migration(uuid).uuid for uuid in uuids]
+        self._retry_call(lambda conductor: conductor.moves.confirm(ids))
+
+    def revert(self, uuids: list[str]) -> None:
+        ids = [self.migration(uuid).uuid for uuid in uuids]
+        self._retry_call(lambda conductor: conductor.moves.revert(ids))
 
     def adopt(self, host: str, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: conductor.adoption.adopt(CTXT, PARTITION, host, uuids))
@@ -261,6 +283,14 @@ class SimulatedCluster:
     def record(self, uuid: str) -> InstanceRecord:
         return self.store.get([uuid])[uuid]
 
+    def migration(self, uuid: str) -> MigrationRecord:
+        """Return the last migration of an instance, as both records have it."""
+        migration = self.record(uuid).migration
+        assert migration is not None
+        (stored,) = self.store.migrations([migration.uuid]).values()
+        assert replace(stored, sequence=0, created_ms=0, updated_ms=0) == migration
+        return migration
+
     def reason(self, uuid: str) -> str:
         return self.record(uuid).reason or ""
 
@@ -272,9 +302,21 @@ class SimulatedCluster:
         live = self.ledger.live()
         for uuid in uuids:
             self.check_instance(uuid, live.pop(uuid, None))
+            migration = self.record(uuid).migration
+            if migration is not None:
+                self.check_source(migration, live.pop(migration.uuid, None))
         assert live == {}
         problems = self.ledger.problems()
         assert not problems, problems
+
+    def check_source(self, migration: MigrationRecord, claim: tuple[str, int, str] | None) -> None:
+        """Assert that a migration holds its source, stopped, or nothing once it has ended."""
+        if migration.has_ended:
+            assert (self.hosts.guests_of(migration.uuid), claim) == ([], None), migration
+        else:
+            assert self.hosts.guests_of(migration.uuid) == [(migration.source_host, 1)], migration
+            assert (migration.uuid, 1) in self.hosts.stopped
+            assert claim == (migration.source_host, 1, "confirmed")
 
     def check_instance(self, uuid: str, claim: tuple[str, int, str] | None) -> None:
         """Assert that an instance's record is final, and agrees with its guests and its live claim."""
@@ -285,6 +327,11 @@ class SimulatedCluster:
             assert record.reason is None and not record.is_shelved and (uuid, record.attempt) not in self.hosts.stopped
         elif record.status == "SHELVED_OFFLOADED":
             assert (guests, claim, record.host, record.is_shelved) == ([], None, None, True), record
+        elif record.status == "VERIFY_RESIZE":
+            assert record.open_migration is not None and record.move.status == "finished"
+            assert guests == [(record.host, record.attempt)]
+            assert claim == (record.host, record.attempt, "confirmed")
+            assert ((uuid, record.attempt) in self.hosts.stopped) == record.move.was_stopped
         elif record.status in ("SHUTOFF", "SHELVED"):
             assert guests == [(record.host, record.attempt)] and (uuid, record.attempt) in self.hosts.stopped
             assert claim == (record.host, record.attempt, "confirmed")
@@ -296,6 +343,7 @@ class SimulatedCluster:
 
 
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1}, flavor="tiny")
+LARGE = objects.RequestSpec.of(resources={"VCPU": 2}, flavor="large")
 THREE = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
 
 
@@ -306,6 +354,11 @@ def uuid_list(count: int) -> list[str]:
 def move_of(uuid: str, series: int = 1) -> str:
     """Return the uuid of a migration of an instance of uuid_list."""
     return f"{series:08}{uuid[8:]}"
+
+
+def migration_of(uuid: str, number: int = 1) -> str:
+    """Return the uuid of a migration of an instance."""
+    return f"{number:08}{uuid[8:]}"
 
 
 def history(cluster: SimulatedCluster, uuid: str) -> list[tuple[int, str, str]]:

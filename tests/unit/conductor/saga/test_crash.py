@@ -106,6 +106,72 @@ def _evacuate_and_delete(cluster: SimulatedCluster) -> None:
     cluster.settle()
 
 
+def _migrate(cluster: SimulatedCluster) -> None:
+    _boot(cluster)
+    cluster.stop(UUIDS[:1])
+    cluster.settle()
+    cluster.migrate(UUIDS)
+    cluster.settle()
+    cluster.confirm(UUIDS[:3])
+    cluster.settle()
+
+
+def _resize_and_revert(cluster: SimulatedCluster) -> None:
+    _boot(cluster)
+    cluster.stop(UUIDS[:1])
+    cluster.settle()
+    cluster.resize(UUIDS[:2])
+    cluster.migrate(UUIDS[2:])
+    cluster.settle()
+    cluster.revert(UUIDS[:3])
+    cluster.settle()
+
+
+def _migrate_to(behaviours: dict) -> Callable[[SimulatedCluster], None]:
+    def play(cluster: SimulatedCluster) -> None:
+        _boot(cluster)
+        cluster.hosts.behaviours.update(behaviours)
+        cluster.migrate(UUIDS)
+        cluster.settle()
+        cluster.confirm([uuid for uuid in UUIDS if cluster.record(uuid).status == "VERIFY_RESIZE"])
+        cluster.settle()
+
+    return play
+
+
+def _delete_at_each_step(cluster: SimulatedCluster) -> None:
+    """Delete one instance after each round of work and messages of a move."""
+    while cluster.work() | cluster.hosts.deliver():
+        alive = [uuid for uuid in UUIDS[:3] if cluster.record(uuid).status not in ("DELETING", "DELETED")]
+        cluster.delete(alive[:1] or UUIDS[:1])
+    cluster.delete(UUIDS[:3])  # a crash ends the rounds until its lease expires
+    cluster.settle()
+
+
+def _delete_moving(skipped_rounds: int) -> Callable[[SimulatedCluster], None]:
+    def play(cluster: SimulatedCluster) -> None:
+        _boot(cluster)
+        cluster.resize(UUIDS[:2])
+        cluster.migrate(UUIDS[2:])
+        for _ in range(skipped_rounds):
+            cluster.work()
+            cluster.hosts.deliver()
+        _delete_at_each_step(cluster)
+        cluster.revert(UUIDS[3:])
+        cluster.settle()
+
+    return play
+
+
+def _delete_ending(cluster: SimulatedCluster) -> None:
+    _boot(cluster)
+    cluster.migrate(UUIDS)
+    cluster.settle()
+    cluster.revert(UUIDS[:2])
+    cluster.confirm(UUIDS[2:])
+    _delete_at_each_step(cluster)
+
+
 def _delete_after(behaviours: dict, settled: bool) -> Callable[[SimulatedCluster], None]:
     def play(cluster: SimulatedCluster) -> None:
         cluster.hosts.behaviours.update(behaviours)
@@ -127,6 +193,9 @@ def _too_many(cluster: SimulatedCluster) -> None:
 
 REFUSALS = {(UUIDS[0], 1): "refused", (UUIDS[1], 1): "failed", (UUIDS[1], 2): "failed"}
 HOPELESS = {(UUIDS[2], attempt): "failed" for attempt in (1, 2, 3)}
+# Of the attempts of moves, which begin with the second.
+MOVED_REFUSALS = {(UUIDS[0], 2): "refused", (UUIDS[1], 2): "failed", (UUIDS[3], 2): "lost"}
+MOVED_HOPELESS = {(UUIDS[2], attempt): "failed" for attempt in (2, 3)}
 
 STORIES = {
     "all goes well": CrashScenario(_boot, ["ACTIVE"] * 4),
@@ -147,6 +216,14 @@ STORIES = {
     ),
     "evacuated, one of them off": CrashScenario(_evacuate, ["ACTIVE"] * 3 + ["SHUTOFF"]),
     "evacuated, one deleted meanwhile": CrashScenario(_evacuate_and_delete, ["ACTIVE"] * 3 + ["DELETED"]),
+    "migrated, one stopped, three confirmed": CrashScenario(_migrate, ["SHUTOFF", "ACTIVE", "ACTIVE", "VERIFY_RESIZE"]),
+    "resized, one stopped, three reverted": CrashScenario(
+        _resize_and_revert, ["SHUTOFF", "ACTIVE", "ACTIVE", "VERIFY_RESIZE"]
+    ),
+    "destinations refuse and fail": CrashScenario(_migrate_to({**MOVED_REFUSALS, **MOVED_HOPELESS}), ["ACTIVE"] * 4),
+    "deleted while moved": CrashScenario(_delete_moving(0), ["DELETED"] * 3 + ["ACTIVE"]),
+    "deleted while built elsewhere": CrashScenario(_delete_moving(2), ["DELETED"] * 3 + ["ACTIVE"]),
+    "deleted while reverted or confirmed": CrashScenario(_delete_ending, ["DELETED"] * 3 + ["ACTIVE"]),
     "no room": CrashScenario(_too_many, ["ERROR"] * 13),
 }
 

@@ -55,6 +55,9 @@ class Conductor:
         self.hopeless = {}  # by instance: why its evacuation fails
         self._most_open = 0
         self.builds = []
+        self.specs = {}  # by instance
+        self.moves = []  # (method, uuids, arguments) of each call
+        self.migration_status, self.migration_reason = "finished", None  # of the next moves
         self.first_sent = []  # of each call of build_instances
         self.lost_answers = 0  # of the next calls of build_instances
         self.contexts = []
@@ -228,6 +231,40 @@ class Conductor:
     @expose
     def unshelve_instances(self, ctxt, uuids):
         self._change_power(uuids, "SHELVED_OFFLOADED", "UNSHELVING", "ACTIVE")
+
+    @expose
+    def migrate_instances(self, ctxt, uuids, migrations, host=None, allow_cross_cell=False):
+        self.moves.append(("migrate", uuids, {"host": host, "allow_cross_cell": allow_cross_cell}))
+        self._move(uuids, migrations)
+
+    @expose
+    def resize_instances(self, ctxt, uuids, migrations, spec, allow_cross_cell=False):
+        self.moves.append(("resize", uuids, {"spec": spec, "allow_cross_cell": allow_cross_cell}))
+        self._move(uuids, migrations)
+
+    @expose
+    def get_specs(self, ctxt, uuids):
+        return [self.specs[uuid] for uuid in uuids]
+
+    @expose
+    def confirm_migrations(self, ctxt, uuids):
+        self._change_power(
+            [self.migrations[uuid].instance for uuid in uuids], "VERIFY_RESIZE", "VERIFY_RESIZE", "ACTIVE"
+        )
+
+    @expose
+    def revert_migrations(self, ctxt, uuids):
+        self._change_power(
+            [self.migrations[uuid].instance for uuid in uuids], "VERIFY_RESIZE", "REVERT_RESIZE", "ACTIVE"
+        )
+
+    def _move(self, uuids, migrations):
+        self._change_power(uuids, "ACTIVE", "RESIZE", next(self.ends, "VERIFY_RESIZE"))
+        for uuid, migration in zip(uuids, migrations, strict=True):
+            self.instances[uuid].migration = migration
+            values = {"source_host": "h/n", "source_attempt": 1, "request_id": "r", "created_ms": 1, "updated_ms": 2}
+            values |= {"kind": "migration", "status": self.migration_status, "reason": self.migration_reason}
+            self.migrations[migration] = objects.Migration.of(uuid=migration, instance=uuid, **values)
 
     def _change_power(self, uuids, allowed, changing, end):
         for uuid in uuids:

@@ -59,8 +59,8 @@ def shell(request):
         (
             "gantt server ",
             [
-                *("adopt", "boot", "delete", "evacuate", "list", "offload", "reboot"),
-                *("rebuild", "shelve", "show", "start", "stop", "unshelve"),
+                *("adopt", "boot", "confirm", "delete", "evacuate", "list", "migrate", "offload", "reboot"),
+                *("rebuild", "resize", "revert", "shelve", "show", "start", "stop", "unshelve"),
             ],
         ),
         ("gantt server li", ["list"]),

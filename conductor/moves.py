@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to migrate, resize, confirm and revert: recorded here; the saga executes them."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from oslo_log import log
+
+from conductor.admission import count_amounts
+from conductor.requested_changes import RequestedChanges
+from conductor.resized_spec import larger_amounts, resize_spec
+from conductor.saga.destinations import destination_spec
+from conductor.saga.moves import begin_move, confirm_move, revert_move
+from conductor.saga.saga_pass import load_spec
+from conductor.service_clients import ServiceClients
+from conductor.store.interface import ConductorStore
+from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
+from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
+from rpcapi import errors, objects
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.compute import ComputeAPI
+from rpcapi.context import RequestContext
+from rpcapi.objects.request_validation import check_spec
+from rpcapi.resources import names
+from rpcapi.validation.instances import check_uuids
+
+LOG = log.getLogger(__name__)
+
+COMPUTE_VERSION = "1.2"  # of change_guests
+CLAIMS_VERSION = "1.8"  # of move_claims
+
+MAX_CHECKS = 10  # dry runs of one call, which has as many different requests
+
+MOVABLE = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF)
+CONFIRMED = (MigrationStatus.CONFIRMING, MigrationStatus.CONFIRMED)
+REVERTED = (MigrationStatus.REVERTING, MigrationStatus.REVERTED)
+
+
+class Move(NamedTuple):
+    """What a call requests of its instances. ``flavor``: the spec of the new flavor, None: a migration."""
+
+    request_id: str
+    target: str | None
+    allow_cross_cell: bool
+    flavor: objects.RequestSpec | None = None
+
+
+class InstanceMoves:
+    """Marks instances to be moved, and moves to be confirmed or reverted.
+
+    ``wake`` is called when there is work; ``max_instances`` limits the instances of one call. ``limits_of`` returns the
+    limits of a project, as Admission has them.
+
+    Each method takes ``project``, the only one whose instances may be changed; None is all. Each raises InvalidRequest
+    or a subclass, such as CallerRefused, or UnknownMethod where a version cap excludes services that move, an
+    UnknownInstance or UnknownMigration, or InstanceConflict for an instance in another status, before any change;
+    Conflict or StoreUnavailable when the caller must retry.
+    """
+
+    def __init__(
+        self,
+        store: ConductorStore,
+        clients: ServiceClients,
+        wake: Callable[[], None],
+        max_instances: int,
+        limits_of: Callable[[str], Mapping[str, int]],
+    ) -> None:
+        self._store = store
+        self._clients = clients
+        self._max_instances = max_instances
+        self._changes = RequestedChanges(store, wake, max_instances)
+        self._limits_of = limits_of
+
+    def migrate(
+        self,
+        ctxt: RequestContext,
+        uuids: Sequence[str],
+        migrations: Sequence[str],
+        host: str | None = None,
+        *,
+        allow_cross_cell: bool = False,
+        project: str | None = None,
+    ) -> None:
+        """Mark ACTIVE and SHUTOFF instances to be migrated, each by the migration of that uuid.
+
+        A repeated call changes nothing. ``host`` is the only destination; also raises UnknownHost and NoValidHost where
+        it could take none of them now.
+        """
+        move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
+        self._begin(ctxt, uuids, migrations, move, method="migrate_instances", project=project)
+
+    def resize(
+        self,
+        ctxt: RequestContext,
+        uuids: Sequence[str],
+        migrations: Sequence[str],
+        flavor: objects.RequestSpec,
+        *,
+        allow_cross_cell: bool = False,
+        project: str | None = None,
+    ) -> None:
+        """Mark ACTIVE and SHUTOFF instances to get what ``flavor`` requests, each by the migration of that uuid.
+
+        A repeated call changes nothing. Also raises InvalidSpec for an instance that has this flavor, and QuotaExceeded
+        where a project has no quota left for what grows.
+        """
+        check_spec(flavor)
+        move = Move(ctxt.request_id, None, allow_cross_cell, flavor)
+        self._begin(ctxt, uuids, migrations, move, method="resize_instances", project=project)
+
+    def confirm(self, migrations: Sequence[str], project: str | None = None) -> None:
+        """Mark finished moves to be confirmed: their sources are removed. Confirmed ones stay unchanged."""
+        self._end(migrations, confirm, "confirm_migrations", project)
+        LOG.info("Recorded that %d moves are confirmed", len(migrations))
+
+    def revert(self, migrations: Sequence[str], project: str | None = None) -> None:
+        """Mark finished moves to be reverted: their servers return to the sources. Reverted ones stay unchanged."""
+        self._end(migrations, revert, "revert_migrations", project)
+        LOG.info("Recorded that %d moves are to be reverted", len(migrations))
+
+    def _begin(
+        self,
+        ctxt: RequestContext,
+        uuids: Sequence[str],
+        migrations: Sequence[str],
+        move: Move,
+        *,
+        method: str,
+        project: str | None,
+    ) -> None:
+        self._check_versions()
+        check_uuids(uuids, self._max_instances)
+        check_uuids(migrations, self._max_instances, "migration")
+        if len(migrations) != len(uuids):
+            why = f"each of {len(uuids)} instances needs the uuid of its migration, got {len(migrations)}"
+            raise errors.InvalidRequest(why=why)
+        migration_uuids = dict(zip(uuids, migrations, strict=True))
+        repeated = self._check_migrations(migration_uuids)
+        records = self._store.get(uuids)
+        requests = self._store.requests(sorted({record.request for record in records.values()}))
+        limits = {name: self._limits_of(name) for name in {request.project for request in requests.values()}}
+
+        def change(record: InstanceRecord) -> InstanceRecord | None:
+            if record.uuid in repeated:
+                return None
+            request = requests.get(record.request)
+            if request is None:
+                raise errors.UnknownInstance(uuid=record.uuid)
+            return begin(record, request, migration_uuids[record.uuid], move, self._clients.partition)
+
+        if move.target is not None:
+            self._check_target(ctxt, move.target, [record for record in map(change, records.values()) if record])
+        self._changes.apply(uuids, change, method, project, limits if move.flavor is not None else {})
+        LOG.info("Recorded that %d instances are to be moved", len(uuids))
+
+    def _check_versions(self) -> None:
+        if not self._clients.compute.can_send(COMPUTE_VERSION):
+            raise errors.UnknownMethod(topic=ComputeAPI.TOPIC, method="change_guests", version=COMPUTE_VERSION)
+        if not self._clients.claims_of(None).can_send(CLAIMS_VERSION):
+            raise errors.UnknownMethod(topic=ClaimsAPI.TOPIC, method="move_claims", version=CLAIMS_VERSION)
+
+    def _check_migrations(self, migration_uuids: Mapping[str, str]) -> set[str]:
+        """Return the instances whose migration is recorded already; raises InvalidRequest for a uuid of another use."""
+        known = self._store.migrations(list(migration_uuids.values()))
+        for uuid in self._store.get(list(migration_uuids.values())):
+            raise errors.InvalidRequest(why=f"{uuid} is the uuid of an instance, and cannot be that of a migration")
+        repeated = set()
+        for instance, uuid in migration_uuids.items():
+            if uuid in known and known[uuid].instance != instance:
+                raise errors.InvalidRequest(why=f"migration {uuid} is that of instance {known[uuid].instance}")
+            repeated |= {instance} if uuid in known else set()
+        return repeated
+
+    def _check_target(self, ctxt: RequestContext, target: str, moving: Sequence[InstanceRecord]) -> None:
+        """Raise UnknownHost or NoValidHost where the target could not take one of the instances now.
+
+        Server groups are left to the claim: there the source of a move is no member of an affinity group.
+        """
+        requests = self._store.requests(sorted({record.request for record in moving}))
+        specs: list[objects.RequestSpec] = []
+        for record in moving:
+            spec = load_spec(requests[record.request].spec if record.spec is None else record.spec)
+            destination = destination_spec(spec, record.move, self._clients.partition)
+            destination = destination.with_values(group_id=None, group_policy=None, group_max_per_host=1)
+            if destination.obj_to_primitive() not in [known.obj_to_primitive() for known in specs[-MAX_CHECKS:]]:
+                specs.append(destination)
+        for spec in specs[:MAX_CHECKS]:
+            document = self._clients.scheduler.dry_run(ctxt, spec).document
+            if document["outcome"] == "refused":
+                raise errors.NoValidHost(reason=f"{target} takes none of them: {document.get('why')}")
+
+    def _end(
+        self,
+        migrations: Sequence[str],
+        change: Callable[[InstanceRecord, str], InstanceRecord | None],
+        method: str,
+        project: str | None,
+    ) -> None:
+        self._check_versions()
+        check_uuids(migrations, self._max_instances, "migration")
+        known = self._store.migrations(migrations)
+        for uuid in migrations:
+            if uuid not in known:
+                raise errors.UnknownMigration(uuid=uuid)
+        by_instance = {known[uuid].instance: uuid for uuid in migrations}
+        if len(by_instance) < len(migrations):
+            raise errors.InvalidRequest(why="two of the migrations are of the same instance")
+        self._changes.apply(list(by_instance), lambda record: change(record, by_instance[record.uuid]), method, project)
+
+
+def begin(
+    instance: InstanceRecord, request: BuildRequestRecord, uuid: str, move: Move, partition: str
+) -> InstanceRecord | None:
+    """Return the record that begins to move, None where it does so already; raises InstanceConflict, InvalidRequest."""
+    if instance.migration is not None and instance.migration.uuid == uuid:
+        return None
+    if instance.status not in MOVABLE or instance.step != SagaStep.DONE or instance.host is None:
+        what = "migrated" if move.flavor is None else "resized"
+        raise errors.InstanceConflict(
+            uuid=instance.uuid, why=f"it is {instance.status}; only one that is {' or '.join(MOVABLE)} can be {what}"
+        )
+    migration = MigrationRecord(
+        uuid=uuid,
+        instance=instance.uuid,
+        kind=MigrationKind.MIGRATION if move.flavor is None else MigrationKind.RESIZE,
+        source_host=instance.host,
+        source_partition=instance.partition or partition,
+        source_attempt=instance.attempt,
+        source_allocations=instance.allocations,
+        target=move.target,
+        allow_cross_cell=move.allow_cross_cell,
+        old_flavor=instance.flavor or request.flavor,
+        new_flavor=instance.flavor or request.flavor,
+        was_stopped=instance.status == InstanceStatus.SHUTOFF,
+        request_id=move.request_id,
+    )
+    if move.flavor is None:
+        _check_not_source(instance, move.target)
+        return begin_move(instance, migration)
+    return _begin_resize(instance, request, migration, move.flavor)
+
+
+def _begin_resize(
+    instance: InstanceRecord, request: BuildRequestRecord, migration: MigrationRecord, flavor: objects.RequestSpec
+) -> InstanceRecord:
+    """Return the record that begins to be resized; until that is confirmed or reverted, the larger amounts count."""
+    spec = load_spec(request.spec if instance.spec is None else instance.spec)
+    resized = resize_spec(spec, flavor)
+    if resized.obj_to_primitive() == spec.obj_to_primitive():
+        raise errors.InvalidSpec(why=f"instance {instance.uuid} has flavor {flavor.flavor!r} already")
+    check_spec(resized)
+    amounts = larger_amounts(instance.amounts or count_amounts(spec), count_amounts(resized))
+    resizing = replace(migration, spec=resized.obj_to_primitive(), new_flavor=resized.flavor)
+    return replace(begin_move(instance, resizing), amounts=amounts)
+
+
+def _check_not_source(instance: InstanceRecord, target: str | None) -> None:
+    source = instance.host or ""
+    if target is not None and target in (source, names.host_of(source)):
+        raise errors.InvalidRequest(why=f"instance {instance.uuid} is on {source}: another host is required")
+
+
+def confirm(instance: InstanceRecord, uuid: str) -> InstanceRecord | None:
+    """Return the record that leaves its source for good, None where it did; raises InstanceConflict."""
+    return confirm_move(instance) if _is_finished(instance, uuid, CONFIRMED, "be confirmed") else None
+
+
+def revert(instance: InstanceRecord, uuid: str) -> InstanceRecord | None:
+    """Return the record that returns to its source, None where it does or did; raises InstanceConflict."""
+    return revert_move(instance) if _is_finished(instance, uuid, REVERTED, "be reverted") else None
+
+
+def _is_finished(instance: InstanceRecord, uuid: str, done: Collection[MigrationStatus], what: str) -> bool:
+    """Return whether the move waits for its end, False if it was requested already; raises InstanceConflict."""
+    migration = instance.migration
+    if migration is None or migration.uuid != uuid:
+        raise errors.InstanceConflict(uuid=instance.uuid, why=f"migration {uuid} is not its last one")
+    if migration.status in done:
+        return False
+    if migration.status != MigrationStatus.FINISHED or instance.status != InstanceStatus.VERIFY_RESIZE:
+        why = f"it is {instance.status}, and its migration {migration.status}; only a finished one can {what}"
+        raise errors.InstanceConflict(uuid=instance.uuid, why=why)
+    return True

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a resize changes of a request spec: what comes from the flavor, and nothing of where the server may be."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import os_resource_classes as orc
+
+from rpcapi import errors, objects
+from rpcapi.resources.groups import NONE
+
+# What the server keeps: its placement, its image, and what is attached to it.
+KEPT = (
+    *("availability_zone", "ignore_hosts", "force_hosts", "hints", "consumer_type", "group_id", "group_policy"),
+    *("group_max_per_host", "any_traits", "member_of", "forbidden_aggregates", "in_tree", "image", "volumes", "ports"),
+    *("service", "driver"),
+)
+
+
+def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objects.RequestSpec:
+    """Return ``spec`` with the resources, traits and topology of ``flavor``, which the client made of the new flavor.
+
+    The request groups of volumes and ports stay. A server that boots from a volume gets no disk. Raises InvalidSpec
+    where a group of the flavor has the name of one of those.
+    """
+    attached = {item["group"] for item in (*spec.volumes, *spec.ports) if item.get("group")}
+    kept_groups = {suffix: group for suffix, group in spec.groups.items() if suffix in attached}
+    for suffix in kept_groups.keys() & flavor.groups.keys():
+        raise errors.InvalidSpec(why=f"the new flavor has a group {suffix!r}, as has a volume or port of the server")
+    groups = {**flavor.groups, **kept_groups}
+    policy = flavor.groups_policy if flavor.groups_policy or len(groups) < 2 else NONE
+    resources = dict(flavor.resources)
+    if spec.volumes and orc.DISK_GB not in _amounts(spec):
+        resources.pop(orc.DISK_GB, None)
+    kept = {name: getattr(spec, name) for name in KEPT}
+    return flavor.with_values(
+        **kept, resources=resources, groups=groups, groups_policy=policy, requested_destination={}
+    )
+
+
+def larger_amounts(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """Return what counts during a resize: the larger amount of each name, since either end may be the final one."""
+    return dict(Counter(before) | Counter(after))
+
+
+def _amounts(spec: objects.RequestSpec) -> set[str]:
+    groups: list[Mapping[str, Any]] = [{"resources": spec.resources}, *spec.groups.values()]
+    return {resource_class for group in groups for resource_class in group.get("resources", {})}

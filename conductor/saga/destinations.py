@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests for a host of an instance that moves."""
+
+from conductor.store.migrations import MigrationKind, MigrationRecord
+from rpcapi import objects
+from rpcapi.resources import names
+
+
+def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, partition: str) -> objects.RequestSpec:
+    """Return ``spec`` as the request for a destination; ``partition`` is the default one.
+
+    Forced hosts of the first request do not hold for a move. A migration leaves its node, an evacuation its host; a
+    resize may stay there.
+    """
+    ignored = {
+        MigrationKind.MIGRATION: [migration.source_host],
+        MigrationKind.EVACUATION: [names.host_of(migration.source_host)],
+    }.get(migration.kind, [])
+    return spec.with_values(
+        force_hosts=[],
+        ignore_hosts=[*spec.ignore_hosts, *ignored],
+        requested_destination={
+            "partition": migration.source_partition or partition,
+            "allow_cross_cell_move": migration.allow_cross_cell,
+            **({} if migration.target is None else {"host": migration.target}),
+        },
+    )

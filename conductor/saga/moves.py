@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""State transitions of an instance that is migrated cold or resized, as pure functions of its record.
+
+The claim on the source is that of the migration, the one at the destination that of the instance, so that each end
+state frees exactly one of them.
+"""
+
+from dataclasses import replace
+
+from conductor.admission import count_amounts
+from conductor.saga.transitions import end_attempt, fail, finish, set_step
+from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from rpcapi.objects.base import GanttObject
+
+# The steps of the destination after its build may have been sent.
+BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
+
+
+def begin_move(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
+    """Return the record of an instance on a host that begins to move."""
+    return set_step(
+        instance, SagaStep.HAND_OVER, status=InstanceStatus.RESIZE, migration=migration, is_shelved=False, reason=None
+    )
+
+
+def select_next(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record after its claim became that of the migration: a destination is selected next.
+
+    The history begins anew, so that a move has as many attempts as a new instance.
+    """
+    migration = instance.move
+    return set_step(
+        instance,
+        SagaStep.DESTINATION,
+        attempt=max(instance.attempt, migration.source_attempt) + 1,
+        host=None,
+        allocations=None,
+        alternates=(),
+        history=[],
+        asked=False,
+    )
+
+
+def build_next(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record after the guest was stopped at its source: the build may be sent."""
+    return set_step(instance, SagaStep.CAST, migration=replace(instance.move, status=MigrationStatus.MIGRATING))
+
+
+def finish_move(instance: InstanceRecord, reason: str | None, *, is_stopped: bool) -> InstanceRecord:
+    """Return the record of an instance that is at its destination; ``reason`` has its assignments there."""
+    migration = replace(
+        instance.move, status=MigrationStatus.FINISHED, history=instance.history, was_stopped=is_stopped
+    )
+    return set_step(instance, SagaStep.VERIFY, status=InstanceStatus.VERIFY_RESIZE, reason=reason, migration=migration)
+
+
+def confirm_move(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record with the step that removes the guest from the source and releases the claim there."""
+    migration = replace(instance.move, status=MigrationStatus.CONFIRMING, reason=None)
+    return set_step(instance, SagaStep.END_SOURCE, migration=migration)
+
+
+def revert_move(instance: InstanceRecord, reason: str | None = None) -> InstanceRecord:
+    """Return the record with the step that removes the guest from the destination; it then returns to its source.
+
+    ``reason`` is None where that is requested.
+    """
+    migration = replace(instance.move, status=MigrationStatus.REVERTING, reason=reason)
+    status = InstanceStatus.REVERT_RESIZE if reason is None else InstanceStatus.RESIZE
+    return set_step(instance, SagaStep.TERMINATE, status=status, reason=reason, migration=migration)
+
+
+def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    """Return the record after its source has ended, as requested or by itself; ``reason`` is the host's.
+
+    An instance that is at its destination has left its source for good. One whose build may have been sent is built
+    without it: a guest there may be the only one. Otherwise nothing is left of it.
+    """
+    migration = instance.move
+    if instance.status == InstanceStatus.DELETING:
+        return _end_source_of_deleted(instance)
+    if migration.status in (MigrationStatus.FINISHED, MigrationStatus.CONFIRMING):
+        return _finish_confirmed(instance)
+    why = f"its source {migration.source_host} ended during the move: {reason}"
+    failed = _end_migration(instance, MigrationStatus.ERROR, why)
+    if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
+        return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
+    if instance.step in (SagaStep.MOVE_BACK, SagaStep.RESUME):
+        return fail(failed, _sentence(why))
+    if migration.status == MigrationStatus.REVERTING:
+        # The destination is ended first.
+        return replace(failed, status=InstanceStatus.ERROR, reason=_sentence(why))
+    return set_step(failed, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=_sentence(why))
+
+
+def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
+    """Return the final record of an instance whose only claim has ended: it was not handed over, or it came back."""
+    ended = end_attempt(instance, outcome, reason)
+    if instance.status == InstanceStatus.DELETING:
+        return finish_deleted(ended)
+    return fail(_end_migration(ended, MigrationStatus.ERROR, reason), _sentence(reason))
+
+
+def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    """Return the record whose migration has failed, and whose claim is to be found: it may be its own."""
+    if instance.status == InstanceStatus.DELETING:
+        return set_step(_end_migration(instance, MigrationStatus.CANCELLED, reason), SagaStep.ABORT)
+    ended = _end_migration(instance, MigrationStatus.ERROR, reason)
+    return set_step(ended, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
+
+
+def finish_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
+    """Return the final record of an instance that is on its source again; ``reason`` has its assignments there."""
+    migration = instance.move
+    status = MigrationStatus.REVERTED if migration.reason is None else MigrationStatus.ERROR
+    return finish(
+        _end_migration(instance, status, migration.reason),
+        InstanceStatus.SHUTOFF if migration.was_stopped else InstanceStatus.ACTIVE,
+        reason=reason,
+    )
+
+
+def finish_deleted(instance: InstanceRecord) -> InstanceRecord:
+    """Return the final record of a deleted instance that holds nothing at either end of its move."""
+    ended = _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
+    return finish(ended, InstanceStatus.DELETED, reason=None)
+
+
+def _end_source_of_deleted(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record of a deleted instance whose source has ended; it may still be ended at its destination."""
+    if instance.step in (SagaStep.END_SOURCE, SagaStep.MOVE_BACK, SagaStep.RESUME, SagaStep.HAND_OVER):
+        return finish_deleted(instance)
+    return _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
+
+
+def _finish_confirmed(instance: InstanceRecord) -> InstanceRecord:
+    migration = instance.move
+    status = InstanceStatus.SHUTOFF if migration.was_stopped else InstanceStatus.ACTIVE
+    ended = _end_migration(instance, MigrationStatus.CONFIRMED, None)
+    return finish(_with_new_spec(ended, migration), status)
+
+
+def _with_new_spec(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
+    """Return the record with what a resize gives it for good, and what it counts from now on."""
+    if migration.kind != MigrationKind.RESIZE:
+        return instance
+    resized = replace(instance, spec=migration.spec, flavor=migration.new_flavor)
+    return replace(resized, amounts=_amounts(resized))
+
+
+def _amounts(instance: InstanceRecord) -> dict[str, int] | None:
+    """Return what the instance counts while it does not move; None: as its request."""
+    if instance.spec is None:
+        return None
+    return count_amounts(GanttObject.obj_from_primitive(dict(instance.spec)).complete())
+
+
+def _end_migration(instance: InstanceRecord, status: MigrationStatus, reason: str | None) -> InstanceRecord:
+    """Return the record after its migration, which counts what it did before, unless it was resized."""
+    migration = replace(instance.move, status=status, reason=reason)
+    return replace(instance, migration=migration, amounts=_amounts(instance))
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[0].upper()}{reason[1:]}"
