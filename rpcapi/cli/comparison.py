@@ -3,7 +3,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from rpcapi.resources import names
@@ -11,11 +11,16 @@ from rpcapi.resources import names
 UNJOURNALLED = "unjournalled"
 # The statuses of a server that is on its host.
 ON_HOST = frozenset(
-    {"ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD", "SHELVING", "SHELVED"}
+    {
+        *("ACTIVE", "STOPPING", "SHUTOFF", "STARTING", "REBOOT", "HARD_REBOOT", "REBUILD", "SHELVING", "SHELVED"),
+        *("VERIFY_RESIZE", "SOURCE"),
+    }
 )
 # The types of consumers that are guests: a migration holds the guest at its source until it has ended.
 INSTANCE, MIGRATION = "INSTANCE", "MIGRATION"
 ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
+EVACUATION = "evacuation"  # a kind of migrations that hold nothing
+SOURCE_ATTEMPT = 1  # of a migration's claim
 
 
 class Difference(NamedTuple):
@@ -45,12 +50,24 @@ class Place(NamedTuple):
     host: str
 
 
+class MigrationSource(NamedTuple):
+    """What an open migration says of its source, in the form of a server's record.
+
+    The status is SOURCE while the claim there is the migration's for sure, else that of the migration.
+    """
+
+    uuid: str
+    attempt: int
+    host: str
+    status: str
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterReading:
     """One reading of the three sides.
 
-    ``claims`` are as in a ClaimPage, ``instances`` the records by uuid, without deleted ones. ``silent`` are the
-    service hosts whose agents did not answer. ``migrations`` are all recorded ones by uuid.
+    ``claims`` are as in a ClaimPage, ``instances`` the records by uuid, without deleted ones, ``migrations`` those of
+    migrations. ``silent`` are the service hosts whose agents did not answer.
     """
 
     claims: Sequence[Mapping[str, Any]]
@@ -59,10 +76,26 @@ class ClusterReading:
     silent: Collection[str]
     migrations: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def records(self) -> dict[str, Any]:
+        """The records of what may run, by consumer: servers, and the sources of open migrations."""
+        sources = {
+            uuid: MigrationSource(
+                uuid,
+                SOURCE_ATTEMPT,
+                migration.source_host,
+                "SOURCE" if migration.status == "finished" else migration.status,
+            )
+            for uuid, migration in self.migrations.items()
+            if migration.status not in ENDED_MIGRATIONS and migration.kind != EVACUATION
+        }
+        return {**self.instances, **sources}
+
 
 def compare(reading: ClusterReading) -> list[Difference]:
     """Return all differences: about guests first, then about claims and records without guests, then silent hosts."""
-    claims = _claims_by_place(reading.claims)
+    reading = replace(reading, instances=reading.records)
+    claims = _claims_by_place(reading)
     of_migrations = list(_leaked_migrations(reading))
     leaked = {difference.instance for difference in of_migrations}
     of_guests = [*of_migrations, *(item for item in _guest_differences(reading, claims) if item.instance not in leaked)]
@@ -75,21 +108,28 @@ def compare(reading: ClusterReading) -> list[Difference]:
     return [*of_guests, *without_guests, *_silent_hosts(reading, claims)]
 
 
-def _claims_by_place(claims: Sequence[Mapping[str, Any]]) -> dict[Place, str]:
+def _claims_by_place(reading: ClusterReading) -> dict[Place, str]:
+    """Return the states of the claims of guests: of instances and of gantt's own migrations, not of Nova's."""
+    places = [
+        (Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"])), claim) for claim in reading.claims
+    ]
     return {
-        Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"])): claim["state"]
-        for claim in claims
-        if claim["type"] in (INSTANCE, MIGRATION)
+        place: claim["state"]
+        for place, claim in places
+        if claim["type"] == INSTANCE or (claim["type"] == MIGRATION and place.host != names.API_HOST)
     }
 
 
 def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
-    """Yield the claims of migrations that have ended or have no record: these should hold nothing."""
+    """Yield the claims of migrations that have ended or have no record: these should hold nothing.
+
+    Those of Nova's migrations are at providers that the Placement API made.
+    """
     for claim in reading.claims:
         record = reading.migrations.get(claim["consumer"])
         place = Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"]))
         is_open = record is not None and record.status not in ENDED_MIGRATIONS
-        is_held = claim["type"] == MIGRATION and claim["state"] == "confirmed"
+        is_held = claim["type"] == MIGRATION and claim["state"] == "confirmed" and place.host != names.API_HOST
         if is_held and not is_open and place.host not in reading.silent:
             yield Difference("leaked migration", *place, _describe_migration(record))
 
@@ -115,8 +155,6 @@ def _guest_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> 
             difference = "unverified claim", f"the store does not know this attempt; {_describe_record(record)}"
         elif state != "confirmed":
             difference = "guest without claim", f"the claim is {_describe(places[guest.uuid])}"
-        elif guest.uuid in reading.migrations:
-            continue  # the source of a migration that is under way
         elif record is None:
             difference = "guest without record", "its claim is confirmed"
         elif _place_of(record) != place or record.status == "ERROR":

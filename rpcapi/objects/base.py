@@ -76,9 +76,7 @@ class GanttObject(base.VersionedObject):
         return {
             f"{self.OBJ_SERIAL_NAMESPACE}.name": self.obj_name(),
             f"{self.OBJ_SERIAL_NAMESPACE}.namespace": self.OBJ_PROJECT_NAMESPACE,
-            f"{self.OBJ_SERIAL_NAMESPACE}.version": self._sent_version(data)
-            if target_version is None
-            else self.VERSION,
+            f"{self.OBJ_SERIAL_NAMESPACE}.version": target_version or self._sent_version(data),
             f"{self.OBJ_SERIAL_NAMESPACE}.data": data,
         }
 

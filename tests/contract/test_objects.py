@@ -147,6 +147,13 @@ def test_request_that_an_older_peer_would_misread_is_not_backported(values):
     assert objects.RequestSpec.of(resources={"VCPU": 1}, driver="chance").obj_to_primitive(target_version="1.1")
 
 
+def test_destination_that_an_older_peer_would_ignore_is_not_backported():
+    spec = objects.RequestSpec.of(resources={"VCPU": 1}, requested_destination={"partition": "p"})
+    for version in ("1.0", "1.1", "1.2"):
+        with pytest.raises(errors.IncompatibleObject, match=f"sets requested_destination .* {version} only"):
+            spec.obj_to_primitive(target_version=version)
+
+
 def test_report_for_an_older_scheduler_has_only_compute_nodes():
     flat = {"inventories": {"DISK_GB": {"total": 1}}, "metrics": {"instances": 1}}
     later = {"facts": {"a": 1}, "host_ip": "192.0.2.1", "numa": [], "kind": "compute", "parent": None}
@@ -293,3 +300,31 @@ def sample(name):
         ),
     }
     return getattr(objects, name).of(**(nested[name]() if name in nested else values[name]))
+
+
+@pytest.mark.parametrize(
+    ("obj", "changes", "versions"),
+    [
+        (objects.RequestSpec.of(resources={"VCPU": 1}), {"requested_destination": {"host": "h"}}, ("1.2", "1.3")),
+        (
+            objects.BuildRequest.of(
+                spec=objects.RequestSpec.of(resources={"VCPU": 1}),
+                **{
+                    "partition": "p",
+                    "project_id": "p",
+                    "user_id": "u",
+                    "uuids": ["a"],
+                    "attempts": [1],
+                    "names": ["h"],
+                },
+            ),
+            {"powered_off": ["a"]},
+            ("1.1", "1.2"),
+        ),
+    ],
+)
+def test_object_is_sent_as_the_version_before_while_the_latest_fields_are_unset(obj, changes, versions):
+    for sent, version in zip((obj, obj.with_values(**changes)), versions, strict=True):
+        primitive = sent.obj_to_primitive()
+        assert primitive["gantt_object.version"] == version
+        assert GanttObject.obj_from_primitive(primitive).obj_to_primitive() == primitive

@@ -15,6 +15,7 @@ import pytest
 from devstack import exercise, workload
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.layout import DAEMONS
+from rpcapi import objects
 from tests.functional import clusters, truth
 from tests.functional.clusters import RunningCluster
 
@@ -117,6 +118,63 @@ def test_stopped_servers_keep_their_claims_and_start_again_after_their_agents_we
     truth.until(
         "no claim and no guest is left",
         lambda: not {name for name, _ in [*truth.claims(cluster), *truth.guests(cluster)]} & set(uuids),
+    )
+
+
+def test_moved_servers_are_confirmed_and_reverted_while_agents_are_killed(cluster: RunningCluster) -> None:
+    # Given servers that run, and one that is stopped
+    session = cluster.session
+    uuids = exercise.boot(session, [FIVE])
+    truth.assert_consistent(cluster, uuids)
+    session.call(session.conductor.stop_instances, uuids[:1])
+    before = {
+        instance.uuid: instance.host for instance in session.call(session.conductor.get_instances, uuids).instances
+    }
+
+    def instances() -> dict[str, objects.Instance]:
+        return {item.uuid: item for item in session.call(session.conductor.get_instances, uuids).instances}
+
+    def statuses() -> set[str]:
+        return {instance.status for instance in instances().values()}
+
+    truth.until("one is stopped", lambda: instances()[uuids[0]].status == "SHUTOFF")
+    # When they are migrated and resized, and all agents are killed meanwhile
+    migrations = [str(uuid.uuid4()) for _ in uuids]
+    session.call(session.conductor.migrate_instances, uuids[:3], migrations[:3])
+    larger = objects.RequestSpec.of(flavor="larger", resources={"VCPU": 2, "MEMORY_MB": 128})
+    session.call(session.conductor.resize_instances, uuids[3:], migrations[3:], larger)
+    clusters.kill(cluster.cluster.daemons["compute"])
+    cluster.cluster.start_daemon("compute")
+    truth.until("all are at their destinations", lambda: statuses() == {"VERIFY_RESIZE"})
+    # Then each has a claim at both ends, and a guest that is off at its source
+    claims = dict(list(truth.claims(cluster)))
+    assert {claims[migration].partition("/")[0] for migration in migrations} <= {
+        (host or "").partition("/")[0] for host in before.values()
+    }
+    assert {uuid_: claims[uuid_] for uuid_ in uuids} == {uuid_: item.host for uuid_, item in instances().items()}
+    assert all(instances()[uuid_].host != before[uuid_] for uuid_ in uuids[:3])
+    # When they are confirmed and reverted, and all agents are killed again
+    session.call(session.conductor.confirm_migrations, migrations[:2])
+    session.call(session.conductor.confirm_migrations, migrations[3:4])
+    session.call(session.conductor.revert_migrations, [migrations[2], migrations[4]])
+    clusters.kill(cluster.cluster.daemons["compute"])
+    cluster.cluster.start_daemon("compute")
+    truth.until("all have ended their moves", lambda: statuses() == {"ACTIVE", "SHUTOFF"})
+    # Then each has one claim and one guest
+    after = instances()
+    assert [after[uuid_].status for uuid_ in uuids] == ["SHUTOFF"] + ["ACTIVE"] * 4
+    assert all(after[uuid_].host == before[uuid_] for uuid_ in (uuids[2], uuids[4]))
+    assert [after[uuid_].flavor for uuid_ in uuids[3:]] == ["larger", "tiny"]
+    ended = session.call(session.conductor.get_migrations, migrations).migrations
+    assert [item.status for item in ended] == ["confirmed", "confirmed", "reverted", "confirmed", "reverted"]
+    truth.until("no migration has a claim", lambda: not dict(list(truth.claims(cluster))).keys() & set(migrations))
+    session.call(session.conductor.start_instances, uuids[:1])
+    truth.until("all run", lambda: statuses() == {"ACTIVE"})
+    truth.assert_consistent(cluster, uuids)
+    session.call(session.conductor.delete_instances, uuids)
+    truth.until(
+        "no claim and no guest is left",
+        lambda: not {name for name, _ in [*truth.claims(cluster), *truth.guests(cluster)]} & {*uuids, *migrations},
     )
 
 

@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instances that are migrated, resized, confirmed and reverted: statuses, claims, quota, and failures on the way."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from tests.unit.conductor.saga.simulated_cluster import SimulatedCluster, uuid_list
+from conductor.saga.saga_pass import SagaLimits
+from conductor.store.records import InstanceStatus
+from conductor.vouching import is_named, records_by_consumer
+from rpcapi import errors, objects
+from tests.unit.conductor.ledger import PARTITION
+from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, SimulatedCluster, migration_of, uuid_list
 
 UUIDS = uuid_list(2)
 NODES = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
+HOUR_MS = 3_600_000
 
 
-def make_cluster() -> SimulatedCluster:
+def make_cluster(limits: SagaLimits = LIMITS) -> SimulatedCluster:
     """Return a cluster with two ACTIVE instances, on h1 and h2."""
-    created = SimulatedCluster(NODES)
+    created = SimulatedCluster(NODES, limits)
     created.conductor()
     created.build(UUIDS)
     created.settle()
@@ -59,3 +69,310 @@ def test_reverted_instances_run_on_their_sources_again(is_duplicated: bool) -> N
     assert [cluster.record(uuid).host for uuid in UUIDS] == ["h1/n", "h2/n"]
     assert [cluster.migration(uuid).status for uuid in UUIDS] == ["reverted"] * 2
     cluster.check(UUIDS)
+
+
+@pytest.mark.parametrize("end", ["confirm", "revert"])
+def test_stopped_server_never_runs_while_it_moves(cluster: SimulatedCluster, end: str) -> None:
+    cluster.stop(UUIDS[:1])
+    cluster.settle()
+    cluster.migrate(UUIDS[:1])
+    while cluster.work() | cluster.hosts.deliver():
+        assert cluster.hosts.running_guests_of(UUIDS[0]) == []
+    getattr(cluster, end)(UUIDS[:1])
+    while cluster.work() | cluster.hosts.deliver():
+        assert cluster.hosts.running_guests_of(UUIDS[0]) == []
+    assert cluster.statuses(UUIDS) == ["SHUTOFF", "ACTIVE"]
+    cluster.check(UUIDS)
+    cluster.start(UUIDS[:1])
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+
+
+def test_resized_server_counts_the_larger_flavor_until_it_is_confirmed(cluster: SimulatedCluster) -> None:
+    def used() -> int:
+        return cluster.store.usage("project")["VCPU"]
+
+    cluster.quota = {"VCPU": 2}
+    before = cluster.store.get(UUIDS)
+    with pytest.raises(errors.QuotaExceeded, match="VCPU"):
+        cluster.resize(UUIDS[:1])
+    assert cluster.store.get(UUIDS) == before and not cluster.store.migrations([migration_of(UUIDS[0])])
+    cluster.quota = {"VCPU": 3}
+    cluster.resize(UUIDS[:1])
+    assert used() == 3
+    cluster.settle()
+    cluster.confirm(UUIDS[:1])
+    cluster.settle()
+    assert (used(), cluster.record(UUIDS[0]).flavor) == (3, "large")
+    cluster.check(UUIDS)
+    # A smaller one is counted only when it is confirmed, and a reverted one not at all
+    cluster.resize(UUIDS[:1], SPEC, [migration_of(UUIDS[0], 2)])
+    cluster.settle()
+    assert used() == 3
+    cluster.revert(UUIDS[:1])
+    cluster.settle()
+    assert (used(), cluster.record(UUIDS[0]).flavor) == (3, "large")
+    cluster.resize(UUIDS[:1], SPEC, [migration_of(UUIDS[0], 3)])
+    cluster.settle()
+    cluster.confirm(UUIDS[:1])
+    cluster.settle()
+    assert (used(), cluster.record(UUIDS[0]).flavor) == (2, "tiny")
+    cluster.delete(UUIDS)
+    cluster.settle()
+    assert cluster.store.usage("project") == {"recorded_instances": 2}
+    cluster.check(UUIDS)
+
+
+def test_move_without_a_destination_returns_to_its_source_with_the_reason(cluster: SimulatedCluster) -> None:
+    cluster.resize(UUIDS[:1], objects.RequestSpec.of(resources={"VCPU": 9}, flavor="huge"))
+    cluster.settle()
+    assert (cluster.statuses(UUIDS), cluster.record(UUIDS[0]).host) == (["ACTIVE"] * 2, "h1/n")
+    assert cluster.migration(UUIDS[0]).status == "error"
+    assert "No valid host" in (cluster.migration(UUIDS[0]).reason or "")
+    assert cluster.store.usage("project")["VCPU"] == 2
+    cluster.check(UUIDS)
+    # It may move again
+    cluster.migrate(UUIDS[:1], migrations=[migration_of(UUIDS[0], 2)])
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["VERIFY_RESIZE", "ACTIVE"]
+
+
+def test_reasons_of_all_attempts_are_in_the_migration(cluster: SimulatedCluster) -> None:
+    cluster.hosts.behaviours |= {(UUIDS[0], 2): "failed", (UUIDS[0], 3): "refused"}
+    cluster.migrate(UUIDS[:1])
+    cluster.settle()
+    migration = cluster.migration(UUIDS[0])
+    assert (migration.status, cluster.statuses(UUIDS)) == ("error", ["ACTIVE"] * 2)
+    ended = [(entry["attempt"], entry["host"], entry["outcome"]) for entry in migration.history]
+    assert ended == [(2, "h2/n", "failed"), (3, "h3/n", "refused")]
+    assert "the spawn failed" in (migration.reason or "") and "no room by the host's own view" in (
+        migration.reason or ""
+    )
+    cluster.check(UUIDS)
+
+
+def test_window_confirms_what_nobody_ended() -> None:
+    cluster = make_cluster(replace(LIMITS, resize_confirm_ms=HOUR_MS))
+    cluster.migrate(UUIDS)
+    cluster.settle(HOUR_MS // 2)
+    assert cluster.statuses(UUIDS) == ["VERIFY_RESIZE"] * 2
+    cluster.revert(UUIDS[:1])
+    cluster.settle(2 * HOUR_MS)
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+    assert [cluster.migration(uuid).status for uuid in UUIDS] == ["reverted", "confirmed"]
+    cluster.check(UUIDS)
+
+
+def fence(cluster: SimulatedCluster, host: str) -> None:
+    """Fence a host, which never answers again."""
+    cluster.hosts.behaviours[host] = "lost"
+    cluster.ledger.store.fence(host, "token", force=True)
+    cluster.hosts.guests = {ref: node for ref, node in cluster.hosts.guests.items() if not node.startswith(f"{host}/")}
+
+
+def test_fenced_source_of_a_finished_move_counts_as_confirmed(cluster: SimulatedCluster) -> None:
+    cluster.migrate(UUIDS[:1])
+    cluster.settle()
+    fence(cluster, "h1")
+    cluster.compare()
+    cluster.settle()
+    assert (cluster.statuses(UUIDS), cluster.migration(UUIDS[0]).status) == (["ACTIVE"] * 2, "confirmed")
+    cluster.check(UUIDS)
+
+
+def test_fenced_destination_of_a_finished_move_returns_to_the_source(cluster: SimulatedCluster) -> None:
+    cluster.migrate(UUIDS[:1], host="h3")
+    cluster.settle()
+    fence(cluster, "h3")
+    cluster.compare()
+    cluster.settle()
+    assert (cluster.statuses(UUIDS), cluster.record(UUIDS[0]).host) == (["ACTIVE"] * 2, "h1/n")
+    migration = cluster.migration(UUIDS[0])
+    assert migration.status == "error" and "was fenced" in (migration.reason or "")
+    cluster.check(UUIDS)
+
+
+@pytest.mark.parametrize("end", ["confirm", "revert", "delete"])
+def test_end_of_a_move_whose_source_is_fenced_meanwhile(cluster: SimulatedCluster, end: str) -> None:
+    cluster.migrate(UUIDS[:1])
+    cluster.settle()
+    fence(cluster, "h1")
+    getattr(cluster, end)(UUIDS[:1])
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == [{"confirm": "ACTIVE", "revert": "ERROR", "delete": "DELETED"}[end], "ACTIVE"]
+    assert cluster.migration(UUIDS[0]).has_ended
+    cluster.check(UUIDS)
+
+
+def test_source_that_is_fenced_before_it_stopped_ends_the_server(cluster: SimulatedCluster) -> None:
+    cluster.hosts.behaviours["h1"] = "lost"
+    cluster.migrate(UUIDS[:1])
+    cluster.settle(600_000)
+    assert cluster.statuses(UUIDS) == ["RESIZE", "ACTIVE"]
+    assert len(cluster.hosts.guests_of(UUIDS[0])) == 1, "nothing was built elsewhere"
+    fence(cluster, "h1")
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ERROR", "ACTIVE"]
+    assert "h1/n ended during the move: its claim was fenced" in cluster.reason(UUIDS[0])
+    cluster.check(UUIDS)
+
+
+def test_silent_destination_is_ended_before_the_server_returns(cluster: SimulatedCluster) -> None:
+    """Given a destination that confirmed its claim and went silent, then the server waits: never a second copy."""
+    cluster.hosts.behaviours["h2"] = "mute"
+    cluster.migrate(UUIDS[:1], host="h2")
+    cluster.settle(60_000)
+    assert cluster.hosts.running_guests_of(UUIDS[0]) == [(UUIDS[0], 2)]
+    cluster.hosts.behaviours["h2"] = "lost"
+    cluster.settle(1_200_000)
+    assert (cluster.statuses(UUIDS[:1]), cluster.migration(UUIDS[0]).status) == (["RESIZE"], "reverting")
+    assert "claim kept" in (cluster.migration(UUIDS[0]).reason or "")
+    assert cluster.hosts.running_guests_of(UUIDS[0]) == [(UUIDS[0], 2)]
+    # When it answers again, then it ends its guest, and the source runs
+    del cluster.hosts.behaviours["h2"]
+    cluster.settle()
+    assert (cluster.statuses(UUIDS[:1]), cluster.record(UUIDS[0]).host) == (["ACTIVE"], "h1/n")
+    cluster.check(UUIDS)
+
+
+def test_silent_destination_that_is_fenced_returns_the_server(cluster: SimulatedCluster) -> None:
+    cluster.hosts.behaviours["h3"] = "mute"
+    cluster.migrate(UUIDS[:1], host="h3")
+    cluster.settle(60_000)
+    fence(cluster, "h3")
+    cluster.settle()
+    assert (cluster.statuses(UUIDS[:1]), cluster.record(UUIDS[0]).host) == (["ACTIVE"], "h1/n")
+    cluster.check(UUIDS)
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+def put(cluster: SimulatedCluster, uuid: str, **values: object) -> None:
+    record = replace(cluster.record(uuid), **values)  # type: ignore[arg-type]
+    assert not cluster.store.write_without_lease([record], wake=False).stale
+
+
+@pytest.mark.parametrize("status", sorted(set(InstanceStatus) - {InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF}))
+@pytest.mark.parametrize("request_move", [SimulatedCluster.migrate, SimulatedCluster.resize])
+def test_moves_in_other_statuses_are_refused_and_nothing_is_changed(
+    cluster: SimulatedCluster, request_move: Callable[..., None], status: InstanceStatus
+) -> None:
+    put(cluster, UUIDS[1], status=status)
+    before = cluster.store.get(UUIDS)
+    with pytest.raises(errors.InstanceConflict, match=f"it is {status}; only one that is ACTIVE or SHUTOFF can be"):
+        request_move(cluster, UUIDS)
+    assert cluster.store.get(UUIDS) == before
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "match"),
+    [
+        ({"host": "h1"}, errors.InvalidRequest, "is on h1/n: another host is required"),
+        ({"host": "h1/n"}, errors.InvalidRequest, "is on h1/n: another host is required"),
+        ({"host": "h9"}, errors.UnknownHost, "h9"),
+        ({"host": "h3"}, errors.NoValidHost, "h3 takes none of them"),
+        ({"host": "a|b"}, errors.InvalidName, "a|b"),
+        ({"migrations": ["x"]}, errors.InvalidName, "is not the uuid of a migration"),
+        ({"migrations": []}, errors.InvalidCount, ""),
+        (
+            {"migrations": uuid_list(4)[2:]},
+            errors.InvalidRequest,
+            "each of 1 instances needs the uuid of its migration",
+        ),
+        ({"migrations": UUIDS[1:]}, errors.InvalidRequest, "is the uuid of an instance"),
+    ],
+)
+def test_invalid_migrations_are_refused_and_nothing_is_changed(
+    cluster: SimulatedCluster, values: dict[str, Any], error: type[Exception], match: str
+) -> None:
+    cluster.scheduler.full = {"h3/n"}
+    before = cluster.store.get(UUIDS)
+    ids = values.get("migrations", [migration_of(UUIDS[0])])
+    with pytest.raises(error, match=match):
+        cluster.conductors[0].moves.migrate(CTXT, UUIDS[:1], ids, values.get("host"))
+    assert cluster.store.get(UUIDS) == before
+
+
+def test_migration_of_another_instance_is_refused(cluster: SimulatedCluster) -> None:
+    cluster.migrate(UUIDS[:1])
+    with pytest.raises(errors.InvalidRequest, match=f"is that of instance {UUIDS[0]}"):
+        cluster.migrate(UUIDS[1:], migrations=[migration_of(UUIDS[0])])
+
+
+def test_flavor_that_the_server_has_and_an_invalid_one_are_refused(cluster: SimulatedCluster) -> None:
+    before = cluster.store.get(UUIDS)
+    with pytest.raises(errors.InvalidSpec, match="has flavor 'tiny' already"):
+        cluster.resize(UUIDS, SPEC)
+    with pytest.raises(errors.GanttError):
+        cluster.resize(UUIDS, objects.RequestSpec.of(resources={"VCPU": -1}))
+    assert cluster.store.get(UUIDS) == before
+
+
+@pytest.mark.parametrize("service", ["hosts", "claims"])
+def test_version_cap_that_excludes_moves_refuses_them(cluster: SimulatedCluster, service: str) -> None:
+    getattr(cluster, service).max_version = "1.1"
+    for call in (cluster.migrate, cluster.resize):
+        with pytest.raises(errors.UnknownMethod):
+            call(UUIDS)
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+
+
+def test_repeated_request_is_the_same_move(cluster: SimulatedCluster) -> None:
+    cluster.migrate(UUIDS)
+    for _ in range(4):
+        cluster.work()
+        before = cluster.store.get(UUIDS)
+        cluster.migrate(UUIDS)
+        assert cluster.store.get(UUIDS) == before
+        cluster.hosts.deliver()
+    cluster.settle()
+    cluster.confirm(UUIDS)
+    cluster.settle()
+    cluster.migrate(UUIDS)
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+
+
+def test_ends_of_moves_are_accepted_once_and_only_of_finished_ones(cluster: SimulatedCluster) -> None:
+    moves = cluster.conductors[0].moves
+    first, second = (migration_of(uuid) for uuid in UUIDS)
+    with pytest.raises(errors.UnknownMigration):
+        moves.confirm([first])
+    cluster.migrate(UUIDS)
+    for end in (moves.confirm, moves.revert):
+        with pytest.raises(errors.InstanceConflict, match="it is RESIZE, and its migration preparing; only a finished"):
+            end([first])
+    cluster.settle()
+    cluster.confirm(UUIDS[:1])
+    cluster.revert(UUIDS[1:])
+    for _ in range(2):  # while they end, and afterwards
+        before = cluster.store.get(UUIDS)
+        moves.confirm([first])
+        moves.revert([second])
+        with pytest.raises(errors.InstanceConflict, match="only a finished one can be reverted"):
+            moves.revert([first])
+        with pytest.raises(errors.InstanceConflict, match="only a finished one can be confirmed"):
+            moves.confirm([second])
+        assert cluster.store.get(UUIDS) == before
+        cluster.settle()
+    cluster.migrate(UUIDS, migrations=[migration_of(uuid, 2) for uuid in UUIDS])
+    with pytest.raises(errors.InstanceConflict, match="is not its last one"):
+        moves.confirm([first])
+
+
+def test_hosts_of_both_ends_are_listed_and_both_claims_are_named(cluster: SimulatedCluster) -> None:
+    cluster.migrate(UUIDS[:1], host="h3")
+    reader = cluster.conductors[0].instances
+    cluster.settle()
+    cluster.delete(UUIDS[1:])
+    cluster.settle()
+    assert reader.list_hosts(PARTITION).hosts == ["h1", "h3"]
+    migration = migration_of(UUIDS[0])
+    records = records_by_consumer(cluster.store, [UUIDS[0], migration, UUIDS[1]])
+    assert is_named(records[UUIDS[0]], UUIDS[0], 2, "h3") and is_named(records[migration], migration, 1, "h1")
+    for consumer, attempt, host in ((UUIDS[0], 1, "h1"), (migration, 1, "h3"), (migration, 2, "h1"), ("x", 1, "h1")):
+        assert not is_named(records.get(consumer, records[UUIDS[0]]), consumer, attempt, host)
+    cluster.confirm(UUIDS[:1])
+    cluster.settle()
+    assert reader.list_hosts(PARTITION).hosts == ["h3"]
+    assert not is_named(records_by_consumer(cluster.store, [migration])[migration], migration, 1, "h1")

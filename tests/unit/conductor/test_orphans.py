@@ -8,7 +8,7 @@ from conductor.service_clients import ServiceClients
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
 from tests.unit.conductor.ledger import PARTITION
-from tests.unit.conductor.saga.simulated_cluster import CTXT, THREE, SimulatedCluster, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import CTXT, THREE, SimulatedCluster, migration_of, uuid_list
 
 UUIDS = uuid_list(2)
 HOSTS = ("h1", "h2")
@@ -87,3 +87,19 @@ def test_bad_names_and_silent_hosts_are_refused(cluster: SimulatedCluster) -> No
         with pytest.raises(error):
             release(cluster, host, *uuids)
     assert cluster.hosts.queue == []
+
+
+def test_claim_of_an_open_migration_is_refused_and_that_of_an_ended_one_released(cluster: SimulatedCluster) -> None:
+    cluster.migrate(UUIDS[:1])
+    cluster.settle()
+    migration = cluster.migration(UUIDS[0]).uuid
+    lose_guest(cluster, migration)
+    with pytest.raises(errors.InstanceConflict, match=f"its migration {migration} is finished; confirm or revert it"):
+        release(cluster, "h1", migration)
+    assert cluster.hosts.queue == []
+    cluster.confirm(UUIDS[:1])
+    cluster.settle()
+    cluster.ledger.hold(migration_of(UUIDS[0], 9), "h1/n")
+    release(cluster, "h1", migration_of(UUIDS[0], 9))
+    cluster.settle()
+    cluster.check(UUIDS)

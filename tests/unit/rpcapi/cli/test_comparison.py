@@ -21,17 +21,29 @@ def guest(node: str = "h1/n", attempt: int = 1, state: str = "running", uuid: st
     return AgentGuest(uuid, attempt, node, state)
 
 
-def migration(status: str = "migrating", uuid: str = "m") -> Any:
-    return SimpleNamespace(uuid=uuid, instance="a", status=status)
+def migration(status: str = "finished", uuid: str = "m", source_host: str = "h1/n") -> Any:
+    return SimpleNamespace(uuid=uuid, instance="a", kind="migration", status=status, source_host=source_host)
+
+
+def source_claim(**values: Any) -> dict[str, Any]:
+    return claim(**{"consumer": "m", "type": "MIGRATION", **values})
+
+
+MOVED = {"claims": [claim("h2/n", 2)], "records": [record("h2/n", 2, "VERIFY_RESIZE")], "guests": [guest("h2/n", 2)]}
+
+
+def moved(migrations: Any, claims: Any = (), guests: Any = ()) -> dict[str, Any]:
+    """Return the sides of a server at its destination, and of its source."""
+    sides = {"claims": [*MOVED["claims"], *claims], "guests": [*MOVED["guests"], *guests]}
+    return {**MOVED, **sides, "migrations": migrations}
 
 
 def kinds(
     claims: Any = (), records: Any = (), guests: Any = (), silent: Any = (), migrations: Any = ()
 ) -> list[tuple[Any, ...]]:
     """Return the differences without their details."""
-    reading = ClusterReading(
-        claims, {item.uuid: item for item in records}, guests, silent, {item.uuid: item for item in migrations}
-    )
+    by_uuid = {item.uuid: item for item in migrations}
+    reading = ClusterReading(claims, {item.uuid: item for item in records}, guests, silent, by_uuid)
     return [difference[:4] for difference in compare(reading)]
 
 
@@ -48,12 +60,14 @@ SOURCE = claim(consumer="m", type="MIGRATION")
         {"claims": [claim(state="prepared")], "records": [record(status="BUILDING")]},
         {"records": [record(status="ERROR")]},
         {"records": [record(host=None, status="SCHEDULING")]},
-        {"claims": [SOURCE], "guests": [guest(uuid="m")], "migrations": [migration()]},
+        {"claims": [claim("@api/n", type="MIGRATION")]},
+        moved([migration()], [source_claim()], [guest(uuid="m")]),
+        moved([migration("confirmed")]),
         {
-            "claims": [SOURCE, claim("h2/n", attempt=2)],
-            "records": [record("h2/n", attempt=2)],
-            "guests": [guest(uuid="m"), guest("h2/n", attempt=2)],
-            "migrations": [migration("finished")],
+            "claims": [claim()],
+            "records": [record(status="RESIZE")],
+            "guests": [guest()],
+            "migrations": [migration("preparing")],
         },
     ],
 )
@@ -65,6 +79,16 @@ def test_sides_that_agree_have_no_difference(sides: dict[str, Any]) -> None:
     ("sides", "difference"),
     [
         ({"records": [record()], "guests": [guest()]}, ("guest without claim", "a", 1, "h1")),
+        (moved([migration()], [], [guest(uuid="m")]), ("guest without claim", "m", 1, "h1")),
+        (moved([migration()], [source_claim()]), ("claim without guest", "m", 1, "h1")),
+        (moved([migration()]), ("record without claim", "m", 1, "h1")),
+        (moved([migration("reverted")], [source_claim()]), ("leaked migration", "m", 1, "h1")),
+        (moved([migration("confirmed")], [source_claim()], [guest(uuid="m")]), ("leaked migration", "m", 1, "h1")),
+        (moved([], [source_claim()], [guest(uuid="m")]), ("leaked migration", "m", 1, "h1")),
+        (
+            moved([migration()], [source_claim(host="h3/n")], [guest("h3/n", uuid="m")]),
+            ("guest and record differ", "m", 1, "h3"),
+        ),
         (
             {"claims": [claim(attempt=2)], "records": [record()], "guests": [guest()]},
             ("guest without claim", "a", 1, "h1"),

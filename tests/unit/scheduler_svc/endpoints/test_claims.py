@@ -39,6 +39,59 @@ def test_claim_lifecycle_from_report_to_release(worker):
     assert worker.claims.list_claims(ctxt, host="way").claims == []
 
 
+def test_claims_are_handed_over_and_back_by_their_identities(worker):
+    worker.join("mov", {"mov/1": node_report()})
+    ctxt = context.new("p", "u")
+    uuids, _selections = worker.select(2, ctxt, force_hosts=["mov"])
+    worker.claims.confirm_claims(ctxt, "mov", worker.refs(uuids))
+    migrations = [str(uuid.uuid4()) for _ in uuids]
+    before = worker.claims.list_claims(ctxt, host="mov").claims
+    for _ in range(2):  # a repeated call has the same answer
+        moved = worker.claims.move_claims(ctxt, worker.refs(uuids), worker.refs(migrations), "MIGRATION")
+        assert (moved.answers, moved.consumers, moved.hosts) == (["confirmed"] * 2, migrations, ["mov/1"] * 2)
+    after = worker.claims.list_claims(ctxt, host="mov").claims
+    assert {(claim["consumer"], claim["type"]) for claim in after} == {(name, "MIGRATION") for name in migrations}
+    assert [claim["allocations"] for claim in after] == [claim["allocations"] for claim in before]
+    # The former identity names the new one, to whoever asks
+    for answers in (
+        worker.claims.find_claims(ctxt, worker.refs(uuids)),
+        worker.claims.confirm_claims(ctxt, "mov", worker.refs(uuids)),
+    ):
+        assert answers.answers == ["moved"] * 2
+        assert answers.moved_to == [f"{name}@1" for name in migrations]
+    assert worker.claims.verify(ctxt).clean
+    # One is taken back under a new attempt, the other is released
+    back = worker.claims.move_claims(ctxt, worker.refs(migrations[:1]), worker.refs(uuids[:1], 4), "INSTANCE")
+    assert (back.answers, back.consumers, back.attempts) == (["confirmed"], uuids[:1], [4])
+    assert worker.claims.release_claims(ctxt, "mov", worker.refs(migrations[1:])).answers == ["released"]
+    (claim,) = worker.claims.list_claims(ctxt, host="mov").claims
+    assert (claim["consumer"], claim["attempt"], claim["type"]) == (uuids[0], 4, "INSTANCE")
+    assert worker.claims.verify(ctxt).clean
+
+
+def test_claim_that_cannot_be_handed_over_stays_as_it_is(worker):
+    worker.join("stay", {"stay/1": node_report()})
+    ctxt = context.new("p", "u")
+    (prepared, confirmed), _selections = worker.select(2, ctxt, force_hosts=["stay"])
+    worker.claims.confirm_claims(ctxt, "stay", worker.refs([confirmed]))
+    names = [str(uuid.uuid4()) for _ in range(3)]
+    unknown = str(uuid.uuid4())
+    before = worker.claims.list_claims(ctxt, host="stay").claims
+    for former, name, answer in ((prepared, names[0], "prepared"), (unknown, names[1], "unknown")):
+        refused = worker.claims.move_claims(ctxt, worker.refs([former]), worker.refs([name]), "MIGRATION")
+        assert (refused.answers, refused.consumers) == ([answer], [former])
+    # To one that has a claim: the answer is about that
+    taken = worker.claims.move_claims(ctxt, worker.refs([confirmed]), worker.refs([prepared], 7), "INSTANCE")
+    assert (taken.answers, taken.consumers) == (["conflict"], [prepared])
+    assert worker.claims.list_claims(ctxt, host="stay").claims == before
+    # What was refused once is refused for good: a late repetition moves nothing
+    late = worker.claims.move_claims(ctxt, worker.refs([confirmed]), worker.refs(names[:1]), "MIGRATION")
+    assert (late.answers, late.consumers) == (["aborted"], names[:1])
+    with pytest.raises(errors.InvalidRequest, match="needs one successor"):
+        worker.claims.move_claims(ctxt, worker.refs([confirmed]), worker.refs(names[1:]), "MIGRATION")
+    assert worker.claims.list_claims(ctxt, host="stay").claims == before
+
+
 def test_alternate_claim_replaces_refused_attempt(worker):
     worker.join("alt", {"alt/1": node_report(), "alt/2": node_report()})
     ctxt = context.new()
