@@ -71,6 +71,7 @@ TEST = [
     "hypothesis>=6.100",
     "fixtures>=4.1",
     "gabbi>=4.2",
+    "gunicorn>=23.0",
     "testscenarios>=0.5",
     "trustme>=1.2",
 ]

@@ -70,7 +70,7 @@ class Upkeep(BackgroundLoop):
         ctxt = context.new().with_timeout(ANSWER_SECONDS)
         try:
             self._scheduler.report_service(ctxt, BINARY, self._host, served_versions(BINARY))
-        except (errors.UnknownMethod, messaging.RPCVersionCapError):
+        except errors.UnknownMethod:
             self._scheduler.report_service(ctxt, BINARY, self._host)
 
     def exchange_stamps(self) -> None:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts, reloads and stops one worker process of gantt-placement."""
+"""Starts, reloads and stops one worker process of gantt-placement, or its application for another WSGI server."""
 
+import atexit
 import threading
+from wsgiref.types import WSGIApplication
 
 from oslo_config import cfg
 from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.daemon.waiting import wait_for
-from scheduler_svc.composition.placement import PlacementWorker, build
+from scheduler_svc.composition.placement import PlacementParts, PlacementWorker, build, build_worker
 from scheduler_svc.composition.stores import ConfiguredStores
 from scheduler_svc.replication.partition_set import StoreOpener
 
@@ -30,9 +32,8 @@ class PlacementService:
 
     def start(self) -> None:
         """Load the providers and serve; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
-        worker = self._worker = build(self._conf, self._opener)
-        wait_for("The store", worker.partition_set.load, self._stopping, retry_on=(errors.Unavailable,))
-        worker.partition_set.follow()
+        worker = self._worker = build_worker(self._conf, self._opener)
+        _load(worker.parts, self._stopping)
         worker.server.start()
         LOG.info("Worker %d serves %s", self._index, worker.server.url)
 
@@ -44,19 +45,39 @@ class PlacementService:
 
     def wait(self) -> None:
         """Wait until accepted requests are answered and every thread has ended."""
-        if self._worker is None:
-            return
-        self._worker.server.wait()
-        self._worker.partition_set.stop()
-        self._worker.partition_set.close()
+        if self._worker is not None:
+            self._worker.server.wait()
+            _close(self._worker.parts)
 
     def reset(self) -> None:
         """Apply the current certificate and policy file; raises BadConfiguration, and what it names remains."""
         if self._worker is not None:
             self._worker.server.reload()
-            self._worker.policies.reload()
+            self._worker.parts.policies.reload()
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> PlacementService:
     """Create the service of one worker process."""
     return PlacementService(conf, worker_index)
+
+
+def load_application(conf: cfg.ConfigOpts, opener: StoreOpener | None = None) -> WSGIApplication:
+    """Return the WSGI application of a process of another server, once all providers are loaded.
+
+    It waits for a store that is not reachable yet, follows the store in a thread, and closes it when the process exits.
+    A server that forks has to call this afterwards. Raises BadConfiguration.
+    """
+    parts = build(conf, opener or ConfiguredStores(conf, STORE_SECONDS))
+    _load(parts, threading.Event())
+    atexit.register(_close, parts)
+    return parts.application
+
+
+def _load(parts: PlacementParts, stopping: threading.Event) -> None:
+    wait_for("The store", parts.partition_set.load, stopping, retry_on=(errors.Unavailable,))
+    parts.partition_set.follow()
+
+
+def _close(parts: PlacementParts) -> None:
+    parts.partition_set.stop()
+    parts.partition_set.close()

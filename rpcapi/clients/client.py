@@ -65,6 +65,8 @@ class ServiceClient:
     # Methods that end before a first heartbeat could arrive. They are sent without monitoring, which would cost the
     # server a thread per call, and use the monitor time-out as their time-out.
     SHORT_CALLS: ClassVar[frozenset[str]] = frozenset()
+    # Methods that no cap holds back: their callers fall back where a service does not have the version.
+    UNCAPPED: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, topic: str | None = None) -> None:
         self._timeout = conf.rpc.call_timeout
@@ -103,7 +105,8 @@ class ServiceClient:
         if monitor is not None and method in self.SHORT_CALLS:
             timeout, monitor = monitor, None
         target = {} if server is None else {"server": server}
-        prepared = self._prepare(version, timeout=timeout, call_monitor_timeout=monitor, **target)
+        prepare = self._client.prepare if method in self.UNCAPPED else self._prepare
+        prepared = prepare(version=version, timeout=timeout, call_monitor_timeout=monitor, **target)
         try:
             with _translate_bus_errors():
                 return prepared.call(ctxt.with_timeout(timeout), method, **values)

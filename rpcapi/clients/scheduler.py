@@ -33,6 +33,8 @@ class BusBackend(ServiceClient):
     CAP = "scheduler"
     UNREPORTED = "1.5"
     SHORT_CALLS = frozenset({"select_destinations"})
+    # A capped heartbeat would show its sender as a service of the release before there were versions.
+    UNCAPPED = frozenset({"report_service"})
 
     call = ServiceClient._call
 

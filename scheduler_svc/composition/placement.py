@@ -44,16 +44,24 @@ from scheduler_svc.replication.replica import Replica
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementWorker:
-    """The parts of a worker, none of them started."""
+class PlacementParts:
+    """The application and what it reads, none of them started. Any WSGI server can serve the application."""
 
     partition_set: PartitionSet
     policies: Policies
+    application: Application
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementWorker:
+    """A worker process of gantt-placement: the application and the server of it, none of them started."""
+
+    parts: PlacementParts
     server: HttpServer
 
 
-def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
-    """Build a worker; nothing is read from the store yet. Raises BadConfiguration."""
+def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementParts:
+    """Build the application; nothing is read from the store yet. Raises BadConfiguration."""
     policies = Policies(conf)
 
     def on_loaded(replica: Replica) -> None:
@@ -66,16 +74,21 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
     unknown_owner = (options.incomplete_consumer_project_id, options.incomplete_consumer_user_id)
     limits = SearchLimits(options.max_allocation_candidates, options.allocation_candidates_timeout)
     api_routes = routes(partition_set.partitions.own, unknown_owner, limits)
-    application = surround(conf, PlacementApplication(api_routes, policies))
+    return PlacementParts(partition_set, policies, surround(conf, PlacementApplication(api_routes, policies)))
+
+
+def build_worker(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
+    """Build a worker; raises BadConfiguration."""
+    parts, options = build(conf, opener), conf.placement
     server = HttpServer(
-        application,
+        parts.application,
         options.host,
         options.port,
         options.threads,
         shutdown_s=conf.graceful_shutdown_timeout,
         tls=listener_tls.context_source(conf, placement_conf.GROUP),
     )
-    return PlacementWorker(partition_set, policies, server)
+    return PlacementWorker(parts, server)
 
 
 def surround(conf: cfg.ConfigOpts, application: Application) -> Application:

@@ -12,9 +12,11 @@ from rpcapi.resources.groups import ISOLATE, NONE
 from rpcapi.resources.trees.tree import SHARING_TRAIT, TreeRequest
 from tests.property import trees
 from tests.property.tree_clouds import NAMES, TreeCloud
-from tests.unit.scheduler_svc.fakes.placement import PlacementApi
+from tests.unit.scheduler_svc.fakes.placement import LATEST, PlacementApi
 
 SPARE = "spare"
+PROJECT = "lab"  # of all consumers that the peer creates, and their user
+BEFORE_CONSUMER_TYPES = "1.37"
 MANY = 10**6  # units of an inventory while consumers are created, which its rules could refuse
 
 
@@ -94,17 +96,20 @@ def load(api: PlacementApi, documents: list[dict[str, Any]]) -> None:
         put(api, f"{path}/inventories", {"inventories": {name: {"total": MANY} for name in trees.CLASSES}}, path)
         used = {name: amount for name, amount in document["used"].items() if amount}
         if used:
-            consumer = {"project_id": "p", "user_id": "u", "consumer_generation": None, "consumer_type": "INSTANCE"}
-            put(api, f"/allocations/{identity}", {"allocations": {identity: {"resources": used}}, **consumer})
+            consumer = {"project_id": PROJECT, "user_id": PROJECT, "consumer_generation": None}
+            body = {"allocations": {identity: {"resources": used}}, **consumer}
+            put(api, f"/allocations/{identity}", body, version=BEFORE_CONSUMER_TYPES)
         put(api, f"{path}/inventories", {"inventories": document["inventories"]}, path)
 
 
-def put(api: PlacementApi, path: str, body: dict[str, Any] | None, provider: str | None = None) -> None:
+def put(
+    api: PlacementApi, path: str, body: dict[str, Any] | None, provider: str | None = None, version: str = LATEST
+) -> None:
     """Put a document, with the present generation of the provider at a path."""
     if provider is not None:
         generation = api.call("GET", provider).json["generation"]
         body = {**(body or {}), "resource_provider_generation": generation}
-    answer = api.call("PUT", path, body)
+    answer = api.call("PUT", path, body, version=version)
     assert answer.status < 300, (path, answer)
 
 

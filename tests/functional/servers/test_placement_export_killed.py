@@ -22,7 +22,7 @@ from tests.functional import truth
 from tests.unit.scheduler_svc.switching.placement_database import PlacementFile, small_cloud
 
 SECONDS = 300
-PAUSE = 0.3  # MariaDB shows what it showed before to who asks again within 0.1 s
+PAUSE = 0.3  # within 0.1 s MariaDB repeats what it showed before
 # How many transactions have written something and wait for a row that another one has locked.
 BLOCKED = {
     "postgresql": "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "

@@ -29,7 +29,8 @@ class PlacementTreesApplication(PlacementApplication):
     """Placement's application with a set of provider trees in its database.
 
     A provider is {"uuid", "parent" (a uuid or None), "root", "inventories" {class: {...}}, "used" {class: amount},
-    "traits" [...], "aggregates" [uuids]}; parents come before their children.
+    "traits" [...], "aggregates" [uuids], "generation" (0 if missing)}; parents come before their children. A consumer
+    with the provider's UUID and generation 1 holds what is used.
     """
 
     def __init__(self, folder: Path, connection: str | None = None) -> None:
@@ -84,6 +85,25 @@ class PlacementTreesApplication(PlacementApplication):
             answers.append((response.status_int, response.text))
         return answers
 
+    def send(self, requests: Sequence[Mapping[str, Any]]) -> list[tuple[int, dict[str, str], str]]:
+        """Return status, headers by lower-case name, and body for each request, in their order.
+
+        A request is {"method", "path" with its query, "version" (a microversion), "body" (a document or None),
+        "roles" (names with commas)}.
+        """
+        answers = []
+        for question in requests:
+            headers = {"X-Auth-Token": "admin", "OpenStack-API-Version": f"placement {question['version']}"}
+            headers["X-Roles"] = question["roles"]
+            request = webob.Request.blank(question["path"], method=question["method"], headers=headers)
+            if question["body"] is not None:
+                request.content_type = "application/json"
+                request.body = json.dumps(question["body"]).encode()
+            response = request.get_response(self._application)
+            received = {name.lower(): value for name, value in response.headers.items()}
+            answers.append((response.status_int, received, response.text if response.body else ""))
+        return answers
+
     def _learn(self, providers: Sequence[Mapping[str, Any]]) -> None:
         """Create the resource classes and traits of these providers, and read their ids."""
         for name in sorted({name for provider in providers for name in provider["inventories"]} - self._classes.keys()):
@@ -95,7 +115,9 @@ class PlacementTreesApplication(PlacementApplication):
         self._classes, self._traits = _numbers(db_api.DbContext())
 
     def _holdings(self, provider: Mapping[str, Any], number: int, groups: Mapping[str, int]) -> list[Any]:
-        rows: list[Any] = [models.Consumer(uuid=provider["uuid"], project_id=1, user_id=1, generation=1)]
+        rows: list[Any] = []
+        if any(provider["used"].values()):
+            rows.append(models.Consumer(uuid=provider["uuid"], project_id=1, user_id=1, generation=1))
         for name, body in provider["inventories"].items():
             of = {"resource_provider_id": number, "resource_class_id": self._classes[name]}
             rows.append(models.Inventory(**of, **body))
@@ -129,7 +151,7 @@ def _provider_row(provider: Mapping[str, Any], numbers: Mapping[str, int]) -> An
         id=numbers[provider["uuid"]],
         uuid=provider["uuid"],
         name=provider["uuid"],
-        generation=0,
+        generation=provider.get("generation", 0),
         root_provider_id=numbers[provider["root"]],
         parent_provider_id=numbers.get(provider["parent"]),
     )
@@ -156,4 +178,4 @@ def _empty(context: Any) -> None:
 
 if __name__ == "__main__":
     placement = PlacementTreesApplication(Path(sys.argv[1]))
-    serve({"load": placement.load, "ask": placement.ask, "answer": placement.answer})
+    serve({"load": placement.load, "ask": placement.ask, "answer": placement.answer, "send": placement.send})

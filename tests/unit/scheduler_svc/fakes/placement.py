@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Placement API over a memory store, called without a server."""
+"""The Placement API over a store, called without a server."""
 
 import io
 import json
@@ -13,10 +13,12 @@ from scheduler_svc.endpoints.placement.authentication import trust_tokens
 from scheduler_svc.endpoints.placement.policies import Policies
 from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, SearchLimits
 from scheduler_svc.replication.partitions import OpenPartition
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.deployments import SteppedReplica
 
 LATEST = "1.39"
+NAMESPACES = ("trait", "resource_class", "aggregate")
 
 
 class Answer(NamedTuple):
@@ -41,8 +43,9 @@ class Answer(NamedTuple):
 class PlacementApi:
     """The WSGI application of one process. ``store`` may be changed directly: reads see it at once."""
 
-    def __init__(self, store: MemoryStore | None = None, limits: SearchLimits = DEFAULT_LIMITS) -> None:
-        self.store = store or MemoryStore("default", namespaces=["trait", "resource_class", "aggregate"])
+    def __init__(self, store: Store | None = None, limits: SearchLimits = DEFAULT_LIMITS) -> None:
+        """By default the store is one in memory."""
+        self.store: Any = store or MemoryStore("default", namespaces=NAMESPACES)
         replica = SteppedReplica(self.store)
         replica.load()
         conf = cfg.ConfigOpts()
