@@ -33,7 +33,7 @@ class ScriptClient(redis.Redis):
         next.
         """
         if command[0] != SCRIPT or options:
-            return super().execute_command(*command, **options)
+            return super().execute_command(*command, **options)  # type: ignore[no-untyped-call]
         connection = self._take()
         try:
             connection.send_command(*command)
