@@ -16,6 +16,7 @@ COMMANDS = {
     "chaos": "devstack.lab.chaos.command:ChaosRun",
     "claim": "devstack.lab.claim.command:ClaimBenchmark",
     "decide": "devstack.lab.decide.command:DecideBenchmark",
+    "import": "devstack.lab.switchover.command:ImportBenchmark",
     "nova": "devstack.lab.nova.command:NovaBenchmark",
     "overload": "devstack.lab.overload.command:OverloadBenchmark",
     "peers": "devstack.lab.peers.command:PeersBenchmark",
