@@ -15,6 +15,7 @@ Cloud = Mapping[str, Any]
 Call = tuple[str, str, Any]
 
 CLASSES = ("VCPU", "MEMORY_MB", "DISK_GB")
+METRICS = ("cpu.percent", "cpu.idle.percent", "cpu.frequency")
 CUSTOM_TRAITS = ("CUSTOM_A", "CUSTOM_B")
 METADATA = {
     "ssd": ("1", "2", "a", "a,b", "x"),
@@ -27,6 +28,14 @@ METADATA = {
     "cpu_weight_multiplier": ("2", "-1.5", "0"),
     "trait:CUSTOM_A": ("required",),
 }
+# Those that Nova's prefilters require.
+DEVICE_TRAITS = (
+    *("COMPUTE_NET_VIRTIO_PACKED", "COMPUTE_EPHEMERAL_ENCRYPTION", "COMPUTE_EPHEMERAL_ENCRYPTION_LUKS"),
+    *("COMPUTE_SOUND_MODEL_VIRTIO", "COMPUTE_SECURITY_TPM_2_0", "COMPUTE_SECURITY_TPM_CRB", "COMPUTE_SECURITY_TPM_TIS"),
+    *(f"COMPUTE_SECURITY_TPM_SECRET_SECURITY_{level}" for level in ("USER", "HOST", "DEPLOYMENT")),
+    *("COMPUTE_ACCELERATORS", "COMPUTE_REMOTE_MANAGED_PORTS", "COMPUTE_STORAGE_BUS_VIRTIO", "COMPUTE_STORAGE_BUS_SCSI"),
+    *("HW_ARCH_X86_64", "HW_ARCH_AARCH64", "HW_ARCH_I686"),
+)
 SUPPORTED = (["x86_64", "kvm", "hvm"], ["i686", "qemu", "hvm"], ["aarch64", "kvm", "hvm"], ["x86_64", "xen", "xen"])
 
 
@@ -35,6 +44,7 @@ def draw_cloud(rng: random.Random) -> Cloud:
     cells = [
         {"uuid": new_uuid(rng), "name": f"cell{number}", "disabled": rng.random() < 0.08} for number in range(1, 3)
     ]
+    has_dedicated = rng.random() < 0.5  # none or all of the computes report processors for dedicated guests
     services = [_service(rng, f"h{number}") for number in range(rng.randint(2, 8))]
     computes = [_compute(rng, service["host"], node) for service in services for node in _nodes(rng, service["host"])]
     consumers = {new_uuid(rng): _holding(rng, rng.choice(computes)) for _ in range(rng.randint(0, 8))}
@@ -42,6 +52,8 @@ def draw_cloud(rng: random.Random) -> Cloud:
     for name, holding in consumers.items():
         instances[holding["host"]].append(name)
     for compute in computes:
+        if has_dedicated:
+            compute["dedicated"] = rng.choice((1, 4, 16))
         _report(rng, compute, [holding for holding in consumers.values() if holding["node"] == compute["node"]])
     aggregates = [_aggregate(rng, number, list(instances)) for number in range(rng.randint(0, 4))]
     zones = [rng.choice((None, "z1", "z2", "nova2")) for _ in services]
@@ -92,6 +104,7 @@ def _compute(rng: random.Random, host: str, node: str) -> dict[str, Any]:
         "cpu_ratio": rng.choice((1.0, 4.0)),
         "traits": [
             *(name for name in CUSTOM_TRAITS if rng.random() < 0.6),
+            *(name for name in DEVICE_TRAITS if rng.random() < 0.75),
             *(["OWNER_NOVA"] if rng.random() < 0.96 else []),
         ],
         "host_ip": rng.choice(("10.0.0.", "10.0.1.", "10.9.0.")) + str(rng.randint(2, 200)),
@@ -101,8 +114,19 @@ def _compute(rng: random.Random, host: str, node: str) -> dict[str, Any]:
             "cpu_info": {"model": rng.choice(("a", "Nehalem")), "topology": {"cores": rng.choice((2, 4))}},
             "supported_instances": rng.sample(SUPPORTED, rng.randint(1, 4)),
         },
-        "metrics": [],
+        "metrics": [_metric(rng, name) for name in METRICS if rng.random() < 0.85],
+        "pci_pools": [_pool(rng, device) for device in rng.sample(("154d", "10ed", "1572"), rng.choice((0, 0, 1, 2)))],
     }
+
+
+def _metric(rng: random.Random, name: str) -> dict[str, Any]:
+    value = rng.choice((0.0, 0.29, 0.5, 1.0)) if name.endswith("percent") else rng.choice((800, 2400, 2401))
+    return {"name": name, "value": value, "timestamp": "2026-01-01T00:00:00", "source": "lab"}
+
+
+def _pool(rng: random.Random, device: str) -> dict[str, Any]:
+    pool = {"vendor_id": "8086", "product_id": device, "numa_node": rng.choice((None, 0, 1))}
+    return pool | {"count": rng.choice((0, 1, 8, 60)), "tags": {"physical_network": "net1"}}
 
 
 def _holding(rng: random.Random, compute: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,6 +168,8 @@ def placement_calls(cloud: Cloud) -> Iterator[Call]:
         yield "POST", "/resource_providers", {"name": compute["node"], "uuid": compute["uuid"]}
         inventories = {name: {"total": compute["total"][name]} for name in CLASSES}
         inventories["VCPU"]["allocation_ratio"] = compute["cpu_ratio"]
+        if "dedicated" in compute:
+            inventories["PCPU"] = {"total": compute["dedicated"]}
         yield "PUT", f"{provider}/inventories", {"resource_provider_generation": 0, "inventories": inventories}
         traits = [
             "COMPUTE_NODE",

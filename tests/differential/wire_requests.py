@@ -17,7 +17,7 @@ OTHER_FILTERS = (
     *("AggregateImagePropertiesIsolation", "AggregateInstanceExtraSpecsFilter", "AggregateIoOpsFilter"),
     *("AggregateMultiTenancyIsolation", "AggregateNumInstancesFilter", "AggregateTypeAffinityFilter"),
     *("DifferentHostFilter", "SameHostFilter", "SimpleCIDRAffinityFilter", "IoOpsFilter", "IsolatedHostsFilter"),
-    *("JsonFilter", "NumInstancesFilter"),
+    *("JsonFilter", "NumInstancesFilter", "MetricsFilter"),
 )
 MULTIPLIERS = {
     "ram_weight_multiplier": (1.0, 2.0, -1.0),
@@ -30,10 +30,12 @@ MULTIPLIERS = {
     "soft_anti_affinity_weight_multiplier": (1.0, 5.0),
     "build_failure_weight_multiplier": (1_000_000.0, 0.0),
     "cross_cell_move_weight_multiplier": (1_000_000.0, 0.0),
+    "pci_weight_multiplier": (1.0, 0.0, 3.0),
 }
+METRIC_WEIGHTS = ([], ["cpu.percent=-1.0"], ["cpu.idle.percent=0.5", "cpu.frequency=0.01"], ["cpu.frequency=-1"])
 SWITCHES = (
     *("limit_tenants_to_placement_aggregate", "placement_aggregate_required_for_tenants"),
-    *("enable_isolated_aggregate_filtering", "query_placement_for_image_type_support"),
+    *("enable_isolated_aggregate_filtering", "query_placement_for_image_type_support", "image_metadata_prefilter"),
 )
 EXTRA_SPECS = {
     "capabilities:hypervisor_type": ("QEMU", "s== QEMU", "<or> QEMU <or> Xen"),
@@ -52,6 +54,24 @@ PROPERTIES = {
     "hw_disk_bus": ("virtio", "scsi"),
     "img_hv_requested_version": (">=7.0",),
 }
+TPM = {"hw:tpm_version": "2.0", "hw:tpm_model": "tpm-crb"}
+DEDICATED = {"hw:cpu_policy": "dedicated"}
+# What Nova's prefilters and its translation of processors read of flavors, and of images.
+FLAVOR_DEVICES = (
+    *({"hw:virtio_packed_ring": "true"}, {"hw:virtio_packed_ring": "false"}),
+    *({"hw:ephemeral_encryption": "true"}, {"hw:ephemeral_encryption_format": "luks"}),
+    {"hw:ephemeral_encryption": "true", "hw:ephemeral_encryption_format": "luks"},
+    *({"hw:sound_model": "virtio"}, {"hw:sound_model": "usb"}),
+    *(TPM, {**TPM, "hw:tpm_secret_security": "host"}, {**TPM, "hw:tpm_secret_security": "deployment"}),
+    {"accel:device_profile": "fpga"},
+    *(DEDICATED, DEDICATED, DEDICATED),
+)
+IMAGE_DEVICES = (
+    *({"hw_virtio_packed_ring": "true"}, {"hw_sound_model": "virtio"}),
+    {"hw_ephemeral_encryption": "true", "hw_ephemeral_encryption_format": "luks"},
+    {"hw_tpm_version": "2.0", "hw_tpm_model": "tpm-tis"},
+    {"hw_cpu_policy": "dedicated"},
+)
 POLICIES = ("affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity")
 Kind = Callable[[random.Random, Cloud, dict[str, Any], list[str]], None]  # makes fields and uuids those of a kind
 QUERIES = ([">=", "$free_ram_mb", 4096], ["=", "$hypervisor_type", "QEMU"], ["<", "$num_io_ops", 5])
@@ -61,7 +81,16 @@ def draw_settings(rng: random.Random, cloud: Cloud) -> dict[str, dict[str, Any]]
     """Return options of nova.conf by group."""
     hosts = [service["host"] for service in cloud["services"]]
     filters = [*DEFAULT_FILTERS, *(name for name in OTHER_FILTERS if rng.random() < 0.6)]
+    # Placement has dedicated processors of all computes or of none: the fallback is compared where there are none.
+    has_dedicated = any("dedicated" in compute for compute in cloud["computes"])
     return {
+        "workarounds": {"disable_fallback_pcpu_query": has_dedicated or rng.random() < 0.3},
+        "metrics": {
+            "weight_setting": rng.choice(METRIC_WEIGHTS),
+            "weight_multiplier": rng.choice((1.0, 2.0)),
+            "weight_of_unavailable": rng.choice((-10000.0, 30.0)),
+            "required": "MetricsFilter" in filters,
+        },
         "scheduler": {
             "max_attempts": rng.choice((12, 12, 12, 3, 2)),
             **{name: rng.random() < 0.12 for name in SWITCHES},
@@ -99,10 +128,25 @@ def draw_request(rng: random.Random, cloud: Cloud, kinds: Mapping[str, Kind] | N
         "num_instances": len(uuids),
         "is_bfv": rng.random() < 0.2,
     }
+    _add_devices(rng, fields)
     kinds = KINDS if kinds is None else kinds
     kind = rng.choice(sorted(kinds))
     kinds[kind](rng, cloud, fields, uuids)
     return {"kind": kind, "fields": fields, "uuids": uuids}
+
+
+def _add_devices(rng: random.Random, fields: dict[str, Any]) -> None:
+    """Request devices by the flavor or by the image: where both do, they may contradict each other."""
+    chance, extra_specs = rng.random(), fields["flavor"]["extra_specs"]
+    if chance < 0.3:
+        for device in rng.sample(FLAVOR_DEVICES, rng.choice((1, 1, 2))):
+            extra_specs |= device
+    elif chance < 0.4:
+        fields["properties"] |= rng.choice(IMAGE_DEVICES)
+    if "hw:cpu_policy" in extra_specs or "hw_cpu_policy" in fields["properties"]:
+        extra_specs.pop("resources:VCPU", None)
+    if rng.random() < 0.1:
+        fields["remote_managed"] = rng.choice((True, False))
 
 
 def _flavor(rng: random.Random) -> dict[str, Any]:
@@ -183,6 +227,10 @@ def _group(rng: random.Random, cloud: Cloud, fields: dict[str, Any], uuids: list
     policy = rng.choice(POLICIES)
     consumers = list(cloud["consumers"])
     members = rng.sample(consumers, rng.randint(0, len(consumers)))
+    if policy == "affinity" and len(uuids) > 1 and members:
+        # Several instances of a group on several hosts: Nova may spread them over these, gantt keeps them together.
+        hosts = {cloud["consumers"][name]["host"] for name in members[:1]}
+        members = [name for name in members if cloud["consumers"][name]["host"] in hosts]
     limit = rng.randint(1, 3)
     fields["server_group"] = {
         "uuid": new_uuid(rng),

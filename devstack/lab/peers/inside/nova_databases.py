@@ -118,6 +118,9 @@ def _compute(ctxt: Any, fields: Mapping[str, Any]) -> Any:
         host_ip=fields["host_ip"],
         stats=fields["stats"],
         cpu_allocation_ratio=fields["cpu_ratio"],
+        pci_device_pools=objects.PciDevicePoolList(
+            objects=[objects.PciDevicePool(**pool) for pool in fields["pci_pools"]]
+        ),
         **{name: fields[name] for name in ("total", "used", "facts", "metrics")},
     )
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nova's scheduler with Nova's databases and OpenStack Placement, all in one process.
 
-Only the records of instances are not in a database. It takes the host that the caller prefers where that is no worse
-than others, as with shuffle_best_same_weighed_hosts it might take any of them. For the second instance of a request and
-further ones any host that passes will do; the rounds tell which was not the best.
+Only the records of instances are not in a database, and those of ports not in Neutron. It takes the host that the
+caller prefers where that is no worse than others, as with shuffle_best_same_weighed_hosts it might take any of them.
+For the second instance of a request and further ones any host that passes will do; the rounds tell which was not the
+best.
 """
 
 import math
 import os
 import sys
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,8 @@ os.environ["OS_NOVA_DISABLE_EVENTLET_PATCHING"] = "1"
 from nova import context, objects, rpc
 from nova.conf import CONF
 from nova.objects import base
-from nova.scheduler import host_manager, manager, utils
+from nova.pci import stats
+from nova.scheduler import host_manager, manager, request_filter, utils
 from nova.scheduler.client import report
 from nova_databases import SECONDS_DOWN, NovaDatabases
 from nova_specs_side import make_spec
@@ -26,6 +29,7 @@ from peer_wire import serve
 from placement_adapter import PlacementAdapter
 from placement_side import CONFIGURATION, deployed
 
+LOCAL_PORT, REMOTE_PORT = (str(uuid.UUID(int=number)) for number in (11, 12))
 NEAR = 1e-6  # weights that differ by less are equal
 
 
@@ -64,7 +68,7 @@ class RecordingHostManager(host_manager.HostManager):
 
 def _put_first(weighed: Sequence[Any], rows: Sequence[Sequence[Sequence[Any]]]) -> None:
     """Put the preferred one of the allocation candidates of each host first."""
-    preferred = {(host, node): _comparable(request) for row in rows for host, node, request in row}
+    preferred = {(host, node): _comparable(request) for row in rows for host, node, request in row if request}
     for item in weighed:
         request = preferred.get((item.obj.host, item.obj.nodename))
         if request is not None and item.obj.allocation_candidates:
@@ -90,6 +94,18 @@ class LabSchedulerManager(manager.SchedulerManager):
         return self._placement
 
 
+class PortsOfRequests:
+    """What Neutron knows of the ports of requests."""
+
+    def is_remote_managed_port(self, context: Any, port_id: str) -> bool:
+        """Return whether the port's VNIC is managed remotely."""
+        return port_id == REMOTE_PORT
+
+
+def _consume_no_device(*arguments: Any) -> None:
+    """Leave the pools as they are: without PciPassthroughFilter a selected host may have no such device."""
+
+
 class NovaScheduler:
     """The peer's verbs."""
 
@@ -99,6 +115,8 @@ class NovaScheduler:
         objects.register_all()
         rpc.set_defaults("nova")
         rpc.init(CONF)
+        request_filter.neutron.API = PortsOfRequests
+        stats.PciDeviceStats.apply_requests = _consume_no_device
         self._databases = NovaDatabases(folder)
         conf_file = folder / "placement.conf"
         conf_file.write_text(CONFIGURATION.format(connection=f"sqlite:///{folder}/placement.sqlite"))
@@ -126,6 +144,9 @@ class NovaScheduler:
     def spec(self, fields: Mapping[str, Any]) -> Any:
         """Return the primitive of a RequestSpec."""
         spec = make_spec(**fields)
+        if fields["remote_managed"] is not None:
+            port = objects.NetworkRequest(port_id=REMOTE_PORT if fields["remote_managed"] else LOCAL_PORT)
+            spec.requested_networks = objects.NetworkRequestList(objects=[port])
         destination = spec.requested_destination if "requested_destination" in spec else None
         if destination is None:
             spec.requested_destination = None
