@@ -134,6 +134,17 @@ class NovaCloud:
         """Return the process of a daemon."""
         return ServerProcess(name, self.layout.pid_file(name), self.layout.log_file(name))
 
+    def stop_role(self, role: str) -> None:
+        """Stop the daemons of a role."""
+        stop_together([self.process(daemon.name) for daemon in roles.served_by(self.parts, role)], STOP_SECONDS)
+
+    def start_role(self, role: str, choice: str) -> None:
+        """Let another project serve a role whose daemons are stopped, and return when those with a port answer."""
+        self.size = CloudSize(**{**asdict(self.size), role: choice})
+        self.__dict__.pop("parts", None)
+        self.layout.write_cluster_record({"size": asdict(self.size), "ports": self.ports})
+        self._wait_for_ports([(daemon, self.spawn(daemon)) for daemon in roles.served_by(self.parts, role)])
+
     def add_compute(self, host: str) -> None:
         """Start a compute on a further host, and return when it accepts servers."""
         count = self.placement.count_computes()
@@ -147,6 +158,10 @@ class NovaCloud:
     def gantt(self, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
         """Run the command `gantt` as an operator, and return what it printed; raises ServerError as `command`."""
         return self._run([*roles.operator_command(self.parts), *arguments], roles.SOURCE_TREE, statuses)
+
+    def placement_import(self, *arguments: str) -> str:
+        """Run gantt-placement-import for the database of OpenStack's Placement, and return what it printed."""
+        return self._run([*roles.import_command(self.parts), *arguments], roles.SOURCE_TREE, (0,))
 
     def metric(self, name: str) -> float:
         """Return a metric of gantt-scheduler, given by its name with labels; 0 if it has none of the name."""

@@ -67,6 +67,11 @@ def operator_command(parts: CloudParts) -> list[str]:
     return _gantt_program("gantt", conf)
 
 
+def import_command(parts: CloudParts) -> list[str]:
+    """Return the command gantt-placement-import for the database of OpenStack's Placement."""
+    return [*_gantt_program("gantt-placement-import", _placement_conf(parts)), str(_openstack_conf(parts))]
+
+
 def nova_program(parts: CloudParts, program: str) -> list[str]:
     """Return the command of one of Nova's programs with its configuration."""
     return _program_with(parts, program, control_conf(parts))
@@ -122,15 +127,27 @@ def fakes(parts: CloudParts) -> list[Daemon]:
 
 
 def _gantt_placement(parts: CloudParts) -> list[Daemon]:
-    conf = parts.etc / "gantt-placement.conf"
-    write_private(conf, gantt_confs.text(confs.gantt_placement(parts.urls, parts.size, parts.ports["placement"])))
-    return [Daemon("gantt-placement", _gantt_program("gantt-placement", conf), SOURCE_TREE, parts.ports["placement"])]
+    command = _gantt_program("gantt-placement", _placement_conf(parts))
+    return [Daemon("gantt-placement", command, SOURCE_TREE, parts.ports["placement"])]
 
 
 def _openstack_placement(parts: CloudParts) -> list[Daemon]:
-    folder = private_folder(parts.etc / "placement")
-    write_private(folder / "placement.conf", gantt_confs.text(confs.placement(parts.urls)))
-    return [_served(parts, "placement", "placement.wsgi.api", {"OS_PLACEMENT_CONFIG_DIR": str(folder)})]
+    env = {"OS_PLACEMENT_CONFIG_DIR": str(_openstack_conf(parts).parent)}
+    return [_served(parts, "placement", "placement.wsgi.api", env)]
+
+
+def _placement_conf(parts: CloudParts) -> Path:
+    """Write the configuration of gantt-placement, and return its path."""
+    conf = parts.etc / "gantt-placement.conf"
+    write_private(conf, gantt_confs.text(confs.gantt_placement(parts.urls, parts.size, parts.ports["placement"])))
+    return conf
+
+
+def _openstack_conf(parts: CloudParts) -> Path:
+    """Write placement.conf, and return its path."""
+    conf = private_folder(parts.etc / "placement") / "placement.conf"
+    write_private(conf, gantt_confs.text(confs.placement(parts.urls)))
+    return conf
 
 
 def _nova_scheduler(parts: CloudParts) -> list[Daemon]:
