@@ -162,14 +162,14 @@ class InstanceMoves:
 
     def _check_migrations(self, migration_uuids: Mapping[str, str]) -> set[str]:
         """Return the instances whose migration is recorded already; raises InvalidRequest for a uuid of another use."""
-        known = self._store.migrations(list(migration_uuids.values()))
+        recorded = self._store.migrations(list(migration_uuids.values()))
         for uuid in self._store.get(list(migration_uuids.values())):
             raise errors.InvalidRequest(why=f"{uuid} is the uuid of an instance, and cannot be that of a migration")
         repeated = set()
         for instance, uuid in migration_uuids.items():
-            if uuid in known and known[uuid].instance != instance:
-                raise errors.InvalidRequest(why=f"migration {uuid} is that of instance {known[uuid].instance}")
-            repeated |= {instance} if uuid in known else set()
+            if uuid in recorded and recorded[uuid].instance != instance:
+                raise errors.InvalidRequest(why=f"migration {uuid} is that of instance {recorded[uuid].instance}")
+            repeated |= {instance} if uuid in recorded else set()
         return repeated
 
     def _check_target(self, ctxt: RequestContext, target: str, moving: Sequence[InstanceRecord]) -> None:
@@ -183,7 +183,7 @@ class InstanceMoves:
             spec = load_spec(requests[record.request].spec if record.spec is None else record.spec)
             destination = destination_spec(spec, record.move, self._clients.partition)
             destination = destination.with_values(group_id=None, group_policy=None, group_max_per_host=1)
-            if destination.obj_to_primitive() not in [known.obj_to_primitive() for known in specs[-MAX_CHECKS:]]:
+            if destination.obj_to_primitive() not in [checked.obj_to_primitive() for checked in specs[-MAX_CHECKS:]]:
                 specs.append(destination)
         for spec in specs[:MAX_CHECKS]:
             document = self._clients.scheduler.dry_run(ctxt, spec).document
@@ -199,11 +199,11 @@ class InstanceMoves:
     ) -> None:
         self._check_versions()
         check_uuids(migrations, self._max_instances, "migration")
-        known = self._store.migrations(migrations)
+        recorded = self._store.migrations(migrations)
         for uuid in migrations:
-            if uuid not in known:
+            if uuid not in recorded:
                 raise errors.UnknownMigration(uuid=uuid)
-        by_instance = {known[uuid].instance: uuid for uuid in migrations}
+        by_instance = {recorded[uuid].instance: uuid for uuid in migrations}
         if len(by_instance) < len(migrations):
             raise errors.InvalidRequest(why="two of the migrations are of the same instance")
         self._changes.apply(list(by_instance), lambda record: change(record, by_instance[record.uuid]), method, project)

@@ -33,9 +33,9 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
     resources = dict(flavor.resources)
     if spec.volumes and orc.DISK_GB not in _amounts(spec):
         resources.pop(orc.DISK_GB, None)
-    kept = {name: getattr(spec, name) for name in KEPT}
+    placement = {name: getattr(spec, name) for name in KEPT}
     return flavor.with_values(
-        **kept, resources=resources, groups=groups, groups_policy=policy, requested_destination={}
+        **placement, resources=resources, groups=groups, groups_policy=policy, requested_destination={}
     )
 
 

@@ -94,8 +94,8 @@ def group_by_spec(
     groups: list[tuple[objects.RequestSpec, list[InstanceRecord]]] = []
     for instance in instances:
         spec = spec_of(instance)
-        for known, group in groups:
-            if spec is known or spec.obj_to_primitive() == known.obj_to_primitive():
+        for group_spec, group in groups:
+            if spec is group_spec or spec.obj_to_primitive() == group_spec.obj_to_primitive():
                 group.append(instance)
                 break
         else:

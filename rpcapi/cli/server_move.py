@@ -44,8 +44,8 @@ class _MoveServers(ChangeServers):
             raise CommandFailed(f"{len(failed)} of {len(uuids)} are not {self.STATE}: {'; '.join(failed[:5])}")
 
     def _migrations(self, uuids: Iterable[str | None]) -> list[Any]:
-        known = [migration for migration in uuids if migration is not None]
-        return self.session.call(self.session.conductor.get_migrations, known).migrations if known else []
+        recorded = [migration for migration in uuids if migration is not None]
+        return self.session.call(self.session.conductor.get_migrations, recorded).migrations if recorded else []
 
 
 def _outcome(migration: Any) -> str:

@@ -197,7 +197,7 @@ class FakeHosts:
 
     def _continue_as(self, host: str, ref: ClaimRef, origins: Sequence[ClaimRef]) -> None:
         """Let the guest of an origin on this host continue as ``ref``, unless it does already."""
-        origin = next((known for known in origins if known in self.guests), None)
+        origin = next((former for former in origins if former in self.guests), None)
         if ref in self.guests or origin is None or names.host_of(self.guests[origin]) != host:
             return
         self.guests[ref] = self.guests.pop(origin)

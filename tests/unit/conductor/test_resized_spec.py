@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a resize changes of a request spec, and what the server keeps."""
+
+import pytest
+
+from conductor.resized_spec import KEPT, larger_amounts, resize_spec
+from rpcapi import errors, objects
+
+SMALL = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
+BIG = {"VCPU": 4, "MEMORY_MB": 256, "DISK_GB": 9}
+
+
+def spec(**values) -> objects.RequestSpec:
+    return objects.RequestSpec.of(**{"flavor": "small", "resources": SMALL, **values})
+
+
+def test_flavor_gives_resources_traits_and_topology():
+    flavor = spec(
+        flavor="big",
+        resources=BIG,
+        required_traits=["CUSTOM_FAST"],
+        groups={"1": {"resources": {"VGPU": 1}}},
+        extra_specs={"a": "b"},
+        root_forbidden=["CUSTOM_OLD"],
+    )
+    resized = resize_spec(spec(required_traits=["CUSTOM_SLOW"], extra_specs={"c": "d"}), flavor)
+    assert resized.obj_to_primitive() == flavor.obj_to_primitive()
+
+
+def test_server_keeps_its_placement_image_and_attachments():
+    server = spec(
+        availability_zone="az",
+        ignore_hosts=["h1"],
+        force_hosts=["h2"],
+        hints={"k": "v"},
+        group_id="g",
+        group_policy="anti-affinity",
+        member_of=[["rack"]],
+        image={"id": "i"},
+        volumes=[{"size_gb": 2, "group": "vol"}],
+        ports=[{"physnet": "net", "group": "port"}],
+        groups={
+            "vol": {"resources": {"DISK_GB": 2}},
+            "port": {"resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 5}},
+            "1": {},
+        },
+    )
+    elsewhere = {"availability_zone": "other", "hints": {}, "image": {"id": "other"}, "member_of": [["nowhere"]]}
+    resized = resize_spec(
+        server, spec(flavor="big", resources=BIG, groups={"2": {"resources": {"VGPU": 1}}}, **elsewhere)
+    )
+    assert {name: getattr(resized, name) for name in KEPT} == {name: getattr(server, name) for name in KEPT}
+    assert (resized.flavor, resized.resources) == ("big", BIG)
+    assert resized.groups.keys() == {"vol", "port", "2"}, "the group of the former flavor is gone"
+    assert resized.groups_policy == "none"
+
+
+def test_server_that_boots_from_a_volume_gets_no_disk():
+    server = spec(resources={"VCPU": 1}, volumes=[{"pool": "p"}])
+    assert resize_spec(server, spec(flavor="big", resources=BIG)).resources == {"VCPU": 4, "MEMORY_MB": 256}
+
+
+def test_group_with_the_name_of_an_attached_one_is_refused():
+    server = spec(ports=[{"group": "x"}], groups={"x": {"resources": {"NET_BW_EGR_KILOBIT_PER_SEC": 5}}})
+    with pytest.raises(errors.InvalidSpec, match="the new flavor has a group 'x'"):
+        resize_spec(server, spec(groups={"x": {"resources": {"VGPU": 1}}}))
+
+
+def test_larger_amount_of_each_name_counts():
+    assert larger_amounts({"VCPU": 1, "VGPU": 2}, {"VCPU": 3, "MEMORY_MB": 4}) == {"VCPU": 3, "VGPU": 2, "MEMORY_MB": 4}
