@@ -23,9 +23,11 @@ def check_fields(file: object, names: Collection[str], known: Collection[str]) -
 
 
 def read_word(record: str, name: str, words: type[Word], word: str) -> Word:
-    """Return the journalled word; raises NewerState where this agent does not know it."""
+    """Return the journalled word; raises NewerState where this agent does not know it, ValueError for no word."""
     try:
         return words(word)
     except ValueError:
+        if not isinstance(word, str):
+            raise
         why = f"its {name} is {word!r}, and this agent knows only {', '.join(words)}"
         raise NewerState(record, why) from None

@@ -19,6 +19,7 @@ from rpcapi.serializer import GanttSerializer
 LOG = logging.getLogger(__name__)
 
 REFRESH_S = 30.0
+RETRY_S = 2.0  # after a failure
 ANSWER_S = 5.0
 Versions = Mapping[str, str | None]
 
@@ -27,7 +28,7 @@ class OldestVersions:
     """The oldest version of each topic's living services, refreshed from time to time. Thread-safe.
 
     ``fetch`` returns them as SchedulerAPI.get_oldest_versions. The first caller waits for it, later ones get the last
-    answer while a thread refreshes it. While there is none, all versions are unknown.
+    answer while a thread refreshes it. Until there is an answer, all versions are unknown.
     """
 
     def __init__(self, fetch: Callable[[], Versions], clock: Callable[[], float] = time.monotonic) -> None:
@@ -37,6 +38,7 @@ class OldestVersions:
         self._versions: Versions | None = None
         self._due = clock()
         self._is_failing = False
+        self._is_first = True
 
     def cap(self, topic: str, unreported: str) -> str | None:
         """Return the version that every living service of ``topic`` supports; None if none is alive.
@@ -63,10 +65,12 @@ class OldestVersions:
                 why = str(error).partition("\n")[0]
                 (LOG.debug if self._is_failing else LOG.warning)("Versions of the services are not known: %s", why)
                 self._is_failing = True
+                self._due = self._clock() + RETRY_S
 
     def _current(self) -> Versions | None:
         if self._clock() >= self._due:
-            if self._versions is None:
+            if self._is_first:
+                self._is_first = False
                 self.refresh()
             elif not self._lock.locked():
                 threading.Thread(target=self.refresh, name="versions", daemon=True).start()

@@ -12,7 +12,7 @@ from rpcapi import context, errors
 from rpcapi.clients import version_caps
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
-from rpcapi.clients.version_caps import REFRESH_S, OldestVersions
+from rpcapi.clients.version_caps import REFRESH_S, RETRY_S, OldestVersions
 from rpcapi.endpoint import expose
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
@@ -86,6 +86,22 @@ def test_without_an_answer_the_last_one_stays_and_without_any_the_oldest_release
     oldest.refresh()
     services.error = error
     oldest.refresh()
+    assert oldest.cap("compute", "1.1") == "1.3"
+
+
+def test_failure_is_retried_soon_and_nobody_waits_for_it(clock):
+    services = Services({"compute": "1.3"})
+    services.error = messaging.MessagingTimeout("late")
+    oldest = oldest_of(services, clock)
+    assert oldest.cap("compute", "1.1") == "1.1"
+    assert services.answered.acquire(blocking=False)
+    services.error = None
+    assert oldest.cap("compute", "1.1") == "1.1"
+    assert not services.answered.acquire(blocking=False), "not at once"
+    clock[0] += RETRY_S
+    oldest.cap("compute", "1.1")
+    assert services.answered.acquire(timeout=60)
+    oldest.refresh()  # waits for the thread
     assert oldest.cap("compute", "1.1") == "1.3"
 
 
