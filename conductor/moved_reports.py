@@ -2,9 +2,9 @@
 """What reports of hosts mean for an instance that moves: of its guests at the source and at the destination."""
 
 from conductor.report_results import ACTIVE, GONE, STOPPED, BuildResult
-from conductor.saga import moves
+from conductor.saga import live_moves, moves
 from conductor.saga.transitions import end_attempt, fail, set_step
-from conductor.store.migrations import CLAIM_ATTEMPT, MigrationRecord
+from conductor.store.migrations import CLAIM_ATTEMPT, MigrationKind, MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.resources import names
 
@@ -16,6 +16,8 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
     migration = instance.open_migration
     if migration is None or not _is_source(migration, result):
         return None
+    if migration.kind == MigrationKind.LIVE:
+        return live_moves.apply_source_result(instance, result)
     if result.kind not in (ACTIVE, STOPPED):
         return moves.end_source(instance, result.reason)
     if result.kind == STOPPED and instance.step == SagaStep.STOP_SOURCE:
@@ -47,6 +49,13 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
     has_guest = result.kind in (ACTIVE, STOPPED)
     if instance.step in (SagaStep.HAND_OVER, SagaStep.RESUME):
         return _apply_on_source(instance, result) if has_guest else _lose(instance, result)
+    is_live = instance.move.kind == MigrationKind.LIVE
+    return (live_moves.apply_destination_result if is_live else _apply_at_destination)(instance, result)
+
+
+def _apply_at_destination(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record of an instance that is built at a destination as a report of that changes it, or None."""
+    has_guest = result.kind in (ACTIVE, STOPPED)
     is_built = is_at_destination(instance) or (
         instance.status == InstanceStatus.RESIZE and instance.step == SagaStep.SETTLE
     )

@@ -28,6 +28,7 @@ from rpcapi.validation.instances import check_uuids
 LOG = log.getLogger(__name__)
 
 COMPUTE_VERSION = "1.2"  # of change_guests
+COPY_VERSION = "1.5"  # of copy_guests
 CLAIMS_VERSION = "1.8"  # of move_claims
 
 MAX_CHECKS = 10  # dry runs of one call, which has as many different requests
@@ -44,6 +45,14 @@ class Move(NamedTuple):
     target: str | None
     allow_cross_cell: bool
     flavor: objects.RequestSpec | None = None
+    is_live: bool = False
+
+    @property
+    def kind(self) -> MigrationKind:
+        """The kind of its migrations."""
+        if self.is_live:
+            return MigrationKind.LIVE
+        return MigrationKind.MIGRATION if self.flavor is None else MigrationKind.RESIZE
 
 
 class InstanceMoves:
@@ -89,6 +98,21 @@ class InstanceMoves:
         """
         move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
         self._begin(ctxt, uuids, migrations, move, method="migrate_instances", project=project)
+
+    def live_migrate(
+        self,
+        ctxt: RequestContext,
+        uuids: Sequence[str],
+        migrations: Sequence[str],
+        host: str | None = None,
+        project: str | None = None,
+    ) -> None:
+        """Mark ACTIVE instances to be copied to other hosts of their partitions while they run; else as ``migrate``."""
+        if not self._clients.compute.can_send(COPY_VERSION):
+            raise errors.UnknownMethod(topic=ComputeAPI.TOPIC, method="copy_guests", version=COPY_VERSION)
+        target = None if host is None else names.canonical(host)
+        move = Move(ctxt.request_id, target, allow_cross_cell=False, is_live=True)
+        self._begin(ctxt, uuids, migrations, move, method="live_migrate_instances", project=project)
 
     def resize(
         self,
@@ -215,15 +239,16 @@ def begin(
     """Return the record that begins to move, None where it does so already; raises InstanceConflict, InvalidRequest."""
     if instance.migration is not None and instance.migration.uuid == uuid:
         return None
-    if instance.status not in MOVABLE or instance.step != SagaStep.DONE or instance.host is None:
-        what = "migrated" if move.flavor is None else "resized"
+    movable = MOVABLE[:1] if move.is_live else MOVABLE
+    if instance.status not in movable or instance.step != SagaStep.DONE or instance.host is None:
+        what = {MigrationKind.LIVE: "migrated live", MigrationKind.RESIZE: "resized"}.get(move.kind, "migrated")
         raise errors.InstanceConflict(
-            uuid=instance.uuid, why=f"it is {instance.status}; only one that is {' or '.join(MOVABLE)} can be {what}"
+            uuid=instance.uuid, why=f"it is {instance.status}; only one that is {' or '.join(movable)} can be {what}"
         )
     migration = MigrationRecord(
         uuid=uuid,
         instance=instance.uuid,
-        kind=MigrationKind.MIGRATION if move.flavor is None else MigrationKind.RESIZE,
+        kind=move.kind,
         source_host=instance.host,
         source_partition=instance.partition or partition,
         source_attempt=instance.attempt,

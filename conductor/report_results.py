@@ -3,12 +3,15 @@
 
 from typing import NamedTuple
 
-ACTIVE, STOPPED, GONE = "active", "stopped", "gone"
-OUTCOMES = (ACTIVE, STOPPED, "refused", "failed", GONE)
+ACTIVE, STOPPED, INCOMING, GONE = "active", "stopped", "incoming", "gone"
+OUTCOMES = (ACTIVE, STOPPED, INCOMING, "refused", "failed", GONE)
 
 
 class BuildResult(NamedTuple):
-    """The outcome of one attempt, as its host reports it; ``of`` is the instance where ``uuid`` is a migration's."""
+    """The outcome of one attempt, as its host reports it; ``of`` is the instance where ``uuid`` is a migration's.
+
+    ``copy_number`` and ``copy_phase`` are of the last copy from that host, as rpcapi.objects.copy has them; 0: none.
+    """
 
     uuid: str
     attempt: int
@@ -17,6 +20,8 @@ class BuildResult(NamedTuple):
     host: str
     operation: int = 0
     of: str = ""
+    copy_number: int = 0
+    copy_phase: str = ""
 
     @property
     def is_of_source(self) -> bool:

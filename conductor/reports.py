@@ -2,6 +2,7 @@
 """Build reports of agents: each outcome is recorded before the agent gets its answer."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from oslo_log import log
 
@@ -14,12 +15,14 @@ from conductor.moved_reports import (
 )
 from conductor.report_results import ACTIVE, GONE, OUTCOMES, STOPPED, BuildResult
 from conductor.saga import evacuations
+from conductor.saga.live_moves import moves_live
 from conductor.saga.transitions import end_attempt, fail, finish, finish_deletion, lose, set_step
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from rpcapi.objects.copy import PHASES
 from rpcapi.resources import names
 from rpcapi.resources.claims import MAX_INSTANCES
 
@@ -88,9 +91,10 @@ class BuildReports:
         rows = zip(report.uuids, report.attempts, report.outcomes, report.reasons, strict=True)
         operations = report.operations or [0] * len(report.uuids)
         instances = report.instances or [None] * len(report.uuids)
+        copies = report.copies or [None] * len(report.uuids)
         results = [
-            BuildResult(*row, report.host, number, "" if instance in (None, row[0]) else instance)
-            for row, number, instance in zip(rows, operations, instances, strict=True)
+            BuildResult(*row, report.host, number, "" if instance in (None, row[0]) else instance, *_copy_of(copy))
+            for row, number, instance, copy in zip(rows, operations, instances, copies, strict=True)
         ]
         for result in results:
             if result.kind not in OUTCOMES:
@@ -129,6 +133,16 @@ class BuildReports:
         return deferred + [result for result in results if result.instance in stale and result not in deferred]
 
 
+def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:
+    """Return number and phase of a reported copy; raises InvalidRequest."""
+    if copy is None:
+        return 0, ""
+    number, phase = copy.get("number"), copy.get("phase")
+    if type(number) is not int or phase not in PHASES:
+        raise errors.InvalidRequest(why=f"a copy must have a number and a phase of {', '.join(PHASES)}")
+    return number, phase
+
+
 def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
     """Return whether the host has the guest although its instance is deleted or to be deleted, or its move has ended.
 
@@ -160,7 +174,9 @@ def apply_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
     if result.attempt > instance.attempt:
         return set_step(instance, SagaStep.SETTLE) if _is_forgotten(instance, result) else None
     is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
-    if result.attempt < instance.attempt or not is_on_host or instance.has_ended(result.attempt):
+    if result.attempt < instance.attempt or not is_on_host:
+        return None
+    if instance.has_ended(result.attempt) and not (moves_live(instance) and instance.step == SagaStep.TERMINATE):
         return None
     if instance.status == InstanceStatus.DELETING and instance.step != SagaStep.RESUME:
         has_stopped = instance.step == SagaStep.TERMINATE and result.kind == GONE

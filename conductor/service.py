@@ -12,6 +12,7 @@ from oslo_log import log
 from conductor.adoption import InstanceAdoption
 from conductor.conf import quota
 from conductor.conf.store import MEMORY
+from conductor.copies import MigrationCopies
 from conductor.deletion import InstanceDeletion
 from conductor.endpoints.conductor import ConductorEndpoint
 from conductor.evacuation import InstanceEvacuation
@@ -157,6 +158,7 @@ class ConductorService:
             ),
             shelving=InstanceShelving(self._store, self._pump.wake, max_instances, self._requests.limits_of),
             evacuation=evacuation,
+            copies=MigrationCopies(self._store, self._clients, self._pump.wake, max_instances),
             moves=InstanceMoves(self._store, self._clients, self._pump.wake, max_instances, self._requests.limits_of),
             vouching=vouching,
             adoption=InstanceAdoption(self._store, self._clients, vouching, self._pump.wake, max_instances),
@@ -195,6 +197,8 @@ def _limits(conf: cfg.ConfigOpts) -> SagaLimits:
         recast_ms=round(1000 * conf.conductor.recast_interval),
         select_timeout_ms=round(1000 * conf.conductor.select_timeout),
         shelved_offload_ms=1000 * offload_s if (offload_s := conf.conductor.shelved_offload_time) >= 0 else None,
+        migrate_max_retries=conf.conductor.migrate_max_retries,
+        permits_post_copy=conf.conductor.live_migration_post_copy,
         resize_confirm_ms=round(1000 * window) if (window := conf.conductor.resize_confirm_window) else None,
         call_s=min(conf.rpc.call_timeout, conf.conductor.lease * 2 / 3),
     )

@@ -11,7 +11,6 @@ from compute_agent.attempt import Attempt, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.resources.nodes import Node
 from rpcapi import objects
-from rpcapi.objects.copy import RUNNING
 
 # Kinds whose assignments a guest keeps in its own state: a copy has no place for them at another host.
 DEVICE_KINDS = ("pci", "device")
@@ -74,8 +73,6 @@ def _source_reason(guest_manager: GuestManager, instance: str, attempt: Attempt 
     devices = [kind for kind in DEVICE_KINDS if attempt.assignments.get(kind)]
     if devices:
         return f"it has devices ({', '.join(devices)}), which cannot be copied"
-    if attempt.copy is not None and attempt.copy.phase == RUNNING:
-        return "its guest is being copied already"
     if guest_manager.hypervisor.check_fails(guest_manager.host, instance):
         return "simulated failure of the check at the source"
     return ""

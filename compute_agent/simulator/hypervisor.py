@@ -129,6 +129,7 @@ class Hypervisor:
         """Start a guest, or return the existing guest of this attempt; its file is on disk when this returns.
 
         A paused guest continues, without a boot. With ``is_off`` it is made and stays powered off.
+
         Raises SpawnFailed, also when a guest of another attempt of this instance exists; that must be stopped first.
         Raises OSError when the file cannot be written; the guest does not exist then.
         """

@@ -63,6 +63,23 @@ OPTS = [
         help="Seconds for which a shelved server keeps its host and its claim, as Nova's option: 0 offloads it as soon "
         "as it is stopped, -1 only by request. A server that was shelved with -1 is not offloaded by a later change.",
     ),
+    cfg.IntOpt(
+        "migrate_max_retries",
+        default=3,
+        min=0,
+        max=100,
+        mutable=True,
+        help="Further destinations that are tried for a live migration after a check or a copy failed, each once. 0: "
+        "none, the server runs on at its source.",
+    ),
+    cfg.BoolOpt(
+        "live_migration_post_copy",
+        default=False,
+        mutable=True,
+        help="Complete a live migration by post-copy when that is forced: the server continues at its destination at "
+        "once, and memory follows. If the source fails meanwhile, the server is in ERROR. False: the server stands "
+        "still until it is copied.",
+    ),
     cfg.FloatOpt(
         "resize_confirm_window",
         default=0.0,

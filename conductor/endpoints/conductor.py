@@ -8,6 +8,7 @@ import oslo_messaging as messaging
 from conductor import metrics
 from conductor.adoption import InstanceAdoption
 from conductor.backport import backport
+from conductor.copies import MigrationCopies
 from conductor.deletion import InstanceDeletion
 from conductor.evacuation import InstanceEvacuation
 from conductor.instances import InstanceReader
@@ -48,6 +49,7 @@ class ConductorEndpoint:
         shelving: InstanceShelving,
         evacuation: InstanceEvacuation,
         moves: InstanceMoves,
+        copies: MigrationCopies,
         vouching: ClaimVouching,
         adoption: InstanceAdoption,
         orphans: OrphanRelease,
@@ -65,6 +67,7 @@ class ConductorEndpoint:
         self._shelving = shelving
         self._evacuation = evacuation
         self._moves = moves
+        self._copies = copies
         self._instances = instances
         self._claim_vouching = vouching
         self._adoption = adoption
@@ -166,6 +169,26 @@ class ConductorEndpoint:
         self._moves.migrate(
             ctxt, uuids, migrations, host, allow_cross_cell=allow_cross_cell, project=ctxt.sender_project
         )
+
+    @expose
+    def live_migrate_instances(
+        self, ctxt: RequestContext, uuids: list[str], migrations: list[str], host: str | None = None
+    ) -> None:
+        if host is not None and not isinstance(host, str):
+            raise errors.MalformedObject(name="call of live_migrate_instances", why="host must be a string or null")
+        self._moves.live_migrate(ctxt, uuids, migrations, host, ctxt.sender_project)
+
+    @expose
+    def abort_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._copies.abort(uuids)
+
+    @expose
+    def force_complete_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        self._copies.force_complete(uuids)
+
+    @expose
+    def list_copies(self, ctxt: RequestContext, uuids: list[str]) -> objects.CopyPage:
+        return self._copies.list(ctxt, uuids)
 
     @expose
     def resize_instances(

@@ -65,26 +65,30 @@ def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> Sen
     """Send each host its build message; an agent that already has it reports its current state."""
 
     def send(host: str, group: Sequence[InstanceRecord]) -> None:
-        request = objects.BuildRequest.of(
-            spec=saga_pass.spec_of(group[0]),
-            partition=group[0].partition or saga_pass.clients.partition,
-            project_id=saga_pass.request.project,
-            user_id=saga_pass.request.user,
-            uuids=[instance.uuid for instance in group],
-            attempts=[instance.attempt for instance in group],
-            names=[instance.host for instance in group],
-            allocations=[instance.allocations for instance in group]
-            if any(instance.allocations for instance in group)
-            else [],
-            powered_off=[instance.uuid for instance in group if _moves_powered_off(instance)],
-        )
-        saga_pass.clients.compute.build_instances(saga_pass.context(), host, request)
+        saga_pass.clients.compute.build_instances(saga_pass.context(), host, build_request(saga_pass, group))
 
     def send_by_spec(host: str, group: Sequence[InstanceRecord]) -> None:
         for members in group_by_spec(saga_pass.spec_of, group):
             send(host, members)
 
     return send_by_host(instances, send_by_spec)
+
+
+def build_request(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> objects.BuildRequest:
+    """Return the build of instances with equal specs on one service host."""
+    return objects.BuildRequest.of(
+        spec=saga_pass.spec_of(group[0]),
+        partition=group[0].partition or saga_pass.clients.partition,
+        project_id=saga_pass.request.project,
+        user_id=saga_pass.request.user,
+        uuids=[instance.uuid for instance in group],
+        attempts=[instance.attempt for instance in group],
+        names=[instance.host for instance in group],
+        allocations=[instance.allocations for instance in group]
+        if any(instance.allocations for instance in group)
+        else [],
+        powered_off=[instance.uuid for instance in group if _moves_powered_off(instance)],
+    )
 
 
 def group_by_spec(

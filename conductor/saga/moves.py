@@ -8,10 +8,11 @@ state frees exactly one of them.
 from dataclasses import replace
 
 from conductor.admission import count_amounts
-from conductor.saga.transitions import end_attempt, fail, finish, set_step
+from conductor.saga.transitions import building_status, end_attempt, fail, finish, set_step
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.objects.base import GanttObject
+from rpcapi.objects.copy import ABORT
 
 # The steps of the destination after its build may have been sent.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
@@ -19,9 +20,8 @@ BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
 
 def begin_move(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
     """Return the record of an instance on a host that begins to move."""
-    return set_step(
-        instance, SagaStep.HAND_OVER, status=InstanceStatus.RESIZE, migration=migration, is_shelved=False, reason=None
-    )
+    moving = set_step(instance, SagaStep.HAND_OVER, migration=migration, is_shelved=False, reason=None)
+    return replace(moving, status=building_status(moving))
 
 
 def select_next(instance: InstanceRecord) -> InstanceRecord:
@@ -114,6 +114,8 @@ def finish_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
     """Return the final record of an instance that is on its source again; ``reason`` has its assignments there."""
     migration = instance.move
     status = MigrationStatus.REVERTED if migration.reason is None else MigrationStatus.ERROR
+    if migration.copy_request == ABORT:
+        status = MigrationStatus.CANCELLED
     return finish(
         _end_migration(instance, status, migration.reason),
         InstanceStatus.SHUTOFF if migration.was_stopped else InstanceStatus.ACTIVE,

@@ -12,6 +12,7 @@ from conductor.saga import (
     alternate,
     cast,
     claims,
+    copy_guests,
     hand_over,
     move_guests,
     offload,
@@ -56,6 +57,9 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     (SagaStep.DESTINATION, select.select_each, 10),
     (SagaStep.STOP_SOURCE, move_guests.stop_source, MESSAGES),
     (SagaStep.EVACUATE, select.select_each, 10),
+    (SagaStep.PREPARE_COPY, copy_guests.prepare_copy, 2),  # two calls of agents for each instance
+    (SagaStep.COPY, copy_guests.copy, 100),
+    (SagaStep.SWITCH, copy_guests.switch, 100),
     (SagaStep.SETTLE, reconcile.settle, 10),  # one call for each instance; bounded, so that a call stays short
     (SagaStep.WAIT, wait.wait, MESSAGES),
     (SagaStep.ALTERNATE, alternate.alternate, MAX_INSTANCES),  # one script moves all members of an affinity group

@@ -34,7 +34,8 @@ class SagaLimits:
 
     ``call_s`` is the time-out of a call to another service and must be well below the lease. A shelved instance keeps
     its host for ``shelved_offload_ms``; None: until it is offloaded by request. A move is confirmed after
-    ``resize_confirm_ms``; None: by request only.
+    ``resize_confirm_ms``; None: by request only. A live migration is tried ``migrate_max_retries`` times more on other
+    hosts; ``permits_post_copy``: one that is forced to complete does so by post-copy.
     """
 
     max_attempts: int = 3
@@ -44,6 +45,8 @@ class SagaLimits:
     call_s: float = 20.0
     shelved_offload_ms: int | None = 0
     resize_confirm_ms: int | None = None
+    migrate_max_retries: int = 3
+    permits_post_copy: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from dataclasses import replace
 from oslo_log import log
 
 from conductor.saga import claims
+from conductor.saga.live_moves import ABORTED, is_aborted, moves_live
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import assign_host, building_status, set_step
+from conductor.saga.transitions import assign_host, building_status, describe_attempts, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
@@ -58,7 +59,15 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
 
 def select_each(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Select a host for each instance by itself: a refusal of one leaves the others as they are."""
-    return [changed for instance in instances for changed in select(saga_pass, [instance])]
+    return [changed for instance in instances for changed in _select_alone(saga_pass, instance)]
+
+
+def _select_alone(saga_pass: SagaPass, instance: InstanceRecord) -> list[InstanceRecord]:
+    if is_aborted(instance):
+        return [_fail(instance, ABORTED)]
+    if moves_live(instance) and len(instance.history) > saga_pass.limits.migrate_max_retries:
+        return [_fail(instance, f"no destination received it; {describe_attempts(instance)}")]
+    return select(saga_pass, [instance])
 
 
 def _assign(
@@ -81,7 +90,7 @@ def _fail(instance: InstanceRecord, reason: str) -> InstanceRecord:
     # The abort leaves a tombstone: a select message still in flight cannot create a claim any more.
     status = InstanceStatus.UNSHELVING if instance.is_shelved else InstanceStatus.ERROR
     if instance.open_migration is not None:
-        status = InstanceStatus.RESIZE
+        status = building_status(instance)
     return set_step(instance, SagaStep.ABORT, status=status, reason=reason)
 
 

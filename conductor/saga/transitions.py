@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from conductor.saga import evacuations
-from conductor.store.migrations import MigrationStatus
+from conductor.store.migrations import MigrationKind, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
 # The statuses of an instance that is to be off.
@@ -61,7 +61,7 @@ def move_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
     migration = instance.move
     if migration.status != MigrationStatus.REVERTING:
         migration = replace(migration, status=MigrationStatus.REVERTING, reason=reason or "it failed")
-    status = InstanceStatus.REVERT_RESIZE if migration.reason is None else InstanceStatus.RESIZE
+    status = InstanceStatus.REVERT_RESIZE if migration.reason is None else building_status(instance)
     return set_step(
         instance,
         SagaStep.MOVE_BACK,
@@ -79,7 +79,10 @@ def move_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
 
 def building_status(instance: InstanceRecord) -> InstanceStatus:
     """Return the status of an instance that is built on a host: as a new one, or at the destination of a move."""
-    return InstanceStatus.BUILDING if instance.open_migration is None else InstanceStatus.RESIZE
+    migration = instance.open_migration
+    if migration is None:
+        return InstanceStatus.BUILDING
+    return InstanceStatus.MIGRATING if migration.kind == MigrationKind.LIVE else InstanceStatus.RESIZE
 
 
 def assign_host(
@@ -91,10 +94,15 @@ def assign_host(
     allocations: Mapping[str, Mapping[str, int]] | None,
     **changes: Any,
 ) -> InstanceRecord:
-    """Return the record with a claim on ``host`` and CAST as the next step; the source of a move is stopped first."""
+    """Return the record with a claim on ``host`` and CAST as the next step.
+
+    The source of a move is stopped first, or copied where it moves live.
+    """
     step, migration = SagaStep.CAST, instance.open_migration
     if migration is not None:
         step = SagaStep.STOP_SOURCE if migration.status == MigrationStatus.PREPARING else SagaStep.CAST
+        if migration.kind == MigrationKind.LIVE:
+            step = SagaStep.PREPARE_COPY
         changes["migration"] = replace(migration, destination_host=host, destination_attempt=attempt)
     return set_step(
         evacuations.set_destination(instance, host, attempt),

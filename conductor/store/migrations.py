@@ -54,7 +54,11 @@ class MigrationRecord:
     ``allow_cross_cell`` whether the destination may be in another partition.
     ``destination_host`` and ``destination_attempt`` are the current or last ones; ``history`` has {attempt, host,
     outcome, reason} of each ended attempt to build it at a destination. ``spec`` is the primitive of the RequestSpec of
-    the destination, None for that of the instance. ``was_stopped``: the guest was powered off before. The store sets
+    the destination, None for that of the instance. ``was_stopped``: the guest was powered off before.
+
+    Of a live migration: ``with_disk``, whether its disk is copied, None before that was checked; ``copy_request``,
+    ABORT or FORCE of rpcapi.objects.copy; ``copy_phase``, the reported one after the guest was stopped at its source;
+    ``is_resumed``, whether the destination has reported that it runs. The store sets
     ``sequence`` and the two timestamps.
     """
 
@@ -75,6 +79,10 @@ class MigrationRecord:
     new_flavor: str | None = None
     was_stopped: bool = False
     allow_cross_cell: bool = False
+    with_disk: bool | None = None
+    copy_request: str = ""
+    copy_phase: str = ""
+    is_resumed: bool = False
     request_id: str = ""
     reason: str | None = None
     sequence: int = 0

@@ -76,6 +76,9 @@ class SagaStep(StrEnum):
     DESTINATION = "destination"  # ask the scheduler for a destination of one moving instance
     STOP_SOURCE = "stop_source"  # request the source of a move to stop the guest until it reports that it did
     VERIFY = "verify"  # wait for confirm or revert, at most [conductor] resize_confirm_window
+    PREPARE_COPY = "prepare_copy"  # check both ends of a live migration, then have its destination receive the guest
+    COPY = "copy"  # request the source of a live migration to copy the guest until it reports the end of that
+    SWITCH = "switch"  # request the destination to run the copied guest until it reports that it does
     END_SOURCE = "end_source"  # request the source of a move to remove the guest until it reports that it did
     MOVE_BACK = "move_back"  # make the claim on the source that of the instance again
     RESUME = "resume"  # request the source to continue the guest as the instance, until it reports that it did

@@ -3,14 +3,18 @@
 
 import argparse
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from rpcapi import errors
 from rpcapi.cli.columns import LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
+from rpcapi.cli.session import Session
 
-COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "reason", "updated")
+COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "progress", "reason", "updated")
+LIVE, COPYING = "live-migration", ("preparing", "migrating")  # kind and statuses of those with progress
+CHUNK = 100  # migrations of a call for their progress
 STATUSES = (
     *("preparing", "migrating", "finished", "confirming", "confirmed", "reverting", "reverted", "error"),
     *("completed", "cancelled"),
@@ -31,6 +35,14 @@ class ListMigrations(Lister):
         if parsed_args.status is not None and parsed_args.status not in STATUSES:
             raise CommandFailed(f"Unknown status {parsed_args.status!r}; known: {', '.join(STATUSES)}")
         server = None if parsed_args.server is None else resolve_uuids(self.session, [parsed_args.server])[0]
+        migrations = [
+            migration
+            for migration in self.session.list_all(self.session.conductor.list_migrations, "migrations")
+            if (server is None or migration.instance == server)
+            and (parsed_args.status is None or migration.status == parsed_args.status)
+            and (parsed_args.host is None or parsed_args.host in _hosts(migration))
+        ]
+        progress = read_progress(self.session, migrations)
         return COLUMNS, [
             (
                 migration.uuid,
@@ -39,14 +51,50 @@ class ListMigrations(Lister):
                 migration.status,
                 migration.source_host,
                 TextColumn(migration.destination_host),
+                TextColumn(_percent(progress.get(migration.uuid))),
                 TextColumn(migration.reason),
                 TimestampColumn(migration.updated_ms),
             )
-            for migration in self.session.list_all(self.session.conductor.list_migrations, "migrations")
-            if (server is None or migration.instance == server)
-            and (parsed_args.status is None or migration.status == parsed_args.status)
-            and (parsed_args.host is None or parsed_args.host in _hosts(migration))
+            for migration in migrations
         ]
+
+
+class CopyProgress(NamedTuple):
+    """Progress of one live migration, in MiB."""
+
+    phase: str
+    total_mb: int
+    remaining_mb: int
+    copied_mb: int
+
+
+def read_progress(session: Session, migrations: Iterable[Any]) -> dict[str, CopyProgress]:
+    """Return the progress of those that are being copied, by uuid; none where the conductor does not know it yet."""
+    uuids = [item.uuid for item in migrations if item.kind == LIVE and item.status in COPYING]
+    progress: dict[str, CopyProgress] = {}
+    for start in range(0, len(uuids), CHUNK):
+        try:
+            page = session.call(session.conductor.list_copies, uuids[start : start + CHUNK])
+        except errors.UnknownMethod:
+            return {}
+        rows = zip(page.phases, page.total_mb, page.remaining_mb, page.copied_mb, strict=True)
+        progress |= dict(zip(page.migrations, (CopyProgress(*row) for row in rows), strict=True))
+    return progress
+
+
+def _percent(progress: CopyProgress | None) -> str | None:
+    if progress is None or not progress.total_mb:
+        return None
+    return f"{100 * (progress.total_mb - progress.remaining_mb) // progress.total_mb} %"
+
+
+def _describe(progress: CopyProgress | None) -> str | None:
+    if progress is None:
+        return None
+    return (
+        f"{progress.phase}: {progress.remaining_mb} of {progress.total_mb} MiB are left, "
+        f"{progress.copied_mb} MiB were copied"
+    )
 
 
 def _hosts(migration: Any) -> set[str]:
@@ -70,6 +118,7 @@ class ShowMigration(ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         (migration,) = self.session.call(self.session.conductor.get_migrations, [parsed_args.migration]).migrations
+        progress = read_progress(self.session, [migration]).get(migration.uuid)
         fields = {
             "uuid": migration.uuid,
             "server": migration.instance,
@@ -80,6 +129,7 @@ class ShowMigration(ShowOne):
             "target": TextColumn(migration.target),
             "destination_host": TextColumn(migration.destination_host),
             "destination_attempt": TextColumn(migration.destination_attempt),
+            "progress": TextColumn(_describe(progress)),
             "ended_attempts": _AttemptsColumn(migration.history),
             "old_flavor": TextColumn(migration.old_flavor),
             "new_flavor": TextColumn(migration.new_flavor),

@@ -33,10 +33,11 @@ class ConductorAPI(ServiceClient):
     1.16 - Add release_orphans, compare_instances
     1.17 - Add migrate_instances, resize_instances, confirm_migrations, revert_migrations, get_specs
     1.18 - Add end_leaked_migrations, evacuate_instances. rebuild_instances: image, evacuates those whose host is gone
+    1.19 - Add live_migrate_instances, abort_migrations, force_complete_migrations, list_copies
     """
 
     TOPIC = "conductor"
-    VERSION = "1.18"
+    VERSION = "1.19"
     CAP = "conductor"
     UNREPORTED = "1.10"
 
@@ -167,6 +168,40 @@ class ConductorAPI(ServiceClient):
         """
         values = {"uuids": uuids, "migrations": migrations, "host": host, "allow_cross_cell": allow_cross_cell}
         self._call(ctxt, "1.17", "migrate_instances", **values)
+
+    def live_migrate_instances(
+        self, ctxt: RequestContext, uuids: list[str], migrations: list[str], host: str | None = None
+    ) -> None:
+        """Copy ACTIVE instances to other hosts of their partitions while they run; else as migrate_instances.
+
+        The instances are ACTIVE at their destinations when the migrations are completed. Where a copy fails, they run
+        on at their sources.
+        """
+        values = {"uuids": uuids, "migrations": migrations, "host": host}
+        self._call(ctxt, "1.19", "live_migrate_instances", **values)
+
+    def abort_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Abort live migrations: their instances run on at their sources; a repeated call changes nothing.
+
+        Raises UnknownMigration, or InstanceConflict for one that is not live, has ended, or whose instance is stopped
+        at its source already, before any change.
+        """
+        self._call(ctxt, "1.19", "abort_migrations", uuids=uuids)
+
+    def force_complete_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
+        """Complete live migrations whose instances write faster than they are copied: they stand still meanwhile.
+
+        With [conductor] live_migration_post_copy they continue at their destinations at once, and memory follows.
+        Raises UnknownMigration, or InstanceConflict for one that is not being copied, before any change.
+        """
+        self._call(ctxt, "1.19", "force_complete_migrations", uuids=uuids)
+
+    def list_copies(self, ctxt: RequestContext, uuids: list[str]) -> objects.CopyPage:
+        """Return the progress of live migrations; those that have ended, or whose source is silent, are left out.
+
+        Raises UnknownMigration.
+        """
+        return self._call(ctxt, "1.19", "list_copies", uuids=uuids)
 
     def resize_instances(
         self,

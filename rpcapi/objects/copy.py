@@ -18,6 +18,7 @@ RUNNING = "running"
 FAILED = "failed"  # also: aborted. In a pre-copy the guest runs on at its source; after post-copy began, it is lost
 POST_COPY = "post-copy"  # the guest is stopped at its source; memory is still to be copied
 DONE = "done"  # the guest is stopped at its source, and completely copied
+PHASES = (RUNNING, FAILED, POST_COPY, DONE)
 
 
 @base.GanttObjectRegistry.register

@@ -43,7 +43,7 @@ def current(url):
     # Backporting does not use the arguments of the endpoint.
     parts = (
         *("power", "migrations", "operations", "shelving", "vouching", "adoption", "orphans", "leaked_migrations"),
-        *("evacuation", "moves", "reconciler"),
+        *("evacuation", "moves", "copies", "reconciler"),
     )
     endpoint = ConductorEndpoint(*[None] * 4, clients=None, bounds=None, **dict.fromkeys(parts))
     server = bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")

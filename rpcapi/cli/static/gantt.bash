@@ -40,7 +40,9 @@ _gantt_words() {
         "host show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "image") _gantt_reply="list" ;;
         "image list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
-        "migration") _gantt_reply="list show" ;;
+        "migration") _gantt_reply="abort force-complete list show" ;;
+        "migration abort") _gantt_reply="-h --help" ;;
+        "migration force-complete") _gantt_reply="-h --help" ;;
         "migration list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --server --host --status" ;;
         "migration show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "partition") _gantt_reply="acknowledge list" ;;
@@ -48,13 +50,14 @@ _gantt_words() {
         "partition list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
         "quota") _gantt_reply="show" ;;
         "quota show") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
-        "server") _gantt_reply="adopt boot confirm delete evacuate list migrate offload reboot rebuild resize revert shelve show start stop unshelve" ;;
+        "server") _gantt_reply="adopt boot confirm delete evacuate list live-migrate migrate offload reboot rebuild resize revert shelve show start stop unshelve" ;;
         "server adopt") _gantt_reply="-h --help --delete --wait --timeout --progress" ;;
         "server boot") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --count --name --uuid --wait --timeout --progress --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
         "server confirm") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server delete") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server evacuate") _gantt_reply="-h --help --wait --timeout --progress --host" ;;
         "server list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --status --request --limit --deleted" ;;
+        "server live-migrate") _gantt_reply="-h --help --wait --timeout --progress --host" ;;
         "server migrate") _gantt_reply="-h --help --wait --timeout --progress --allow-cross-cell --host" ;;
         "server offload") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server reboot") _gantt_reply="-h --help --wait --timeout --progress --hard" ;;

@@ -152,6 +152,10 @@ class ManualQueue:
         timer.job()
         self.run()
 
+    def next_ms(self) -> float | None:
+        """Return when the next timer is due, None without one."""
+        return min((when for when, _, timer in self._timers if timer.job is not None), default=None)
+
     def waiting(self) -> int:
         """Return the number of pending timers."""
         return sum(timer.job is not None for _, _, timer in self._timers)
@@ -160,12 +164,13 @@ class ManualQueue:
 class AgentRig:
     """One service host, fakes of the other services, and successive agents on its state folder."""
 
-    def __init__(self, folder: Path, profile: HostProfile | None = None) -> None:
+    def __init__(self, folder: Path, profile: HostProfile | None = None, host: str = HOST) -> None:
         self.folder = folder
+        self.name = host
         self.profile = profile or HostProfile(boot_delay=1.0)
         self.clock = ManualClock()
-        self.ledger = FakeClaims()
-        self.conductor = FakeConductor()
+        self.ledger: Any = FakeClaims()
+        self.conductor: Any = FakeConductor()
         self.scheduler = FakeScheduler()
         self.nodes = NODES
         self.queue = ManualQueue(self.clock)
@@ -181,7 +186,7 @@ class AgentRig:
         """Create an agent that takes over the state; ``kill_switch`` kills it."""
         kill_switch = kill_switch or KillSwitch()
         self.queue, self.report_queue = ManualQueue(self.clock), ManualQueue(self.clock)
-        file = JournalFile(self.folder / "journal", HOST)
+        file = JournalFile(self.folder / "journal", self.name)
         hypervisor = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock, self.clock)
         for owner, names in (
             (file, ("append", "rewrite")),
@@ -190,7 +195,7 @@ class AgentRig:
             for name in names:
                 setattr(owner, name, kill_switch.around(getattr(owner, name)))
         journal = Journal(file, retention_ms=3_600_000, clock=self.clock)
-        self.guest_manager = guest_manager = GuestManager(HOST, journal, ResourceTracker(self.nodes), hypervisor)
+        self.guest_manager = guest_manager = GuestManager(self.name, journal, ResourceTracker(self.nodes), hypervisor)
         claims: Any = KillableClient(self.ledger, kill_switch)
         conductor: Any = KillableClient(self.conductor, kill_switch)
         scheduler: Any = KillableClient(self.scheduler, kill_switch)
@@ -199,11 +204,11 @@ class AgentRig:
         stamps = StampFile(self.folder / "stamp", "cell1")
         self.auditor = HostAuditor(guest_manager, claims, calls, stamps, self.clock)
         self.reporter = StatsReporter(
-            host=HOST,
+            host=self.name,
             partition="cell1",
             nodes=self.nodes,
             tracker=guest_manager.tracker,
-            load=SimulatedLoad(HOST, self.nodes, guest_manager.tracker, lambda: self.profile),
+            load=SimulatedLoad(self.name, self.nodes, guest_manager.tracker, lambda: self.profile),
             activity=guest_manager.activity,
             scheduler=scheduler,
             calls=calls,
@@ -222,7 +227,7 @@ class AgentRig:
             queue=self.queue,
             report_queue=self.report_queue,
             intervals=AgentIntervals,
-            fault_injector=FaultInjector(HOST, lambda: self.profile),
+            fault_injector=FaultInjector(self.name, lambda: self.profile),
             restart=self._restart,
             leave=self._leave,
             die=self._die,

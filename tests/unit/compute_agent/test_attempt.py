@@ -73,7 +73,7 @@ def test_journalled_form_is_json_and_reads_back(attempt: Attempt) -> None:
     ],
 )
 def test_document_of_a_newer_agent_is_rejected(change: dict[str, object]) -> None:
-    with pytest.raises(NewerState, match="attempt 2 of a[:,] "):
+    with pytest.raises(NewerState, match=r"attempt 2 of a[:,] "):
         Attempt.from_dict({**LIVE.as_dict(), **change})
 
 

@@ -59,7 +59,7 @@ def test_source_knows_the_instance_by_its_migration(rig: AgentRig) -> None:
     rig.ledger.move(("a", 1), ("m", 1))
     rig.copy(START, 2, ("a", 1))
     rig.queue.run()
-    assert source_reason(rig) == "its guest is being copied already"
+    assert source_reason(rig) == "", "a copy with a greater number takes its place"
 
 
 def test_stopped_guest_cannot_be_migrated_live(rig: AgentRig) -> None:

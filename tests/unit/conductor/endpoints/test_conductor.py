@@ -39,8 +39,8 @@ def recorder() -> Recorder:
 
 def make_endpoint(parts: Any, clients: Any) -> ConductorEndpoint:
     names = (
-        *("power", "migrations", "operations", "shelving", "moves", "evacuation", "vouching", "adoption", "orphans"),
-        *("leaked_migrations", "reconciler", "bounds"),
+        *("power", "migrations", "operations", "shelving", "moves", "evacuation", "copies", "vouching", "adoption"),
+        *("orphans", "leaked_migrations", "reconciler", "bounds"),
     )
     others = dict.fromkeys(names, parts)
     return ConductorEndpoint(parts, parts, parts, parts, clients=clients, **others)

@@ -56,6 +56,7 @@ class Conductor:
         self._most_open = 0
         self.builds = []
         self.specs = {}  # by instance
+        self.copies = {}  # by migration: (phase, total, remaining, copied) in MiB
         self.moves = []  # (method, uuids, arguments) of each call
         self.migration_status, self.migration_reason = "finished", None  # of the next moves
         self.first_sent = []  # of each call of build_instances
@@ -236,6 +237,36 @@ class Conductor:
     def migrate_instances(self, ctxt, uuids, migrations, host=None, allow_cross_cell=False):
         self.moves.append(("migrate", uuids, {"host": host, "allow_cross_cell": allow_cross_cell}))
         self._move(uuids, migrations)
+
+    @expose
+    def live_migrate_instances(self, ctxt, uuids, migrations, host=None):
+        self.moves.append(("live-migrate", uuids, {"host": host}))
+        self._change_power(uuids, "ACTIVE", "MIGRATING", next(self.ends, "ACTIVE"))
+        for uuid, migration in zip(uuids, migrations, strict=True):
+            values = {"source_host": "h/n", "source_attempt": 1, "request_id": "r", "created_ms": 1, "updated_ms": 2}
+            values |= {"kind": "live-migration", "status": self.migration_status, "reason": self.migration_reason}
+            self.migrations[migration] = objects.Migration.of(uuid=migration, instance=uuid, **values)
+
+    @expose
+    def abort_migrations(self, ctxt, uuids):
+        self._control("abort", uuids)
+
+    @expose
+    def force_complete_migrations(self, ctxt, uuids):
+        self._control("force", uuids)
+
+    def _control(self, action, uuids):
+        for uuid in uuids:
+            if uuid not in self.migrations:
+                raise errors.UnknownMigration(uuid=uuid)
+        self.moves.append((action, uuids, {}))
+
+    @expose
+    def list_copies(self, ctxt, uuids):
+        rows = [(uuid, *self.copies[uuid]) for uuid in uuids if uuid in self.copies]
+        names = ("migrations", "phases", "total_mb", "remaining_mb", "copied_mb")
+        columns = {name: [row[index] for row in rows] for index, name in enumerate(names)}
+        return objects.CopyPage.of(numbers=[2] * len(rows), reasons=[""] * len(rows), **columns)
 
     @expose
     def resize_instances(self, ctxt, uuids, migrations, spec, allow_cross_cell=False):

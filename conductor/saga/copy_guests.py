@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps PREPARE_COPY, COPY and SWITCH of a live migration: messages to both ends, repeated until they report."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from conductor.saga import cast
+from conductor.saga.live_moves import (
+    ABORTED,
+    end_source,
+    give_up,
+    is_aborted,
+    lose_destination,
+)
+from conductor.saga.saga_pass import SagaPass
+from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
+from conductor.store.migrations import CLAIM_ATTEMPT
+from conductor.store.records import InstanceRecord
+from rpcapi import errors, objects
+from rpcapi.objects.copy import DONE, START
+from rpcapi.objects.transition import RUN
+from rpcapi.resources import names
+from rpcapi.resources.claims import Answer
+
+ENDS = frozenset({Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED})
+
+
+def prepare_copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Check both ends, then request each destination to create a paused guest; the step ends with its report."""
+    return [_prepare(saga_pass, instance) for instance in instances]
+
+
+def copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Request each source to start, abort or complete its copy; the step ends when it reports the end of the copy."""
+    return _repeat(saga_pass, instances, lambda instance: _send_copy(saga_pass, instance))
+
+
+def switch(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Request each destination to run its guest until it reports that; after post-copy wait for the rest of memory."""
+    return _repeat(saga_pass, instances, lambda instance: _send_switch(saga_pass, instance))
+
+
+# -- PREPARE_COPY -----------------------------------------------------------------------------------------------------
+
+
+def _prepare(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    since_ms = instance.since_ms or saga_pass.now_ms
+    waited_ms = saga_pass.now_ms - since_ms
+    if is_aborted(instance):
+        return give_up(instance, ABORTED)
+    if waited_ms >= saga_pass.limits.build_timeout_ms:
+        return give_up(instance, f"no report within {waited_ms / 1000:g} s")
+    instance = replace(instance, since_ms=since_ms)
+    checked = instance if instance.move.with_disk is not None else _check(saga_pass, instance)
+    return checked if checked.move.with_disk is None else _request_guest(saga_pass, checked, waited_ms)
+
+
+def _request_guest(saga_pass: SagaPass, instance: InstanceRecord, waited_ms: int) -> InstanceRecord:
+    sent, _unsent = cast.send_by_host([instance], lambda host, group: _send_incoming(saga_pass, host, group))
+    if not sent:
+        return saga_pass.retry_later(instance, "the message to its destination could not be sent")
+    return replace(instance, tries=0, wake_ms=saga_pass.now_ms + saga_pass.recast_pause(waited_ms))
+
+
+def _check(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    """Return the record with what is to be copied, as given up because of the check at one end, or to be retried."""
+    try:
+        return _check_ends(saga_pass, instance)
+    except errors.UnknownMethod as error:
+        return give_up(instance, summarize_error(error))
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+
+
+def _check_ends(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    migration = instance.move
+    source = _call(saga_pass, migration.source_host, objects.MigrationChecks.of(instances=[instance.uuid]))
+    if source.reasons[0]:
+        return give_up(instance, f"the check at its source failed: {source.reasons[0]}", is_final=True)
+    checks = objects.MigrationChecks.of(
+        instances=[instance.uuid], names=[instance.host or ""], facts=[{**source.facts[0]}]
+    )
+    destination = _call(saga_pass, instance.host or "", checks)
+    if destination.reasons[0]:
+        return give_up(instance, f"the check at its destination failed: {destination.reasons[0]}")
+    storage = source.facts[0].get("storage")
+    is_shared = bool(storage) and storage == destination.facts[0].get("storage")
+    return replace(instance, migration=replace(migration, with_disk=not is_shared))
+
+
+def _call(saga_pass: SagaPass, host: str, checks: objects.MigrationChecks) -> objects.MigrationChecks:
+    clients = saga_pass.clients
+    answer: objects.MigrationChecks = clients.call_agent(
+        saga_pass.context(), names.host_of(host), clients.compute.check_migrations, checks
+    )
+    return answer
+
+
+def _send_incoming(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
+    guests = objects.IncomingGuests.of(
+        build=cast.build_request(saga_pass, group), migrations=[instance.move.uuid for instance in group]
+    )
+    saga_pass.clients.compute.prepare_incoming(saga_pass.context(), host, guests)
+
+
+# -- COPY and SWITCH --------------------------------------------------------------------------------------------------
+
+
+def _repeat(
+    saga_pass: SagaPass, instances: Sequence[InstanceRecord], send: Callable[[InstanceRecord], None]
+) -> list[InstanceRecord]:
+    """Send each message again; every CLAIM_CHECK_INTERVAL-th try reads the claims: a silent host may be fenced."""
+    return [
+        _check_claims(saga_pass, instance)
+        if (instance.tries + 1) % cast.CLAIM_CHECK_INTERVAL == 0
+        else _send(saga_pass, instance, send)
+        for instance in instances
+    ]
+
+
+def _send(saga_pass: SagaPass, instance: InstanceRecord, send: Callable[[InstanceRecord], None]) -> InstanceRecord:
+    try:
+        send(instance)
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+    return saga_pass.retry_later(instance, "waiting for the report", slower=cast.TERMINATE_PAUSE_FACTOR)
+
+
+def _send_copy(saga_pass: SagaPass, instance: InstanceRecord) -> None:
+    migration = instance.move
+    copies = objects.GuestCopies.of(
+        partition=migration.source_partition or saga_pass.clients.partition,
+        migrations=[migration.uuid],
+        attempts=[CLAIM_ATTEMPT],
+        instances=[instance.uuid],
+        origins=[[[instance.uuid, migration.source_attempt]]],
+        numbers=[instance.attempt],
+        actions=[migration.copy_request or START],
+        destinations=[instance.host or ""],
+        with_disk=[bool(migration.with_disk)],
+        post_copy=[saga_pass.limits.permits_post_copy],
+    )
+    saga_pass.clients.compute.copy_guests(saga_pass.context(), names.host_of(migration.source_host), copies)
+
+
+def _send_switch(saga_pass: SagaPass, instance: InstanceRecord) -> None:
+    if instance.move.is_resumed and instance.move.copy_phase != DONE:
+        _send_copy(saga_pass, instance)  # a repeated message has the state of the copy reported again
+        return
+    transitions = objects.GuestTransitions.of(
+        partition=instance.partition or saga_pass.clients.partition,
+        consumers=[instance.uuid],
+        attempts=[instance.attempt],
+        instances=[instance.uuid],
+        origins=[[]],
+        actions=[RUN],
+    )
+    saga_pass.clients.compute.change_guests(saga_pass.context(), names.host_of(instance.host or ""), transitions)
+
+
+def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    migration = instance.move
+    try:
+        source = _find(saga_pass, migration.source_partition, migration.uuid, CLAIM_ATTEMPT)
+        destination = _find(saga_pass, instance.partition, instance.uuid, instance.attempt)
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+    changed = None
+    if source in ENDS:
+        changed = end_source(instance, f"its claim was {source}")
+    if changed is None and destination in ENDS:
+        changed = lose_destination(instance, "lost", f"its claim was {destination}")
+    return changed or saga_pass.retry_later(instance, f"no report; the claims are {source} and {destination}")
+
+
+def _find(saga_pass: SagaPass, partition: str | None, consumer: str, attempt: int) -> str:
+    refs = objects.ClaimRefs.of(consumers=[consumer], attempts=[attempt])
+    (answer,) = saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs).answers
+    return str(answer)

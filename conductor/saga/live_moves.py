@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""State transitions of an instance that is migrated live, as pure functions of its record.
+
+The guest runs at its source until the source has reported that it is stopped and copied. Only after that is recorded is
+the destination requested to run it, so that it never runs on both (ADR 0281).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from conductor.report_results import ACTIVE, GONE, INCOMING, STOPPED, BuildResult
+from conductor.saga import moves
+from conductor.saga.transitions import end_attempt, fail, finish, set_step
+from conductor.store.migrations import MigrationKind, MigrationStatus
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from rpcapi.objects.copy import ABORT, DONE, FAILED, POST_COPY, RUNNING
+
+ABORTED = "aborted by request"
+# Steps in which a destination has, or may have, a claim, and the guest still runs at its source.
+PREPARING = (SagaStep.PREPARE_COPY, SagaStep.COPY)
+
+
+def moves_live(instance: InstanceRecord) -> bool:
+    """Return whether the instance is being migrated live."""
+    return instance.open_migration is not None and instance.open_migration.kind == MigrationKind.LIVE
+
+
+def is_aborted(instance: InstanceRecord) -> bool:
+    """Return whether the live migration is to be aborted."""
+    return moves_live(instance) and instance.move.copy_request == ABORT
+
+
+def give_up(instance: InstanceRecord, reason: str, *, is_final: bool = False) -> InstanceRecord:
+    """Return the record with the step that ends the claim at the destination; then another one is selected.
+
+    It returns to its source instead where ``is_final``, or the migration is aborted.
+    """
+    ended = end_attempt(instance, "failed", reason)
+    migration = replace(instance.move, history=ended.history)
+    if is_final or is_aborted(instance):
+        migration = replace(migration, status=MigrationStatus.REVERTING, reason=reason)
+    return set_step(ended, SagaStep.TERMINATE, reason=reason, migration=migration)
+
+
+def select_again(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record after its attempt at a destination has ended: another one is selected, or it returns."""
+    if instance.move.status == MigrationStatus.REVERTING or is_aborted(instance):
+        return fail(instance, instance.reason or ABORTED)
+    migration = replace(
+        instance.move, status=MigrationStatus.PREPARING, with_disk=None, copy_request="", history=instance.history
+    )
+    return set_step(
+        instance,
+        SagaStep.DESTINATION,
+        attempt=instance.attempt + 1,
+        host=None,
+        allocations=None,
+        alternates=(),
+        migration=migration,
+    )
+
+
+def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
+    """Return the record after its source has ended, as requested or by itself; None where that changes nothing yet."""
+    if instance.step == SagaStep.END_SOURCE and instance.status != InstanceStatus.DELETING:
+        return _finish(instance)
+    if instance.step == SagaStep.SWITCH:
+        # The destination may run it. Where its memory was not completely copied, it is lost.
+        is_copied = instance.move.copy_phase == DONE
+        return None if is_copied else lose_guest(instance, f"its memory was lost in post-copy: {reason}")
+    is_prepared = instance.step in (*PREPARING, SagaStep.TERMINATE) and instance.status != InstanceStatus.DELETING
+    ended = moves.end_source(instance, reason)
+    return set_step(ended, SagaStep.TERMINATE) if is_prepared else ended
+
+
+def lose_guest(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    """Return the record of an instance that left its source, and whose guest is lost: the old copy never runs again."""
+    migration = replace(instance.move, copy_phase=FAILED, reason=reason)
+    return set_step(instance, SagaStep.END_SOURCE, migration=migration)
+
+
+def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record as a report of the source changes it, or None."""
+    if result.kind not in (ACTIVE, STOPPED):
+        return end_source(instance, result.reason)
+    if instance.status == InstanceStatus.DELETING or result.copy_number != instance.move.destination_attempt:
+        return None
+    if instance.step == SagaStep.COPY:
+        return _apply_copy(instance, result)
+    if instance.step == SagaStep.SWITCH and result.copy_phase == FAILED:
+        return lose_guest(instance, f"its memory was lost in post-copy: {result.reason}")
+    if instance.step == SagaStep.SWITCH and result.copy_phase == DONE and instance.move.copy_phase != DONE:
+        return _end_when_complete(replace(instance, migration=replace(instance.move, copy_phase=DONE)))
+    return None
+
+
+def _apply_copy(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    if result.copy_phase == RUNNING and instance.move.status == MigrationStatus.PREPARING:
+        return replace(instance, migration=replace(instance.move, status=MigrationStatus.MIGRATING))
+    if result.copy_phase == FAILED:
+        return give_up(instance, f"the copy failed: {result.reason}", is_final=result.kind == STOPPED)
+    if result.kind == STOPPED and result.copy_phase in (DONE, POST_COPY):
+        migration = replace(instance.move, status=MigrationStatus.MIGRATING, copy_phase=result.copy_phase)
+        return set_step(instance, SagaStep.SWITCH, migration=migration)
+    return None
+
+
+def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record as a report of the destination changes it, or None."""
+    if result.kind == INCOMING:
+        return set_step(instance, SagaStep.COPY) if instance.step == SagaStep.PREPARE_COPY else None
+    if result.kind == ACTIVE and instance.step == SagaStep.SWITCH and not instance.move.is_resumed:
+        migration = replace(instance.move, is_resumed=True)
+        return _end_when_complete(replace(instance, migration=migration, reason=result.reason or None))
+    if result.kind in (ACTIVE, STOPPED):
+        return None
+    return _DESTINATION_ENDS[instance.step](instance, result) if instance.step in _DESTINATION_ENDS else None
+
+
+def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
+    """Return the record after the claim at its destination has ended by itself.
+
+    The guest returns to its source only if its destination has certainly not run it, as the outcome "failed" says:
+    the memory there is older than what a destination that ran it has written.
+    """
+    ended = end_attempt(instance, outcome, reason)
+    ended = replace(ended, migration=replace(ended.move, history=ended.history))
+    if instance.step in PREPARING:
+        return select_again(ended)
+    if instance.move.copy_phase == DONE and outcome == "failed":
+        return fail(ended, f"its destination failed after the copy: {reason}")
+    return lose_guest(ended, f"its destination ended it after the copy: {reason}")
+
+
+def _end_preparation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
+    return lose_destination(instance, result.kind, result.reason)
+
+
+def _end_by_request(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    ended = end_attempt(instance, "failed", result.reason)
+    return select_again(ended) if result.kind == GONE else None
+
+
+def _end_after_switch(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    if instance.has_ended(instance.attempt):
+        return None
+    return end_attempt(instance, result.kind, result.reason)
+
+
+_DESTINATION_ENDS: Mapping[SagaStep, Callable[[InstanceRecord, BuildResult], InstanceRecord | None]] = {
+    SagaStep.PREPARE_COPY: _end_preparation,
+    SagaStep.COPY: _end_preparation,
+    SagaStep.SWITCH: _end_preparation,
+    SagaStep.TERMINATE: _end_by_request,
+    SagaStep.END_SOURCE: _end_after_switch,
+}
+
+
+def _end_when_complete(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record with the step that removes the guest from the source, if nothing of it is needed any more."""
+    is_complete = instance.move.is_resumed and instance.move.copy_phase == DONE
+    return set_step(instance, SagaStep.END_SOURCE) if is_complete else instance
+
+
+def _finish(instance: InstanceRecord) -> InstanceRecord:
+    """Return the final record of an instance that is at its destination, and has left its source."""
+    migration = instance.move
+    reason = migration.reason
+    if reason is None and instance.has_ended(instance.attempt):
+        reason = f"its destination ended it: {instance.history[-1]['reason']}"
+    if reason is None:
+        ended = replace(instance, migration=replace(migration, status=MigrationStatus.COMPLETED))
+        return finish(ended, InstanceStatus.ACTIVE)
+    failed = replace(instance, migration=replace(migration, status=MigrationStatus.ERROR, reason=reason))
+    return finish(failed, InstanceStatus.ERROR, reason=f"{reason[0].upper()}{reason[1:]}")
