@@ -130,7 +130,7 @@ class NovaSelector:
             fresh=True,
             final=True,
         )
-        return self._claimed_choices(ctxt, scheduling_request, self._selector.select(ctxt, call), alternates)
+        return self._claimed_choices(ctxt, call, self._selector.select(ctxt, call), alternates)
 
     def _scheduling_request(
         self, ctxt: RequestContext, request: NovaRequest, spec: objects.RequestSpec
@@ -154,15 +154,15 @@ class NovaSelector:
         )
 
     def _claimed_choices(
-        self, ctxt: RequestContext, request: SchedulingRequest, result: SelectionResult, alternates: int
+        self, ctxt: RequestContext, call: SelectionCall, result: SelectionResult, alternates: int
     ) -> list[Choice]:
-        choices = self._choices_among(request, result, alternates, {})
+        choices = self._choices_among(call.request, result, alternates, {})
         cells = {choice.host.cell for choice in choices if len(choice.alternates) < alternates}
-        if not cells or request.force_hosts:
+        if not cells or call.request.force_hosts:
             return choices
-        cell_hosts = CellHosts(self._ranker, ctxt, request)
+        cell_hosts = CellHosts(self._ranker, ctxt, call)
         further = {cell: cell_hosts.rank(cell, alternates, _selected(result)) for cell in cells}
-        return self._choices_among(request, result, alternates, further) if any(further.values()) else choices
+        return self._choices_among(call.request, result, alternates, further) if any(further.values()) else choices
 
     def _choices_among(
         self,

@@ -9,8 +9,10 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.trees.ranking import rank
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling import refusals
+from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.policy import CurrentPolicy
+from scheduler_svc.scheduling.server_groups import add_group_members
 
 
 class UnclaimedRanker:
@@ -20,6 +22,10 @@ class UnclaimedRanker:
         self._current = current
         self._partitions = partitions
         self._rewriter = rewriter
+
+    def with_group_members(self, call: SelectionCall) -> SchedulingRequest:
+        """Return a call's request with the members of its group, which the store knows; raises StoreUnavailable."""
+        return add_group_members(self._partitions.own.store, call)
 
     def rank(
         self, ctxt: RequestContext, request: SchedulingRequest, count: int, *, rewrites: bool
