@@ -61,8 +61,8 @@ def oldest_versions(documents: Iterable[Mapping[str, Any]]) -> dict[str, str | N
         reported = document.get(RPC_VERSIONS) or {}
         for client in SERVED.get(document["binary"], ()):
             topic, version = client.TOPIC, reported.get(client.TOPIC)
-            known = oldest.setdefault(topic, version)
-            if known is not None and (version is None or parse(version) < parse(known)):
+            lowest = oldest.setdefault(topic, version)
+            if lowest is not None and (version is None or parse(version) < parse(lowest)):
                 oldest[topic] = version
     return oldest
 
@@ -89,9 +89,9 @@ class VersionReports:
         """Record the heartbeat ``beat`` of a process of service ``name``, and its versions."""
         is_new = _find(store, name) is None
         beat()
-        found = _find(store, name)
-        if found is not None:
-            version, document = found
+        current = _find(store, name)
+        if current is not None:
+            version, document = current
             changes = (
                 {RPC_VERSIONS: reported} if is_new and reported else merge_report(document, reported, self._clock())
             )
@@ -99,9 +99,9 @@ class VersionReports:
 
     def register(self, store: HostStateStore, host: str, reported: Versions | None) -> None:
         """Record the versions of the agent that registered: a host has one."""
-        found = _find(store, host)
-        if found is not None and found[1].get(RPC_VERSIONS) != reported:
-            _put(store, host, found[0], {RPC_VERSIONS: reported})
+        current = _find(store, host)
+        if current is not None and current[1].get(RPC_VERSIONS) != reported:
+            _put(store, host, current[0], {RPC_VERSIONS: reported})
 
 
 def _find(store: HostStateStore, name: str) -> tuple[int, dict[str, Any]] | None:
