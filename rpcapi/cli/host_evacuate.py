@@ -24,28 +24,14 @@ class EvacuateHost(Lister):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("host", help="The service host, with all its nodes; it must be fenced.")
-        parser.add_argument(
-            "--parallel",
-            type=host_moves.parse_parallel,
-            default=PARALLEL,
-            metavar="N",
-            help=f"Number of servers that are evacuated at a time, up to {host_moves.MAX_OPEN} ({PARALLEL}).",
-        )
-        parser.add_argument(
-            "--timeout",
-            type=float,
-            default=300.0,
-            metavar="S",
-            help="Limit of the wait for the next server in seconds (300).",
-        )
-        progress.add_option(parser)
+        host_moves.add_options(parser, PARALLEL)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         host = parse_service_host(parsed_args.host, "evacuated")
         moves = host_moves.HostMoves(self.session, parsed_args.parallel, parsed_args.timeout)
         open_moves = host_moves.open_moves_from(self.session, host)
-        moving = set(open_moves.values())
+        moving = {move.instance for move in open_moves}
         servers = [item for item in host_moves.servers_on(self.session, host) if item.uuid not in moving]
         evacuate = self.session.conductor.evacuate_instances
         total = len(servers) + len(open_moves)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
+from rpcapi.cli import progress
 from rpcapi.cli.comparison import ENDED_MIGRATIONS
 from rpcapi.cli.error_messages import describe_error
 from rpcapi.resources import names
@@ -20,6 +21,9 @@ LONGEST_PAUSE = 2.0
 MOVED = frozenset({"completed", "confirmed"})  # statuses of migrations that ended as requested
 MAX_OPEN = 100  # moves at a time, and migrations that one call reads
 
+FINISHED = "finished"  # at its destination; the source is kept until it is confirmed
+RESIZE = "resize"
+
 # Requests the move of a server (its record) by a migration of that uuid; raises errors.GanttError where it cannot move.
 Start = Callable[[Any, str], None]
 
@@ -30,6 +34,25 @@ def parse_parallel(text: str) -> int:
     if not 1 <= number <= MAX_OPEN:
         raise argparse.ArgumentTypeError(f"{number} is not from 1 to {MAX_OPEN}")
     return number
+
+
+def add_options(parser: argparse.ArgumentParser, parallel: int) -> None:
+    """Add the options of a command that moves the servers of a host, ``parallel`` of them at a time."""
+    parser.add_argument(
+        "--parallel",
+        type=parse_parallel,
+        default=parallel,
+        metavar="N",
+        help=f"Number of servers that are moved at a time, up to {MAX_OPEN} ({parallel}).",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=300.0,
+        metavar="S",
+        help="Limit of the wait for the next server in seconds (300).",
+    )
+    progress.add_option(parser)
 
 
 class MoveFailure(NamedTuple):
@@ -48,15 +71,16 @@ class HostMoves:
         self._max_open = max_open
         self._timeout = timeout
         self._open: dict[str, str] = {}  # server by its migration
+        self._confirmed: set[str] = set()  # finished migrations whose confirmation was requested
         self.failures: list[MoveFailure] = []
         self.moved = 0
 
-    def run(self, servers: Iterable[Any], open_moves: dict[str, str], start: Start, bar: Any) -> None:
-        """Move all ``servers``; ``open_moves`` has the server of each migration that is under way already.
+    def run(self, servers: Iterable[Any], open_moves: Iterable[Any], start: Start, bar: Any) -> None:
+        """Move all ``servers``; ``open_moves`` are the migrations that are under way already.
 
         Raises errors.HostIsUp or errors.Unavailable, and then nothing is started any more.
         """
-        self._open = dict(open_moves)
+        self._open = {move.uuid: move.instance for move in open_moves}
         pending = iter(servers)
         pause, deadline = FIRST_PAUSE, time.monotonic() + self._timeout
         while True:
@@ -90,12 +114,15 @@ class HostMoves:
     def _collect(self, bar: Any) -> int:
         """Take the moves out that have ended; return their number."""
         get_migrations, uuids = self._session.conductor.get_migrations, list(self._open)
-        ended = [
+        migrations = [
             migration
             for start in range(0, len(uuids), MAX_OPEN)
             for migration in self._session.call(get_migrations, uuids[start : start + MAX_OPEN]).migrations
-            if migration.status in ENDED_MIGRATIONS
         ]
+        for migration in migrations:
+            if migration.status == FINISHED and migration.uuid not in self._confirmed:
+                self._confirm(migration, bar)
+        ended = [item for item in migrations if item.status in ENDED_MIGRATIONS and item.uuid in self._open]
         for migration in ended:
             server = self._open.pop(migration.uuid)
             if migration.status in MOVED:
@@ -104,6 +131,14 @@ class HostMoves:
             else:
                 self._fail(server, migration.reason or f"its migration is {migration.status}", bar)
         return len(ended)
+
+    def _confirm(self, migration: Any, bar: Any) -> None:
+        if migration.kind == RESIZE:
+            del self._open[migration.uuid]
+            self._fail(migration.instance, f"its resize {migration.uuid} waits to be confirmed or reverted", bar)
+            return
+        self._session.call(self._session.conductor.confirm_migrations, [migration.uuid])
+        self._confirmed.add(migration.uuid)
 
     def _fail(self, server: str, reason: str, bar: Any) -> None:
         self.failures.append(MoveFailure(server, reason))
@@ -124,10 +159,10 @@ def servers_on(session: "Session", host: str) -> list[Any]:
     ]
 
 
-def open_moves_from(session: "Session", host: str) -> dict[str, str]:
-    """Return the server of each migration from a service host that is under way, by the migration's uuid."""
-    return {
-        migration.uuid: migration.instance
+def open_moves_from(session: "Session", host: str) -> list[Any]:
+    """Return the migrations from a service host that are under way."""
+    return [
+        migration
         for migration in session.list_all(session.conductor.list_migrations, "migrations")
         if names.host_of(migration.source_host) == host and migration.status not in ENDED_MIGRATIONS
-    }
+    ]

@@ -44,6 +44,7 @@ COMMANDS = {
     "host disable": "rpcapi.cli.host_enable:DisableHost",
     "host fence": "rpcapi.cli.host_fence:FenceHost",
     "host evacuate": "rpcapi.cli.host_evacuate:EvacuateHost",
+    "host drain": "rpcapi.cli.host_drain:DrainHost",
     "host enroll": "rpcapi.cli.host_enroll:EnrollHost",
     "host revoke": "rpcapi.cli.host_enroll:RevokeHost",
     "host remove": "rpcapi.cli.host_remove:RemoveHost",

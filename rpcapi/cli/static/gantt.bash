@@ -28,8 +28,9 @@ _gantt_words() {
         "filter list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --all" ;;
         "flavor") _gantt_reply="list" ;;
         "flavor list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
-        "host") _gantt_reply="disable enable enroll evacuate fence list remove revoke show" ;;
+        "host") _gantt_reply="disable drain enable enroll evacuate fence list remove revoke show" ;;
         "host disable") _gantt_reply="-h --help --reason" ;;
+        "host drain") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --parallel --timeout --progress" ;;
         "host enable") _gantt_reply="-h --help" ;;
         "host enroll") _gantt_reply="-h --help --broker-file" ;;
         "host evacuate") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --parallel --timeout --progress" ;;
@@ -114,6 +115,9 @@ _gantt_values() {
         "flavor list --format") _gantt_reply="csv json table value yaml" ;;
         "flavor list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "flavor list -f") _gantt_reply="csv json table value yaml" ;;
+        "host drain --format") _gantt_reply="csv json table value yaml" ;;
+        "host drain --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "host drain -f") _gantt_reply="csv json table value yaml" ;;
         "host evacuate --format") _gantt_reply="csv json table value yaml" ;;
         "host evacuate --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "host evacuate -f") _gantt_reply="csv json table value yaml" ;;

@@ -50,6 +50,7 @@ class Conductor:
         self.ended_migrations = []  # (partition, host, claims) of each call
         self.adopted = []  # (partition, host, uuids) of each call
         self.rebuild_images = []  # of each call of rebuild_instances
+        self.confirmed = []  # migrations
         self.evacuations = []  # (uuids, target) of each call
         self.up = None  # the host that is up
         self.hopeless = {}  # by instance: why its evacuation fails
@@ -279,6 +280,11 @@ class Conductor:
 
     @expose
     def confirm_migrations(self, ctxt, uuids):
+        self.confirmed += uuids
+        for uuid in uuids:
+            self.migrations[uuid].status = "confirmed"
+            if self.instances[self.migrations[uuid].instance].status == "RESIZE":  # nobody has polled it since
+                self.instances[self.migrations[uuid].instance].status = "VERIFY_RESIZE"
         self._change_power(
             [self.migrations[uuid].instance for uuid in uuids], "VERIFY_RESIZE", "VERIFY_RESIZE", "ACTIVE"
         )

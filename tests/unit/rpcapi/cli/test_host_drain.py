@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt host drain``: disables the host, confirms what has moved, continues, and names what could not move."""
+
+import pytest
+
+from tests.unit.rpcapi.cli.doubles import migration
+from tests.unit.rpcapi.cli.test_server import add_instances
+
+DRAIN = ("host", "drain", "host1", "-f", "json")
+
+
+@pytest.fixture
+def full(cluster, hosts):
+    """Five servers on host1, one that is being deleted there, and one on host2."""
+    add_instances(cluster, *"abcde")
+    add_instances(cluster, "x", host="host2/node1")
+    add_instances(cluster, "z", status="DELETING")
+    return cluster
+
+
+def moved(cluster):
+    """Return the servers whose migration was requested, in order."""
+    assert {kind for kind, _uuids, _options in cluster.conductor.moves} <= {"migrate"}
+    return [uuid for _kind, uuids, _options in cluster.conductor.moves for uuid in uuids]
+
+
+@pytest.mark.parametrize("parallel", ["1", "4", "100"])
+def test_host_is_disabled_and_all_its_servers_are_moved_and_confirmed(full, gantt, parallel):
+    result = gantt(*DRAIN, "--parallel", parallel)
+    assert (result.code, result.json) == (0, [])
+    assert result.err == "5 of 5 servers of host1 are moved\n"
+    assert moved(full) == list("abcde")
+    assert sorted(full.conductor.confirmed) == sorted(full.conductor.migrations)
+    assert full.scheduler.state["service"]["host1"]["enabled"] is False
+    assert full.scheduler.state["service"]["host1"]["disabled_reason"] == "drained"
+
+
+def test_reason_of_a_disabled_host_is_kept(full, gantt):
+    full.conductor.instances["x"].host = None
+    assert gantt("host", "drain", "host2").err == "0 of 0 servers of host2 are moved\n"
+    assert full.scheduler.state["service"]["host2"]["disabled_reason"] == "broken fan"
+
+
+def test_what_could_not_move_is_named_with_its_reason(full, gantt):
+    full.conductor.instances["b"].status = "SHELVED"
+    full.conductor.migration_status, full.conductor.migration_reason = "error", "No valid host: 3 not enough VCPU"
+    result = gantt(*DRAIN)
+    assert result.code == 1
+    reasons = {row["server"]: row["reason"] for row in result.json}
+    assert reasons == {"b": "Instance b: it is SHELVED", **dict.fromkeys("acde", "No valid host: 3 not enough VCPU")}
+    assert result.err == "0 of 5 servers of host1 are moved, 5 could not be\n"
+    assert full.conductor.confirmed == []
+
+
+def test_repeated_command_confirms_what_an_earlier_one_moved_and_leaves_resizes_to_their_users(full, gantt):
+    # Given a command that was interrupted, and a server that its user resizes
+    for name, kind in (("a", "migration"), ("b", "resize")):
+        full.conductor.instances[name].status = "VERIFY_RESIZE"
+        full.conductor.instances[name].host = "host2/node1"
+        full.conductor.migrations[f"m{name}"] = migration(f"m{name}", instance=name, kind=kind, status="finished")
+    result = gantt(*DRAIN)
+    assert (result.code, result.json) == (
+        1,
+        [{"server": "b", "reason": "its resize mb waits to be confirmed or reverted"}],
+    )
+    assert moved(full) == list("cde") and "ma" in full.conductor.confirmed and "mb" not in full.conductor.confirmed
+    assert result.err == "4 of 5 servers of host1 are moved, 1 could not be\n"
+
+
+def test_unknown_host_and_wrong_arguments_move_nothing(full, gantt):
+    assert gantt("host", "drain", "host9").err == "No host or node named 'host9' is known; see 'gantt host list'\n"
+    assert "only a service host" in gantt("host", "drain", "host1/node1").err
+    assert gantt(*DRAIN, "--parallel", "0").code == 2
+    assert full.conductor.moves == [] and full.scheduler.state["service"]["host1"]["enabled"] is True
