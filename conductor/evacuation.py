@@ -84,17 +84,18 @@ class InstanceEvacuation:
         for host in sorted({_source_host(record) for record in new}):
             self._check_host(ctxt, host, in_use=host in hosts_in_use)
         requests = self._store.requests(sorted({record.request for record in records.values()}))
-        lost = [lost_record(record, answers) for record in new]
+        lost_records = [lost_record(record, answers) for record in new]
         if target is not None:
-            self._check_target(ctxt, lost, requests, target)
+            self._check_target(ctxt, lost_records, requests, target)
 
         def change(record: InstanceRecord) -> InstanceRecord | None:
             if _is_recorded(record, migrations[record.uuid]):
                 return None
             _check_status(record)
             request = requests[record.request]
-            lost = lost_record(record, answers)
-            return evacuations.begin(lost, migrations[record.uuid], target, request, ctxt.request_id)
+            return evacuations.begin(
+                lost_record(record, answers), migrations[record.uuid], target, request, ctxt.request_id
+            )
 
         return change
 
@@ -115,8 +116,8 @@ class InstanceEvacuation:
             refs = objects.ClaimRefs.of(
                 consumers=[record.uuid for record in group], attempts=[record.attempt for record in group]
             )
-            found = _answered("The claims service", self._clients.claims_of(partition).find_claims, ctxt, refs)
-            answers |= dict(zip(refs.pairs(), found.answers, strict=True))
+            claim_answers = _answered("The claims service", self._clients.claims_of(partition).find_claims, ctxt, refs)
+            answers |= dict(zip(refs.pairs(), claim_answers.answers, strict=True))
         return answers
 
     def _check_host(self, ctxt: RequestContext, host: str, *, in_use: bool) -> None:
@@ -174,14 +175,14 @@ def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceReco
         if record.has_ended(record.attempt):
             return record
         ended = answer in ENDED
-        lost = end_attempt(record, evacuations.LOST, f"its claim was {answer}") if ended else None
+        ended_record = end_attempt(record, evacuations.LOST, f"its claim was {answer}") if ended else None
     else:  # a fence is certain; any other end is by its host, whose report may be on its way
-        lost = compared_record(record, answer, None) if answer == Answer.FENCED else None
-    if lost is None:
+        ended_record = compared_record(record, answer, None) if answer == Answer.FENCED else None
+    if ended_record is None:
         host = names.host_of(record.host or "")
         why = f"its claim on host {host} is {answer or 'not known'}; fence the host first, or retry when it is in ERROR"
         raise errors.InstanceConflict(uuid=record.uuid, why=why)
-    return lost
+    return ended_record
 
 
 def is_lost(record: InstanceRecord) -> bool:

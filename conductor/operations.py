@@ -93,15 +93,15 @@ class InstanceOperations:
         check_uuids(uuids, self._max_instances)
         records = self._store.get(uuids)
         check_project(self._store, records.values(), project, "rebuild_instances")
-        lost = {record.uuid: str(uuid.uuid4()) for record in records.values() if is_lost(record)}
+        migrations = {record.uuid: str(uuid.uuid4()) for record in records.values() if is_lost(record)}
         for record in records.values():
-            if record.uuid not in lost:
+            if record.uuid not in migrations:
                 mark(record, InstanceStatus.REBUILD, 1)  # refused before hosts are asked
-        specs = {} if image is None else self._images.specs(ctxt, _without_host(records.values(), lost), image)
-        evacuate = self._evacuation.plan(ctxt, list(lost), lost) if lost else None
+        specs = {} if image is None else self._images.specs(ctxt, _without_host(records.values(), migrations), image)
+        evacuate = self._evacuation.plan(ctxt, list(migrations), migrations) if migrations else None
 
         def change(record: InstanceRecord) -> InstanceRecord | None:
-            if evacuate is not None and record.uuid in lost and is_lost(record):
+            if evacuate is not None and record.uuid in migrations and is_lost(record):
                 marked = evacuate(record)
             else:
                 marked = mark(record, InstanceStatus.REBUILD, self._clock())
@@ -119,9 +119,9 @@ class InstanceOperations:
             raise errors.UnknownMethod(topic=ComputeAPI.TOPIC, method="operate_guests", version=version)
 
 
-def _without_host(records: Iterable[InstanceRecord], lost: Collection[str]) -> list[InstanceRecord]:
-    """Return the records, those of ``lost`` instances without the host that no longer matters."""
-    return [replace(record, host=None) if record.uuid in lost else record for record in records]
+def _without_host(records: Iterable[InstanceRecord], uuids: Collection[str]) -> list[InstanceRecord]:
+    """Return the records, those of the instances ``uuids`` without the host that no longer matters."""
+    return [replace(record, host=None) if record.uuid in uuids else record for record in records]
 
 
 def mark(instance: InstanceRecord, status: InstanceStatus, now_ms: int) -> InstanceRecord | None:

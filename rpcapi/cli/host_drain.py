@@ -19,15 +19,20 @@ REASON = "drained"
 class DrainHost(Lister):
     """Disable a host and move all its servers to other hosts; lists those that could not move, with the reason.
 
-    Servers that run are stopped on the way, as by `gantt server migrate`; stopped servers stay off. Migrations are
-    confirmed as they finish, also those of an earlier run; a resize that waits to be confirmed is left to its user. The
-    records are the only state: a command that is repeated continues, and tries again what failed. Exits 1 if any server
-    is left. `gantt host enable` lets the host take servers again.
+    Servers that run are copied while they run, or stopped on the way with --cold; stopped servers stay off. Migrations
+    are confirmed as they finish, also those of an earlier run; a resize that waits to be confirmed is left to its user.
+    The records are the only state: a command that is repeated continues, and tries again what failed. Exits 1 if any
+    server is left. `gantt host enable` lets the host take servers again.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("host", help="The service host, with all its nodes.")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument(
+            "--live", dest="is_live", action="store_true", default=True, help="Copy servers while they run (default)."
+        )
+        how.add_argument("--cold", dest="is_live", action="store_false", help="Stop servers to move them.")
         host_moves.add_options(parser, PARALLEL)
         return parser
 
@@ -39,9 +44,15 @@ class DrainHost(Lister):
         moving = {move.instance for move in open_moves}
         servers = [item for item in host_moves.servers_on(self.session, host) if item.uuid not in moving]
         total = len(servers) + len(open_moves)
-        migrate = self.session.conductor.migrate_instances
+        conductor = self.session.conductor
+
+        def start(server: Any, migration: str) -> None:
+            is_live = parsed_args.is_live and server.status == "ACTIVE"
+            migrate = conductor.live_migrate_instances if is_live else conductor.migrate_instances
+            self.session.call(migrate, [server.uuid], [migration])
+
         with progress.progress_bar(total, "moved", self.app.stderr, parsed_args) as bar:
-            moves.run(servers, open_moves, lambda server, uuid: self.session.call(migrate, [server.uuid], [uuid]), bar)
+            moves.run(servers, open_moves, start, bar)
         self.exit_code = 1 if moves.failures else 0
         left = f", {len(moves.failures)} could not be" if moves.failures else ""
         self.show_message(f"{moves.moved} of {total} servers of {host} are moved{left}")

@@ -30,7 +30,7 @@ _gantt_words() {
         "flavor list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
         "host") _gantt_reply="disable drain enable enroll evacuate fence list remove revoke show" ;;
         "host disable") _gantt_reply="-h --help --reason" ;;
-        "host drain") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --parallel --timeout --progress" ;;
+        "host drain") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --live --cold --parallel --timeout --progress" ;;
         "host enable") _gantt_reply="-h --help" ;;
         "host enroll") _gantt_reply="-h --help --broker-file" ;;
         "host evacuate") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --parallel --timeout --progress" ;;

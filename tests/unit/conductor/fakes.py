@@ -39,7 +39,7 @@ class FakeHosts:
         self.queue: list[Callable[[], None]] = []
         self.pending_reports: list[objects.BuildReport] = []  # reports withheld by mute hosts
         self.guests: dict[tuple[str, int], str] = {}
-        self.lost: dict[tuple[str, int], str] = {}  # the guests of hosts that are off
+        self.lost_guests: dict[tuple[str, int], str] = {}  # the guests of hosts that are off
         self.sources: dict[tuple[str, int], str] = {}  # the instance of each guest that a migration holds
         self.stopped: set[tuple[str, int]] = set()
         self.instances: dict[str, str] = {}  # by migration, that of each that a message named

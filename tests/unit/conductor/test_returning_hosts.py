@@ -36,7 +36,7 @@ class ReturningHosts:
         self.cluster.evacuate([FIRST])
         self.cluster.settle()
         self.destination = (self.cluster.record(FIRST).host or "").partition("/")[0]
-        self.copies = dict(self.cluster.hosts.lost)  # what runs on h1, unless the machine was powered off
+        self.copies = dict(self.cluster.hosts.lost_guests)  # what runs on h1, unless the machine was powered off
 
     def _mark(self) -> object:
         return copy.deepcopy(self.cluster.ledger.store.state)

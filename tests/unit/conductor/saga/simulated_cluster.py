@@ -194,8 +194,8 @@ class SimulatedCluster:
         """Power a host off and fence it."""
         self.hosts.behaviours[host] = "lost"
         self.scheduler.down.add(host)
-        self.hosts.lost |= {ref: node for ref, node in self.hosts.guests.items() if node.startswith(f"{host}/")}
-        for ref in self.hosts.lost:
+        self.hosts.lost_guests |= {ref: node for ref, node in self.hosts.guests.items() if node.startswith(f"{host}/")}
+        for ref in self.hosts.lost_guests:
             self.hosts.guests.pop(ref, None)
         self.ledger.store.fence(host, f"{host}-{self.now_ms}", force=True)
 

@@ -88,13 +88,13 @@ def _evacuate(cluster: SimulatedCluster) -> None:
     _boot(cluster)
     cluster.stop(UUIDS[3:])
     cluster.settle()
-    lost = _lose_host(cluster)
+    evacuated = _lose_host(cluster)
     cluster.hosts.behaviours[UUIDS[0], cluster.record(UUIDS[0]).attempt + 1] = "refused"
     cluster.evacuate(UUIDS[:1])
     cluster.settle()
     cluster.compare()
-    if lost[1:]:
-        cluster.rebuild(lost[1:])
+    if evacuated[1:]:
+        cluster.rebuild(evacuated[1:])
         cluster.settle()
 
 

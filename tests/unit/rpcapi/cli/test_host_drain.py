@@ -6,7 +6,7 @@ import pytest
 from tests.unit.rpcapi.cli.doubles import migration
 from tests.unit.rpcapi.cli.test_server import add_instances
 
-DRAIN = ("host", "drain", "host1", "-f", "json")
+DRAIN = ("host", "drain", "host1", "--cold", "-f", "json")
 
 
 @pytest.fixture
@@ -33,6 +33,16 @@ def test_host_is_disabled_and_all_its_servers_are_moved_and_confirmed(full, gant
     assert sorted(full.conductor.confirmed) == sorted(full.conductor.migrations)
     assert full.scheduler.state["service"]["host1"]["enabled"] is False
     assert full.scheduler.state["service"]["host1"]["disabled_reason"] == "drained"
+
+
+def test_servers_that_run_are_migrated_live_by_default_and_others_cold(full, gantt):
+    full.conductor.migration_status = "completed"
+    full.conductor.instances["b"].status = "SHELVED"
+    result = gantt("host", "drain", "host1", "-f", "json")
+    assert (result.code, [row["server"] for row in result.json]) == (1, ["b"])
+    kinds = [(kind, uuids) for kind, uuids, _options in full.conductor.moves]
+    assert kinds == [("migrate" if name == "b" else "live-migrate", [name]) for name in "abcde"]
+    assert full.conductor.confirmed == []
 
 
 def test_reason_of_a_disabled_host_is_kept(full, gantt):

@@ -11,7 +11,7 @@ UUIDS = "abcde"
 
 
 @pytest.fixture
-def lost(cluster):
+def fenced(cluster):
     """Five servers in ERROR on host1, one that runs on host2, and one without a host."""
     add_instances(cluster, *UUIDS, status="ERROR")
     add_instances(cluster, "x", host="host2/node1")
@@ -21,17 +21,17 @@ def lost(cluster):
 
 
 @pytest.mark.parametrize("parallel", [1, 2, 50])
-def test_all_servers_of_the_host_are_evacuated_so_many_at_a_time(lost, gantt, parallel):
+def test_all_servers_of_the_host_are_evacuated_so_many_at_a_time(fenced, gantt, parallel):
     result = gantt(*EVACUATE, "--parallel", str(parallel))
     assert (result.code, result.json) == (0, [])
     assert result.err == "5 of 5 servers of host1 are evacuated\n"
-    assert [uuids for uuids, _target in lost.conductor.evacuations] == [[name] for name in UUIDS]
-    assert lost.conductor.most_open == min(parallel, 5)
+    assert [uuids for uuids, _target in fenced.conductor.evacuations] == [[name] for name in UUIDS]
+    assert fenced.conductor.most_open == min(parallel, 5)
 
 
-def test_what_could_not_move_is_named_with_its_reason(lost, gantt):
-    lost.conductor.instances["b"].status = "SHELVED"
-    lost.conductor.hopeless["d"] = "No valid host: 3 not enough VCPU"
+def test_what_could_not_move_is_named_with_its_reason(fenced, gantt):
+    fenced.conductor.instances["b"].status = "SHELVED"
+    fenced.conductor.hopeless["d"] = "No valid host: 3 not enough VCPU"
     result = gantt(*EVACUATE, "--parallel", "2")
     assert result.code == 1
     assert {row["server"]: row["reason"] for row in result.json} == {
@@ -41,35 +41,35 @@ def test_what_could_not_move_is_named_with_its_reason(lost, gantt):
     assert result.err == "3 of 5 servers of host1 are evacuated, 2 could not be\n"
 
 
-def test_repeated_command_continues_what_is_under_way(lost, gantt):
+def test_repeated_command_continues_what_is_under_way(fenced, gantt):
     # Given a command that was interrupted
     moves = {name: migration(f"m{name}", instance=name, kind="evacuation", status="preparing") for name in "ab"}
-    lost.conductor.migrations |= {move.uuid: move for move in moves.values()}
-    lost.conductor.migrations["old"] = migration("old", instance="c", status="error", kind="evacuation")
-    lost.conductor.instances["a"].host = lost.conductor.instances["b"].host = None
+    fenced.conductor.migrations |= {move.uuid: move for move in moves.values()}
+    fenced.conductor.migrations["old"] = migration("old", instance="c", status="error", kind="evacuation")
+    fenced.conductor.instances["a"].host = fenced.conductor.instances["b"].host = None
     result = gantt(*EVACUATE)
     assert (result.code, result.err) == (0, "5 of 5 servers of host1 are evacuated\n")
-    assert [uuids for uuids, _target in lost.conductor.evacuations] == [["c"], ["d"], ["e"]]
+    assert [uuids for uuids, _target in fenced.conductor.evacuations] == [["c"], ["d"], ["e"]]
 
 
-def test_wait_ends_and_names_what_is_still_under_way(lost, gantt):
-    lost.conductor.stuck = True
+def test_wait_ends_and_names_what_is_still_under_way(fenced, gantt):
+    fenced.conductor.stuck = True
     result = gantt(*EVACUATE, "--parallel", "2", "--timeout", "0")
     assert result.code == 1
     assert [row["server"] for row in result.json] == ["a", "b"]
     assert "is under way after 0 s; run the command again" in result.json[0]["reason"]
 
 
-def test_host_that_is_up_ends_the_command_at_its_first_server(lost, gantt):
-    lost.conductor.up = "host1"
+def test_host_that_is_up_ends_the_command_at_its_first_server(fenced, gantt):
+    fenced.conductor.up = "host1"
     result = gantt(*EVACUATE)
     assert result.code == 1 and result.err.startswith("Host 'host1' is up")
-    assert len(lost.conductor.evacuations) == 1
+    assert len(fenced.conductor.evacuations) == 1
 
 
-def test_host_without_servers_and_wrong_arguments(lost, gantt):
+def test_host_without_servers_and_wrong_arguments(fenced, gantt):
     assert gantt("host", "evacuate", "host9").err == "0 of 0 servers of host9 are evacuated\n"
     assert "only a service host" in gantt("host", "evacuate", "host1/node1").err
     assert gantt(*EVACUATE, "--parallel", "0").code == 2
     assert gantt(*EVACUATE, "--parallel", "101").code == 2
-    assert lost.conductor.evacuations == []
+    assert fenced.conductor.evacuations == []
