@@ -84,9 +84,9 @@ class MigrationCopies:
         change: Callable[[InstanceRecord, MigrationRecord], InstanceRecord | None],
         method: str,
     ) -> None:
-        known = self._read(migrations)
-        by_instance = {record.instance: record for record in known.values()}
-        if len(by_instance) < len(known):
+        migration_records = self._read(migrations)
+        by_instance = {record.instance: record for record in migration_records.values()}
+        if len(by_instance) < len(migration_records):
             raise errors.InvalidRequest(why="two of the migrations are of the same instance")
 
         def apply(instance: InstanceRecord) -> InstanceRecord | None:
@@ -95,15 +95,15 @@ class MigrationCopies:
             return change(instance, current if current is not None and current.uuid == record.uuid else record)
 
         self._changes.apply(list(by_instance), apply, method)
-        LOG.info("%s: recorded for %d live migrations", method, len(known))
+        LOG.info("%s: recorded for %d live migrations", method, len(migrations))
 
     def _read(self, migrations: Sequence[str]) -> dict[str, MigrationRecord]:
         check_uuids(migrations, self._max_migrations)
-        known = self._store.migrations(migrations)
+        records = self._store.migrations(migrations)
         for uuid in migrations:
-            if uuid not in known:
+            if uuid not in records:
                 raise errors.UnknownMigration(uuid=uuid)
-        return {uuid: known[uuid] for uuid in migrations}
+        return {uuid: records[uuid] for uuid in migrations}
 
 
 def _abort(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord | None:

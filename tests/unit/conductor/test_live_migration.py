@@ -85,7 +85,7 @@ def test_stopped_instance_is_not_migrated_live(cluster: LiveCluster) -> None:
         cluster.live_migrate()
 
 
-def test_agents_of_an_earlier_release_are_not_asked(cluster: LiveCluster) -> None:
+def test_cap_for_agents_of_an_earlier_release_refuses_it(cluster: LiveCluster) -> None:
     cluster.hosts.max_version = "1.4"
     with pytest.raises(errors.UnknownMethod):
         cluster.live_migrate()
