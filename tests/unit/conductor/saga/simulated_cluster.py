@@ -211,11 +211,13 @@ class SimulatedCluster:
 
     def confirm(self, uuids: list[str]) -> None:
         ids = [self.migration(uuid).uuid for uuid in uuids]
-        self._retry_call(lambda conductor: conductor.moves.confirm(ids))
+        if ids:
+            self._retry_call(lambda conductor: conductor.moves.confirm(ids))
 
     def revert(self, uuids: list[str]) -> None:
         ids = [self.migration(uuid).uuid for uuid in uuids]
-        self._retry_call(lambda conductor: conductor.moves.revert(ids))
+        if ids:
+            self._retry_call(lambda conductor: conductor.moves.revert(ids))
 
     def adopt(self, host: str, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: conductor.adoption.adopt(CTXT, PARTITION, host, uuids))

@@ -52,7 +52,7 @@ def test_claims_are_handed_over_and_back_by_their_identities(worker):
     after = worker.claims.list_claims(ctxt, host="mov").claims
     assert {(claim["consumer"], claim["type"]) for claim in after} == {(name, "MIGRATION") for name in migrations}
     assert [claim["allocations"] for claim in after] == [claim["allocations"] for claim in before]
-    # The former identity names the new one, to whoever asks
+    # The former identity names the new one in every answer
     for answers in (
         worker.claims.find_claims(ctxt, worker.refs(uuids)),
         worker.claims.confirm_claims(ctxt, "mov", worker.refs(uuids)),
