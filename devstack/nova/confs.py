@@ -116,7 +116,12 @@ def gantt_scheduler(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
         "store": {"url": urls.scheduler_store, "durability": size.durability},
         "scheduler": {"host": CONTROL_HOST, "workers": size.schedulers},
         "metrics": {"listen": f"{LOOPBACK}:{metrics_port}"},
-        "nova": {"enabled": True, "transport_url": urls.bus, "build_timeout": size.build_timeout},
+        "nova": {
+            "enabled": True,
+            "transport_url": urls.bus,
+            "build_timeout": size.build_timeout,
+            "bridge_patience": size.bridge_patience,
+        },
     }
     return _merged(groups, _translated(size.nova_options))
 
@@ -129,10 +134,11 @@ def gantt_shadow(urls: Urls, size: CloudSize, metrics_port: int) -> Groups:
 
 def gantt_nova_bridge(urls: Urls, size: CloudSize) -> Groups:
     """Return the configuration of gantt-nova-bridge."""
+    translated = _translated(size.nova_options).get("nova", {})
     return {
         "rpc": {"partition": PARTITION},
         "store": {"url": urls.bridge_store, "durability": size.durability},
-        "nova": {"enabled": True, "api_database": urls.databases[API_DATABASE], "bridge_interval": 1},
+        "nova": {"enabled": True, "api_database": urls.databases[API_DATABASE], "bridge_interval": 1, **translated},
     }
 
 

@@ -5,8 +5,9 @@ import contextlib
 import os
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from typing import Any
 
 import requests
@@ -20,26 +21,52 @@ from tests.functional.clusters import workers
 BOOTS = 20
 CLIENTS = 5
 Server = dict[str, Any]
+Fault = Callable[[NovaCloud], set[str]]  # returns the servers whose requests were in flight
 
 
-def boot_during(cloud: NovaCloud, fault: Callable[[], None], boots: int = BOOTS) -> list[Server]:
-    """Ask for servers, with a fault after half of the requests, and return all servers once none changes any more."""
-    request_during(cloud, fault, boots)
+@dataclass(frozen=True)
+class Burst:
+    """The servers after a burst, and the uuids of those whose requests were in flight at the fault in its middle."""
+
+    servers: list[Server]
+    in_flight: set[str]
+
+
+def boot_during(cloud: NovaCloud, fault: Fault, boots: int = BOOTS) -> Burst:
+    """Ask for servers, with a fault after half of the requests, and return once none changes any more."""
+    in_flight = request_during(cloud, fault, boots)
     uuids = [server["id"] for server in cloud.nova.get("/servers")["servers"]]
-    return cloud.nova.wait_for(uuids, "ACTIVE", "ERROR")
+    return Burst(cloud.nova.wait_for(uuids, "ACTIVE", "ERROR"), in_flight)
 
 
-def request_during(cloud: NovaCloud, fault: Callable[[], None], boots: int = BOOTS) -> None:
-    """Ask for servers, with a fault after half of the requests.
+def request_during(cloud: NovaCloud, fault: Fault, boots: int = BOOTS) -> set[str]:
+    """Ask for servers, with a fault after half of the requests, and return those that were in flight at the fault.
 
     Those that nova-api refuses while a service is away are not repeated.
     """
     with ThreadPoolExecutor(CLIENTS) as pool:
         wait([pool.submit(_boot, cloud, number) for number in range(boots // 2)])
         during = [pool.submit(_boot, cloud, number) for number in range(boots // 2, boots)]
-        fault()
+        in_flight = fault(cloud)
         for future in during:
             future.result()
+    return in_flight
+
+
+@contextlib.contextmanager
+def recorded_in_flight(cloud: NovaCloud) -> Iterator[set[str]]:
+    """The servers that have no host yet before or after what happens inside; complete at the end.
+
+    A request that is in flight at that moment, and no other, may leave a claim without a server.
+    """
+    in_flight = _without_host(cloud)
+    yield in_flight
+    in_flight |= _without_host(cloud)
+
+
+def _without_host(cloud: NovaCloud) -> set[str]:
+    servers = servers_of(cloud)
+    return {server["id"] for server in servers if server["status"] == "BUILD" and not server["OS-EXT-SRV-ATTR:host"]}
 
 
 def _boot(cloud: NovaCloud, number: int) -> None:
@@ -62,19 +89,21 @@ def require_built_once(cloud: NovaCloud, servers: list[Server]) -> None:
         assert server["status"] == "ACTIVE" or server["fault"]["message"], server
 
 
-def end_leaks(cloud: NovaCloud, servers: list[Server]) -> list[str]:
-    """Let `gantt audit --nova --fix` end what the fault leaked, and return the consumers.
+def end_leaks(cloud: NovaCloud, burst: Burst) -> None:
+    """Let `gantt audit --nova --fix` end what the fault leaked; require that there is no leak after it.
 
-    A leak is of a server that was not built: there is at most one for each request in flight.
+    Before it, a leak is of a server that was not built, and there is at most one for each request in flight at the
+    fault.
     """
-    unbuilt = {server["id"] for server in servers if server["status"] != "ACTIVE"}
+    unbuilt = {server["id"] for server in burst.servers if server["status"] != "ACTIVE"}
     leaks = {consumer for consumer in unbuilt if cloud.placement.allocations(consumer)}
     listed = cloud.gantt("audit", "--nova", "-f", "value", "-c", "instance", statuses=(1 if leaks else 0,)).split()
-    assert set(listed) == leaks
+    assert sorted(listed) == sorted(leaks)
+    assert leaks <= burst.in_flight, "a request that was not in flight has leaked"
     if leaks:
         cloud.gantt("audit", "--nova", "--fix")
         cloud.gantt("audit", "--nova")
-    return listed
+    assert not any(cloud.placement.allocations(consumer) for consumer in unbuilt)
 
 
 def kill_group(cloud: NovaCloud, name: str) -> None:
