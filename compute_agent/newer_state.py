@@ -15,9 +15,9 @@ class NewerState(Exception):
         super().__init__(f"a newer agent wrote {file}: {why}. Start that release on this host, or upgrade this one")
 
 
-def check_fields(file: object, names: Collection[str], known: Collection[str]) -> None:
+def check_fields(file: object, names: Collection[str], known_names: Collection[str]) -> None:
     """Raise NewerState where a document of ``file`` has fields that this agent does not know."""
-    unknown = sorted(set(names) - set(known))
+    unknown = sorted(set(names) - set(known_names))
     if unknown:
         raise NewerState(file, f"this agent does not know its {', '.join(unknown)}")
 

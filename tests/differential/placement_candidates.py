@@ -158,8 +158,8 @@ def answer_of(text: str) -> Answer:
 
 def _in_version(request: dict[str, Any], minor: int) -> str:
     """Return a candidate as requests_of does, in the form of a microversion."""
-    kept = request if minor >= MAPPINGS_SINCE else {"allocations": request["allocations"]}
-    return requests_of(json.dumps({"allocation_requests": [kept]}))[0]
+    body = request if minor >= MAPPINGS_SINCE else {"allocations": request["allocations"]}
+    return requests_of(json.dumps({"allocation_requests": [body]}))[0]
 
 
 def _without_root_traits(summaries: dict[str, Any]) -> dict[str, Any]:

@@ -121,9 +121,9 @@ def delete_allocations(random: Random, scene: Scene) -> Question:
 
 def _holding(random: Random, scene: Scene, minor: int, consumer: str) -> dict[str, Any]:
     """Return the body of a write of a consumer's allocations, in the form of a microversion."""
-    held = bool(scene.get(f"/allocations/{consumer}").get("allocations"))
+    has_allocations = bool(scene.get(f"/allocations/{consumer}").get("allocations"))
     # Placement keeps a row of a consumer that holds nothing, with which the next write conflicts.
-    number = random.choice((0, 1, 1, 2)) if held else random.choice((1, 1, 2))
+    number = random.choice((0, 1, 1, 2)) if has_allocations else random.choice((1, 1, 2))
     amounts = {scene.any_provider(random): _amounts(random, scene) for _ in range(number)}
     body: dict[str, Any] = {"allocations": {name: {"resources": own} for name, own in amounts.items()}}
     if minor < 12:
@@ -163,8 +163,8 @@ def reshape(random: Random, scene: Scene) -> Question:
         }
         for name in sorted(providers)
     }
-    held = [name for name in scene.consumers if scene.get(f"/allocations/{name}").get("allocations")]
-    consumers = random.sample(held, min(len(held), random.randint(0, 2)))
+    holders = [name for name in scene.consumers if scene.get(f"/allocations/{name}").get("allocations")]
+    consumers = random.sample(holders, min(len(holders), random.randint(0, 2)))
     allocations = {name: _holding(random, scene, minor, name) for name in consumers}
     body = {"inventories": inventories, "allocations": allocations}
     return Question("POST reshaper", "POST", "/reshaper", f"1.{minor}", body)

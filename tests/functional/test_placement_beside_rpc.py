@@ -111,7 +111,7 @@ def end(deployment: Deployment, consumer: str) -> None:
     deployment.partition.store.abort([ClaimRef(consumer, 1)])
 
 
-def held(deployment: Deployment, consumer: str) -> dict[str, Any]:
+def allocations_of(deployment: Deployment, consumer: str) -> dict[str, Any]:
     allocations = deployment.get(f"/allocations/{consumer}")["allocations"]
     return {provider: part["resources"] for provider, part in allocations.items()}
 
@@ -138,10 +138,10 @@ def test_a_child_of_a_clients_making_serves_a_request_group(
 ) -> None:
     groups = {"_slots": {"resources": {SLOTS: 3}}}
     before = generation(deployment, slots)
-    consumer, chosen = eventually_select(cluster, resources={"VCPU": 1}, groups=groups)
+    consumer, host = eventually_select(cluster, resources={"VCPU": 1}, groups=groups)
     # Seen over HTTP at once, and the generation of the API's provider has moved
-    assert chosen == node["name"]
-    assert held(deployment, consumer) == {node["uuid"]: {"VCPU": 1}, slots: {SLOTS: 3}}
+    assert host == node["name"]
+    assert allocations_of(deployment, consumer) == {node["uuid"]: {"VCPU": 1}, slots: {SLOTS: 3}}
     assert used(deployment, slots) == {SLOTS: 3}
     assert generation(deployment, slots) == before + 1
     # Two more fit nowhere, for either side
@@ -156,9 +156,9 @@ def test_a_child_of_a_clients_making_serves_a_request_group(
 def test_a_pool_of_a_clients_making_serves_what_shares_with_it(
     cluster: RunningCluster, deployment: Deployment, node: dict[str, Any], pool: str
 ) -> None:
-    consumer, chosen = eventually_select(cluster, resources={"VCPU": 1, SPACE: 6})
-    assert chosen == node["name"]
-    assert held(deployment, consumer) == {node["uuid"]: {"VCPU": 1}, pool: {SPACE: 6}}
+    consumer, host = eventually_select(cluster, resources={"VCPU": 1, SPACE: 6})
+    assert host == node["name"]
+    assert allocations_of(deployment, consumer) == {node["uuid"]: {"VCPU": 1}, pool: {SPACE: 6}}
     assert used(deployment, pool) == {SPACE: 6}
     candidates = deployment.get(f"/allocation_candidates?resources={SPACE}:5&limit=9")
     assert candidates["allocation_requests"] == []
@@ -228,12 +228,12 @@ def test_commands_show_providers_and_allocations_of_the_api(
 def test_sighup_applies_the_policy_file_in_every_process(deployment: Deployment, policy_file: Path) -> None:
     def statuses(role: str) -> set[int]:
         """Return the statuses for callers with a role, by connections to both processes."""
-        found = set()
+        statuses = set()
         for _ in range(16):
             client = PlacementClient(deployment.client._port, role)
-            found.add(client.call("GET", "/resource_providers")[0])
+            statuses.add(client.call("GET", "/resource_providers")[0])
             client.close()
-        return found
+        return statuses
 
     def reload(content: str) -> None:
         policy_file.write_text(content)

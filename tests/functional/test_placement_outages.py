@@ -148,14 +148,14 @@ def test_write_that_is_not_acknowledged_is_whole_or_not_at_all(port: int, server
     server.start() if outage == "stop" else server.resume()
     wait_until(lambda: call(port, "GET", "/healthz")[0] == 200, "the API after the outage")
     # Then both of each pair hold the same, and the sum is that of what they hold
-    amounts = [tuple(held(port, consumer) for consumer in pair) for pair in pairs]
+    amounts = [tuple(allocated_amount(port, consumer) for consumer in pair) for pair in pairs]
     assert amounts[0] in ((1, 1), (2, 2))
     assert set(amounts[1:]) <= {(0, 0), (1, 1)}
     usages = json.loads(call(port, "GET", f"{PATH}/usages")[2])["usages"]
     assert usages == {"VCPU": sum(map(sum, amounts))}
 
 
-def held(port: int, consumer: str) -> int:
+def allocated_amount(port: int, consumer: str) -> int:
     """Return the VCPUs that a consumer holds."""
     status, _, body = call(port, "GET", f"/allocations/{consumer}")
     assert status == 200

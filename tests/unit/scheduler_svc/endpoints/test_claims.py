@@ -81,8 +81,8 @@ def test_claim_that_cannot_be_handed_over_stays_as_it_is(worker):
         refused = worker.claims.move_claims(ctxt, worker.refs([former]), worker.refs([name]), "MIGRATION")
         assert (refused.answers, refused.consumers) == ([answer], [former])
     # To one that has a claim: the answer is about that
-    taken = worker.claims.move_claims(ctxt, worker.refs([confirmed]), worker.refs([prepared], 7), "INSTANCE")
-    assert (taken.answers, taken.consumers) == (["conflict"], [prepared])
+    answers = worker.claims.move_claims(ctxt, worker.refs([confirmed]), worker.refs([prepared], 7), "INSTANCE")
+    assert (answers.answers, answers.consumers) == (["conflict"], [prepared])
     assert worker.claims.list_claims(ctxt, host="stay").claims == before
     # What was refused once is refused for good: a late repetition moves nothing
     late = worker.claims.move_claims(ctxt, worker.refs([confirmed]), worker.refs(names[:1]), "MIGRATION")

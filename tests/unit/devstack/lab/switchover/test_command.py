@@ -33,9 +33,11 @@ def test_each_host_and_consumer_is_a_record_of_placement(cloud: PlacementCloud) 
     contents = read(cloud)
     assert (len(contents.providers), len(contents.consumers)) == (HOSTS, CONSUMERS)
     assert {len(provider.traits) for provider in contents.providers.values()} == {TRAITS}
-    held = [record.allocations for record in contents.consumers.values()]
-    assert {provider for allocations in held for provider in allocations} == contents.providers.keys()
-    assert all(list(allocations.values()) == [AMOUNTS] for allocations in held)
+    allocations_of_consumers = [record.allocations for record in contents.consumers.values()]
+    assert {
+        provider for allocations in allocations_of_consumers for provider in allocations
+    } == contents.providers.keys()
+    assert all(list(allocations.values()) == [AMOUNTS] for allocations in allocations_of_consumers)
 
 
 @pytest.mark.parametrize(("one_of", "hosts", "consumers"), [(1, HOSTS, CONSUMERS), (5, 1, 6)])

@@ -98,9 +98,9 @@ def test_inventory_of_an_unknown_resource_class_is_not_created(api, path):
     assert api.call("GET", path).json["inventories"] == {}
 
 
-@pytest.mark.parametrize(("known", "status"), [(False, 404), (True, 400)])
-def test_replacing_an_inventory_that_a_provider_lacks_says_whether_its_class_exists(api, path, known, status):
-    if known:
+@pytest.mark.parametrize(("class_exists", "status"), [(False, 404), (True, 400)])
+def test_replacing_an_inventory_that_a_provider_lacks_says_whether_its_class_exists(api, path, class_exists, status):
+    if class_exists:
         api.call("PUT", "/resource_classes/CUSTOM_NONE")
     body = {"resource_provider_generation": 0, "total": 1}
     answer = api.call("PUT", f"{path}/CUSTOM_NONE", body)
