@@ -44,6 +44,7 @@ NOT_RUN = {
     "gantt-placement --config-file": "serves until it is stopped; tests/placement starts it",
     "gantt-placement-shadow": "serves until it is stopped; tests/functional/test_placement_shadow.py starts it",
     "gantt-placement-import": "needs another Placement; tests/functional/servers/test_placement_import.py runs it",
+    "gunicorn": "serves until it is stopped; tests/functional/test_placement_wsgi.py starts it",
     "createuser": "needs the administrator of a PostgreSQL server",
     "nova-manage": "needs a Nova; tests/nova/test_commands.py runs it",
     "devstack/systemd/install.sh": "needs root; tests/functional/systemd runs it",

@@ -5,8 +5,10 @@ Each setting has a virtual host of its own: a queue cannot be declared again wit
 """
 
 import datetime
+import os
 import uuid
 from functools import partial
+from pathlib import Path
 
 import oslo_messaging as messaging
 import pytest
@@ -111,6 +113,13 @@ def broker():
     yield created
     created.node.stop()
     release_folder(folder)
+
+
+@pytest.fixture(autouse=True)
+def living_group_leader():
+    """oslo.messaging names queues by when the first process of the group started; that of a detached run has ended."""
+    if not Path("/proc", str(os.getpgrp())).exists():
+        os.setpgid(0, 0)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 
 import contextlib
 import importlib.util
-import signal
 import subprocess
 import sys
 import uuid
@@ -51,7 +50,7 @@ def serving(server: str, folder: Path, store_url: str, partition: str) -> Iterat
         assert process.poll() is None, log_path.read_text()
         yield port
     finally:
-        process.send_signal(signal.SIGTERM if server == "gunicorn" else signal.SIGINT)
+        process.terminate()
         process.wait(STOP_SECONDS)
     assert "Worker failed" not in log_path.read_text()
 

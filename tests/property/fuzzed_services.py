@@ -120,15 +120,17 @@ def scheduler(url: str | None = None) -> Iterator[FuzzedService]:
         worker = RedisWorker(url) if url else FakeTransportWorker()
         worker.store._clock = lambda: NOW_MS
         worker.service.start()
-    worker.join(HOST, {NODE: node_report()})
-    endpoints = {server._target.topic: server.dispatcher.endpoints for server in servers}
-    if url:
-        client = redis.Redis.from_url(url, decode_responses=True)
-        yield FuzzedService(endpoints, lambda: keys_of(client, prefix(PARTITION)))
-    else:
-        yield FuzzedService(endpoints, lambda: attributes_of(worker.store.state))
-    worker.service.stop()
-    worker.service.wait()
+    try:
+        worker.join(HOST, {NODE: node_report()})
+        endpoints = {server._target.topic: server.dispatcher.endpoints for server in servers}
+        if url:
+            client = redis.Redis.from_url(url, decode_responses=True)
+            yield FuzzedService(endpoints, lambda: keys_of(client, prefix(PARTITION)))
+        else:
+            yield FuzzedService(endpoints, lambda: attributes_of(worker.store.state))
+    finally:  # a server that stays would answer calls of later tests
+        worker.service.stop()
+        worker.service.wait()
 
 
 class Hosts(FakeHosts):
@@ -162,6 +164,7 @@ def conductor(url: str | None = None) -> Iterator[FuzzedService]:
     ledger = Ledger({NODE: 4}, lambda: NOW_MS)
     clients: Any = (FakeScheduler(ledger), Hosts(ledger, lambda report: None), lambda partition: FakeClaims(ledger))
     service._clients = ServiceClients(*clients, PARTITION)
+    store.ping()  # a store in Redis is made at its first use: not by a call that is refused
     if url:
         client = redis.Redis.from_url(url, decode_responses=True)
         yield FuzzedService({"conductor": [service._endpoint()]}, lambda: keys_of(client, keys.PREFIX))

@@ -72,8 +72,12 @@ class NovaCloud:
         self.put(nova.BRIDGE_NAMESPACE, nova.BRIDGE, state)
 
     def start(self):
-        self.service.start()
-        self.client = NovaClient(self.url, rabbit=self.rabbit, lock_path=self.conf.nova.lock_path)
+        try:
+            self.service.start()
+            self.client = NovaClient(self.url, rabbit=self.rabbit, lock_path=self.conf.nova.lock_path)
+        except BaseException:  # what has started would answer calls of later tests
+            self.stop()
+            raise
         return self
 
     def stop(self):
