@@ -173,8 +173,8 @@ def _word(record: str, name: str, words: type[Word], word: str) -> Word:
         raise errors.NewerRecord(record=record, why=why) from None
 
 
-def _check_fields(record: str, values: Mapping[str, Any], known: Collection[str]) -> None:
-    unknown = sorted(values.keys() - known)
+def _check_fields(record: str, values: Mapping[str, Any], known_names: Collection[str]) -> None:
+    unknown = sorted(values.keys() - known_names)
     if unknown:
         raise errors.NewerRecord(record=record, why=f"this conductor does not know its {', '.join(unknown)}")
 
@@ -183,10 +183,10 @@ def _dump(values: Mapping[str, Any]) -> str:
     return json.dumps({"schema": SCHEMA, **values}, separators=(",", ":"))
 
 
-def _load(text: str, record: str, known: Collection[str]) -> dict[str, Any]:
+def _load(text: str, record: str, known_names: Collection[str]) -> dict[str, Any]:
     values = json.loads(text)
     schema = values.pop("schema", None)
     if schema != SCHEMA:
         raise errors.NewerRecord(record=record, why=f"it has schema {schema}, and this conductor supports {SCHEMA}")
-    _check_fields(record, values, known)
+    _check_fields(record, values, known_names)
     return values

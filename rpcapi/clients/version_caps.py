@@ -88,18 +88,18 @@ def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, unreported: str) ->
         level: str | None = conf.upgrade_levels[topic]
         if level != AUTO:
             return level
-        known = _KNOWN.get(transport)
-        if known is None:
-            known = _KNOWN.setdefault(transport, OldestVersions(_fetcher(transport)))
-        return known.cap(topic, unreported)
+        oldest = _KNOWN.get(transport)
+        if oldest is None:
+            oldest = _KNOWN.setdefault(transport, OldestVersions(_fetcher(transport)))
+        return oldest.cap(topic, unreported)
 
     return cap
 
 
 def refresh_all() -> None:
     """Let all clients of this process find the oldest services again: the configuration was reloaded."""
-    for known in list(_KNOWN.values()):
-        known.reset()
+    for oldest in list(_KNOWN.values()):
+        oldest.reset()
 
 
 def _fetcher(transport: Any) -> Callable[[], Versions]:

@@ -125,8 +125,8 @@ class CopyPass:
 
     def _delete_providers(self) -> None:
         for record in reversed([record for level in self._target.levels() for record in level]):
-            kept = (self._source.providers, self._source.unread, self._target.protected)
-            if any(record.uuid in uuids for uuids in kept):
+            lasting = (self._source.providers, self._source.unread, self._target.protected)
+            if any(record.uuid in uuids for uuids in lasting):
                 continue
             refusal = self._writer.delete_provider(record.uuid)
             if refusal is None:
