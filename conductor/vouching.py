@@ -90,5 +90,6 @@ def is_named(record: InstanceRecord | None, consumer: str, attempt: int, host: s
         is_current = record.attempt == attempt and not record.has_ended(attempt)
         return is_current and names.host_of(record.host or "") == host
     migration = record.open_migration
-    is_source = migration is not None and (consumer, attempt) == (migration.uuid, CLAIM_ATTEMPT)
-    return is_source and migration is not None and names.host_of(migration.source_host) == host
+    if migration is None or (consumer, attempt) != (migration.uuid, CLAIM_ATTEMPT):
+        return False
+    return names.host_of(migration.source_host) == host

@@ -2,6 +2,7 @@
 """Columns of Nova's databases that contain JSON; one that does not counts as empty."""
 
 import json
+import math
 from typing import Any
 
 
@@ -32,4 +33,6 @@ def read_number(value: Any) -> float | None:
             value = float(value) if "." in value else int(value)
         except ValueError:
             return None
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and value == value else None  # noqa: PLR0124 - NaN
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    return value if type(value) is int else None
