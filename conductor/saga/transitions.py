@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """State transitions of an instance, as pure functions of its record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,22 @@ def finish(instance: InstanceRecord, status: InstanceStatus, **changes: Any) -> 
     ended = evacuations.end(instance, status, changes.get("reason"))
     was_stopped = instance.was_stopped and status == InstanceStatus.ERROR
     return set_step(ended, SagaStep.DONE, status=status, operation=0, was_stopped=was_stopped, **changes)
+
+
+def act_after(
+    instance: InstanceRecord,
+    window_ms: int | None,
+    now_ms: int,
+    act: Callable[[InstanceRecord], InstanceRecord],
+    status: InstanceStatus,
+) -> InstanceRecord:
+    """Return what ``act`` makes of the record once it has waited ``window_ms``; None: it rests in ``status``."""
+    if window_ms is None:
+        return finish(instance, status)
+    since_ms = instance.since_ms or now_ms
+    if since_ms + window_ms <= now_ms:
+        return act(instance)
+    return replace(instance, since_ms=since_ms, wake_ms=since_ms + window_ms)
 
 
 def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
