@@ -59,6 +59,7 @@ class MariadbServer:
         """
         self._process.require_stopped()
         private_folder(self.folder)
+        private_folder(self.folder / "tmp")
         if not (self._data / "mysql").is_dir():
             private_folder(self._data)
             self._bootstrap()
@@ -82,6 +83,8 @@ class MariadbServer:
             "--no-defaults",
             f"--datadir={self._data}",
             f"--socket={self._socket}",
+            # A server that starts deletes the temporary tables of all others that share its folder for them.
+            f"--tmpdir={self.folder / 'tmp'}",
             "--skip-networking",
             "--skip-grant-tables",
             "--skip-log-bin",
