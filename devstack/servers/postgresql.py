@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -91,9 +91,7 @@ class PostgresqlServer:
         """
         sessions = {session: start_ticks(session) for session in self.sessions()}
         self._process.kill()
-        for session in sessions:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(session, signal.SIGKILL)
+        _signal(sessions, signal.SIGKILL)
         deadline = time.monotonic() + STOP_SECONDS
         while any(started is not None and start_ticks(session) == started for session, started in sessions.items()):
             if time.monotonic() > deadline:
@@ -101,17 +99,14 @@ class PostgresqlServer:
             time.sleep(POLL)
 
     def pause(self) -> None:
-        """Stop the server and its sessions as if they hung, until `resume`."""
-        for process in self._processes():
-            os.kill(process, signal.SIGSTOP)
+        """Stop the server, which starts no session any more, and its sessions as if they hung, until `resume`."""
+        self._process.signal(signal.SIGSTOP)
+        _signal(self.sessions(), signal.SIGSTOP)
 
     def resume(self) -> None:
         """Let a paused server and its sessions continue."""
-        for process in self._processes():
-            os.kill(process, signal.SIGCONT)
-
-    def _processes(self) -> list[int]:
-        return [*([] if self.pid is None else [self.pid]), *self.sessions()]
+        _signal(self.sessions(), signal.SIGCONT)
+        self._process.signal(signal.SIGCONT)
 
     def promote(self) -> None:
         """Make a standby the primary."""
@@ -170,6 +165,13 @@ class PostgresqlServer:
             *self.settings,
         ]
         return "\n".join([*lines, ""])
+
+
+def _signal(sessions: Iterable[int], number: int) -> None:
+    """Send a signal to sessions; those that have ended since they were listed need none."""
+    for session in sessions:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(session, number)
 
 
 def _unprivileged() -> list[str]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs, address and configuration of a private PostgreSQL; nothing is started."""
 
+import subprocess
+
 import pytest
 
 from devstack.servers import postgresql
@@ -42,3 +44,12 @@ def test_root_starts_it_as_another_user(monkeypatch, uid, is_wrapped):
     if uid == 0:
         with pytest.raises(BinaryMissing, match="install util-linux"):
             postgresql._unprivileged()
+
+
+@pytest.mark.parametrize("act", ["pause", "resume", "kill"])
+def test_session_that_has_ended_since_it_was_listed_is_no_error(monkeypatch, tmp_path, act):
+    with subprocess.Popen(["/bin/true"]) as session:
+        session.wait()
+    server = PostgresqlServer(tmp_path)
+    monkeypatch.setattr(server, "sessions", lambda: [session.pid])
+    getattr(server, act)()
