@@ -39,9 +39,8 @@ def find_anchors(view: View, request: CandidateRequest) -> Anchors:
     rows = np.flatnonzero(mask)
     if request.limit is not None:
         digest = hashlib.blake2b(request.seed.encode(), digest_size=8).digest()
-        rows = np.random.default_rng(int.from_bytes(digest)).permutation(rows)
-        if not nested[rows].any():
-            rows = rows[: request.limit]
+        count = len(rows) if nested[rows].any() else min(len(rows), request.limit)
+        rows = np.random.default_rng(int.from_bytes(digest)).choice(rows, count, replace=False)
     any_shares = bool(len(trees.sharing_rows) or trees.sharing_children)
     return Anchors(view.names(rows), (~nested[rows]).tolist(), any_shares)
 
