@@ -172,7 +172,13 @@ def reshape(random: Random, scene: Scene) -> Question:
 
 def _free(inventories: dict[str, Any]) -> dict[str, Any]:
     """Leave out inventories with more reserved than there is, which Placement's reshaper accepts."""
-    return {name: figures for name, figures in inventories.items() if figures.get("reserved", 0) <= figures["total"]}
+    return {name: figures for name, figures in inventories.items() if not _has_too_much_reserved(figures)}
+
+
+def _has_too_much_reserved(figures: dict[str, Any]) -> bool:
+    amounts = figures.get("reserved", 0), figures["total"]
+    # One that is no number is refused by both.
+    return all(isinstance(amount, int) for amount in amounts) and amounts[0] > amounts[1]
 
 
 def _inventories(random: Random, scene: Scene, provider: str) -> dict[str, Any]:

@@ -109,12 +109,14 @@ def holding(project: str, amounts: dict[str, int], generation: int | None) -> di
 class Writer:
     """Replaces what a consumer and a pair of consumers hold; remembers what was acknowledged.
 
-    ``loses_store``: the store goes away too, and a 503 is no answer then: the write may have been made.
+    ``loses_store``: the store goes away too, and a 503 is no answer then: the write may have been made. In the epoch
+    that follows, all generations are larger (ADR 0221): a write with one that was read before is refused, and not made.
     """
 
     def __init__(self, name: str, client: Client, providers: list[str], *, loses_store: bool = False) -> None:
         self._name = name
         self._no_answers = {503} if loses_store else set()
+        self._loses_store = loses_store
         self._client = client
         self._providers = providers
         self.consumer, *self.pair = (str(uuid.uuid4()) for _ in range(3))
@@ -144,6 +146,9 @@ class Writer:
             self.unanswered += 1
             for consumer in consumers:
                 self._possible.setdefault(consumer, []).append(number)
+            return
+        if status == 409 and self._loses_store:
+            assert any((self._read(consumer) or 0) > (states[consumer] or 0) for consumer in consumers), answer
             return
         assert status == 204, answer
         self.acknowledged += 1
