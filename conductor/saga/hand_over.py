@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from conductor.saga import moves
 from conductor.saga.claims import ENDED_ANSWERS
+from conductor.saga.evacuations import LOST
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import move_back as move_back_again
 from conductor.saga.transitions import set_step
@@ -99,6 +100,8 @@ def _handed_over(saga_pass: SagaPass, instance: InstanceRecord, result: MoveAnsw
         return moves.select_next(instance)
     if result.answer == Answer.CLOSED:
         return saga_pass.retry_later(instance, result.answer)
+    if result.identity == _own(instance) and result.answer in ENDED_ANSWERS and result.answer != Answer.UNKNOWN:
+        return moves.lose_claim(instance, LOST, f"its claim was {result.answer}")
     # This migration never gets the claim. Whether the instance still has it, only its claims show.
     return moves.settle_without_move(instance, f"its claim could not be handed over: {result.answer}")
 

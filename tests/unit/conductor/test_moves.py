@@ -204,6 +204,22 @@ def test_end_of_a_move_whose_source_is_fenced_meanwhile(cluster: SimulatedCluste
     cluster.check(UUIDS)
 
 
+def test_source_that_is_fenced_before_the_hand_over_ends_the_server_and_it_is_not_built_again(
+    cluster: SimulatedCluster,
+) -> None:
+    builds = [cast for cast in cluster.hosts.casts if cast[0] == "build"]
+    cluster.migrate(UUIDS[:1])
+    cluster.lose_host("h1")
+    cluster.settle()
+    assert (cluster.statuses(UUIDS), cluster.migration(UUIDS[0]).status) == (["ERROR", "ACTIVE"], "error")
+    assert "its claim was fenced" in cluster.reason(UUIDS[0]).lower()
+    assert [cast for cast in cluster.hosts.casts if cast[0] == "build"] == builds
+    cluster.check(UUIDS)
+    cluster.evacuate(UUIDS[:1], series=7)
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+
+
 def test_source_that_is_fenced_before_it_stopped_ends_the_server(cluster: SimulatedCluster) -> None:
     cluster.hosts.behaviours["h1"] = "lost"
     cluster.migrate(UUIDS[:1])
