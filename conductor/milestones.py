@@ -18,12 +18,16 @@ MAX_REASONS = 5  # log lines for one batch; the reason of each instance is in it
 
 
 def log_changes(before: Iterable[InstanceRecord], after: Iterable[InstanceRecord], stale: Collection[str]) -> None:
-    """Log the status changes of a batch after a write; the records with uuids in ``stale`` were not written.
+    """Log the status changes of the batch ``before`` after a write; records with uuids in ``stale`` were not written.
 
     Writes one line for each kind of change, whatever the number of instances. An unchanged status is not logged.
     """
     previous_by_uuid = {record.uuid: record for record in before}
-    changed = [(previous_by_uuid[record.uuid], record) for record in after if record.uuid not in stale]
+    changed = [
+        (previous_by_uuid[record.uuid], record)
+        for record in after
+        if record.uuid in previous_by_uuid and record.uuid not in stale
+    ]
     selected = sum(previous.step == SagaStep.SELECT and current.step == SagaStep.CAST for previous, current in changed)
     if selected:
         LOG.info("Selected hosts for %d instances", selected)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from oslo_log import log
 
 from conductor.admission import count_amounts
+from conductor.group_members import moving_groups
 from conductor.requested_changes import RequestedChanges
 from conductor.resized_spec import larger_amounts, resize_spec
 from conductor.saga.destinations import destination_spec
@@ -39,13 +40,17 @@ REVERTED = (MigrationStatus.REVERTING, MigrationStatus.REVERTED)
 
 
 class Move(NamedTuple):
-    """What a call requests of its instances. ``flavor``: the spec of the new flavor, None: a migration."""
+    """What a call requests of an instance. ``flavor``: the spec of the new flavor, None: a migration.
+
+    ``group`` has the migrations of its affinity group, if that moves.
+    """
 
     request_id: str
     target: str | None
     allow_cross_cell: bool
     flavor: objects.RequestSpec | None = None
     is_live: bool = False
+    group: Sequence[str] = ()
 
     @property
     def kind(self) -> MigrationKind:
@@ -93,8 +98,9 @@ class InstanceMoves:
     ) -> None:
         """Mark ACTIVE and SHUTOFF instances to be migrated, each by the migration of that uuid.
 
-        A repeated call changes nothing. ``host`` is the only destination; also raises UnknownHost and NoValidHost where
-        it could take none of them now.
+        A repeated call changes nothing. Members of an affinity group move together, as in all calls that begin moves:
+        each gets a destination, or none does. ``host`` is the only destination; also raises UnknownHost and NoValidHost
+        where it could take none of them now.
         """
         move = Move(ctxt.request_id, None if host is None else names.canonical(host), allow_cross_cell)
         self._begin(ctxt, uuids, migrations, move, method="migrate_instances", project=project)
@@ -163,6 +169,7 @@ class InstanceMoves:
         repeated = self._check_migrations(migration_uuids)
         records = self._store.get(uuids)
         requests = self._store.requests(sorted({record.request for record in records.values()}))
+        groups = moving_groups(records, requests, migration_uuids)
         limits = {name: self._limits_of(name) for name in {request.project for request in requests.values()}}
 
         def change(record: InstanceRecord) -> InstanceRecord | None:
@@ -171,7 +178,8 @@ class InstanceMoves:
             request = requests.get(record.request)
             if request is None:
                 raise errors.UnknownInstance(uuid=record.uuid)
-            return begin(record, request, migration_uuids[record.uuid], move, self._clients.partition)
+            moving = move._replace(group=groups.get(record.uuid, ()))
+            return begin(record, request, migration_uuids[record.uuid], moving, self._clients.partition)
 
         if move.target is not None:
             self._check_target(ctxt, move.target, [record for record in map(change, records.values()) if record])
@@ -258,6 +266,7 @@ def begin(
         old_flavor=instance.flavor or request.flavor,
         new_flavor=instance.flavor or request.flavor,
         was_stopped=instance.status == InstanceStatus.SHUTOFF,
+        group=move.group,
         request_id=move.request_id,
     )
     if move.flavor is None:

@@ -16,9 +16,10 @@ def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, part
         MigrationKind.MIGRATION: [migration.source_host],
         MigrationKind.EVACUATION: [names.host_of(migration.source_host)],
     }.get(migration.kind, [])
-    if migration.kind == MigrationKind.LIVE:  # each destination is tried once
-        failed = [entry["host"] for entry in migration.history if entry["host"]]
-        ignored = [names.host_of(migration.source_host), *dict.fromkeys(failed)]
+    if migration.kind == MigrationKind.LIVE:
+        ignored = [names.host_of(migration.source_host)]
+    if migration.kind == MigrationKind.LIVE or migration.group:  # each destination is tried once
+        ignored = [*ignored, *dict.fromkeys(entry["host"] for entry in migration.history if entry["host"])]
     return spec.with_values(
         force_hosts=[],
         ignore_hosts=[*spec.ignore_hosts, *ignored],

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The build saga: executes each due step of a request and records the result before the next step."""
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 
@@ -13,6 +14,7 @@ from conductor.saga import (
     cast,
     claims,
     copy_guests,
+    group_moves,
     hand_over,
     move_guests,
     offload,
@@ -26,7 +28,7 @@ from conductor.saga.saga_pass import SagaLimits, SagaPass
 from conductor.service_clients import ServiceClients
 from conductor.stamps import PartitionStamps
 from conductor.store.interface import ConductorStore
-from conductor.store.records import DueWork, InstanceRecord, RequestLease, SagaStep
+from conductor.store.records import DueWork, InstanceRecord, RequestLease, SagaStep, WriteResult
 from rpcapi.resources.claims import MAX_INSTANCES
 
 LOG = log.getLogger(__name__)
@@ -99,6 +101,7 @@ class BuildSaga:
                 may_repeat=work.may_repeat,
                 is_partial=_is_partial(work),
                 exchange_stamps=self._stamps.exchange,
+                read_group=functools.partial(group_moves.read_group, self._store),
             )
             saga_pass.context().update_store()
             if new:
@@ -126,7 +129,14 @@ class BuildSaga:
             metrics.STEPS.labels(group[0].step.value).inc()
             # A record that changed meanwhile is skipped; the next pass executes its new step.
             changed = run_step(saga_pass, group)
-            milestones.log_changes(group, changed, self._store.write(lease, changed).stale)
+            milestones.log_changes(group, changed, self._write(lease, changed).stale)
+
+    def _write(self, lease: RequestLease, changed: Sequence[InstanceRecord]) -> WriteResult:
+        """Write the records of the leased request, after those of others that move with them as one group."""
+        others = [record for record in changed if record.request != lease.request]
+        if others:
+            self._store.write_without_lease(others, wake=True)
+        return self._store.write(lease, [record for record in changed if record.request == lease.request])
 
 
 def _is_partial(work: DueWork) -> bool:

@@ -5,13 +5,14 @@ import functools
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from oslo_log import log
 
 from conductor import metrics
 from conductor.saga.destinations import destination_spec
 from conductor.service_clients import ServiceClients, summarize_error
+from conductor.store.migrations import MigrationRecord
 from conductor.store.records import BuildRequestRecord, InstanceRecord
 from rpcapi import context, objects
 from rpcapi.context import RequestContext
@@ -49,13 +50,20 @@ class SagaLimits:
     permits_post_copy: bool = False
 
 
+class GroupMember(NamedTuple):
+    """An instance that moves with others of its affinity group, and its request."""
+
+    instance: InstanceRecord
+    request: BuildRequestRecord
+
+
 @dataclass(frozen=True)
 class SagaPass:
     """Service clients, limits and the request; ``now_ms`` is the store's time at the start of the pass.
 
     ``epoch`` is the store's, ``may_repeat`` as in DueWork. ``is_partial``: other instances of the request than those in
     step ALTERNATE have a step too, so that their hosts may still refuse them. ``exchange_stamps`` is that of
-    PartitionStamps.
+    PartitionStamps. ``read_group`` returns the members that move together with a migration, as they are recorded now.
 
     ``jitter`` spreads the retries of different requests. It is the same for all instances of a pass, so that they
     stay together in one call.
@@ -70,6 +78,7 @@ class SagaPass:
     may_repeat: bool = True
     is_partial: bool = False
     exchange_stamps: Callable[[RequestContext], None] = lambda _ctxt: None
+    read_group: Callable[[MigrationRecord], Sequence[GroupMember]] = lambda _migration: ()
 
     @functools.cached_property
     def spec(self) -> objects.RequestSpec:

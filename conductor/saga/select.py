@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from oslo_log import log
 
-from conductor.saga import claims
+from conductor.saga import claims, group_moves
 from conductor.saga.live_moves import ABORTED, is_aborted, moves_live
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, building_status, describe_attempts, set_step
@@ -58,8 +58,12 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
 
 
 def select_each(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Select a host for each instance by itself: a refusal of one leaves the others as they are."""
-    return [changed for instance in instances for changed in _select_alone(saga_pass, instance)]
+    """Select a host for each instance by itself, or with the affinity group that moves with it."""
+    changed: dict[str, InstanceRecord] = {}
+    for instance in instances:
+        if instance.uuid not in changed:
+            changed |= {record.uuid: record for record in _select_alone(saga_pass, instance)}
+    return list(changed.values())
 
 
 def _select_alone(saga_pass: SagaPass, instance: InstanceRecord) -> list[InstanceRecord]:
@@ -67,6 +71,8 @@ def _select_alone(saga_pass: SagaPass, instance: InstanceRecord) -> list[Instanc
         return [_fail(instance, ABORTED)]
     if moves_live(instance) and len(instance.history) > saga_pass.limits.migrate_max_retries:
         return [_fail(instance, f"no destination received it; {describe_attempts(instance)}")]
+    if instance.open_migration is not None and instance.move.group:
+        return group_moves.select_group(saga_pass, instance, select)
     return select(saga_pass, [instance])
 
 

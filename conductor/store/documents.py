@@ -41,7 +41,7 @@ _BODY = (
 )
 _OPTIONAL = ("migration", "operation", "is_shelved", "was_stopped")  # of a body: written only where they have a value
 # Left out where they are not set: conductors of the previous release can read the others.
-_LATER_OF_MIGRATIONS = ("allow_cross_cell", "with_disk", "copy_request", "copy_phase", "is_resumed")
+_LATER_OF_MIGRATIONS = ("allow_cross_cell", "with_disk", "copy_request", "copy_phase", "is_resumed", "group")
 _AFTER_RESIZE = ("spec", "flavor", "amounts")  # left out where they are those of the request
 # What documents of this release may have; a field that is not among them is one of a newer release.
 _INSTANCE_FIELDS = frozenset({*_BODY, *_OPTIONAL, *_AFTER_RESIZE})
@@ -153,7 +153,7 @@ def _migration_values(migration: MigrationRecord) -> dict[str, Any]:
     for name in ("sequence", "created_ms", "updated_ms"):
         del values[name]
     for name in _LATER_OF_MIGRATIONS:
-        if values[name] in (None, "", False):
+        if not values[name]:
             del values[name]
     return values
 

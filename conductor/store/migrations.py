@@ -54,7 +54,8 @@ class MigrationRecord:
     ``allow_cross_cell`` whether the destination may be in another partition.
     ``destination_host`` and ``destination_attempt`` are the current or last ones; ``history`` has {attempt, host,
     outcome, reason} of each ended attempt to build it at a destination. ``spec`` is the primitive of the RequestSpec of
-    the destination, None for that of the instance. ``was_stopped``: the guest was powered off before.
+    the destination, None for that of the instance. ``was_stopped``: the guest was powered off before. ``group`` has the
+    uuids of the migrations, its own included, by which one call moves an affinity group; empty: it moves alone.
 
     Of a live migration: ``with_disk``, whether its disk is copied, None before that was checked; ``copy_request``,
     ABORT or FORCE of rpcapi.objects.copy; ``copy_phase``, the reported one after the guest was stopped at its source;
@@ -83,6 +84,7 @@ class MigrationRecord:
     copy_request: str = ""
     copy_phase: str = ""
     is_resumed: bool = False
+    group: Sequence[str] = ()
     request_id: str = ""
     reason: str | None = None
     sequence: int = 0

@@ -13,7 +13,7 @@ from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer
+from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
@@ -315,7 +315,7 @@ class FakeScheduler:
         if not nodes:
             raise refusals.no_valid_host(len(self.ledger.nodes), {"ignored": len(self.ledger.nodes)})
         intents = [
-            Intent(uuid, attempt, [Candidate(nodes[(index + offset) % len(nodes)]) for offset in range(len(nodes))])
+            Intent(uuid, attempt, [Candidate(name) for name in self._candidates(spec, nodes, index, len(uuids))])
             for index, uuid in enumerate(uuids)
         ]
         answer = self.ledger.prepare(ctxt, spec, intents, snapshot.epoch, alternates, fresh=fresh)
@@ -335,6 +335,12 @@ class FakeScheduler:
             epoch=snapshot.epoch,
             position=snapshot.position,
         )
+
+    def _candidates(self, spec: objects.RequestSpec, nodes: Sequence[str], index: int, count: int) -> list[str]:
+        """Return the nodes for the instance of that index; of an affinity group, those that have room for all."""
+        if spec.group_policy == GroupPolicy.AFFINITY:
+            return [node for node in nodes if self.ledger.free(node) >= count * spec.resources["VCPU"]]
+        return [nodes[(index + offset) % len(nodes)] for offset in range(len(nodes))]
 
     def get_host_state(self, ctxt: RequestContext, namespace: str, name: str) -> objects.HostState:
         if self.unanswered is not None:

@@ -6,9 +6,9 @@ from typing import Any
 
 from rpcapi import context, objects
 from rpcapi.context import RequestContext
-from rpcapi.resources.claims import ClaimState
+from rpcapi.resources.claims import ClaimState, GroupPolicy
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, ClaimRef, Intent
+from scheduler_svc.core.records import BatchAnswer, Candidate, ClaimBatch, ClaimGroup, ClaimRef, Intent
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport, RunningClaim
@@ -63,6 +63,7 @@ class Ledger:
                 ttl_ms=self.ttl_ms,
                 alternates=alternates,
                 fresh=fresh,
+                group=group_of(spec),
             )
         )
 
@@ -101,6 +102,13 @@ class Ledger:
     def problems(self) -> list[str]:
         """Return the problems that verify finds."""
         return list(self.store.verify().problems)
+
+
+def group_of(spec: objects.RequestSpec) -> ClaimGroup | None:
+    """Return the server group of a request."""
+    if spec.group_id is None:
+        return None
+    return ClaimGroup(spec.group_id, GroupPolicy(spec.group_policy), spec.group_max_per_host)
 
 
 def _document(capacity: int) -> dict[str, Any]:

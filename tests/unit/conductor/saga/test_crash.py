@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A conductor crashes, or pauses past its lease, at each of its calls; another one continues."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from tests.unit.conductor.ledger import FOREVER_MS
 from tests.unit.conductor.saga.simulated_cluster import (
+    LARGE,
     LEASE_MS,
     LIMITS,
+    SPEC,
     Conductor,
     KillSwitch,
     SimulatedCluster,
@@ -20,6 +22,7 @@ from tests.unit.conductor.saga.simulated_cluster import (
 UUIDS = uuid_list(4)
 SAMPLE = 7
 CAPACITIES = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
+AFFINITY = {"group_id": "g", "group_policy": "affinity"}
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class CrashScenario:
     play: Callable[[SimulatedCluster], None]
     ends: list[str]
     is_long: bool = False
+    capacities: Mapping[str, int] = field(default_factory=lambda: CAPACITIES)
 
 
 def _boot(cluster: SimulatedCluster) -> None:
@@ -150,6 +154,27 @@ def _migrate_to(behaviours: dict) -> Callable[[SimulatedCluster], None]:
     return play
 
 
+def _move_group(skipped_rounds: int | None) -> Callable[[SimulatedCluster], None]:
+    """Move an affinity group of two requests and flavors; delete one member after some rounds of work and messages."""
+
+    def play(cluster: SimulatedCluster) -> None:
+        ttl_ms, cluster.ledger.ttl_ms = cluster.ledger.ttl_ms, FOREVER_MS  # for the boots, which have one host only
+        cluster.build(UUIDS[:2], SPEC.with_values(**AFFINITY))
+        cluster.settle()
+        cluster.build(UUIDS[2:3], LARGE.with_values(**AFFINITY))
+        cluster.settle()
+        cluster.ledger.ttl_ms = ttl_ms
+        cluster.migrate(UUIDS[:3])
+        for _ in range(skipped_rounds or 0):
+            cluster.work()
+            cluster.hosts.deliver()
+        if skipped_rounds is not None:
+            cluster.delete(UUIDS[:1])
+        cluster.settle()
+
+    return play
+
+
 def _delete_at_each_step(cluster: SimulatedCluster) -> None:
     """Delete one instance after each round of work and messages of a move."""
     while cluster.work() | cluster.hosts.deliver():
@@ -239,6 +264,13 @@ STORIES = {
     "deleted while moved": CrashScenario(_delete_moving(0), ["DELETED"] * 3 + ["ACTIVE"], is_long=True),
     "deleted while built elsewhere": CrashScenario(_delete_moving(2), ["DELETED"] * 3 + ["ACTIVE"], is_long=True),
     "deleted while reverted or confirmed": CrashScenario(_delete_ending, ["DELETED"] * 3 + ["ACTIVE"], is_long=True),
+    "a group moves": CrashScenario(_move_group(None), ["VERIFY_RESIZE"] * 3, is_long=True),
+    "a group finds no host": CrashScenario(
+        _move_group(None), ["ACTIVE"] * 3, is_long=True, capacities={"h1/n": 4, "h2/n": 3}
+    ),
+    "a group moves, one deleted": CrashScenario(
+        _move_group(1), ["DELETED", "VERIFY_RESIZE", "VERIFY_RESIZE"], is_long=True
+    ),
     "no room": CrashScenario(_too_many, ["ERROR"] * 13),
 }
 
@@ -252,7 +284,7 @@ def parameters() -> Iterator[Any]:
 
 
 def run(story: CrashScenario, kill_switch: KillSwitch | None, ttl_ms: int = FOREVER_MS) -> SimulatedCluster:
-    cluster = SimulatedCluster(CAPACITIES)
+    cluster = SimulatedCluster(story.capacities)
     cluster.ledger.ttl_ms = ttl_ms
     if kill_switch is not None:
         cluster.conductor(kill_switch)
@@ -316,7 +348,7 @@ def test_a_pause_at_every_call(name: str, stride: int, after: bool) -> None:
     calls = 1 - stride
     while True:
         calls += stride
-        cluster = SimulatedCluster(CAPACITIES)
+        cluster = SimulatedCluster(story.capacities)
         pause = Pause(cluster, calls, after)
         cluster.conductor(pause)
         story.play(cluster)

@@ -34,8 +34,8 @@ def test_instance_keeps_what_a_resize_gave_it_and_others_are_written_as_before()
     assert documents.load_instance("a", header + documents.dump_instance(resized)) == resized
 
 
-def test_migration_within_its_partition_is_written_as_before():
+def test_migration_of_one_instance_within_its_partition_is_written_as_before():
     migration = MigrationRecord(uuid="m", instance="a", kind=MigrationKind.MIGRATION, history=[])
-    assert "allow_cross_cell" not in documents.dump_migration(migration)
-    crossing = replace(migration, allow_cross_cell=True)
+    assert not {"allow_cross_cell", "group"} & json.loads(documents.dump_migration(migration)).keys()
+    crossing = replace(migration, allow_cross_cell=True, group=["m", "n"])
     assert documents.load_migration(crossing.uuid, "0 0 0\n" + documents.dump_migration(crossing)) == crossing
