@@ -53,6 +53,8 @@ COMMANDS = {
     "quota show": "rpcapi.cli.quota:ShowQuota",
     "partition acknowledge": "rpcapi.cli.partition:AcknowledgeEpoch",
     "partition list": "rpcapi.cli.partition:ListPartitions",
+    "group list": "rpcapi.cli.group:ListGroups",
+    "group show": "rpcapi.cli.group:ShowGroup",
     "claim list": "rpcapi.cli.claim:ListClaims",
     "claim show": "rpcapi.cli.claim:ShowClaim",
     "claim verify": "rpcapi.cli.claim:VerifyClaims",

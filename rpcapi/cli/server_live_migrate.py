@@ -12,9 +12,13 @@ from rpcapi.cli.server_power import ChangeServers
 
 
 class LiveMigrateServers(ChangeServers):
-    """Copy servers to other hosts while they run; `gantt migration list` shows the progress."""
+    """Copy servers to other hosts while they run; `gantt migration list` shows the progress.
+
+    Members of one affinity group move together: all of them get a destination, or none does.
+    """
 
     STATE, STATUSES, METHOD = "migrated live", ("ACTIVE",), "live_migrate_instances"
+    BY_GROUP = True
     COMPLETED: ClassVar[str] = "completed"
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

@@ -20,6 +20,7 @@ class _MoveServers(ChangeServers):
     """Base of the commands that begin moves; each server gets the uuid of its migration here."""
 
     STATUSES = ("VERIFY_RESIZE",)
+    BY_GROUP = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -55,7 +56,10 @@ def _outcome(migration: Any) -> str:
 
 
 class MigrateServers(_MoveServers):
-    """Move servers to other hosts; they are stopped on the way. Confirm or revert them afterwards."""
+    """Move servers to other hosts; they are stopped on the way. Confirm or revert them afterwards.
+
+    Members of one affinity group move together: all of them get a destination, or none does.
+    """
 
     STATE, METHOD = "migrated", "migrate_instances"
 
@@ -119,6 +123,7 @@ class _EndMoves(ChangeServers):
     """Base of the commands that end moves of servers in VERIFY_RESIZE."""
 
     STATUSES = ("ACTIVE", "SHUTOFF")
+    BY_GROUP = True
 
     def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         instances = waiting.fetch_instances(self.session, uuids)

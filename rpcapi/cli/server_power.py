@@ -5,22 +5,31 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from rpcapi.cli import progress, waiting
+from rpcapi.cli import group, progress, waiting
 from rpcapi.cli.command import Command
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
 
 
 class ChangeServers(Command):
-    """Base of the commands: STATE is the end in words, STATUSES as records show it, METHOD that of the conductor."""
+    """Base of the commands: STATE is the end in words, STATUSES as records show it, METHOD that of the conductor.
+
+    BY_GROUP: the members of a server group may be named by it.
+    """
 
     STATE: ClassVar[str]
     STATUSES: ClassVar[tuple[str, ...]]
     METHOD: ClassVar[str]
+    BY_GROUP: ClassVar[bool] = False
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("servers", nargs="+", metavar="SERVER", help="The servers, by uuid or name; all, or none.")
+        least = "*" if self.BY_GROUP else "+"
+        parser.add_argument(
+            "servers", nargs=least, metavar="SERVER", help="The servers, by uuid or name; all, or none."
+        )
+        if self.BY_GROUP:
+            parser.add_argument("--group", metavar="ID", help="Also all members of this server group.")
         parser.add_argument("--wait", action="store_true", help=f"Return when they are {' or '.join(self.STATUSES)}.")
         parser.add_argument(
             "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
@@ -29,11 +38,19 @@ class ChangeServers(Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        uuids = resolve_uuids(self.session, parsed_args.servers)
+        uuids = self._uuids(parsed_args)
         self._request(uuids, parsed_args)
         if parsed_args.wait:
             self._wait(uuids, parsed_args)
         self.show_message(f"{len(uuids)} {self.STATE if parsed_args.wait else 'to be ' + self.STATE}")
+
+    def _uuids(self, args: argparse.Namespace) -> list[str]:
+        members: list[str] = []
+        if self.BY_GROUP and args.group is not None:
+            members = group.members_of(self.session, args.group)
+        elif not args.servers:
+            raise CommandFailed("name servers, or a server group with --group")
+        return list(dict.fromkeys([*resolve_uuids(self.session, args.servers), *members]))
 
     def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         """Call the conductor's method."""

@@ -95,6 +95,7 @@ def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
         "deadline_ms": None if claim.deadline_ms is None else claim.deadline_ms + lead_ms,
         "request_id": claim.request_id,
         "group_id": claim.group.id if claim.group else None,
+        "group_policy": str(claim.group.policy) if claim.group else None,
         "alternates": list(claim.alternates),
         "created_ms": claim.created_ms,
     }

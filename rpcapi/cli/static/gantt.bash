@@ -3,7 +3,7 @@
 # Words that may follow the words of a command.
 _gantt_words() {
     case "$1" in
-        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim client complete decision explain filter flavor help host image migration partition quota server service state weigher" ;;
+        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim client complete decision explain filter flavor group help host image migration partition quota server service state weigher" ;;
         "aggregate") _gantt_reply="delete list set show unset" ;;
         "aggregate delete") _gantt_reply="-h --help" ;;
         "aggregate list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host" ;;
@@ -28,6 +28,9 @@ _gantt_words() {
         "filter list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --all" ;;
         "flavor") _gantt_reply="list" ;;
         "flavor list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
+        "group") _gantt_reply="list show" ;;
+        "group list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
+        "group show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "host") _gantt_reply="disable drain enable enroll evacuate fence list remove revoke show" ;;
         "host disable") _gantt_reply="-h --help --reason" ;;
         "host drain") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --live --cold --parallel --timeout --progress" ;;
@@ -54,17 +57,17 @@ _gantt_words() {
         "server") _gantt_reply="adopt boot confirm delete evacuate list live-migrate migrate offload reboot rebuild resize revert shelve show start stop unshelve" ;;
         "server adopt") _gantt_reply="-h --help --delete --wait --timeout --progress" ;;
         "server boot") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --count --name --uuid --wait --timeout --progress --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
-        "server confirm") _gantt_reply="-h --help --wait --timeout --progress" ;;
+        "server confirm") _gantt_reply="-h --help --group --wait --timeout --progress" ;;
         "server delete") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server evacuate") _gantt_reply="-h --help --wait --timeout --progress --host" ;;
         "server list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --status --request --limit --deleted" ;;
-        "server live-migrate") _gantt_reply="-h --help --wait --timeout --progress --host" ;;
-        "server migrate") _gantt_reply="-h --help --wait --timeout --progress --allow-cross-cell --host" ;;
+        "server live-migrate") _gantt_reply="-h --help --group --wait --timeout --progress --host" ;;
+        "server migrate") _gantt_reply="-h --help --group --wait --timeout --progress --allow-cross-cell --host" ;;
         "server offload") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server reboot") _gantt_reply="-h --help --wait --timeout --progress --hard" ;;
         "server rebuild") _gantt_reply="-h --help --wait --timeout --progress --image" ;;
-        "server resize") _gantt_reply="-h --help --wait --timeout --progress --allow-cross-cell --flavor" ;;
-        "server revert") _gantt_reply="-h --help --wait --timeout --progress" ;;
+        "server resize") _gantt_reply="-h --help --group --wait --timeout --progress --allow-cross-cell --flavor" ;;
+        "server revert") _gantt_reply="-h --help --group --wait --timeout --progress" ;;
         "server shelve") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "server start") _gantt_reply="-h --help --wait --timeout --progress" ;;
@@ -115,6 +118,11 @@ _gantt_values() {
         "flavor list --format") _gantt_reply="csv json table value yaml" ;;
         "flavor list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "flavor list -f") _gantt_reply="csv json table value yaml" ;;
+        "group list --format") _gantt_reply="csv json table value yaml" ;;
+        "group list --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "group list -f") _gantt_reply="csv json table value yaml" ;;
+        "group show --format") _gantt_reply="json shell table value yaml" ;;
+        "group show -f") _gantt_reply="json shell table value yaml" ;;
         "host drain --format") _gantt_reply="csv json table value yaml" ;;
         "host drain --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "host drain -f") _gantt_reply="csv json table value yaml" ;;

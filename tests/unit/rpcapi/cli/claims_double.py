@@ -35,6 +35,7 @@ class Claims:
             "deadline_ms": None,
             "request_id": "req-1",
             "group_id": None,
+            "group_policy": None,
             "alternates": ["host2"],
             "created_ms": 1_000,
         } | values

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt group``: server groups, by the claims of their members."""
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rpcapi import errors
+from rpcapi.cli.columns import CountsColumn, LinesColumn, TextColumn
+from rpcapi.cli.command import Lister, ShowOne
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
+
+COLUMNS = ("group", "policy", "state", "members", "hosts")
+MIGRATION, AFFINITY = "MIGRATION", "affinity"
+
+
+class Group(NamedTuple):
+    """A server group: the live claims of its members, and those that migrations hold on the members' sources."""
+
+    id: str
+    policy: str | None
+    claims: Sequence[Mapping[str, Any]]
+    sources: Sequence[Mapping[str, Any]]
+
+    @property
+    def hosts(self) -> dict[str, int]:
+        """The number of members on each node."""
+        return dict(sorted(Counter(claim["host"] for claim in self.claims).items()))
+
+    @property
+    def state(self) -> str:
+        """``split`` for an affinity group on several nodes, ``moving`` while migrations hold sources, else ``ok``."""
+        if self.policy == AFFINITY and len(self.hosts) > 1:
+            return "split"
+        return "moving" if self.sources else "ok"
+
+
+def read_groups(session: "Session", group_id: str | None = None) -> list[Group]:
+    """Return the groups that have claims, or the one of that id, by their ids."""
+    claims: dict[str, list[Mapping[str, Any]]] = {}
+    for name in session.partitions():
+        for claim in session.list_all(session.claims_of(name).list_claims, "claims"):
+            if claim.get("group_id") is not None and group_id in (None, claim["group_id"]):
+                claims.setdefault(claim["group_id"], []).append(claim)
+    members = {key: [claim for claim in group if claim["type"] != MIGRATION] for key, group in claims.items()}
+    sources = {key: [claim for claim in group if claim["type"] == MIGRATION] for key, group in claims.items()}
+    policies = {key: group[0].get("group_policy") for key, group in claims.items()}
+    return [Group(key, policies[key], members[key], sources[key]) for key in sorted(claims)]
+
+
+def members_of(session: "Session", group_id: str) -> list[str]:
+    """Return the uuids of the servers that are members of a group; raises NotFound where there are none."""
+    uuids = [claim["consumer"] for group in read_groups(session, group_id) for claim in group.claims]
+    if not uuids:
+        raise errors.NotFound(what=f"A member of server group {group_id}")
+    return uuids
+
+
+class ListGroups(Lister):
+    """List server groups that have members; an affinity group with members on several nodes is `split`."""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        return COLUMNS, [
+            (group.id, TextColumn(group.policy), group.state, len(group.claims), CountsColumn(group.hosts))
+            for group in read_groups(self.session)
+        ]
+
+
+class ShowGroup(ShowOne):
+    """Show a server group: its state, and where its members are."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("group", metavar="ID", help="The group.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        groups = read_groups(self.session, parsed_args.group)
+        if not groups:
+            raise errors.NotFound(what=f"A member of server group {parsed_args.group}")
+        (group,) = groups
+        fields = {
+            "group": group.id,
+            "policy": TextColumn(group.policy),
+            "state": group.state,
+            "hosts": CountsColumn(group.hosts),
+            "members": LinesColumn([_member_line(claim) for claim in group.claims]),
+            "sources": LinesColumn([_member_line(claim) for claim in group.sources]),
+        }
+        return tuple(fields), tuple(fields.values())
+
+
+def _member_line(claim: Mapping[str, Any]) -> str:
+    return f"{claim['consumer']} on {claim['host']}, {claim['state']}"
