@@ -21,6 +21,9 @@ class DecisionStore(Protocol):
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
         """Return the node of each consumer's live claim."""
 
+    def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
+        """Return the node on which each consumer that moves counts already as a member of a server group."""
+
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         """Store a decision record."""
 
@@ -59,6 +62,10 @@ class StoreClaimer:
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
         """Return the node of each consumer's live claim."""
         return self._store.hosts_of(consumers)
+
+    def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
+        """Return the node on which each consumer that moves counts already as a member of a server group."""
+        return self._store.sources_of(consumers, group_id)
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         """Store a decision record."""

@@ -16,9 +16,20 @@ def add_group_members(store: DecisionStore, call: SelectionCall) -> SchedulingRe
     members = _count_members(store, call, request.group.id)
     if request.is_affinity:
         return request.with_decision(members=members, group_hosts=tuple(members))
-    limit = request.max_instances_per_host  # None for soft policies
-    full_hosts = tuple(host for host, count in members.items() if limit is not None and count >= limit)
+    limit = request.max_instances_per_host
+    if limit is None:  # a soft policy
+        return request.with_decision(members=members)
+    if request.source_partition is not None:
+        # One that moves counts on its own host already, and may stay there, as in a resize
+        members |= {host: min(members.get(host, 0), limit - 1) for host in _source_hosts(store, call, request.group.id)}
+    full_hosts = tuple(host for host, count in members.items() if count >= limit)
     return request.with_decision(members=members, excluded_hosts=full_hosts)
+
+
+def _source_hosts(store: DecisionStore, call: SelectionCall, group_id: str) -> set[str]:
+    """Return the nodes on which the instances of a move count as members, if all of them do."""
+    sources = store.sources_of(call.consumers, group_id)
+    return set(sources.values()) if len(sources) == len(call.consumers) else set()
 
 
 def _count_members(store: DecisionStore, call: SelectionCall, group_id: str) -> dict[str, int]:

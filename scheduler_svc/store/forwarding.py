@@ -65,6 +65,9 @@ class ForwardingStore(Store):
     def hosts_of(self, consumers: Sequence[str]) -> dict[str, str]:
         return self._store.hosts_of(consumers)
 
+    def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
+        return self._store.sources_of(consumers, group_id)
+
     def clock_lead(self) -> int:
         return self._store.clock_lead()
 

@@ -103,6 +103,13 @@ class ClaimQueries(Protocol):
         """
 
     @abc.abstractmethod
+    def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
+        """Return the node on which each consumer that moves counts already: a migration holds its source there.
+
+        That is a member of the group as ``group_hosts`` counts them. Accepts at most MAX_REFS consumers.
+        """
+
+    @abc.abstractmethod
     def clock_lead(self) -> int:
         """Return the milliseconds to add to the partition's time, as in claims' deadlines, to get its server's clock.
 

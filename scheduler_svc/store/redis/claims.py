@@ -145,6 +145,14 @@ def hosts_of(connection: RedisConnection, consumers: Sequence[str]) -> dict[str,
     return {name: host for name, host in zip(consumers, connection.run("hosts", consumers), strict=True) if host}
 
 
+def sources_of(connection: RedisConnection, consumers: Sequence[str], group_id: str) -> dict[str, str]:
+    """Return the node of each consumer's source that a migration holds as a member of a group."""
+    if not consumers:
+        return {}
+    nodes = connection.run("sources", consumers, group=group_id)
+    return {name: node for name, node in zip(consumers, nodes, strict=True) if node}
+
+
 def counts(connection: RedisConnection) -> dict[str, int]:
     """Return the number of live claims in each state; exactly the prepared ones have a deadline."""
     head = prefix(connection.partition)

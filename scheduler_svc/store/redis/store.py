@@ -113,6 +113,11 @@ class RedisStore(RedisApiStore):
         validation.check_consumers(consumers)
         return claims.hosts_of(self._connection, consumers)
 
+    def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
+        validation.check_consumers(consumers)
+        validation.check_name(group_id)
+        return claims.sources_of(self._connection, consumers, group_id)
+
     def counts(self) -> Mapping[str, int]:
         return claims.counts(self._connection)
 

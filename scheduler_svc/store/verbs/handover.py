@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rpcapi.resources.claim_identity import format_identity, parse_identity
 from rpcapi.resources.claims import Answer
-from scheduler_svc.core.records import ClaimRef, ClaimResult
+from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.verbs.partition import PartitionState
 
 MAX_HANDOVERS = 100  # of one claim that are followed
@@ -41,3 +41,17 @@ def end_of(partition: PartitionState, ref: ClaimRef) -> str | None:
             break
         end = later
     return end
+
+
+def source_host_of(partition: PartitionState, consumer: str, group_id: str) -> str | None:
+    """Return the node on which a migration holds the source of a consumer that moves, as a member of a group."""
+    for attempt, end in partition.ended.get(consumer, {}).items():
+        to = successor(end)
+        claim = None if to is None else partition.claims.get(to.consumer)
+        if claim is not None and _is_source(claim, ClaimRef(consumer, attempt), group_id):
+            return claim.host
+    return None
+
+
+def _is_source(claim: Claim, origin: ClaimRef, group_id: str) -> bool:
+    return claim.moved_from == format_identity(*origin) and claim.group is not None and claim.group.id == group_id

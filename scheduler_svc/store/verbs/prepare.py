@@ -17,6 +17,7 @@ from scheduler_svc.core.records import (
     IntentResult,
 )
 from scheduler_svc.store.allocations import generation_of, is_api_claim
+from scheduler_svc.store.verbs.handover import source_host_of
 from scheduler_svc.store.verbs.members import count_members
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.pinning import note_return
@@ -173,6 +174,8 @@ def _try_candidates(
 ) -> IntentResult:
     verdicts: dict[int, Verdict] = {}
     former = plan.former.get(intent.consumer)
+    if batch.group is not None:
+        plan.source_host = source_host_of(partition, intent.consumer, batch.group.id)
     for index in _order(partition, batch, intent, verdicts):
         candidate = intent.candidates[index]
         if former is not None:

@@ -124,6 +124,17 @@ class VerbStore(ApiVerbStore):
 
         return self._transact(step)
 
+    def sources_of(self, consumers: Sequence[str], group_id: str) -> dict[str, str]:
+        validation.check_consumers(consumers)
+        validation.check_name(group_id)
+
+        def step(partition: PartitionState, now: int) -> dict[str, str]:
+            partition.prefetch(consumers=consumers)
+            sources = {consumer: handover.source_host_of(partition, consumer, group_id) for consumer in consumers}
+            return {consumer: host for consumer, host in sources.items() if host is not None}
+
+        return self._transact(step)
+
     def counts(self) -> Mapping[str, int]:
         return self._read(lambda partition: partition.counts())
 

@@ -13,7 +13,10 @@ from scheduler_svc.store.verbs.pinning import has_left
 
 @dataclass
 class PreparePlan:
-    """The changes planned so far for a batch: ``deltas`` to sums, ``member_deltas`` to the group's ``members``."""
+    """The changes planned so far for a batch: ``deltas`` to sums, ``member_deltas`` to the group's ``members``.
+
+    ``source_host`` is where the instance that is judged counts already as a member: it leaves that host, or stays.
+    """
 
     members: Mapping[str, int] = field(default_factory=dict)
     deltas: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -22,6 +25,7 @@ class PreparePlan:
     former: dict[str, Claim] = field(default_factory=dict)  # by consumer, what final claims add to
     forgotten: list[ClaimRef] = field(default_factory=list)  # attempts to replace that the store does not know
     new_claims: list[Claim] = field(default_factory=list)
+    source_host: str | None = None
 
     def add(self, claim: Claim, sign: int, batch: ClaimBatch) -> None:
         """Add a claim to the deltas (``sign`` 1), or subtract it (-1)."""
@@ -105,7 +109,8 @@ def _group_allows(partition: PartitionState, batch: ClaimBatch, host: str, plan:
         return False
     members = plan.members
     if batch.group.policy is GroupPolicy.ANTI_AFFINITY:
-        return members.get(host, 0) + plan.member_deltas.get(host, 0) < batch.group.max_per_host
+        number = members.get(host, 0) + plan.member_deltas.get(host, 0)
+        return host == plan.source_host or number < batch.group.max_per_host
     if batch.group.policy is not GroupPolicy.AFFINITY:
         return True
     changed = plan.member_deltas

@@ -392,3 +392,50 @@ def test_hosts_of_both_ends_are_listed_and_both_claims_are_named(cluster: Simula
     cluster.settle()
     assert reader.list_hosts(PARTITION).hosts == ["h3"]
     assert not is_named(records_by_consumer(cluster.store, [migration])[migration], migration, 1, "h1")
+
+
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("end", ["confirm", "revert"])
+def test_member_of_an_anti_affinity_group_is_resized_on_its_own_host(most: int, end: str) -> None:
+    cluster = SimulatedCluster({"h1/n": 6, "h2/n": 6})
+    cluster.conductor()
+    group = {"group_id": "g", "group_policy": "anti-affinity", "group_max_per_host": most}
+    members = uuid_list(2 * most)
+    cluster.build(members, SPEC.with_values(**group))
+    cluster.settle()
+    before = [cluster.record(uuid).host for uuid in members]
+    cluster.resize(members)  # each has no other place, because all others have as many members
+    cluster.settle()
+    assert cluster.statuses(members) == ["VERIFY_RESIZE"] * len(members)
+    assert [cluster.record(uuid).host for uuid in members] == before
+    assert {cluster.ledger.free(node) for node in ("h1/n", "h2/n")} == {6 - 3 * most}  # both claims of each
+    cluster.check(members)
+    getattr(cluster, end)(members)
+    cluster.settle()
+    assert cluster.statuses(members) == ["ACTIVE"] * len(members)
+    assert cluster.ledger.store.group_hosts("g") == {"h1/n": most, "h2/n": most}
+    cluster.check(members)
+
+
+@pytest.mark.parametrize("end", ["confirm", "revert"])
+@pytest.mark.parametrize(("capacity", "host"), [(2, "h1/n"), (1, "h2/n")], ids=["own host", "own host is full"])
+def test_resize_of_extra_specs_only_claims_both_ends(capacity: int, host: str, end: str) -> None:
+    cluster = SimulatedCluster({"h1/n": capacity, "h2/n": 1})
+    cluster.conductor()
+    cluster.build(UUIDS[:1])
+    cluster.settle()
+    cluster.resize(UUIDS[:1], SPEC.with_values(flavor="tiny.pinned", extra_specs={"hw:cpu_policy": "shared"}))
+    assert cluster.store.usage("project")["VCPU"] == 1  # the larger of both
+    cluster.settle()
+    record = cluster.record(UUIDS[0])
+    assert (record.status, record.host) == ("VERIFY_RESIZE", host)
+    assert (cluster.ledger.free("h1/n"), cluster.ledger.free("h2/n")) == (0, 1 if host == "h1/n" else 0)
+    cluster.check(UUIDS[:1])
+    getattr(cluster, end)(UUIDS[:1])
+    cluster.settle()
+    ended = cluster.record(UUIDS[0])
+    is_confirmed = end == "confirm"
+    assert (ended.status, ended.host) == ("ACTIVE", host if is_confirmed else "h1/n")
+    assert (ended.flavor, ended.spec is not None) == (("tiny.pinned", True) if is_confirmed else (None, False))
+    assert cluster.ledger.free("h1/n") + cluster.ledger.free("h2/n") == capacity
+    cluster.check(UUIDS[:1])

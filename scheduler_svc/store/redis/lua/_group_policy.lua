@@ -3,6 +3,7 @@
 -- _members and _candidates.
 local group = A.group ~= '' and cjson.decode(A.group) or nil
 local member_deltas = {} -- what the batch plans to add to the group's members
+local source_host = nil -- the host on which the instance that is judged counts already: it leaves that, or stays there
 local batch_consumers, members = {}, nil -- names of the intents' consumers; numbers of the group's members by host
 -- The generation of the group's home up to which this partition was left.
 local left = group and redis.call('HGET', K.pins, 'left:' .. group.id) or ''
@@ -77,7 +78,7 @@ local function group_allows(host)
   elseif has_left() then
     return false
   elseif group.policy == 'anti-affinity' then
-    return members_on(host) < group.max_per_host
+    return host == source_host or members_on(host) < group.max_per_host
   elseif group.policy ~= 'affinity' or members_on(host) > 0 then
     return true -- soft policies are not enforced here
   end

@@ -133,6 +133,9 @@ end
 -- Returns the verdict on a candidate. One that was lost is not judged again: sums and members only grow, once the batch
 -- has planned what it ends.
 local function judge(candidate)
+  if candidate.verdict == 'GROUP' and candidate.host == source_host then
+    candidate.verdict = 'FITS' -- it was judged for another instance
+  end
   candidate.verdict = candidate.verdict or eligibility_of(candidate)
   if candidate.verdict == 'FITS' then
     candidate.verdict = capacity_verdict(candidate)

@@ -22,3 +22,16 @@ local function resolve_end(ended)
   end
   return ended
 end
+
+-- Returns the host on which a migration holds the source of a consumer that moves, as a member of a group, or nil.
+local function source_host_of(consumer, ends, group_id)
+  for attempt, ended in pairs(ends) do
+    local migration = attempt ~= 'settled' and string.match(ended, '^' .. MOVED .. '(.*)@%d+$')
+    local raw = migration and redis.call('HGET', K.claims, migration)
+    local claim = raw and cjson.decode(raw)
+    local is_source = claim and claim.moved_from == consumer .. '@' .. attempt
+    if is_source and type(claim.group) == 'table' and claim.group.id == group_id then
+      return claim.host
+    end
+  end
+end

@@ -18,6 +18,7 @@
 --@ include _forgotten
 --@ include _decisions
 --@ include _members
+--@ include _moved
 --@ include _candidates
 --@ include _group_policy
 --@ include _judge
@@ -174,7 +175,10 @@ local function examine(i, intent)
   local answer = refusal_of(intent, live, ends)
   if answer then
     intent.known, intent.answer, intent.host = true, answer, live and live.host
-  elseif live then
+    return
+  end
+  intent.ends = ends
+  if live then
     intent.replaced = live
     plan(live, -1)
   end
@@ -196,6 +200,8 @@ end
 -- Plans a claim on the first candidate that fits. Near candidates that changed are tried after the unchanged ones: their
 -- scores are out of date.
 local function place(intent)
+  local is_counted = group and group.policy == 'anti-affinity' and intent.ends
+  source_host = is_counted and source_host_of(intent.consumer, intent.ends, group.id) or nil
   local last, changed = #intent.texts, {}
   local near = math.min(intent.near, last)
   for index = 1, near do

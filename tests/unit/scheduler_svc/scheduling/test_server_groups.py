@@ -7,7 +7,7 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, GroupPolicy
-from scheduler_svc.core.records import ClaimGroup, GroupMembers
+from scheduler_svc.core.records import ClaimGroup, ClaimRef, GroupMembers
 from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.server_groups import add_group_members
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -75,6 +75,23 @@ def test_anti_affinity_never_selects_a_host_twice():
     assert len({result.prepared[0].host for result in results}) == 20
     with pytest.raises(errors.NoValidHost):
         select(selector, selection_call(first=20, scheduling_request=apart))
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_anti_affine_instance_that_moves_may_stay_on_its_host_and_others_may_not_come(most):
+    partition = HostPartition({"h00": node(), "h01": node()})
+    selector, _ = partition.selector()
+    apart = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY, most))
+    selected = select(selector, selection_call(2 * most, scheduling_request=apart)).prepared
+    mover, host = selected[0].consumer, selected[0].host
+    partition.store.confirm(host, [ClaimRef(mover, 1)])
+    partition.store.move(ClaimRef(mover, 1), ClaimRef("m1", 1), "MIGRATION")
+    resize = replace(apart, id="resize", source_partition="default")
+    call = replace(selection_call(scheduling_request=resize), consumers=(mover,), attempt=2)
+    assert select(selector, call).prepared[0].host == host
+    for other in (apart, resize):
+        with pytest.raises(errors.NoValidHost):
+            select(selector, selection_call(first=9, scheduling_request=replace(other, id="other")))
 
 
 def test_soft_group_policy_holds_while_capacity_allows():
