@@ -39,6 +39,7 @@ class FakeHosts:
         self.queue: list[Callable[[], None]] = []
         self.pending_reports: list[objects.BuildReport] = []  # reports withheld by mute hosts
         self.guests: dict[tuple[str, int], str] = {}
+        self.partitions: dict[str, str] = {}  # by host; those of the others are PARTITION
         self.lost_guests: dict[tuple[str, int], str] = {}  # the guests of hosts that are off
         self.sources: dict[tuple[str, int], str] = {}  # the instance of each guest that a migration holds
         self.stopped: set[tuple[str, int]] = set()
@@ -173,7 +174,7 @@ class FakeHosts:
             self._end(host, ClaimRef(uuid, attempt), "stopped, as asked")
 
     def _change(self, host: str, transitions: objects.GuestTransitions) -> None:
-        assert transitions.partition == PARTITION
+        assert transitions.partition == self.partitions.get(host, PARTITION)
         columns = (transitions.consumers, transitions.attempts, transitions.instances, transitions.origins)
         for uuid, attempt, instance, origins, action in zip(*columns, transitions.actions, strict=True):
             ref = ClaimRef(uuid, attempt)

@@ -127,8 +127,8 @@ class SimulatedCluster:
     def conductor(self, kill_switch: KillSwitch | None = None) -> Conductor:
         """Add a conductor, optionally with a kill_switch."""
         guard = kill_switch.guard if kill_switch else lambda target: target
-        claims = guard(self.claims)
-        clients = ServiceClients(guard(self.scheduler), guard(self.hosts), lambda partition: claims, PARTITION)
+        scheduler, hosts = guard(self.scheduler), guard(self.hosts)
+        clients = ServiceClients(scheduler, hosts, lambda partition: guard(self.claims_of(partition)), PARTITION)
         store = guard(self.store)
         evacuation = InstanceEvacuation(store, clients, lambda: None, 1000)
         conductor = Conductor(
@@ -152,6 +152,10 @@ class SimulatedCluster:
         )
         self.conductors.append(conductor)
         return conductor
+
+    def claims_of(self, partition: str) -> Any:
+        """Return the claims service of a partition."""
+        return self.claims
 
     # -- callers retry until a conductor answers, since oslo.messaging delivers at most once -------------------------
 
@@ -199,9 +203,18 @@ class SimulatedCluster:
             self.hosts.guests.pop(ref, None)
         self.ledger.store.fence(host, f"{host}-{self.now_ms}", force=True)
 
-    def migrate(self, uuids: list[str], host: str | None = None, migrations: list[str] | None = None) -> None:
+    def migrate(
+        self,
+        uuids: list[str],
+        host: str | None = None,
+        migrations: list[str] | None = None,
+        *,
+        allow_cross_cell: bool = False,
+    ) -> None:
         ids = migrations or [migration_of(uuid) for uuid in uuids]
-        self._retry_call(lambda conductor: conductor.moves.migrate(CTXT, uuids, ids, host))
+        self._retry_call(
+            lambda conductor: conductor.moves.migrate(CTXT, uuids, ids, host, allow_cross_cell=allow_cross_cell)
+        )
 
     def resize(
         self, uuids: list[str], flavor: objects.RequestSpec | None = None, migrations: list[str] | None = None

@@ -80,7 +80,9 @@ class SteppedReplica(Replica):
 class DeploymentWorker:
     """One scheduler worker over all partitions, with its own table."""
 
-    def __init__(self, stores: Mapping[str, MemoryStore], clock: Callable[[], int], **limits_: Any) -> None:
+    def __init__(
+        self, stores: Mapping[str, MemoryStore], clock: Callable[[], int], ttl_ms: int = TTL_MS, **limits_: Any
+    ) -> None:
         self.table = HostTable(list(stores))
         self.partitions = OpenPartitions(
             [OpenPartition(store, SteppedReplica(store, table=self.table)) for store in stores.values()],
@@ -89,12 +91,12 @@ class DeploymentWorker:
         for partition in self.partitions:
             partition.presence._clock = lambda: clock() / 1000
         self.follow()
-        limits = RetryLimits(ttl_ms=TTL_MS, **limits_)
+        limits = RetryLimits(ttl_ms=ttl_ms, **limits_)
 
         def make(partition: OpenPartition) -> Selector:
             return Selector(StoreClaimer(partition.store), partition.replica, limits)
 
-        self.selector = PartitionedSelector(self.partitions, make, TTL_MS / 1000)
+        self.selector = PartitionedSelector(self.partitions, make, ttl_ms / 1000)
 
     def follow(self) -> None:
         """Apply all logs."""

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves from one partition to another: the claim of the source stays in its own until the move is confirmed."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.unit.conductor.ledger import PARTITION, TTL_MS
+from tests.unit.conductor.saga.simulated_cluster import KillSwitch, migration_of, uuid_list
+from tests.unit.conductor.two_partitions import WEST, TwoPartitionCluster
+
+UUIDS = uuid_list(2)
+SAMPLE = 7
+
+
+def make_cluster(kill_switch: KillSwitch | None = None) -> TwoPartitionCluster:
+    """Return a cluster with two instances on the only host of PARTITION; WEST has two hosts, each for one of them."""
+    cluster = TwoPartitionCluster({"h1/n": 2}, {"w1/n": 1, "w2/n": 1})
+    cluster.conductor()
+    cluster.build(UUIDS)
+    cluster.settle()
+    assert [(cluster.record(uuid).host, cluster.record(uuid).partition) for uuid in UUIDS] == [("h1/n", PARTITION)] * 2
+    if kill_switch is not None:
+        cluster.conductors.clear()
+        cluster.conductor(kill_switch)
+        cluster.conductor()
+    return cluster
+
+
+def partitions(cluster: TwoPartitionCluster) -> list[tuple[str | None, str | None]]:
+    """Return for each instance the partitions of its claim and of its source's."""
+    return [(cluster.partition_of(uuid), cluster.partition_of(migration_of(uuid))) for uuid in UUIDS]
+
+
+def test_move_stays_in_its_partition_unless_it_may_leave_it() -> None:
+    cluster = make_cluster()
+    cluster.migrate(UUIDS)
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+    assert [cluster.migration(uuid).status for uuid in UUIDS] == ["error"] * 2
+    assert "No valid host" in (cluster.migration(UUIDS[0]).reason or "")
+    assert partitions(cluster) == [(PARTITION, None)] * 2
+    cluster.check(UUIDS)
+
+
+@pytest.mark.parametrize("end", ["confirm", "revert"])
+def test_each_end_has_its_claim_in_its_own_partition_until_the_move_ends(end: str) -> None:
+    cluster = make_cluster()
+    cluster.migrate(UUIDS, allow_cross_cell=True)
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["VERIFY_RESIZE"] * 2
+    assert partitions(cluster) == [(WEST, PARTITION)] * 2
+    assert [cluster.record(uuid).partition for uuid in UUIDS] == [WEST] * 2
+    cluster.check(UUIDS)
+    getattr(cluster, end)(UUIDS)
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+    partition = WEST if end == "confirm" else PARTITION
+    assert partitions(cluster) == [(partition, None)] * 2
+    assert [cluster.record(uuid).partition for uuid in UUIDS] == [partition] * 2
+    cluster.check(UUIDS)
+
+
+def test_server_moves_back_and_forth_between_partitions() -> None:
+    cluster = make_cluster()
+    for number, (source, destination) in enumerate([(PARTITION, WEST), (WEST, PARTITION), (PARTITION, WEST)], 1):
+        cluster.migrate(UUIDS, migrations=[migration_of(uuid, number) for uuid in UUIDS], allow_cross_cell=True)
+        cluster.settle()
+        places = [(cluster.migration(uuid).source_partition, cluster.record(uuid).partition) for uuid in UUIDS]
+        assert places == [(source, destination)] * 2
+        cluster.confirm(UUIDS)
+        cluster.settle()
+        cluster.check(UUIDS)
+        assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+
+
+def move(end: str) -> Callable[[TwoPartitionCluster], None]:
+    def play(cluster: TwoPartitionCluster) -> None:
+        cluster.migrate(UUIDS, allow_cross_cell=True)
+        cluster.settle()
+        if end:
+            getattr(cluster, end)([uuid for uuid in UUIDS if cluster.record(uuid).status == "VERIFY_RESIZE"])
+        cluster.settle()
+
+    return play
+
+
+def delete_after(rounds: int) -> Callable[[TwoPartitionCluster], None]:
+    """Delete the first instance after some rounds of work and messages of its move."""
+
+    def play(cluster: TwoPartitionCluster) -> None:
+        cluster.migrate(UUIDS, allow_cross_cell=True)
+        for _ in range(rounds):
+            cluster.work()
+            cluster.hosts.deliver()
+        cluster.delete(UUIDS[:1])
+        cluster.settle()
+
+    return play
+
+
+def fail_first(cluster: TwoPartitionCluster) -> None:
+    """Let the first attempt at the destination fail: no alternate has capacity, and it returns to its source."""
+    cluster.hosts.behaviours[UUIDS[0], 2] = "failed"
+    move("")(cluster)
+
+
+STORIES = {
+    "confirmed": (move("confirm"), [(WEST, None)] * 2),
+    "reverted": (move("revert"), [(PARTITION, None)] * 2),
+    "one fails": (fail_first, [(PARTITION, None), (WEST, PARTITION)]),
+    "deleted at once": (delete_after(0), [(None, None), (WEST, PARTITION)]),
+    "deleted while it moves": (delete_after(1), [(None, None), (WEST, PARTITION)]),
+    "deleted while it is built": (delete_after(2), [(None, None), (WEST, PARTITION)]),
+}
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("stride", [SAMPLE, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", STORIES)
+def test_conductor_killed_at_any_call(name: str, stride: int, after: bool) -> None:
+    play, places = STORIES[name]
+    whole = make_cluster()
+    play(whole)
+    assert partitions(whole) == places
+    whole.check(UUIDS)
+    calls = 1 - stride
+    while True:
+        calls += stride
+        kill_switch = KillSwitch(calls, after)
+        cluster = make_cluster(kill_switch)
+        play(cluster)
+        if not kill_switch.blown:
+            break
+        cluster.now_ms += TTL_MS  # a claim whose answer was lost has expired then
+        assert partitions(cluster) == places, calls
+        cluster.check(UUIDS)
+    assert calls > 10
