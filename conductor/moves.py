@@ -18,6 +18,7 @@ from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
+from conductor.target_checks import check_target
 from rpcapi import errors, objects
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
@@ -31,8 +32,6 @@ LOG = log.getLogger(__name__)
 COMPUTE_VERSION = "1.2"  # of change_guests
 COPY_VERSION = "1.5"  # of copy_guests
 CLAIMS_VERSION = "1.8"  # of move_claims
-
-MAX_CHECKS = 10  # dry runs of one call, which has as many different requests
 
 MOVABLE = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF)
 CONFIRMED = (MigrationStatus.CONFIRMING, MigrationStatus.CONFIRMED)
@@ -210,17 +209,12 @@ class InstanceMoves:
         Server groups are left to the claim: there the source of a move is no member of an affinity group.
         """
         requests = self._store.requests(sorted({record.request for record in moving}))
-        specs: list[objects.RequestSpec] = []
+        specs = []
         for record in moving:
             spec = load_spec(requests[record.request].spec if record.spec is None else record.spec)
             destination = destination_spec(spec, record.move, self._clients.partition)
-            destination = destination.with_values(group_id=None, group_policy=None, group_max_per_host=1)
-            if destination.obj_to_primitive() not in [checked.obj_to_primitive() for checked in specs[-MAX_CHECKS:]]:
-                specs.append(destination)
-        for spec in specs[:MAX_CHECKS]:
-            document = self._clients.scheduler.dry_run(ctxt, spec).document
-            if document["outcome"] == "refused":
-                raise errors.NoValidHost(reason=f"{target} takes none of them: {document.get('why')}")
+            specs.append(destination.with_values(group_id=None, group_policy=None, group_max_per_host=1))
+        check_target(self._clients, ctxt, target, specs)
 
     def _end(
         self,

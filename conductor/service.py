@@ -156,7 +156,9 @@ class ConductorService:
             operations=InstanceOperations(
                 self._store, self._clients.compute, self._pump.wake, max_instances, evacuation=evacuation, images=images
             ),
-            shelving=InstanceShelving(self._store, self._pump.wake, max_instances, self._requests.limits_of),
+            shelving=InstanceShelving(
+                self._store, self._clients, self._pump.wake, max_instances, self._requests.limits_of
+            ),
             evacuation=evacuation,
             copies=MigrationCopies(self._store, self._clients, self._pump.wake, max_instances),
             moves=InstanceMoves(self._store, self._clients, self._pump.wake, max_instances, self._requests.limits_of),

@@ -6,11 +6,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from oslo_log import log
 
 from conductor.requested_changes import RequestedChanges
+from conductor.saga.destinations import unshelve_spec
 from conductor.saga.offload import begin_offload
+from conductor.saga.saga_pass import load_spec
 from conductor.saga.transitions import set_step
+from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
+from conductor.target_checks import check_target
 from rpcapi import errors
+from rpcapi.context import RequestContext
+from rpcapi.resources import names
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
@@ -32,11 +38,13 @@ class InstanceShelving:
     def __init__(
         self,
         store: ConductorStore,
+        clients: ServiceClients,
         wake: Callable[[], None],
         max_instances: int,
         limits_of: Callable[[str], Mapping[str, int]],
     ) -> None:
         self._store = store
+        self._clients = clients
         self._max_instances = max_instances
         self._changes = RequestedChanges(store, wake, max_instances)
         self._limits_of = limits_of
@@ -51,18 +59,43 @@ class InstanceShelving:
         self._changes.apply(uuids, offload, "offload_instances", project)
         LOG.info("Recorded that %d instances are to be offloaded", len(uuids))
 
-    def unshelve(self, uuids: Sequence[str], project: str | None = None) -> None:
+    def unshelve(
+        self, ctxt: RequestContext, uuids: Sequence[str], host: str | None = None, project: str | None = None
+    ) -> None:
         """Mark SHELVED instances to be started on their hosts, and SHELVED_OFFLOADED ones to be built anew.
 
-        Those that run or are being unshelved stay unchanged. Raises QuotaExceeded where a project has no quota left for
-        all of its offloaded ones; then nothing is changed.
+        Those that run or are being unshelved stay unchanged. ``host`` is the only one that may take them, which only
+        operators may name: InstanceConflict is raised for a SHELVED one then, and UnknownHost or NoValidHost where that
+        host could take none of them now. Raises QuotaExceeded where a project has no quota left for all of its
+        offloaded ones; then nothing is changed.
         """
         check_uuids(uuids, self._max_instances)
+        if host is not None and project is not None:
+            raise errors.CallerRefused(
+                service="conductor", method="unshelve_instances", caller=f"project {project}", why="it names a host"
+            )
+        target = None if host is None else names.canonical(host)
         records = self._store.get(uuids)
         requests = self._store.requests(sorted({record.request for record in records.values()}))
         limits = {name: self._limits_of(name) for name in {request.project for request in requests.values()}}
-        self._changes.apply(uuids, unshelve, "unshelve_instances", project, limits)
+
+        def change(record: InstanceRecord) -> InstanceRecord | None:
+            return unshelve(record, target)
+
+        if target is not None:
+            self._check_target(ctxt, target, [record for record in map(change, records.values()) if record], requests)
+        self._changes.apply(uuids, change, "unshelve_instances", project, limits)
         LOG.info("Recorded that %d instances are to be unshelved", len(uuids))
+
+    def _check_target(
+        self,
+        ctxt: RequestContext,
+        target: str,
+        records: Sequence[InstanceRecord],
+        requests: Mapping[str, BuildRequestRecord],
+    ) -> None:
+        specs = [load_spec(requests[record.request].spec if record.spec is None else record.spec) for record in records]
+        check_target(self._clients, ctxt, target, [unshelve_spec(spec, target) for spec in specs])
 
 
 def shelve(instance: InstanceRecord) -> InstanceRecord | None:
@@ -81,14 +114,17 @@ def offload(instance: InstanceRecord) -> InstanceRecord | None:
     return begin_offload(instance)
 
 
-def unshelve(instance: InstanceRecord) -> InstanceRecord | None:
+def unshelve(instance: InstanceRecord, target: str | None = None) -> InstanceRecord | None:
     """Return the record that starts or builds it again, None where that was done; raises InstanceConflict.
 
     An offloaded instance begins its next attempt with an empty history, so that it has as many attempts as a new one.
+    ``target`` is the only host that may take it: one that is on a host is refused.
     """
     is_under_way = instance.is_shelved and instance.status in (InstanceStatus.BUILDING, InstanceStatus.STARTING)
     if is_under_way or instance.status in (InstanceStatus.UNSHELVING, InstanceStatus.ACTIVE):
         return None
+    if target is not None:
+        _check_status(instance, (InstanceStatus.SHELVED_OFFLOADED,), "be unshelved on a host of choice")
     _check_status(instance, (InstanceStatus.SHELVED, InstanceStatus.SHELVED_OFFLOADED), "be unshelved")
     if instance.status == InstanceStatus.SHELVED:
         return set_step(instance, SagaStep.POWER, status=InstanceStatus.STARTING)
@@ -101,6 +137,7 @@ def unshelve(instance: InstanceRecord) -> InstanceRecord | None:
         alternates=(),
         allocations=None,
         reason=None,
+        target=target,
     )
 
 

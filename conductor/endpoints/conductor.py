@@ -143,8 +143,10 @@ class ConductorEndpoint:
         self._shelving.offload(uuids, ctxt.sender_project)
 
     @expose
-    def unshelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
-        self._shelving.unshelve(uuids, ctxt.sender_project)
+    def unshelve_instances(self, ctxt: RequestContext, uuids: list[str], host: str | None = None) -> None:
+        if host is not None and not isinstance(host, str):
+            raise errors.MalformedObject(name="call of unshelve_instances", why="host must be a string or null")
+        self._shelving.unshelve(ctxt, uuids, host, ctxt.sender_project)
 
     @expose
     def evacuate_instances(

@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests for a host of an instance that moves."""
+"""Requests for a host of an instance that moves or is unshelved."""
 
 from conductor.store.migrations import MigrationKind, MigrationRecord
 from rpcapi import objects
 from rpcapi.resources import names
+
+
+def unshelve_spec(spec: objects.RequestSpec, target: str | None) -> objects.RequestSpec:
+    """Return ``spec`` as the request for a host of an offloaded instance, only ``target`` where that is not None."""
+    if target is None:
+        return spec
+    return spec.with_values(force_hosts=[], requested_destination={"host": target})
 
 
 def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, partition: str) -> objects.RequestSpec:

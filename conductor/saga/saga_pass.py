@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from oslo_log import log
 
 from conductor import metrics
-from conductor.saga.destinations import destination_spec
+from conductor.saga.destinations import destination_spec, unshelve_spec
 from conductor.service_clients import ServiceClients, summarize_error
 from conductor.store.migrations import MigrationRecord
 from conductor.store.records import BuildRequestRecord, InstanceRecord
@@ -92,9 +92,11 @@ class SagaPass:
         return self.spec if primitive is None else load_spec(primitive)
 
     def destination_spec(self, instance: InstanceRecord) -> objects.RequestSpec:
-        """Return the request for a host of the instance: for one that moves, where it may go."""
+        """Return the request for a host of the instance: for one that moves or is unshelved, where it may go."""
         spec, migration = self.spec_of(instance), instance.open_migration or instance.evacuation
-        return spec if migration is None else destination_spec(spec, migration, self.clients.partition)
+        if migration is None:
+            return unshelve_spec(spec, instance.target)
+        return destination_spec(spec, migration, self.clients.partition)
 
     def context(self) -> RequestContext:
         """Return a context of this request with the deadline of one call."""

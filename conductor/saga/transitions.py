@@ -22,7 +22,7 @@ def finish(instance: InstanceRecord, status: InstanceStatus, **changes: Any) -> 
     """Return the record in ``status`` without a next step; an evacuation that is under way ends with that."""
     ended = evacuations.end(instance, status, changes.get("reason"))
     was_stopped = instance.was_stopped and status == InstanceStatus.ERROR
-    return set_step(ended, SagaStep.DONE, status=status, operation=0, was_stopped=was_stopped, **changes)
+    return set_step(ended, SagaStep.DONE, status=status, operation=0, was_stopped=was_stopped, target=None, **changes)
 
 
 def act_after(

@@ -39,7 +39,13 @@ _BODY = (
     "since_ms",
     "certain_epoch",
 )
-_OPTIONAL = ("migration", "operation", "is_shelved", "was_stopped")  # of a body: written only where they have a value
+_OPTIONAL = (
+    "migration",
+    "operation",
+    "is_shelved",
+    "was_stopped",
+    "target",
+)  # of a body: written only where they have a value
 # Left out where they are not set: conductors of the previous release can read the others.
 _LATER_OF_MIGRATIONS = ("allow_cross_cell", "with_disk", "copy_request", "copy_phase", "is_resumed", "group")
 _AFTER_RESIZE = ("spec", "flavor", "amounts")  # left out where they are those of the request
@@ -76,6 +82,8 @@ def dump_instance(instance: InstanceRecord) -> str:
         values["is_shelved"] = True
     if instance.was_stopped:
         values["was_stopped"] = True
+    if instance.target is not None:
+        values["target"] = instance.target
     values |= {name: value for name in _AFTER_RESIZE if (value := getattr(instance, name)) is not None}
     return _dump(values)
 

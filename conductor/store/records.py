@@ -116,7 +116,8 @@ class InstanceRecord:
     ``migration`` is the current or last one; the store keeps its record with that of the instance.
     ``operation`` is the number of the reboot or rebuild that is under way (0: none). ``is_shelved``: its image is
     stored, and it has not run since; without a claim it is SHELVED_OFFLOADED then. ``was_stopped``: it was powered off
-    when its host lost it, or before the rebuild that is under way. ``spec``, the primitive of a RequestSpec,
+    when its host lost it, or before the rebuild that is under way. ``target``: it is unshelved on this host only.
+    ``spec``, the primitive of a RequestSpec,
     ``flavor`` and ``amounts``, what it counts against quotas, are its own after a resize; None: those of its request.
     """
 
@@ -142,6 +143,7 @@ class InstanceRecord:
     operation: int = 0
     is_shelved: bool = False
     was_stopped: bool = False
+    target: str | None = None
     spec: Mapping[str, Any] | None = None
     flavor: str | None = None
     amounts: Mapping[str, int] | None = None

@@ -145,3 +145,11 @@ class UnshelveServers(ChangeServers):
     """Start shelved servers: on their hosts, or, if they were offloaded, on hosts that the scheduler selects."""
 
     STATE, STATUSES, METHOD = "unshelved", ("ACTIVE",), "unshelve_instances"
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("--host", metavar="NAME", help="Only on this host, or node as host/node; if offloaded.")
+        return parser
+
+    def _options(self, args: argparse.Namespace) -> dict[str, Any]:
+        return {} if args.host is None else {"host": args.host}

@@ -34,10 +34,11 @@ class ConductorAPI(ServiceClient):
     1.17 - Add migrate_instances, resize_instances, confirm_migrations, revert_migrations, get_specs
     1.18 - Add end_leaked_migrations, evacuate_instances. rebuild_instances: image, evacuates those whose host is gone
     1.19 - Add live_migrate_instances, abort_migrations, force_complete_migrations, list_copies
+    1.20 - unshelve_instances: host
     """
 
     TOPIC = "conductor"
-    VERSION = "1.19"
+    VERSION = "1.20"
     CAP = "conductor"
     UNREPORTED = "1.10"
 
@@ -128,13 +129,17 @@ class ConductorAPI(ServiceClient):
         """Remove SHELVED instances from their hosts and release their claims; raises as shelve_instances."""
         self._call(ctxt, "1.14", "offload_instances", uuids=uuids)
 
-    def unshelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
+    def unshelve_instances(self, ctxt: RequestContext, uuids: list[str], host: str | None = None) -> None:
         """Start SHELVED instances on their hosts, and SHELVED_OFFLOADED ones on hosts that the scheduler selects.
 
-        Those for which there is no host are SHELVED_OFFLOADED again, with the reason. Raises as shelve_instances, and
-        QuotaExceeded before it changes anything.
+        Those for which there is no host are SHELVED_OFFLOADED again, with the reason. ``host`` is the only one that may
+        take them; all must be SHELVED_OFFLOADED then. Raises as shelve_instances, and QuotaExceeded, or UnknownHost or
+        NoValidHost for a host that can take none of them, before it changes anything.
         """
-        self._call(ctxt, "1.14", "unshelve_instances", uuids=uuids)
+        if host is None:
+            self._call(ctxt, "1.14", "unshelve_instances", uuids=uuids)
+        else:
+            self._call(ctxt, "1.20", "unshelve_instances", uuids=uuids, host=host)
 
     def evacuate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], target: str | None = None

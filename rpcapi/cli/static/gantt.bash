@@ -72,7 +72,7 @@ _gantt_words() {
         "server show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "server start") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server stop") _gantt_reply="-h --help --wait --timeout --progress" ;;
-        "server unshelve") _gantt_reply="-h --help --wait --timeout --progress" ;;
+        "server unshelve") _gantt_reply="-h --help --wait --timeout --progress --host" ;;
         "service") _gantt_reply="list" ;;
         "service list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --partition" ;;
         "state") _gantt_reply="delete list set show" ;;

@@ -332,3 +332,56 @@ def test_malformed_uuids_are_refused(cluster: SimulatedCluster, name: str, uuids
     with pytest.raises(errors.InvalidName):
         REQUESTS[name][0](cluster, uuids)
     assert cluster.store.get(UUIDS) == before
+
+
+@pytest.mark.parametrize("target", ["h3", "h3/n"])
+def test_offloaded_instance_is_unshelved_on_the_host_of_choice_only(offloaded: SimulatedCluster, target: str) -> None:
+    offloaded.unshelve(UUIDS[:1], target)
+    offloaded.settle()
+    record = offloaded.record(UUIDS[0])
+    assert (record.status, record.host, record.target) == ("ACTIVE", "h3/n", None)
+    offloaded.check(UUIDS)
+    # And the next time it may be anywhere
+    offloaded.shelve(UUIDS[:1])
+    offloaded.settle()
+    offloaded.unshelve(UUIDS[:1])
+    assert offloaded.record(UUIDS[0]).target is None
+    offloaded.settle()
+    assert host_of(offloaded, UUIDS[0]) == "h1"
+
+
+def test_host_of_choice_that_is_full_by_then_leaves_it_offloaded_with_the_reason(offloaded: SimulatedCluster) -> None:
+    offloaded.unshelve(UUIDS[:1], "h3")
+    for number in range(4):
+        offloaded.ledger.hold(f"other{number}", "h3/n")
+    offloaded.settle()
+    record = offloaded.record(UUIDS[0])
+    assert (record.status, record.target) == ("SHELVED_OFFLOADED", None)
+    assert "No valid host" in offloaded.reason(UUIDS[0])
+
+
+@pytest.mark.parametrize(
+    ("host", "error"),
+    [("h9", errors.UnknownHost), ("h2", errors.NoValidHost), ("a|b", errors.InvalidName)],
+    ids=["unknown", "full", "no name"],
+)
+def test_host_of_choice_that_can_take_none_is_refused_and_nothing_is_changed(
+    offloaded: SimulatedCluster, host: str, error: type[Exception]
+) -> None:
+    offloaded.scheduler.full.add("h2/n")
+    before, claims = offloaded.store.get(UUIDS), offloaded.ledger.live()
+    with pytest.raises(error):
+        offloaded.unshelve(UUIDS, host)
+    assert (offloaded.store.get(UUIDS), offloaded.ledger.live()) == (before, claims)
+
+
+def test_host_of_choice_for_one_that_is_on_a_host_or_by_a_client_is_refused() -> None:
+    cluster = make_cluster(offload_ms=None)
+    cluster.shelve(UUIDS)
+    cluster.settle()
+    before = cluster.store.get(UUIDS)
+    with pytest.raises(errors.InstanceConflict, match="it is SHELVED; only one that is SHELVED_OFFLOADED"):
+        cluster.unshelve(UUIDS, "h3")
+    with pytest.raises(errors.CallerRefused, match="it names a host"):
+        cluster.conductors[0].shelving.unshelve(CTXT, UUIDS, "h3", project="project")
+    assert cluster.store.get(UUIDS) == before

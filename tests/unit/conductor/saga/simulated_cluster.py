@@ -142,7 +142,7 @@ class SimulatedCluster:
                 images=RebuildImages(store, clients),
                 clock=lambda: self.now_ms,
             ),
-            InstanceShelving(store, lambda: None, 1000, lambda _project: self.quota),
+            InstanceShelving(store, clients, lambda: None, 1000, lambda _project: self.quota),
             evacuation,
             InstanceMoves(store, clients, lambda: None, 1000, lambda _project: self.quota),
             InstanceAdoption(store, clients, ClaimVouching(store, clients), lambda: None, 1000),
@@ -186,8 +186,8 @@ class SimulatedCluster:
     def offload(self, uuids: list[str]) -> None:
         self._retry_call(lambda conductor: conductor.shelving.offload(uuids))
 
-    def unshelve(self, uuids: list[str]) -> None:
-        self._retry_call(lambda conductor: conductor.shelving.unshelve(uuids))
+    def unshelve(self, uuids: list[str], host: str | None = None) -> None:
+        self._retry_call(lambda conductor: conductor.shelving.unshelve(CTXT, uuids, host))
 
     def evacuate(self, uuids: list[str], target: str | None = None, *, series: int = 1) -> None:
         """Evacuate; the uuids of the migrations are of that series."""

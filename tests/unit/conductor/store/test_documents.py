@@ -34,6 +34,14 @@ def test_instance_keeps_what_a_resize_gave_it_and_others_are_written_as_before()
     assert documents.load_instance("a", header + documents.dump_instance(resized)) == resized
 
 
+def test_instance_has_a_target_only_while_it_is_unshelved_on_it():
+    plain = InstanceRecord("a", "req", alternates=[], history=[])
+    assert "target" not in json.loads(documents.dump_instance(plain))
+    targeted = replace(plain, target="h1/n")
+    header = "req SCHEDULING select 0 1 0 0 0\n"
+    assert documents.load_instance("a", header + documents.dump_instance(targeted)) == targeted
+
+
 def test_migration_of_one_instance_within_its_partition_is_written_as_before():
     migration = MigrationRecord(uuid="m", instance="a", kind=MigrationKind.MIGRATION, history=[])
     assert not {"allow_cross_cell", "group"} & json.loads(documents.dump_migration(migration)).keys()

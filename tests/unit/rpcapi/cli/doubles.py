@@ -49,6 +49,7 @@ class Conductor:
         self.released = []  # (host, claims) of each call
         self.ended_migrations = []  # (partition, host, claims) of each call
         self.adopted = []  # (partition, host, uuids) of each call
+        self.unshelve_hosts = []  # of each call of unshelve_instances
         self.rebuild_images = []  # of each call of rebuild_instances
         self.confirmed = []  # migrations
         self.evacuations = []  # (uuids, target) of each call
@@ -231,7 +232,8 @@ class Conductor:
         self._change_power(uuids, "SHELVED", "OFFLOADING", "SHELVED_OFFLOADED")
 
     @expose
-    def unshelve_instances(self, ctxt, uuids):
+    def unshelve_instances(self, ctxt, uuids, host=None):
+        self.unshelve_hosts.append(host)
         self._change_power(uuids, "SHELVED_OFFLOADED", "UNSHELVING", "ACTIVE")
 
     @expose

@@ -66,6 +66,12 @@ def test_server_is_shelved_offloaded_and_unshelved(cluster, gantt):
     assert (result.code, result.err) == (1, "Instance a: it is ACTIVE\n")
 
 
+def test_host_of_an_unshelved_server_is_passed_on(cluster, gantt):
+    add_instances(cluster, "a", status="SHELVED_OFFLOADED")
+    assert gantt("server", "unshelve", "a", "--host", "h2/n1").err == "1 to be unshelved\n"
+    assert cluster.conductor.unshelve_hosts == ["h2/n1"]
+
+
 def test_rebuild_with_another_image_sends_what_the_configuration_says_of_it(cluster, gantt, config_file):
     config_file.write_text(f"{config_file.read_text()}[image:debian]\nid = 77\nproperties = hw_architecture=x86_64\n")
     add_instances(cluster, "a", status="SHUTOFF")
