@@ -22,7 +22,6 @@ from compute_agent.simulator.profile import HostProfile
 from conductor.copies import MigrationCopies
 from conductor.moves import InstanceMoves
 from conductor.saga.saga_pass import SagaLimits
-from conductor.service_clients import ServiceClients
 from rpcapi import errors, objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
@@ -247,9 +246,6 @@ class LiveCluster(SimulatedCluster):
             report = HostReport(register=True, agent="b", incarnation=0, sequence=1, nodes={f"{host}/n": node})
             self.ledger.store.update_stats(host, report)
             self.ledger.store.audit(host, self.ledger.store.snapshot().epoch, [], 0)
-
-    def clients(self) -> ServiceClients:
-        return ServiceClients(self.scheduler, self.hosts, lambda partition: self.claims, PARTITION)  # type: ignore[arg-type]
 
     def boot(self, host: str = "h1") -> None:
         """Boot the instance; h1 is the first in the scheduler's order."""

@@ -273,9 +273,12 @@ class SimulatedCluster:
         while self.work() or self.hosts.deliver():
             pass
 
+    def clients(self) -> ServiceClients:
+        """Return clients of the services that nothing kills."""
+        return ServiceClients(self.scheduler, self.hosts, self.claims_of, PARTITION)  # type: ignore[arg-type]
+
     def reconciler(self) -> RecordReconciler:
-        clients = ServiceClients(self.scheduler, self.hosts, lambda partition: self.claims, PARTITION)  # type: ignore[arg-type]
-        return RecordReconciler(self.store, clients, lambda: None, 60.0)
+        return RecordReconciler(self.store, self.clients(), lambda: None, 60.0)
 
     def compare(self) -> None:
         """Compare the records with their claims, as often as it takes to believe that one has ended."""
