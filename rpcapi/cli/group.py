@@ -59,6 +59,21 @@ def members_of(session: "Session", group_id: str) -> list[str]:
     return uuids
 
 
+def affinity_batches(session: "Session", host: str, servers: Sequence[Any]) -> list[list[Any]]:
+    """Return the servers of a service host that move together: members of an affinity group, or one."""
+    groups = {
+        claim["consumer"]: claim["group_id"]
+        for name in session.partitions()
+        for claim in session.list_all(session.claims_of(name).list_claims, "claims", host=host)
+        if claim.get("group_policy") == AFFINITY
+    }
+    batches: dict[tuple[str, str], list[Any]] = {}
+    for server in servers:
+        key = ("group", groups[server.uuid]) if server.uuid in groups else ("server", server.uuid)
+        batches.setdefault(key, []).append(server)
+    return list(batches.values())
+
+
 class ListGroups(Lister):
     """List server groups that have members; an affinity group with members on several nodes is `split`."""
 

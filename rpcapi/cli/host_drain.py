@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rpcapi.cli import host_moves, progress
+from rpcapi.cli import group, host_moves, progress
 from rpcapi.cli.columns import TextColumn
 from rpcapi.cli.command import Lister
 from rpcapi.cli.service_host import parse_service_host
@@ -19,7 +19,8 @@ REASON = "drained"
 class DrainHost(Lister):
     """Disable a host and move all its servers to other hosts; lists those that could not move, with the reason.
 
-    Servers that run are copied while they run, or stopped on the way with --cold; stopped servers stay off. Migrations
+    Servers that run are copied while they run, or stopped on the way with --cold; stopped servers stay off. The members
+    of an affinity group move together: one of which some are off needs --cold. Migrations
     are confirmed as they finish, also those of an earlier run; a resize that waits to be confirmed is left to its user.
     The records are the only state: a command that is repeated continues, and tries again what failed. Exits 1 if any
     server is left. `gantt host enable` lets the host take servers again.
@@ -46,13 +47,13 @@ class DrainHost(Lister):
         total = len(servers) + len(open_moves)
         conductor = self.session.conductor
 
-        def start(server: Any, migration: str) -> None:
-            is_live = parsed_args.is_live and server.status == "ACTIVE"
+        def start(batch: Sequence[Any], migrations: Sequence[str]) -> None:
+            is_live = parsed_args.is_live and any(server.status == "ACTIVE" for server in batch)
             migrate = conductor.live_migrate_instances if is_live else conductor.migrate_instances
-            self.session.call(migrate, [server.uuid], [migration])
+            self.session.call(migrate, [server.uuid for server in batch], list(migrations))
 
         with progress.progress_bar(total, "moved", self.app.stderr, parsed_args) as bar:
-            moves.run(servers, open_moves, start, bar)
+            moves.run(group.affinity_batches(self.session, host, servers), open_moves, start, bar)
         self.exit_code = 1 if moves.failures else 0
         left = f", {len(moves.failures)} could not be" if moves.failures else ""
         self.show_message(f"{moves.moved} of {total} servers of {host} are moved{left}")

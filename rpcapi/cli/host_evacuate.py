@@ -35,8 +35,12 @@ class EvacuateHost(Lister):
         servers = [item for item in host_moves.servers_on(self.session, host) if item.uuid not in moving]
         evacuate = self.session.conductor.evacuate_instances
         total = len(servers) + len(open_moves)
+
+        def start(batch: Sequence[Any], migrations: Sequence[str]) -> None:
+            self.session.call(evacuate, [server.uuid for server in batch], list(migrations))
+
         with progress.progress_bar(total, "evacuated", self.app.stderr, parsed_args) as bar:
-            moves.run(servers, open_moves, lambda server, uuid: self.session.call(evacuate, [server.uuid], [uuid]), bar)
+            moves.run([[server] for server in servers], open_moves, start, bar)
         self.exit_code = 1 if moves.failures else 0
         left = f", {len(moves.failures)} could not be" if moves.failures else ""
         self.show_message(f"{moves.moved} of {total} servers of {host} are evacuated{left}")

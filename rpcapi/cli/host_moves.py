@@ -4,7 +4,8 @@
 import argparse
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
@@ -24,8 +25,9 @@ MAX_OPEN = 100  # moves at a time, and migrations that one call reads
 FINISHED = "finished"  # at its destination; the source is kept until it is confirmed
 RESIZE = "resize"
 
-# Requests the move of a server (its record) by a migration of that uuid; raises errors.GanttError where it cannot move.
-Start = Callable[[Any, str], None]
+# Requests the moves of servers (their records) that move together, by migrations of these uuids; raises
+# errors.GanttError where they cannot move.
+Start = Callable[[Sequence[Any], Sequence[str]], None]
 
 
 def parse_parallel(text: str) -> int:
@@ -75,13 +77,14 @@ class HostMoves:
         self.failures: list[MoveFailure] = []
         self.moved = 0
 
-    def run(self, servers: Iterable[Any], open_moves: Iterable[Any], start: Start, bar: Any) -> None:
-        """Move all ``servers``; ``open_moves`` are the migrations that are under way already.
+    def run(self, batches: Iterable[Sequence[Any]], open_moves: Iterable[Any], start: Start, bar: Any) -> None:
+        """Move the servers of all ``batches``; ``open_moves`` are the migrations that are under way already.
 
-        Raises errors.HostIsUp or errors.Unavailable, and then nothing is started any more.
+        Those of a batch move together, also where they are more than may move at a time. Raises errors.HostIsUp or
+        errors.Unavailable, and then nothing is started any more.
         """
         self._open = {move.uuid: move.instance for move in open_moves}
-        pending = iter(servers)
+        pending = deque(batches)
         pause, deadline = FIRST_PAUSE, time.monotonic() + self._timeout
         while True:
             self._fill(pending, start, bar)
@@ -96,20 +99,19 @@ class HostMoves:
             time.sleep(pause)
             pause = min(pause * 1.5, LONGEST_PAUSE)
 
-    def _fill(self, pending: Iterator[Any], start: Start, bar: Any) -> None:
-        while len(self._open) < self._max_open:
-            server = next(pending, None)
-            if server is None:
-                return
-            migration = str(uuid.uuid4())
+    def _fill(self, pending: deque[Sequence[Any]], start: Start, bar: Any) -> None:
+        while pending and (not self._open or len(self._open) + len(pending[0]) <= self._max_open):
+            servers = pending.popleft()
+            migrations = [str(uuid.uuid4()) for _ in servers]
             try:
-                start(server, migration)
+                start(servers, migrations)
             except (errors.HostIsUp, errors.Unavailable):
                 raise
             except errors.GanttError as error:
-                self._fail(server.uuid, describe_error(error), bar)
+                for server in servers:
+                    self._fail(server.uuid, describe_error(error), bar)
             else:
-                self._open[migration] = server.uuid
+                self._open |= {migration: server.uuid for migration, server in zip(migrations, servers, strict=True)}
 
     def _collect(self, bar: Any) -> int:
         """Take the moves out that have ended; return their number."""

@@ -45,6 +45,29 @@ def test_servers_that_run_are_migrated_live_by_default_and_others_cold(full, gan
     assert full.conductor.confirmed == []
 
 
+@pytest.mark.parametrize("parallel", ["1", "3", "100"])
+def test_members_of_an_affinity_group_move_together_and_others_alone(full, gantt, parallel):
+    affinity = {"group_id": "g", "group_policy": "affinity"}
+    for name in "bde":
+        full.claims.claim(name, **affinity)
+    full.claims.claim("x", host="host2/node1", **affinity)
+    for name in "ac":
+        full.claims.claim(name, group_id="h", group_policy="anti-affinity")
+    result = gantt(*DRAIN, "--parallel", parallel)
+    assert (result.code, result.json) == (0, [])
+    assert [uuids for _kind, uuids, _options in full.conductor.moves] == [["a"], ["b", "d", "e"], ["c"]]
+
+
+def test_each_member_of_a_group_that_cannot_move_is_named(full, gantt):
+    for name in "bd":
+        full.claims.claim(name, group_id="g", group_policy="affinity")
+    full.conductor.instances["d"].status = "SHELVED"
+    result = gantt(*DRAIN)
+    reasons = {row["server"]: row["reason"] for row in result.json}
+    assert (result.code, reasons) == (1, dict.fromkeys("bd", "Instance d: it is SHELVED"))
+    assert result.err == "3 of 5 servers of host1 are moved, 2 could not be\n"
+
+
 def test_reason_of_a_disabled_host_is_kept(full, gantt):
     full.conductor.instances["x"].host = None
     assert gantt("host", "drain", "host2").err == "0 of 0 servers of host2 are moved\n"
