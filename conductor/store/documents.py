@@ -55,6 +55,7 @@ _REQUEST_FIELDS = frozenset(field.name for field in fields(BuildRequestRecord)) 
 _MIGRATION_FIELDS = frozenset(field.name for field in fields(MigrationRecord)) - {
     *("sequence", "created_ms", "updated_ms")
 }
+_MIGRATION_DEFAULTS = {field.name: field.default for field in fields(MigrationRecord)}
 
 
 def dump_request(request: BuildRequestRecord) -> str:
@@ -161,7 +162,7 @@ def _migration_values(migration: MigrationRecord) -> dict[str, Any]:
     for name in ("sequence", "created_ms", "updated_ms"):
         del values[name]
     for name in _LATER_OF_MIGRATIONS:
-        if not values[name]:
+        if values[name] == _MIGRATION_DEFAULTS[name]:
             del values[name]
     return values
 

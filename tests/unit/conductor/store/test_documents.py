@@ -4,6 +4,8 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 from conductor.store import documents
 from conductor.store.migrations import MigrationKind, MigrationRecord
 from conductor.store.records import BuildRequestRecord, InstanceRecord
@@ -40,6 +42,12 @@ def test_instance_has_a_target_only_while_it_is_unshelved_on_it():
     targeted = replace(plain, target="h1/n")
     header = "req SCHEDULING select 0 1 0 0 0\n"
     assert documents.load_instance("a", header + documents.dump_instance(targeted)) == targeted
+
+
+@pytest.mark.parametrize("with_disk", [True, False, None])
+def test_live_migration_keeps_whether_its_disk_is_copied_or_that_it_was_not_checked(with_disk):
+    migration = MigrationRecord(uuid="m", instance="a", kind=MigrationKind.LIVE, history=[], with_disk=with_disk)
+    assert documents.load_migration("m", "0 0 0\n" + documents.dump_migration(migration)) == migration
 
 
 def test_migration_of_one_instance_within_its_partition_is_written_as_before():
