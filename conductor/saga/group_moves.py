@@ -24,6 +24,7 @@ from rpcapi.resources import names
 MAX_HOSTS = 10  # that accept some members of a group and not all, until the group stays where it is
 
 SelectFunction = Callable[[SagaPass, Sequence[InstanceRecord]], list[InstanceRecord]]
+ReadFunction = Callable[[MigrationRecord], Sequence[GroupMember]]
 
 RETURNING = (
     *(MigrationStatus.REVERTING, MigrationStatus.REVERTED),
@@ -44,6 +45,19 @@ def read_group(store: ConductorStore, migration: MigrationRecord) -> list[GroupM
         if instance is not None and is_last and instance.request in requests:
             members.append(GroupMember(instance, requests[instance.request]))
     return members
+
+
+def read_once(read: ReadFunction) -> ReadFunction:
+    """Return ``read`` with the members of each group as they were when it was first called."""
+    groups: dict[str, Sequence[GroupMember]] = {}
+
+    def read_or_recall(migration: MigrationRecord) -> Sequence[GroupMember]:
+        first = migration.group[0]
+        if first not in groups:
+            groups[first] = read(migration)
+        return groups[first]
+
+    return read_or_recall
 
 
 def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFunction) -> list[InstanceRecord]:

@@ -60,6 +60,7 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
 def select_each(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Select a host for each instance by itself, or with the affinity group that moves with it."""
     changed: dict[str, InstanceRecord] = {}
+    saga_pass = replace(saga_pass, read_group=group_moves.read_once(saga_pass.read_group))
     for instance in instances:
         if instance.uuid not in changed:
             changed |= {record.uuid: record for record in _select_alone(saga_pass, instance)}

@@ -194,3 +194,23 @@ def test_too_large_group_is_refused_and_nothing_is_changed() -> None:
     cluster.migrate(uuids[:1])  # without the others
     cluster.settle()
     assert hosts(cluster, uuids) == ["h1/n"] * len(uuids)
+
+
+def test_group_is_read_once_for_many_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    uuids = uuid_list(30)
+    cluster = SimulatedCluster({"h1/n": 30, "h2/n": 30})
+    cluster.conductor()
+    cluster.build(uuids, TINY)
+    cluster.settle()
+    cluster.migrate(uuids[::-1])  # the member that selects for all is the last in the order of records
+    reads: list[int] = []
+    read_migrations = cluster.store.migrations
+
+    def count(migrations: Any) -> Any:
+        reads.append(len(migrations))
+        return read_migrations(migrations)
+
+    monkeypatch.setattr(cluster.store, "migrations", count)
+    cluster.work()
+    assert {cluster.record(uuid).host for uuid in uuids} == {"h2/n"}
+    assert 0 < len(reads) <= 3
