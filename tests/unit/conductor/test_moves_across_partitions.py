@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.unit.conductor.ledger import PARTITION, TTL_MS
-from tests.unit.conductor.saga.simulated_cluster import KillSwitch, migration_of, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import LARGE, SPEC, KillSwitch, migration_of, uuid_list
 from tests.unit.conductor.two_partitions import WEST, TwoPartitionCluster
 
 UUIDS = uuid_list(2)
@@ -136,3 +136,64 @@ def test_conductor_killed_at_any_call(name: str, stride: int, after: bool) -> No
         assert partitions(cluster) == places, calls
         cluster.check(UUIDS)
     assert calls > 10
+
+
+# -- affinity groups --------------------------------------------------------------------------------------------------
+
+AFFINITY = {"group_id": "g", "group_policy": "affinity"}
+
+
+def make_group(kill_switch: KillSwitch | None = None) -> TwoPartitionCluster:
+    """Return a cluster with an affinity group of two requests on the only host of PARTITION; one of WEST takes both."""
+    cluster = TwoPartitionCluster({"h1/n": 4}, {"w1/n": 2, "w2/n": 3})
+    cluster.conductor()
+    for uuid, spec in zip(UUIDS, (SPEC, LARGE), strict=True):
+        cluster.build([uuid], spec.with_values(**AFFINITY, force_hosts=["h1"]))
+        cluster.settle()
+    assert partitions(cluster) == [(PARTITION, None)] * 2
+    if kill_switch is not None:
+        cluster.conductors.clear()
+        cluster.conductor(kill_switch)
+        cluster.conductor()
+    return cluster
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("stride", [SAMPLE, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("end", ["confirm", "revert"])
+def test_affinity_group_moves_to_the_host_that_takes_all_in_the_other_partition(
+    end: str, stride: int, after: bool
+) -> None:
+    places = [(WEST, None)] * 2 if end == "confirm" else [(PARTITION, None)] * 2
+    calls = 1 - stride
+    while True:
+        calls += stride
+        kill_switch = KillSwitch(calls, after)
+        cluster = make_group(kill_switch)
+        cluster.migrate(UUIDS, allow_cross_cell=True)
+        cluster.settle()
+        assert [cluster.record(uuid).host for uuid in UUIDS] == ["w2/n"] * 2, calls
+        getattr(cluster, end)(UUIDS)
+        cluster.settle()
+        cluster.now_ms += TTL_MS
+        assert partitions(cluster) == places, calls
+        cluster.check(UUIDS)
+        if not kill_switch.blown:
+            break
+    assert calls > 10
+
+
+@pytest.mark.parametrize("end", ["confirm", "revert"])
+def test_new_member_joins_the_group_where_it_is(end: str) -> None:
+    cluster = make_group()
+    cluster.migrate(UUIDS, allow_cross_cell=True)
+    cluster.settle()
+    getattr(cluster, end)(UUIDS)
+    cluster.settle()
+    (newcomer,) = uuid_list(3)[2:]
+    cluster.build([newcomer], SPEC.with_values(**AFFINITY))
+    cluster.settle()
+    if end == "confirm":  # its host is full, and no other one is allowed
+        assert cluster.record(newcomer).status == "ERROR"
+    else:
+        assert cluster.record(newcomer).host == "h1/n"
