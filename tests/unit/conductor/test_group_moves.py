@@ -133,6 +133,20 @@ def test_member_that_fails_at_the_destination_returns_and_can_follow_later(behav
     cluster.check(MEMBERS)
 
 
+def test_split_group_is_on_one_host_again_after_all_members_were_migrated() -> None:
+    cluster = make_cluster(h2=6, h3=6)
+    cluster.hosts.behaviours[MEMBERS[1], 2] = "failed"
+    cluster.migrate(MEMBERS)
+    cluster.settle()
+    cluster.confirm([MEMBERS[0], *OTHERS])
+    cluster.settle()
+    assert count_members(cluster) == {"h1/n": 1, "h2/n": 3}
+    cluster.migrate(MEMBERS, migrations=[migration_of(uuid, 2) for uuid in MEMBERS])
+    cluster.settle()
+    assert (cluster.statuses(MEMBERS), count_members(cluster)) == (["VERIFY_RESIZE"] * 4, {"h3/n": 4})
+    cluster.check(MEMBERS)
+
+
 def test_member_that_is_deleted_meanwhile_leaves_the_others_moving() -> None:
     cluster = make_cluster(h2=6)
     cluster.migrate(MEMBERS)
