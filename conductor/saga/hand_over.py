@@ -15,7 +15,7 @@ from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import move_back as move_back_again
 from conductor.saga.transitions import set_step
 from conductor.service_clients import NO_ANSWER_ERRORS
-from conductor.store.migrations import CLAIM_ATTEMPT
+from conductor.store.migrations import CLAIM_ATTEMPT, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources.claims import INSTANCE, MIGRATION, Answer
@@ -31,7 +31,7 @@ class MoveAnswer(NamedTuple):
 
 
 def hand_over(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Make the claims on the sources those of the migrations; then select destinations."""
+    """Make the claims on the sources those of the migrations; then select destinations, or return without one."""
     return _move(saga_pass, instances, MIGRATION, lambda instance: (_own(instance), _source(instance)), _handed_over)
 
 
@@ -97,7 +97,8 @@ def _handed_over(saga_pass: SagaPass, instance: InstanceRecord, result: MoveAnsw
     if result.answer == Answer.CONFIRMED:
         if instance.status == InstanceStatus.DELETING:
             return set_step(instance, SagaStep.END_SOURCE)
-        return moves.select_next(instance)
+        is_returning = instance.move.status == MigrationStatus.REVERTING
+        return set_step(instance, SagaStep.MOVE_BACK) if is_returning else moves.select_next(instance)
     if result.answer == Answer.CLOSED:
         return saga_pass.retry_later(instance, result.answer)
     if result.identity == _own(instance) and result.answer in ENDED_ANSWERS and result.answer != Answer.UNKNOWN:
@@ -112,9 +113,16 @@ def _moved_back(saga_pass: SagaPass, instance: InstanceRecord, result: MoveAnswe
     if result.answer == Answer.CLOSED:
         return saga_pass.retry_later(instance, result.answer)
     if result.identity == _source(instance):
-        if result.answer in ENDED_ANSWERS and result.answer != Answer.UNKNOWN:
-            return moves.end_source(instance, f"its claim was {result.answer}")
-        return moves.settle_without_move(instance, f"its claim could not be taken back: {result.answer}")
+        return _without_source(instance, result.answer)
     if result.answer == Answer.CONFLICT:  # another attempt is live, which this conductor does not know
         return set_step(instance, SagaStep.ABORT)
     return move_back_again(instance, None)  # the attempt has ended: another one is needed
+
+
+def _without_source(instance: InstanceRecord, answer: str) -> InstanceRecord:
+    """Return the record of an instance whose migration does not have the claim that is to be taken back."""
+    if answer == Answer.UNKNOWN:
+        return set_step(instance, SagaStep.HAND_OVER)  # the claims service forgot that it was handed over
+    if answer in ENDED_ANSWERS:
+        return moves.end_source(instance, f"its claim was {answer}")
+    return moves.settle_without_move(instance, f"its claim could not be taken back: {answer}")

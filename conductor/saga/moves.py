@@ -86,7 +86,8 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
     failed = _end_migration(instance, MigrationStatus.ERROR, why)
     if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
         return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
-    if instance.step in (SagaStep.MOVE_BACK, SagaStep.RESUME):
+    is_returning = migration.status == MigrationStatus.REVERTING and instance.step == SagaStep.HAND_OVER
+    if is_returning or instance.step in (SagaStep.MOVE_BACK, SagaStep.RESUME):
         return fail(failed, _sentence(why))
     if migration.status == MigrationStatus.REVERTING:
         # The destination is ended first.

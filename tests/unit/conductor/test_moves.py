@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instances that are migrated, resized, confirmed and reverted: statuses, claims, quota, and failures on the way."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -259,6 +260,33 @@ def test_silent_destination_that_is_fenced_returns_the_server(cluster: Simulated
     cluster.settle()
     assert (cluster.statuses(UUIDS[:1]), cluster.record(UUIDS[0]).host) == (["ACTIVE"], "h1/n")
     cluster.check(UUIDS)
+
+
+@pytest.mark.parametrize("has_stopped", [False, True], ids=["before its source stops", "after its source stopped"])
+def test_forgotten_hand_over_is_repeated_before_the_server_returns(
+    cluster: SimulatedCluster, has_stopped: bool
+) -> None:
+    """Given a store that lost the hand-over and the destination's claim, then the server runs on its source again."""
+    before = copy.deepcopy(cluster.ledger.store.state)
+    cluster.migrate(UUIDS[:1], host="h3")
+    cluster.work()
+    if has_stopped:
+        cluster.hosts.deliver()
+    forget(cluster, before)
+    cluster.settle()
+    assert (cluster.statuses(UUIDS), cluster.record(UUIDS[0]).host) == (["ACTIVE"] * 2, "h1/n")
+    assert cluster.migration(UUIDS[0]).status == "error"
+    cluster.check(UUIDS)
+
+
+def forget(cluster: SimulatedCluster, state: Any) -> None:
+    """Restore a store to a state, in a new epoch, and let its hosts report what they ran then."""
+    store = cluster.ledger.store
+    state.epoch, state.position = store.state.epoch, store.state.position
+    store.state = state
+    store.name_hosts(store.begin_epoch(), [], complete=True)
+    for host in ("h1", "h2", "h3"):
+        cluster.ledger.audit(host)
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
