@@ -6,20 +6,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.redis import RedisServer
 from tests.property.cluster import CONSUMERS, GROUPS, HOSTS, ProtocolCluster
+from tests.property.machines import run_machine
 from tests.property.replica import LogFollower
 from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
 from tests.unit.scheduler_svc.store.databases import sql_partition
@@ -197,19 +190,7 @@ class ClaimsMachine(RuleBasedStateMachine):
 
 def explore(make_partitions: Callable[[], list[StorePartition]], examples: int, steps: int) -> None:
     """Run the machine with reproducible examples."""
-    machine = type("Machine", (ClaimsMachine,), {"make_partitions": staticmethod(make_partitions)})
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=examples,
-            stateful_step_count=steps,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-            phases=(Phase.generate, Phase.shrink),
-        ),
-    )
+    run_machine(type("Machine", (ClaimsMachine,), {"make_partitions": staticmethod(make_partitions)}), examples, steps)
 
 
 @pytest.mark.timeout(900)

@@ -10,7 +10,6 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import oslo_messaging as messaging
@@ -22,16 +21,17 @@ from compute_agent.simulator.profile import HostProfile
 from conductor.copies import MigrationCopies
 from conductor.moves import InstanceMoves
 from conductor.saga.saga_pass import SagaLimits
-from rpcapi import errors, objects
+from conductor.service_clients import ServiceClients
+from rpcapi import objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
-from rpcapi.resources.names import host_of
 from scheduler_svc.endpoints import decode, encode
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import HostReport
 from tests.unit.compute_agent.rig import AgentKilled, AgentRig, KillSwitch
-from tests.unit.conductor.fakes import FakeClaims, FakeScheduler
+from tests.unit.conductor.fakes import FakeClaims
 from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, Conductor, SimulatedCluster, uuid_list
 
@@ -88,32 +88,6 @@ class StoreClaims(FakeClaims):
         return encode.audit_answer(self.store.audit(report.host, report.epoch, decode.running(report), 0), None)
 
 
-class ObedientScheduler(FakeScheduler):
-    """Selects nodes in their order, but for those that the request ignores; a requested destination is the only one."""
-
-    def _nodes(self, spec: objects.RequestSpec) -> list[str]:
-        target = (spec.requested_destination or {}).get("host")
-        return [
-            node
-            for node in self.ledger.nodes
-            if not {node, host_of(node)} & set(spec.ignore_hosts) and target in (None, node, host_of(node))
-        ]
-
-    def dry_run(self, ctxt: RequestContext, spec: objects.RequestSpec) -> Any:
-        outcome = "selected" if self._nodes(spec) else "refused"
-        return SimpleNamespace(document={"outcome": outcome, "why": "no host is left"})
-
-    def select_destinations(self, ctxt: RequestContext, spec: objects.RequestSpec, *args: Any, **values: Any) -> Any:
-        nodes, all_nodes = self._nodes(spec), self.ledger.nodes
-        if not nodes:
-            raise errors.NoValidHost(reason="no host is left", reasons={})
-        self.ledger.nodes = nodes
-        try:
-            return super().select_destinations(ctxt, spec, *args, **values)
-        finally:
-            self.ledger.nodes = all_nodes
-
-
 def _named(method: str, values: Sequence[Any]) -> dict[str, Any]:
     """Return the arguments of a method of ComputeAPI after context and host, by their names, as they are sent."""
     _self, _ctxt, _host, *names = inspect.signature(getattr(ComputeAPI, method)).parameters
@@ -160,7 +134,8 @@ class AgentHosts:
     def __getattr__(self, method: str) -> Callable[..., Any]:
         if method.startswith(("check_", "list_")):
             return lambda ctxt, host, *args: self._call(method, ctxt, host, *args)
-        return lambda ctxt, host, *args: self._cast(method, ctxt, host, *args)
+        # Its keywords only choose the version of the message.
+        return lambda ctxt, host, *args, **_versions: self._cast(method, ctxt, host, *args)
 
     def _call(self, method: str, ctxt: RequestContext, host: str, *args: Any) -> Any:
         if host in self.dead:
@@ -231,13 +206,18 @@ class StepReached(BaseException):
 class LiveCluster(SimulatedCluster):
     """Three hosts with agents, one instance, and its live migration; time advances only when nothing else is due."""
 
-    def __init__(self, folder: Path, limits: SagaLimits = LIMITS) -> None:
-        super().__init__({f"{host}/n": 4 for host in HOSTS}, limits)
+    def __init__(self, folder: Path, limits: SagaLimits = LIMITS, claim_store: Store | None = None) -> None:
+        super().__init__({f"{host}/n": 4 for host in HOSTS}, limits, claim_store)
         self._add_memory()
-        self.scheduler = ObedientScheduler(self.ledger)
-        self.claims: Any = StoreClaims(self.ledger)
-        self.hosts: Any = AgentHosts(self, folder)
+        self.claims: Any = self._make_claims()
+        self.hosts: Any = self._make_hosts(folder)
         self.switched = False  # the source has reported that its guest is stopped
+
+    def _make_claims(self) -> StoreClaims:
+        return StoreClaims(self.ledger)
+
+    def _make_hosts(self, folder: Path) -> AgentHosts:
+        return AgentHosts(self, folder)
 
     def _add_memory(self) -> None:
         document = {name: inventory.as_dict() for name, inventory in INVENTORIES.items()}

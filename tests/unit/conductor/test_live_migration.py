@@ -73,7 +73,7 @@ def test_target_that_is_the_source_is_rejected(cluster: LiveCluster, target: str
 
 
 def test_target_that_no_host_is_is_rejected(cluster: LiveCluster) -> None:
-    with pytest.raises(errors.NoValidHost):
+    with pytest.raises(errors.UnknownHost):
         cluster.live_migrate("h9")
     assert cluster.record(INSTANCE).migration is None
 

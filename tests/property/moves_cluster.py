@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real conductors' sagas and agents on real stores, whose messages, deaths and epochs a test orders as it likes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from compute_agent.endpoints.compute import ComputeEndpoint
+from conductor.copies import MigrationCopies
+from conductor.store.migrations import MigrationKind
+from conductor.store.records import InstanceStatus, SagaStep
+from conductor.vouching import ClaimVouching
+from rpcapi import errors, objects
+from rpcapi.context import RequestContext
+from rpcapi.resources.claims import Answer
+from tests.unit.compute_agent.rig import KillSwitch as AgentKillSwitch
+from tests.unit.conductor.ledger import PARTITION
+from tests.unit.conductor.live_cluster import CONVERGES, HOSTS, AgentHosts, LiveCluster, StoreClaims
+from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, KillSwitch, uuid_list
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
+
+MOVES = ("migrate", "resize", "live-migrate", "evacuate")
+SLOTS = 2  # instances at a time; few, so that they meet
+FLAVORS = {
+    f"m1.{vcpus}": objects.RequestSpec.of(resources={"VCPU": vcpus, "MEMORY_MB": 1024}, flavor=f"m1.{vcpus}")
+    for vcpus in (1, 2, 3)
+}
+SPEC = FLAVORS["m1.1"]
+# What goes wrong on a host: a field of HostProfile that is 1.0 then.
+FAILURES = (
+    *("refusal_rate", "spawn_failure_rate", "migration_check_failure_rate", "copy_failure_rate"),
+    "post_migration_failure_rate",
+)
+LOST_REPORT, LOST_ANSWER = "lost report", "lost answer"
+SETTLED = (SagaStep.DONE, SagaStep.VERIFY)
+
+Message = tuple[str, Callable[[ComputeEndpoint], Any]]
+
+
+class MovesHosts(AgentHosts):
+    """Agents whose messages may arrive late, twice or never; reports are calls, which are repeated at once.
+
+    A host that is ``off`` was powered off: its guests run no more, and its agent removes those whose claims ended when
+    it is started.
+    """
+
+    def __init__(self, cluster: "MovesCluster", folder: Path) -> None:
+        self.off: set[str] = set()
+        self.sent: list[Message] = []  # messages that may be delivered again
+        self.report_fate = ""  # of the next report, see fail
+        super().__init__(cluster, folder)
+
+    def start(self, host: str, kill_switch: AgentKillSwitch | None = None) -> None:
+        super().start(host, kill_switch)
+        if host not in self.dead:
+            self.off.discard(host)
+            self.cluster.scheduler.down.discard(host)
+
+    def kill(self, host: str) -> None:
+        super().kill(host)
+        self.cluster.scheduler.down.add(host)
+
+    def deliver(self) -> bool:
+        self.sent += self.queue
+        return super().deliver()
+
+    def message(self, number: int, fate: str) -> None:
+        """Let a queued message arrive out of order or be lost, or an earlier one arrive again."""
+        if fate == "arrive again" and self.sent:
+            self._deliver_one(self.sent[number % len(self.sent)])
+        elif fate != "arrive again" and self.queue:
+            message = self.queue.pop(number % len(self.queue))
+            if fate == "arrive":
+                self._deliver_one(message)
+
+    def _deliver_one(self, message: Message) -> None:
+        others, self.queue = self.queue, [message]
+        self.deliver()
+        self.queue += others
+
+    def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
+        fate, self.report_fate = self.report_fate, ""
+        if fate == LOST_REPORT:
+            raise errors.Unavailable(what="The conductor", why="no answer")
+        super().report_builds(ctxt, report)
+        if fate == LOST_ANSWER:
+            raise errors.Unavailable(what="The conductor", why="no answer")
+
+    def audit(self, host: str) -> None:
+        """Let the agent of a living host audit in the current epoch, as its next report has it do."""
+        epoch = self.cluster.claims.epoch
+        if host not in self.dead:
+            self._run(host, lambda: self.rigs[host].host.audit(epoch, always=True))
+            self._run(host, self.rigs[host].queue.run)
+
+    def guests(self) -> Iterator[tuple[str, Any]]:
+        """Yield (host, guest) of each guest, by the guests' files; it runs unless its host is off."""
+        for host, rig in self.rigs.items():
+            for guest in rig.guests().values():
+                yield host, guest
+
+    def running_hosts(self, consumers: set[str]) -> list[str]:
+        """Return the hosts on which guests of these consumers run."""
+        return [
+            host
+            for host, guest in self.guests()
+            if guest.uuid in consumers and host not in self.off and not guest.is_off and not guest.is_paused
+        ]
+
+    def guests_of(self, uuid: str) -> list[tuple[str, int]]:
+        """Return (node, attempt) of each guest under the consumer's own claim."""
+        return [(guest.name, guest.attempt) for _host, guest in self.guests() if guest.uuid == uuid]
+
+    @property
+    def stopped(self) -> set[tuple[str, int]]:
+        """The identities of the guests that are off."""
+        return {tuple(guest.ref) for _host, guest in self.guests() if guest.is_off}
+
+
+class AuditedClaims(StoreClaims):
+    """The claims service, which has the conductor check the unverified claims of an audit."""
+
+    def __init__(self, cluster: "MovesCluster") -> None:
+        super().__init__(cluster.ledger)
+        self._cluster = cluster
+
+    def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
+        answer = super().audit_host(ctxt, report)
+        rows = zip(answer.consumers, answer.attempts, answer.answers, strict=True)
+        unverified = [(uuid, attempt) for uuid, attempt, result in rows if result == Answer.UNVERIFIED]
+        if unverified:
+            refs = objects.ClaimRefs.of(
+                consumers=[uuid for uuid, _ in unverified], attempts=[attempt for _, attempt in unverified]
+            )
+            self._cluster.unverified.append((report.host, refs))
+        return answer
+
+
+class MovesCluster(LiveCluster):
+    """Three hosts, an instance in each slot, and moves of all kinds; nothing happens by itself.
+
+    An instance that was deleted is followed by another one in its slot. ``claims`` are in ``partition``.
+    """
+
+    def __init__(self, folder: Path, partition: StorePartition) -> None:
+        self.partition = partition
+        self.consumers: dict[str, list[str]] = {}  # by instance: its uuid, and those of its migrations
+        self.slots = [""] * SLOTS
+        self.last: dict[str, Callable[[], None]] = {}  # by instance, the last request to move it
+        self._mark: Any = None
+        self._has_forgotten = False  # claims that were released may be back until their hosts have audited
+        self.unverified: list[tuple[str, objects.ClaimRefs]] = []
+        super().__init__(folder, LIMITS, partition.store)
+        self.add_conductor()
+        for slot in range(SLOTS):
+            self._boot(slot)
+
+    def _make_hosts(self, folder: Path) -> MovesHosts:
+        return MovesHosts(self, folder)
+
+    def _make_claims(self) -> AuditedClaims:
+        return AuditedClaims(self)
+
+    def add_conductor(self, kill_switch: KillSwitch | None = None) -> None:
+        """Add a conductor in front of the others, which follow when it is killed."""
+        self.conductor(kill_switch)
+        self.conductors.insert(0, self.conductors.pop())
+
+    def close(self) -> None:
+        """Close the agents' files and the store of claims."""
+        for rig in self.hosts.rigs.values():
+            rig.stop()
+        self.partition.store.close()
+
+    # -- requests --------------------------------------------------------------------------------------------------
+
+    def move(self, kind: str, slot: int, target: str | None, flavor: objects.RequestSpec) -> None:
+        """Request a move of a kind by a migration of its own."""
+        uuid = self.slots[slot]
+        migration = f"{len(self.consumers[uuid]):08}{uuid[8:]}"
+        self.consumers[uuid].append(migration)
+        calls: dict[str, Callable[[Any], None]] = {
+            "migrate": lambda conductor: conductor.moves.migrate(CTXT, [uuid], [migration], target),
+            "resize": lambda conductor: conductor.moves.resize(CTXT, [uuid], [migration], flavor),
+            "live-migrate": lambda conductor: conductor.moves.live_migrate(CTXT, [uuid], [migration], target),
+            "evacuate": lambda conductor: conductor.evacuation.evacuate(CTXT, [uuid], [migration], target),
+        }
+        self.last[uuid] = lambda: self._retry_call(calls[kind])
+        self._request(uuid, self.last[uuid])
+
+    def repeat_move(self, slot: int) -> None:
+        """Repeat the last request to move an instance."""
+        uuid = self.slots[slot]
+        if uuid in self.last:
+            self._request(uuid, self.last[uuid])
+
+    def moves_live(self, slot: int) -> bool:
+        """Return whether the last move of an instance is a live migration."""
+        migration = self.record(self.slots[slot]).migration
+        return migration is not None and migration.kind == MigrationKind.LIVE
+
+    def end_move(self, verb: str, slot: int) -> None:
+        """Confirm, revert, abort or force-complete the last move that was requested and recorded."""
+        uuid = self.slots[slot]
+        migrations = [migration.uuid for migration in [self.record(uuid).migration] if migration is not None]
+        copies = MigrationCopies(self.store, self.clients(), lambda: None, 100)
+        calls: dict[str, Callable[[Any], None]] = {
+            "confirm": lambda conductor: conductor.moves.confirm(migrations),
+            "revert": lambda conductor: conductor.moves.revert(migrations),
+            "abort": lambda _conductor: copies.abort(migrations),
+            "force": lambda _conductor: copies.force_complete(migrations),
+        }
+        self._request(uuid, lambda: self._retry_call(calls[verb]))
+
+    def change(self, verb: str, slot: int) -> None:
+        """Stop, start or reboot an instance."""
+        uuid = self.slots[slot]
+        calls: dict[str, Callable[[list[str]], None]] = {"stop": self.stop, "start": self.start, "reboot": self.reboot}
+        self._request(uuid, lambda: calls[verb]([uuid]))
+
+    def delete_one(self, slot: int) -> None:
+        """Delete an instance; one that is deleted already is followed by a new one."""
+        uuid = self.slots[slot]
+        self.delete([uuid])
+        if self.record(uuid).status == InstanceStatus.DELETED:
+            self._boot(slot)
+
+    def _boot(self, slot: int) -> None:
+        uuid = uuid_list(len(self.consumers) + 1)[-1]
+        self.slots[slot], self.consumers[uuid] = uuid, [uuid]
+        self.build([uuid], SPEC)
+
+    def _request(self, uuid: str, call: Callable[[], None]) -> None:
+        """Send a request about an instance; one that is refused changes nothing."""
+        before = self.record(uuid)
+        try:
+            call()
+        except errors.GanttError:
+            assert self.record(uuid) == before, "a refused request changed the record"
+
+    # -- faults ----------------------------------------------------------------------------------------------------
+
+    def power_off(self, host: str) -> None:
+        """Power a host off and fence it."""
+        self.hosts.off.add(host)
+        self.fence(host)
+        self._mark = None  # a store that forgets a fence believes the host that reports first, see ADR 0285
+
+    def mark(self) -> None:
+        """Record the state of the claims' store, as a replica of it that lags behind has it."""
+        self._mark = self.partition.mark()
+
+    def forget(self) -> None:
+        """Restore the recorded state, as a failover to that replica does."""
+        if self._mark is not None:
+            self.partition.forget_since(self._mark)
+            self._has_forgotten = True
+        self._mark = None
+
+    def fail(self, host: str, failure: str | None) -> None:
+        """Let a phase fail on a host from now on, None: nothing; or the next report, or the answer to it, be lost."""
+        if failure in (LOST_REPORT, LOST_ANSWER):
+            self.hosts.report_fate = failure
+            return
+        self.hosts.rigs[host].profile = replace(CONVERGES, **({failure: 1.0} if failure else {}))
+
+    def _vouch(self) -> None:
+        """Check the unverified claims of the last audits."""
+        unverified, self.unverified = self.unverified, []
+        for host, refs in unverified:
+            ClaimVouching(self.store, self.clients()).check(PARTITION, host, refs)
+
+    # -- what must hold --------------------------------------------------------------------------------------------
+
+    def check_runs_once(self) -> None:
+        """Assert that each instance runs on at most one host, and only on that of its record where that is at rest."""
+        for uuid, consumers in self.consumers.items():
+            hosts = self.hosts.running_hosts(set(consumers))
+            assert len(hosts) <= 1, f"{uuid} runs on {hosts}"
+
+    def check_always(self) -> None:
+        """Assert what holds at any moment."""
+        self.check_runs_once()
+        assert self.ledger.problems() == []
+        if not self._has_forgotten:
+            self._check_ended_migrations()
+
+    def _check_ended_migrations(self) -> None:
+        """Assert that no migration that has ended has a claim."""
+        live = self.ledger.live()
+        for consumers in self.consumers.values():
+            ended = [record for record in self.store.migrations(consumers[1:]).values() if record.has_ended]
+            leaked = [(record, live[record.uuid]) for record in ended if record.uuid in live]
+            assert not leaked, leaked
+
+    def rest(self) -> None:
+        """Repair all hosts, let everything end, and check what is left."""
+        for host in HOSTS:
+            self.fail(host, None)
+            self.hosts.start(host)
+        for _ in range(3):
+            for host in HOSTS:
+                self.hosts.audit(host)
+            self._vouch()
+            self.settle()
+            self.compare()
+        self.settle()
+        self._check_rest()
+
+    def _check_rest(self) -> None:
+        """Assert that every instance is exactly where its record says, or in ERROR, and that nothing else is left."""
+        self._has_forgotten = False
+        self.check_always()
+        unfinished = [record for record in map(self.record, self.consumers) if record.step not in SETTLED]
+        assert not unfinished, unfinished
+        self.check(self.consumers)
+        consumers = {guest.uuid for _host, guest in self.hosts.guests()}
+        assert consumers == set(self.ledger.live()), "guests without claims, or claims without guests"

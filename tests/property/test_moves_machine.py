@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves of all kinds under random interleavings: of requests, deletions, deaths, fences, epochs and late messages."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from conductor.saga import moves, saga
+from conductor.saga.saga import StepFunction
+from conductor.store.records import InstanceRecord, SagaStep
+from devstack.servers.redis import RedisServer
+from tests.property.machines import run_machine
+from tests.property.moves_cluster import FAILURES, FLAVORS, LOST_ANSWER, LOST_REPORT, MOVES, SLOTS, MovesCluster
+from tests.unit.compute_agent.rig import KillSwitch as AgentKillSwitch
+from tests.unit.conductor.live_cluster import HOSTS
+from tests.unit.conductor.saga.simulated_cluster import KillSwitch
+from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
+from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
+
+hosts = st.sampled_from(HOSTS)
+slots = st.integers(0, SLOTS - 1)
+numbers = st.integers(0, 10**6)
+kill_steps = st.integers(1, 30)
+
+
+class MovesMachine(RuleBasedStateMachine):
+    """Callers, conductors and agents. Messages arrive and time passes by rules only."""
+
+    make_partition: ClassVar[Callable[[], StorePartition]]
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.cluster = MovesCluster(Path(self.folder.name), type(self).make_partition())
+        self.cluster.settle()
+
+    # -- requests ----------------------------------------------------------------------------------------------
+
+    @rule(
+        kind=st.sampled_from(MOVES),
+        slot=slots,
+        to=st.sampled_from([None, None, *HOSTS]),
+        flavor=st.sampled_from(sorted(FLAVORS)),
+        is_repeated=st.booleans(),
+    )
+    def move(self, kind: str, slot: int, to: str | None, flavor: str, *, is_repeated: bool) -> None:
+        self.cluster.move(kind, slot, to, FLAVORS[flavor])
+        if is_repeated:
+            self.cluster.repeat_move(slot)
+
+    @rule(slot=slots, is_forward=st.booleans(), is_valid=st.sampled_from([True, True, True, False]))
+    def end_move(self, slot: int, is_forward: bool, is_valid: bool) -> None:
+        is_live = self.cluster.moves_live(slot) == is_valid
+        verbs = ("force", "abort") if is_live else ("confirm", "revert")
+        self.cluster.end_move(verbs[0 if is_forward else 1], slot)
+
+    @rule(verb=st.sampled_from(["stop", "start", "reboot"]), slot=slots)
+    def change(self, verb: str, slot: int) -> None:
+        self.cluster.change(verb, slot)
+
+    @rule(verb=st.sampled_from(["delete", "repeat"]), slot=slots)
+    def delete_or_repeat(self, verb: str, slot: int) -> None:
+        if verb == "delete":
+            self.cluster.delete_one(slot)
+        else:
+            self.cluster.repeat_move(slot)
+
+    # -- progress ----------------------------------------------------------------------------------------------
+
+    @rule()
+    def work(self) -> None:
+        self.cluster.work()
+
+    @rule(number=numbers, fate=st.sampled_from(["arrive", "arrive", "arrive", "be lost", "arrive again"]))
+    def message(self, number: int, fate: str) -> None:
+        self.cluster.hosts.message(number, fate)
+
+    @rule(seconds=st.sampled_from([1, 10, 60, 600]))
+    def pass_time(self, seconds: int) -> None:
+        self.cluster.settle(seconds * 1000)
+
+    @rule()
+    def rest(self) -> None:
+        self.cluster.rest()
+
+    # -- faults ------------------------------------------------------------------------------------------------
+
+    @rule(at=kill_steps, is_after=st.booleans())
+    def kill_conductor(self, at: int, is_after: bool) -> None:
+        self.cluster.add_conductor(KillSwitch(at, is_after))
+
+    @rule(host=hosts, at=st.one_of(st.just(0), kill_steps))
+    def start_agent(self, host: str, at: int) -> None:
+        self.cluster.hosts.start(host, AgentKillSwitch(at))
+
+    @rule(host=hosts, is_fenced=st.booleans())
+    def lose_host(self, host: str, is_fenced: bool) -> None:
+        if is_fenced:
+            self.cluster.power_off(host)
+        else:
+            self.cluster.hosts.kill(host)
+
+    @rule(host=hosts, failure=st.sampled_from([None, LOST_REPORT, LOST_ANSWER, *FAILURES]))
+    def fail(self, host: str, failure: str | None) -> None:
+        self.cluster.fail(host, failure)
+
+    @rule(first=hosts, is_new=st.booleans())
+    def audit(self, first: str, is_new: bool) -> None:
+        if is_new:
+            self.cluster.partition.new_epoch()
+        self.cluster.hosts.audit(first)
+
+    @rule()
+    def compare(self) -> None:
+        self.cluster.compare()
+
+    @rule(is_lost=st.booleans())
+    def mark_or_forget(self, is_lost: bool) -> None:
+        if is_lost:
+            self.cluster.forget()
+        else:
+            self.cluster.mark()
+
+    @invariant()
+    def all_holds(self) -> None:
+        self.cluster.check_always()
+
+    def teardown(self) -> None:
+        if hasattr(self, "cluster"):
+            self.cluster.rest()
+            self.cluster.close()
+            self.folder.cleanup()
+
+
+def explore(make_partition: Callable[[], StorePartition], examples: int, steps: int, *, shrinks: bool = True) -> None:
+    """Run the machine on partitions of claims."""
+    machine = type("Machine", (MovesMachine,), {"make_partition": staticmethod(make_partition)})
+    run_machine(machine, examples, steps, shrinks=shrinks)
+
+
+@pytest.mark.timeout(900)
+def test_memory() -> None:
+    explore(memory_partition, 20, 50)
+
+
+@pytest.mark.timeout(900)
+def test_redis(redis_server: RedisServer) -> None:
+    explore(lambda: redis_partition(redis_server), 10, 50)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_memory_at_length() -> None:
+    explore(memory_partition, 3000, 80)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_redis_at_length(redis_server: RedisServer) -> None:
+    explore(lambda: redis_partition(redis_server), 400, 80)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_sqlite_at_length(run_folder: Path) -> None:
+    url = f"sqlite:///{run_folder / 'store.sqlite'}"
+    explore(lambda: sql_partition(url), 100, 60)
+
+
+def move_on(
+    instances: Sequence[InstanceRecord], change: Callable[[InstanceRecord], InstanceRecord]
+) -> list[InstanceRecord]:
+    return [change(instance) for instance in instances]
+
+
+# Steps of the saga without what makes them safe.
+DEFECTS: dict[SagaStep, StepFunction] = {
+    # The destination is built while the guest still runs at its source.
+    SagaStep.STOP_SOURCE: lambda _saga_pass, instances: move_on(instances, moves.build_next),
+    # A confirmed move ends, and nobody removes the source.
+    SagaStep.END_SOURCE: lambda _saga_pass, instances: move_on(
+        instances, lambda instance: moves.end_source(instance, "planted")
+    ),
+}
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("step", DEFECTS)
+def test_planted_defect_is_seen(monkeypatch: pytest.MonkeyPatch, step: SagaStep) -> None:
+    steps = [(name, DEFECTS[name] if name == step else run, most) for name, run, most in saga.STEPS]
+    monkeypatch.setattr(saga, "STEPS", tuple(steps))
+    with pytest.raises(AssertionError):
+        explore(memory_partition, 200, 50, shrinks=False)
