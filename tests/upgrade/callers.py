@@ -26,13 +26,26 @@ RESOURCES = {"VCPU": 1, "MEMORY_MB": 64, "DISK_GB": 1}
 class Change(NamedTuple):
     """A change of a server: the conductor's method, the status in which it ends, and the versions that have it.
 
-    It begins where the one before it ends, the first with an ACTIVE server, and so must the last end.
+    It begins where the one before it ends, the first with an ACTIVE server, and so must the last end. A move ends with
+    its migration in status ``moved``; ``ends_move``: it ends the migration of the change before it.
     """
 
     method: str
     end: str
     conductor: str
     compute: str
+    moved: str = ""
+    ends_move: bool = False
+
+    def send(self, session: Session, server: str, migration: str) -> None:
+        """Send the request; ``migration`` is the uuid of its migration, if it has one."""
+        method = getattr(session.conductor, self.method)
+        if self.ends_move:
+            session.call(method, [migration])
+        elif self.moved:
+            session.call(method, [server], [migration])
+        else:
+            session.call(method, [server])
 
 
 CHANGES = (
@@ -42,6 +55,9 @@ CHANGES = (
     Change("rebuild_instances", "ACTIVE", "1.13", "1.3"),
     Change("shelve_instances", "SHELVED_OFFLOADED", "1.14", "1.2"),  # [conductor] shelved_offload_time is 0
     Change("unshelve_instances", "ACTIVE", "1.14", "1.2"),
+    Change("migrate_instances", "VERIFY_RESIZE", "1.17", "1.2", "finished"),
+    Change("confirm_migrations", "ACTIVE", "1.17", "1.2", "confirmed", ends_move=True),
+    Change("live_migrate_instances", "ACTIVE", "1.19", "1.5", "completed"),
 )
 
 
@@ -54,11 +70,20 @@ def boot(session: Session, server: str) -> str | None:
     return wait_for(session, server, "ACTIVE", "its boot")
 
 
-def change(session: Session, server: str, request: Change) -> str | None:
+def change(session: Session, server: str, request: Change, migration: str) -> str | None:
     """Request a change of one server; return None once it is in its end status, else why it is not."""
     session.new_request()
-    session.call(getattr(session.conductor, request.method), [server])
-    return wait_for(session, server, request.end, request.method)
+    request.send(session, server, migration)
+    failure = wait_for(session, server, request.end, request.method)
+    return failure or (check_migration(session, migration, request) if request.moved else None)
+
+
+def check_migration(session: Session, migration: str, request: Change) -> str | None:
+    """Return None if the migration is in the status in which the change leaves it, else what it is instead."""
+    (record,) = session.call(session.conductor.get_migrations, [migration]).migrations
+    if record.status == request.moved:
+        return None
+    return f"migration {migration} of {record.instance} is {record.status} after {request.method}: {record.reason}"
 
 
 def delete(session: Session, server: str) -> str | None:
@@ -102,9 +127,11 @@ def _parse(version: str) -> tuple[int, ...]:
 
 def live(session: Session, server: str, is_deleted: bool, done: collections.Counter[str]) -> str | None:
     """Boot a server, change it in all ways, and delete it if ``is_deleted``; return the first failure, or None."""
-    failure = boot(session, server)
+    failure, migration = boot(session, server), ""
     for item in [] if failure else allowed_changes(session):
-        failure = change(session, server, item)
+        if item.moved and not item.ends_move:
+            migration = str(uuid.uuid4())
+        failure = change(session, server, item, migration)
         if failure:
             return failure
         done[item.method] += 1

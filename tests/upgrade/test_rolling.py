@@ -21,7 +21,7 @@ from rpcapi.clients.compute import ComputeAPI
 from tests.functional import clusters, truth
 from tests.functional.clusters import RunningCluster
 from tests.upgrade import callers
-from tests.upgrade.conftest import Release
+from tests.upgrade.conftest import FORMER, Release
 
 SIZE = ClusterSize(computes=3, nodes_per_host=2, schedulers=2)
 READY_SECONDS = 240.0
@@ -161,10 +161,12 @@ def test_every_process_is_replaced_while_servers_boot_and_change(
     outcomes = (of_former, of_current, last)
     assert [outcome["failed"] for outcome in outcomes] == [[], [], []]
     assert all(outcome["kept"] and outcome["deleted"] for outcome in outcomes)
-    assert of_former["done"] == {}, "the former release has no such calls"
+    if former.name.startswith(FORMER):
+        assert of_former["done"] == {}, "the former release has no such calls"
     assert set(last["done"]) == {change.method for change in callers.CHANGES}
     assert_nothing_is_lost(cluster, [uuid for outcome in outcomes for uuid in outcome["kept"]])
-    print(json.dumps({"servers": [len(o["kept"]) + len(o["deleted"]) for o in outcomes], "last": last["done"]}))
+    servers = [len(outcome["kept"]) + len(outcome["deleted"]) for outcome in outcomes]
+    print(json.dumps({"servers": servers, "done": [outcome["done"] for outcome in outcomes]}))
 
 
 def assert_nothing_is_lost(cluster: RunningCluster, uuids: list[str]) -> None:
