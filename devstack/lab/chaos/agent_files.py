@@ -47,7 +47,8 @@ def _guests_of(folder: Path) -> Iterator[GuestFile]:
             continue  # stopped meanwhile
         except ValueError as why:
             raise ValueError(f"{path} is not a guest file: {why}") from why
-        yield GuestFile(host_name(folder), raw["uuid"], raw["attempt"], raw["name"], raw.get("is_off", False))
+        power = raw.get("is_off", False), raw.get("is_paused", False)
+        yield GuestFile(host_name(folder), raw["uuid"], raw["attempt"], raw["name"], *power)
 
 
 def _attempts_of(folder: Path) -> list[JournalledAttempt]:

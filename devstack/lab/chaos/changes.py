@@ -11,16 +11,20 @@ from devstack.lab.chaos.history import CallOutcome, Operation
 class Change:
     """A change: the conductor's method, the statuses in which it is requested, and those in which it ends.
 
-    Without ``ends`` a server ends as it was. A move is one more line of CHANGES.
+    Without ``ends`` a server ends as it was. One that ``moves`` has a migration for each server, and ends as it was
+    where it fails; ``ends_move``: the call names the migrations of the last moves, and no server stays in ``begins``.
     """
 
     method: str
     begins: frozenset[str]
     ends: frozenset[str] = frozenset()
+    moves: bool = False
+    ends_move: bool = False
 
 
 ON_HOST = frozenset({"ACTIVE", "SHUTOFF"})
 SHELVED = frozenset({"SHELVED", "SHELVED_OFFLOADED"})
+VERIFY, MIGRATING = frozenset({"VERIFY_RESIZE"}), frozenset({"MIGRATING"})
 ACTIVE, SHUTOFF, OFFLOADED = frozenset({"ACTIVE"}), frozenset({"SHUTOFF"}), frozenset({"SHELVED_OFFLOADED"})
 
 CHANGES: Mapping[str, Change] = {
@@ -31,9 +35,16 @@ CHANGES: Mapping[str, Change] = {
     "shelve": Change("shelve_instances", ON_HOST, SHELVED),
     # One for which there is no host is shelved again.
     "unshelve": Change("unshelve_instances", SHELVED, ACTIVE | OFFLOADED),
+    "migrate": Change("migrate_instances", ON_HOST, VERIFY, moves=True),
+    "resize": Change("resize_instances", ON_HOST, VERIFY, moves=True),
+    "confirm": Change("confirm_migrations", VERIFY, ends_move=True),
+    "revert": Change("revert_migrations", VERIFY, ends_move=True),
+    "live-migrate": Change("live_migrate_instances", ACTIVE, moves=True),
+    "abort": Change("abort_migrations", MIGRATING, ends_move=True),
 }
+MOVES = tuple(verb for verb, change in CHANGES.items() if change.moves)
 # A request of one of these may end the guest on its host.
-ENDS_GUEST = ("shelve",)
+ENDS_GUEST = ("shelve", *MOVES)
 BOOTED = ACTIVE
 
 
@@ -50,9 +61,15 @@ def expected_statuses(operations: Iterable[Operation]) -> dict[str, frozenset[st
         change = CHANGES.get(operation.verb)
         for uuid in operation.uuids:
             before = expected.get(uuid, BOOTED)
-            if change is None:
-                expected[uuid] = before
-            elif change.ends:
-                is_certain = operation.outcome is CallOutcome.ACKNOWLEDGED
-                expected[uuid] = change.ends if is_certain else before | change.ends
+            is_certain = operation.outcome is CallOutcome.ACKNOWLEDGED
+            expected[uuid] = before if change is None else _after(before, change, is_certain=is_certain)
     return expected
+
+
+def _after(before: frozenset[str], change: Change, *, is_certain: bool) -> frozenset[str]:
+    """Return the statuses after a request in one of ``before``; an acknowledged one is certain."""
+    if change.ends_move:
+        return before - change.begins if is_certain else before
+    if not change.ends:
+        return before
+    return change.ends if is_certain and not change.moves else before | change.ends

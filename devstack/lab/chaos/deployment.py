@@ -56,7 +56,8 @@ OPTIONS: Mapping[str, confs.Groups] = {
     },
     "compute": {
         "compute": {"call_timeout": 3, "retry_interval_max": 1, "report_interval": 1},
-        "simulator": {"boot_delay": 0.02, "boot_delay_spread": 0.5},
+        # A server with 1024 MB is copied in seconds, so that a fault or an abort may meet it.
+        "simulator": {"boot_delay": 0.02, "boot_delay_spread": 0.5, "copy_rate": 512},
     },
 }
 

@@ -9,13 +9,19 @@ Allocations = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class GuestFile:
-    """A guest file of a service host: the attempt of an instance that is on node ``name``, maybe powered off."""
+    """A guest file of a service host: the attempt of a consumer that is on node ``name``, maybe off or paused."""
 
     host: str
     uuid: str
     attempt: int
     name: str
     is_off: bool = False
+    is_paused: bool = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is neither off nor paused."""
+        return not self.is_off and not self.is_paused
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +98,16 @@ class InstanceState:
 
 
 @dataclass(frozen=True, slots=True)
+class MigrationState:
+    """The conductor's record of a migration of ``instance``."""
+
+    uuid: str
+    instance: str
+    status: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FinalState:
     """All that a run leaves behind; ``read_at`` is when it was read, in seconds of the wall clock."""
 
@@ -99,4 +115,5 @@ class FinalState:
     attempts: Sequence[JournalledAttempt] = ()
     partitions: Sequence[StoredPartition] = ()
     instances: Mapping[str, InstanceState] = field(default_factory=dict)
+    migrations: Mapping[str, MigrationState] = field(default_factory=dict)
     read_at: float = 0.0

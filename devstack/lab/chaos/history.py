@@ -32,7 +32,7 @@ class CallOutcome(StrEnum):
 class Operation:
     """One call of a caller: ``verb`` is boot, delete, list or a change (changes.CHANGES).
 
-    ``ended_at`` is None for a call without an answer.
+    ``ended_at`` is None for a call without an answer. ``migrations`` are those that the call names, by instance.
     """
 
     verb: str
@@ -42,11 +42,15 @@ class Operation:
     outcome: CallOutcome = CallOutcome.UNKNOWN
     error: str = ""
     statuses: Mapping[str, str] = field(default_factory=dict)
+    migrations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class GuestSighting:
-    """A guest that appeared on a host, or has ``ended``; ``others`` are its copies that run at the same time."""
+    """A guest that appeared on a host, or has ``ended``; ``others`` are copies of it that run at the same time.
+
+    ``uuid`` is its consumer: an instance, or a migration at whose source it is.
+    """
 
     at: float
     host: str
@@ -118,6 +122,18 @@ class History:
             for item in operation.uuids
         }
 
+    def migrations(
+        self, verbs: Iterable[str] | None = None, outcomes: Iterable[CallOutcome] = tuple(CallOutcome)
+    ) -> dict[str, str]:
+        """Return the instance of each migration named in calls of the verbs (None: all) with one of the outcomes."""
+        accepted, verb_set = set(outcomes), None if verbs is None else set(verbs)
+        return {
+            migration: instance
+            for operation in self.operations
+            if operation.outcome in accepted and (verb_set is None or operation.verb in verb_set)
+            for instance, migration in operation.migrations.items()
+        }
+
 
 SIGHTINGS: Mapping[str, type[Any]] = {"guest": GuestSighting, "claim": ClaimSighting, "use": UseSighting}
 
@@ -131,14 +147,25 @@ class HistoryWriter:
         self._name = uuid.uuid4().hex[:8]  # distinguishes the operations of several writers
         self._count = 0
         self._lock = threading.Lock()
+        self._instances: dict[str, str] = {}  # by migration
 
-    def call(self, verb: str, uuids: Sequence[str]) -> str:
-        """Record the start of a call, before it is sent; return the operation's id."""
+    def call(self, verb: str, uuids: Sequence[str], migrations: Mapping[str, str] | None = None) -> str:
+        """Record the start of a call, before it is sent; return the operation's id.
+
+        ``migrations`` are those that it names, by instance.
+        """
+        named = dict(migrations or {})
         with self._lock:
             self._count += 1
             operation_id = f"{self._name}-{self._count}"
-        self._append({"kind": "call", "id": operation_id, "verb": verb, "uuids": list(uuids)})
+            self._instances |= {migration: instance for instance, migration in named.items()}
+        row = {"kind": "call", "id": operation_id, "verb": verb, "uuids": list(uuids)}
+        self._append(row | ({"migrations": named} if named else {}))
         return operation_id
+
+    def instance_of(self, consumer: str) -> str:
+        """Return the instance of a migration that a call named; any other consumer is an instance."""
+        return self._instances.get(consumer, consumer)
 
     def answer(
         self, operation_id: str, outcome: CallOutcome, error: str = "", statuses: Mapping[str, str] | None = None
@@ -184,7 +211,8 @@ def read(path: Path) -> History:
 def _add(history: History, operations: dict[str, Operation], document: dict[str, Any]) -> None:
     kind = document.pop("kind")
     if kind == "call":
-        operation = Operation(document["verb"], document["uuids"], document["at"])
+        migrations = document.get("migrations", {})
+        operation = Operation(document["verb"], document["uuids"], document["at"], migrations=migrations)
         operations[document["id"]] = operation
         history.operations.append(operation)
     elif kind == "answer":

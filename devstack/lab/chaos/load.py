@@ -5,14 +5,14 @@ import random
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import oslo_messaging as messaging
 
-from devstack.lab.chaos.changes import CHANGES, SHELVED
+from devstack.lab.chaos.changes import CHANGES, SHELVED, VERIFY
 from devstack.lab.chaos.history import CallOutcome, HistoryWriter
 from rpcapi import errors, objects
 from rpcapi.cli.session import Session
@@ -28,16 +28,21 @@ BOOT_SIZES = (1, 2, 4, 50, 50, 50)
 DELETE_SIZES = (1, 2, 50, 50, 50)
 CHANGE_SIZES = (1, 2, 4, 20)
 PERCENT_OF_CHANGES, CHANGES_IN_A_ROW = 50, (1, 2, 4)
-FINAL_STATUSES = frozenset({"ACTIVE", "SHUTOFF", *SHELVED, "ERROR", "DELETED"})
+SHARE_WATCHED = 0.5  # of live migrations, whose servers are listed while they are copied: they may be aborted
+FINAL_STATUSES = frozenset({"ACTIVE", "SHUTOFF", *SHELVED, *VERIFY, "ERROR", "DELETED"})
 
 
 class Population:
-    """The acknowledged instances that no caller has begun to delete; shared by all callers."""
+    """The acknowledged instances that no caller has begun to delete; shared by all callers.
+
+    ``migrations`` has the last move that was requested and not refused, by instance.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._uuids: list[str] = []
         self.acknowledged = 0
+        self.migrations: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self._uuids)
@@ -84,10 +89,25 @@ class HistoryCaller:
         """Delete instances; return whether it was acknowledged."""
         return self._repeat("delete", uuids, give_up, lambda ctxt: self._conductor.delete_instances(ctxt, uuids))
 
-    def change(self, verb: str, uuids: Sequence[str], give_up: Callable[[], bool]) -> bool:
-        """Request a change of CHANGES; return whether it was acknowledged."""
-        method = CHANGES[verb].method
-        return self._repeat(verb, uuids, give_up, lambda ctxt: getattr(self._conductor, method)(ctxt, list(uuids)))
+    def change(
+        self,
+        verb: str,
+        uuids: Sequence[str],
+        give_up: Callable[[], bool],
+        migrations: Mapping[str, str] | None = None,
+        **values: Any,
+    ) -> bool:
+        """Request a change of CHANGES; return whether it was acknowledged.
+
+        ``migrations`` are the uuids of their moves, ``values`` further arguments of the method.
+        """
+        change, named = CHANGES[verb], [(migrations or {})[uuid] for uuid in uuids if migrations]
+        arguments = [named] if change.ends_move else [list(uuids), named] if change.moves else [list(uuids)]
+
+        def send(ctxt: Any) -> None:
+            getattr(self._conductor, change.method)(ctxt, *arguments, **values)
+
+        return self._repeat(verb, uuids, give_up, send, migrations)
 
     def statuses(self, uuids: Sequence[str]) -> dict[str, str]:
         """Return the instances' statuses, and record the answer; empty without an answer."""
@@ -111,9 +131,16 @@ class HistoryCaller:
     def _conductor(self) -> Any:
         return self.session.conductor
 
-    def _repeat(self, verb: str, uuids: Sequence[str], give_up: Callable[[], bool], send: Callable[[Any], Any]) -> bool:
+    def _repeat(
+        self,
+        verb: str,
+        uuids: Sequence[str],
+        give_up: Callable[[], bool],
+        send: Callable[[Any], Any],
+        migrations: Mapping[str, str] | None = None,
+    ) -> bool:
         self.session.new_request()
-        operation = self._history.call(verb, uuids)
+        operation = self._history.call(verb, uuids, migrations)
         deadline = time.monotonic() + GIVE_UP_SECONDS
         while True:
             try:
@@ -185,7 +212,7 @@ class Load:
             return
         count = chance.choice(BOOT_SIZES)
         vcpus = chance.choice((1, 1, 2, 4)) if count <= GROUP_MEMBERS else 1
-        uuids = [str(uuid.UUID(int=chance.getrandbits(128), version=4)) for _ in range(count)]
+        uuids = [_make_uuid(chance) for _ in range(count)]
         resources = {"VCPU": vcpus, "MEMORY_MB": 1024 * vcpus, "DISK_GB": 1}
         group = self._group(chance) if count <= GROUP_MEMBERS else {}
         if caller.boot(resources, uuids, self._stopped.is_set, **group):
@@ -206,11 +233,30 @@ class Load:
                     return
                 verb = chance.choice(possible)
                 changed = [uuid for uuid in uuids if statuses.get(uuid) in CHANGES[verb].begins]
-                if not caller.change(verb, changed, self._stopped.is_set):
+                if not self._request(caller, chance, verb, changed):
                     return
-                self._follow(caller, changed)
+                if not (verb == "live-migrate" and chance.random() < SHARE_WATCHED):
+                    self._follow(caller, changed)
         finally:
             self.population.put_back(uuids)
+
+    def _request(self, caller: HistoryCaller, chance: random.Random, verb: str, uuids: Sequence[str]) -> bool:
+        """Request a change; a move by a new migration for each instance, the end of moves by their last ones."""
+        last_moves, change = self.population.migrations, CHANGES[verb]
+        if change.ends_move:
+            uuids = [uuid for uuid in uuids if uuid in last_moves]
+            migrations = {uuid: last_moves[uuid] for uuid in uuids}
+            return bool(uuids) and caller.change(verb, uuids, self._stopped.is_set, migrations)
+        if not change.moves:
+            return caller.change(verb, uuids, self._stopped.is_set)
+        migrations = {uuid: _make_uuid(chance) for uuid in uuids}
+        before = {uuid: last_moves[uuid] for uuid in uuids if uuid in last_moves}
+        last_moves.update(migrations)
+        values = {"spec": _make_flavor(chance)} if verb == "resize" else {}
+        is_accepted = caller.change(verb, uuids, self._stopped.is_set, migrations, **values)
+        if not is_accepted and not self._stopped.is_set():
+            last_moves.update(before)  # where it was refused; without an answer it may have happened or not
+        return is_accepted
 
     def _group(self, chance: random.Random) -> dict[str, Any]:
         """Return the group members of a request spec: none, or one of a few groups of this run."""
@@ -227,3 +273,14 @@ class Load:
             statuses = caller.statuses(uuids)
             if statuses and all(status in FINAL_STATUSES for status in statuses.values()):
                 return
+
+
+def _make_uuid(chance: random.Random) -> str:
+    return str(uuid.UUID(int=chance.getrandbits(128), version=4))
+
+
+def _make_flavor(chance: random.Random) -> objects.RequestSpec:
+    vcpus = chance.choice((1, 2, 4))
+    return objects.RequestSpec.of(
+        resources={"VCPU": vcpus, "MEMORY_MB": 1024 * vcpus, "DISK_GB": 1}, flavor=f"resized-{vcpus}"
+    )

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import redis
 
@@ -20,7 +20,16 @@ SCAN_SECONDS = 0.05
 RETRY_SECONDS = 0.2
 COARSE_NS = 100_000_000  # a change so soon after another one may leave the same modification time
 
-Running = dict[str, tuple[int, int]]  # uuid -> (inode of its file, attempt)
+
+class _File(NamedTuple):
+    """A guest's file, and what it said; every change of it is another inode."""
+
+    inode: int
+    attempt: int
+    is_running: bool
+
+
+Running = dict[str, _File]  # by consumer
 
 
 class GuestObserver:
@@ -62,29 +71,35 @@ class GuestObserver:
         before, now = self._running.get(folder, {}), dict(_files(folder / "guests"))
         running: Running = {}
         for uuid, inode in now.items():
-            if uuid in before and before[uuid][0] == inode:
+            if uuid in before and before[uuid].inode == inode:
                 running[uuid] = before[uuid]
                 continue
-            attempt = _attempt(folder / "guests" / f"{uuid}.json")
-            if attempt is not None:
-                running[uuid] = (inode, attempt)
+            file = _read(folder, uuid, inode)
+            if file is not None:
+                running[uuid] = file
         self._running[folder] = running
         if is_settled and len(running) == len(now):
             self._unchanged[folder] = modified_ns
         for uuid, row in before.items():
             if running.get(uuid) != row:
-                self._record(folder, uuid, row[1], True, ())
+                self._record(folder, uuid, row.attempt, True, ())
         for uuid, row in running.items():
             if before.get(uuid) != row:
-                self._record(folder, uuid, row[1], False, list(self._copies(folder, uuid)))
+                self._record(folder, uuid, row.attempt, False, list(self._copies(folder, uuid)))
 
     def _copies(self, folder: Path, uuid: str) -> Iterator[str]:
-        """Yield the other hosts on which the guest still runs: its file there is read after it appeared here."""
-        for other in self._running:
-            if other != folder and uuid in self._running[other]:
-                attempt = _attempt(other / "guests" / f"{uuid}.json")
-                if attempt is not None:
-                    yield f"attempt {attempt} on {host_name(other)}"
+        """Yield the other hosts on which the instance still runs, if it runs here: their files are read after this one.
+
+        The guest at the source of a move is that of the migration. One that is powered off or paused does not run.
+        """
+        if not self._running[folder][uuid].is_running:
+            return
+        instance = self._history.instance_of(uuid)
+        for other, guests in self._running.items():
+            for consumer in [name for name in guests if self._history.instance_of(name) == instance]:
+                file = None if other == folder else _read(other, consumer, 0)
+                if file is not None and file.is_running:
+                    yield f"attempt {file.attempt} on {host_name(other)}"
 
     def _record(self, folder: Path, uuid: str, attempt: int, ended: bool, others: Sequence[str]) -> None:
         self._history.sighting(
@@ -110,11 +125,12 @@ def _files(folder: Path) -> Iterator[tuple[str, int]]:
         return
 
 
-def _attempt(path: Path) -> int | None:
+def _read(folder: Path, uuid: str, inode: int) -> _File | None:
     try:
-        return int(json.loads(path.read_text())["attempt"])
+        raw = json.loads((folder / "guests" / f"{uuid}.json").read_text())
     except (FileNotFoundError, ValueError):
         return None
+    return _File(inode, int(raw["attempt"]), not raw.get("is_off") and not raw.get("is_paused"))
 
 
 class ClaimObserver:

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _APPEND = "compute_agent.attempts.journal_file:JournalFile.append"
-_SPAWN = "compute_agent.simulator.hypervisor:Hypervisor.spawn"
-_STOP = "compute_agent.simulator.hypervisor:Hypervisor.stop"
+_HYPERVISOR = "compute_agent.simulator.hypervisor:Hypervisor."
 _CLAIMS = "rpcapi.clients.claims:ClaimsAPI."
+_COMPUTE = "rpcapi.clients.compute:ComputeAPI."
 _REPORT = "rpcapi.clients.conductor:ConductorAPI.report_builds"
 _RECORDS = "conductor.store.redis:RedisConductorStore."
 _SCRIPT = "scheduler_svc.store.redis.connect:RedisConnection.run"
@@ -38,17 +38,22 @@ def _around(*targets: str) -> list[Phase]:
 
 
 PHASES: Mapping[str, Sequence[Phase]] = {
-    "compute": _around(_APPEND, _SPAWN, _STOP, _CLAIMS + "confirm_claims", _CLAIMS + "release_claims", _REPORT),
+    "compute": _around(
+        _APPEND,
+        *(_HYPERVISOR + step for step in ("spawn", "stop", "power_off", "receive", "pause", "rename")),
+        *(_CLAIMS + "confirm_claims", _CLAIMS + "release_claims", _REPORT),
+    ),
     "conductor": _around(
         _RECORDS + "record",
         _RECORDS + "write",
         "rpcapi.clients.scheduler:SchedulerAPI.select_destinations",
-        "rpcapi.clients.compute:ComputeAPI.build_instances",
-        "rpcapi.clients.compute:ComputeAPI.terminate_instances",
+        _CLAIMS + "move_claims",
+        *(_COMPUTE + message for message in ("build_instances", "terminate_instances", "change_guests")),
+        *(_COMPUTE + message for message in ("prepare_incoming", "copy_guests")),
     ),
     "scheduler": [
         Phase(_SCRIPT, is_after, verb)
-        for verb in ("prepare", "confirm", "release", "report", "audit_settle", "audit_open")
+        for verb in ("prepare", "confirm", "release", "move", "report", "audit_settle", "audit_open")
         for is_after in (False, True)
     ],
 }

@@ -5,12 +5,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from devstack.lab.chaos.changes import BOOTED, ENDS_GUEST, OFFLOADED, expected_statuses
-from devstack.lab.chaos.final_state import Allocations, FinalState, GuestFile, InstanceState, StoredClaim
+from devstack.lab.chaos.changes import BOOTED, ENDS_GUEST, MOVES, OFFLOADED, VERIFY, expected_statuses
+from devstack.lab.chaos.final_state import (
+    Allocations,
+    FinalState,
+    GuestFile,
+    InstanceState,
+    StoredClaim,
+)
 from devstack.lab.chaos.history import CallOutcome, History
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
 ENDED_STATUSES = ("DELETED",)
+ENDED_MIGRATIONS = ("confirmed", "reverted", "error", "completed", "cancelled")
 IS_OFF: Mapping[str, bool] = {"ACTIVE": False, "SHUTOFF": True, "SHELVED": True}  # whether the guest is powered off
 
 
@@ -21,7 +28,7 @@ class Promises:
     booted: frozenset[str]  # acknowledged
     deleted: frozenset[str]  # acknowledged
     maybe_deleted: frozenset[str]  # a delete was sent
-    maybe_ended: frozenset[str]  # a delete was sent, or a change after which the guest ends on its host
+    maybe_ended: frozenset[str]  # consumers: a delete was sent, or a change after which the guest ends on its host
     statuses: Mapping[str, frozenset[str]]  # in which an instance may be at rest, besides ERROR
 
     @classmethod
@@ -33,7 +40,7 @@ class Promises:
             frozenset(history.uuids("boot", acknowledged)),
             frozenset(history.uuids("delete", acknowledged)),
             maybe_deleted,
-            maybe_deleted.union(*(history.uuids(verb, sent) for verb in ENDS_GUEST)),
+            maybe_deleted.union(history.migrations(), *(history.uuids(verb, sent) for verb in ENDS_GUEST)),
             expected_statuses(history.operations),
         )
 
@@ -51,6 +58,7 @@ def check_promises(history: History, state: FinalState) -> Iterator[Violation]:
             yield from _deleted(uuid, state.instances.get(uuid), copies, claim)
         else:
             yield from _booted(uuid, state.instances.get(uuid), copies, claim, promises)
+    yield from _moved(history, state, promises, guests, claims)
     yield from _stopped(history, state, promises)
     yield from _seen_doubly(history)
     yield from _seen_oversold(history)
@@ -83,7 +91,7 @@ def _booted(
             yield Violation(ViolationKind.LOST, uuid, f"its boot was acknowledged, no delete was sent, and it {what}")
         elif guests or claim:
             yield Violation(ViolationKind.DIVERGED, uuid, f"{what}, but {_remains(guests, claim)}")
-    elif instance.status in (*IS_OFF, *OFFLOADED):
+    elif instance.status in (*IS_OFF, *OFFLOADED, *VERIFY):
         yield from _at_rest(instance, guests, claim, promises.statuses.get(uuid, BOOTED))
     elif instance.status == "ERROR":
         if not instance.reason:
@@ -113,9 +121,38 @@ def _at_rest(
     copies = [guest for guest in guests if (guest.attempt, guest.name) == (instance.attempt, instance.host)]
     if not copies:
         yield Violation(ViolationKind.LOST, uuid, f"{place}, but {_remains(guests, claim)}")
-    elif any(guest.is_off != IS_OFF[status] for guest in copies):
+    elif status in IS_OFF and any(guest.is_off != IS_OFF[status] for guest in copies):
         power = "running" if IS_OFF[status] else "powered off"
         yield Violation(ViolationKind.DIVERGED, uuid, f"{place}, but its guest is {power}")
+
+
+def _moved(
+    history: History,
+    state: FinalState,
+    promises: Promises,
+    guests: Mapping[str, list[GuestFile]],
+    claims: Mapping[str, StoredClaim],
+) -> Iterator[Violation]:
+    """Yield moves that were acknowledged and did not end, and what those that ended have left at their sources."""
+    acknowledged = history.migrations(MOVES, (CallOutcome.ACKNOWLEDGED,))
+    for uuid, instance in sorted(history.migrations().items()):
+        migration, copies, claim = state.migrations.get(uuid), guests.get(uuid, []), claims.get(uuid)
+        record = state.instances.get(instance)
+        waits = migration is not None and migration.status == "finished" and record is not None
+        if waits and record is not None and record.status in VERIFY:
+            if claim is None or [guest.is_running for guest in copies] != [False]:
+                what = f"waits to be confirmed, but at its source {_remains(copies, claim)}"
+                yield Violation(ViolationKind.DIVERGED, uuid, what)
+        elif migration is None:
+            if uuid in acknowledged and instance not in promises.maybe_deleted:
+                yield Violation(ViolationKind.LOST, uuid, f"the move of {instance} was acknowledged, and has no record")
+        elif migration.status not in ENDED_MIGRATIONS:
+            yield Violation(ViolationKind.UNSETTLED, uuid, f"the move of {instance} is {migration.status}")
+        elif copies or claim:
+            remains = _remains(copies, claim)
+            yield Violation(ViolationKind.DIVERGED, uuid, f"is {migration.status}, but at its source {remains}")
+        elif migration.status == "error" and not migration.reason:
+            yield Violation(ViolationKind.UNEXPLAINED, uuid, f"the move of {instance} failed without a reason")
 
 
 def _deleted(

@@ -181,6 +181,7 @@ class Segment:
                 attempts=[attempt for folder in folders for attempt in agent_files.read_attempts(folder)],
                 partitions=[self._read_partition(name) for name in self.cluster.stores],
                 instances=store_state.read_instances(records),
+                migrations=store_state.read_migrations(records),
                 read_at=time.time(),
             )
         return check(history.read(self._history_file), state, LEASE_SECONDS)

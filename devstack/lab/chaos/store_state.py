@@ -7,9 +7,10 @@ from typing import Any
 
 import redis
 
-from devstack.lab.chaos.final_state import InstanceState, StoredClaim, StoredGroup, StoredPartition
+from devstack.lab.chaos.final_state import InstanceState, MigrationState, StoredClaim, StoredGroup, StoredPartition
 
 INSTANCES = "gantt:{conductor}:instances"
+MIGRATIONS = "gantt:{conductor}:migrations"
 
 
 def read_partition(client: redis.Redis, name: str) -> StoredPartition:
@@ -35,6 +36,11 @@ def read_partition(client: redis.Redis, name: str) -> StoredPartition:
 def read_instances(client: redis.Redis) -> dict[str, InstanceState]:
     """Return the conductor's records by uuid; ``client`` decodes text."""
     return {str(uuid): _instance(str(uuid), str(text)) for uuid, text in client.hgetall(INSTANCES).items()}
+
+
+def read_migrations(client: redis.Redis) -> dict[str, MigrationState]:
+    """Return the conductor's records of migrations by uuid; ``client`` decodes text."""
+    return {str(uuid): _migration(str(uuid), str(text)) for uuid, text in client.hgetall(MIGRATIONS).items()}
 
 
 def _time_ms(meta: Mapping[str, str], server_ms: int) -> int:
@@ -69,3 +75,8 @@ def _instance(uuid: str, text: str) -> InstanceState:
     header, _, body = text.partition("\n")
     document = json.loads(body)
     return InstanceState(uuid, header.split(" ")[1], document["attempt"], document["host"], document["reason"])
+
+
+def _migration(uuid: str, text: str) -> MigrationState:
+    document = json.loads(text.partition("\n")[2])
+    return MigrationState(uuid, document["instance"], document["status"], document["reason"])

@@ -10,6 +10,7 @@ from devstack.lab.chaos.final_state import (
     GuestFile,
     InstanceState,
     JournalledAttempt,
+    MigrationState,
     StoredClaim,
     StoredPartition,
 )
@@ -51,6 +52,8 @@ class CraftedRun:
         }
     )
 
+    migrations: dict[str, MigrationState] = field(default_factory=dict)
+
     def __post_init__(self) -> None:
         acknowledged = CallOutcome.ACKNOWLEDGED
         self.history.operations += [
@@ -68,7 +71,8 @@ class CraftedRun:
 
     def check(self) -> CheckReport:
         """Run the checker."""
-        return check(self.history, FinalState(self.guests, self.attempts, [self.partition], self.instances))
+        state = FinalState(self.guests, self.attempts, [self.partition], self.instances, self.migrations)
+        return check(self.history, state)
 
     def kinds(self) -> set[ViolationKind]:
         """Return the kinds of the violations."""

@@ -34,6 +34,13 @@ def expected(*calls: tuple[str, CallOutcome]) -> set[str]:
         ([("shelve", DONE)], {"SHELVED", "SHELVED_OFFLOADED"}),
         ([("shelve", DONE), ("unshelve", DONE)], {"ACTIVE", "SHELVED_OFFLOADED"}),
         ([("stop", DONE), ("list", DONE), ("delete", UNKNOWN)], {"SHUTOFF"}),
+        ([("migrate", DONE)], {"ACTIVE", "VERIFY_RESIZE"}),
+        ([("stop", DONE), ("resize", UNKNOWN)], {"SHUTOFF", "VERIFY_RESIZE"}),
+        ([("migrate", REFUSED)], {"ACTIVE"}),
+        ([("migrate", DONE), ("confirm", DONE)], {"ACTIVE"}),
+        ([("migrate", DONE), ("confirm", UNKNOWN)], {"ACTIVE", "VERIFY_RESIZE"}),
+        ([("stop", DONE), ("migrate", DONE), ("revert", DONE)], {"SHUTOFF"}),
+        ([("live-migrate", DONE), ("abort", UNKNOWN)], {"ACTIVE"}),
     ],
 )
 def test_expected_statuses(calls: list[tuple[str, CallOutcome]], statuses: set[str]) -> None:
@@ -42,8 +49,6 @@ def test_expected_statuses(calls: list[tuple[str, CallOutcome]], statuses: set[s
 
 @pytest.mark.parametrize("verb", CHANGES)
 def test_conductor_has_the_method_of_each_change(verb: str) -> None:
-    assert list(inspect.signature(getattr(ConductorAPI, CHANGES[verb].method)).parameters)[:3] == [
-        "self",
-        "ctxt",
-        "uuids",
-    ]
+    parameters = list(inspect.signature(getattr(ConductorAPI, CHANGES[verb].method)).parameters)
+    assert parameters[:3] == ["self", "ctxt", "uuids"]
+    assert (parameters[3:4] == ["migrations"]) == CHANGES[verb].moves

@@ -32,6 +32,8 @@ def kinds(*states: str) -> list[ViolationKind]:
         ("confirmed", "confirmed", "released", "released"),
         ("unknown",),
         ("prepared", "confirmed", "fenced"),
+        ("prepared", "confirmed", "moved m 1"),
+        ("prepared", "confirmed", "moved m 1", EPOCH, "confirmed", "moved m 1"),
         ("unverified",),
         # The store forgot the confirmation, and an audit wrote the claim again
         ("prepared", "confirmed", EPOCH, "prepared", "aborted"),
@@ -59,6 +61,8 @@ def test_second_end(second: str) -> None:
         ("prepared", "confirmed", "aborted"),
         ("prepared", "confirmed", "expired"),
         ("prepared", "confirmed", "prepared"),
+        ("prepared", "moved m 1"),
+        ("prepared", "confirmed", "moved m 1", "confirmed"),
         ("unknown", "prepared"),
     ],
 )

@@ -41,7 +41,7 @@ class Conductor:
 
     def __getattr__(self, name: str) -> Any:
         verb = {change.method: verb for verb, change in CHANGES.items()}[name]
-        return lambda _ctxt, uuids: self._answer(verb, uuids)
+        return lambda _ctxt, uuids, *_migrations, **_values: self._answer(verb, uuids)
 
     def _answer(self, verb: str, uuids: list[str]) -> None:
         self.calls.append((verb, uuids))
@@ -118,9 +118,25 @@ def test_only_instances_in_a_status_in_which_the_change_is_possible_are_changed(
     for _ in range(20):
         idle_load._change(caller(tmp_path, conductor), chance)
     changed = {(verb, *uuids) for verb, uuids in conductor.calls if verb != "list"}
-    assert changed <= {("start", "a"), ("rebuild", "a"), ("shelve", "a")}
+    allowed = ("start", "rebuild", "shelve", "migrate", "resize")
+    assert changed <= {(verb, "a") for verb in allowed}
     assert len(changed) > 1
     assert sorted(idle_load.population.take(chance, 5)) == ["a", "b", "c"], "each is put back once"
+
+
+def test_end_of_a_move_names_its_migration(tmp_path: Path, idle_load: load.Load) -> None:
+    conductor, chance = Conductor(), random.Random(1)
+    requester = caller(tmp_path, conductor)
+    assert idle_load._request(requester, chance, "migrate", ["a", "b"])
+    (migration, other) = (idle_load.population.migrations[uuid] for uuid in ("a", "b"))
+    # Given one more that is refused, then the last one that was accepted is confirmed
+    conductor.planned.append(errors.InstanceConflict(uuid="a", why="it is VERIFY_RESIZE"))
+    assert not idle_load._request(requester, chance, "resize", ["a"])
+    assert idle_load._request(requester, chance, "confirm", ["a", "c"])
+    assert conductor.calls[-1] == ("confirm", [migration])
+    run = history.read(tmp_path / "history")
+    assert run.migrations(["migrate"]) == {migration: "a", other: "b"}
+    assert run.migrations(["confirm"]) == {migration: "a"}
 
 
 def test_instances_are_put_back_when_nothing_is_answered(tmp_path: Path, idle_load: load.Load) -> None:

@@ -27,14 +27,14 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "history"
 
 
-def guest(state: Path, host: str, uuid: str, attempt: int) -> Path:
+def guest(state: Path, host: str, uuid: str, attempt: int, **power: bool) -> Path:
     """Write a guest file, as the agent replaces it."""
     folder = state / host / "guests"
     folder.mkdir(parents=True, exist_ok=True)
     (state / host / "journal").touch()
     path = folder / f"{uuid}.json"
     fresh = folder / f".{uuid}.new"
-    fresh.write_text(json.dumps({"uuid": uuid, "attempt": attempt, "name": host, "running_at_ms": 0}))
+    fresh.write_text(json.dumps({"uuid": uuid, "attempt": attempt, "name": host, "running_at_ms": 0, **power}))
     return fresh.replace(path)
 
 
@@ -84,6 +84,28 @@ def test_second_copy_of_a_guest(tmp_path: Path, file: Path) -> None:
     observer.scan()
     assert [(item.host, list(item.others)) for item in history.read(file).guests if item.others] == [
         ("h2", ["attempt 1 on h1"])
+    ]
+
+
+def test_guest_that_moves_is_no_second_copy_until_both_run(tmp_path: Path, file: Path) -> None:
+    writer, state = HistoryWriter(file), tmp_path / "state"
+    observer = GuestObserver([state], writer)
+    writer.call("live-migrate", ["a"], {"a": "m"})
+    source = guest(state, "h1", "a", 1)
+    observer.scan()
+    # Given a guest that waits for the copy, then a source that was handed over and stopped
+    guest(state, "h2", "a", 2, is_paused=True)
+    observer.scan()
+    source.unlink()
+    guest(state, "h1", "m", 1, is_paused=True)
+    guest(state, "h2", "a", 2)
+    observer.scan()
+    assert not [item for item in history.read(file).guests if item.others]
+    # When the source runs again
+    guest(state, "h1", "m", 1)
+    observer.scan()
+    assert [(item.host, list(item.others)) for item in history.read(file).guests if item.others] == [
+        ("h1", ["attempt 2 on h2"])
     ]
 
 

@@ -6,10 +6,17 @@ from dataclasses import replace
 import pytest
 
 from devstack.lab.chaos.checker import check
-from devstack.lab.chaos.final_state import FinalState, InstanceState, StoredPartition
+from devstack.lab.chaos.final_state import (
+    FinalState,
+    GuestFile,
+    InstanceState,
+    JournalledAttempt,
+    MigrationState,
+    StoredPartition,
+)
 from devstack.lab.chaos.history import CallOutcome, ClaimSighting, GuestSighting, History, Operation, UseSighting
 from devstack.lab.chaos.violations import ViolationKind
-from tests.unit.devstack.lab.chaos.crafted import DELETED, REFUSED, RUNS, CraftedRun, claim, write
+from tests.unit.devstack.lab.chaos.crafted import DELETED, REFUSED, RUNS, SIZE, CraftedRun, claim, write
 
 
 def test_acknowledged_boot_without_a_record() -> None:
@@ -87,6 +94,67 @@ def test_acknowledged_change_that_was_undone_or_not_requested(status: str, chang
 @pytest.mark.parametrize(("status", "changes", "is_off"), [("SHUTOFF", ["stop"], False), ("ACTIVE", [], True)])
 def test_guest_whose_power_differs_from_its_record(status: str, changes: list[str], is_off: bool) -> None:
     assert changed_run(status, *changes, is_off=is_off).kinds() == {ViolationKind.DIVERGED}
+
+
+MIGRATION = "moves"
+
+
+def moved_run(status: str, migration: str, *, is_at_source: bool, reason: str | None = None) -> CraftedRun:
+    """Return a run in which the instance moved to h2, whose record and migration are in these statuses."""
+    run, node = CraftedRun(), "h2/node0"
+    run.history.operations.append(
+        Operation("migrate", [RUNS], 6.0, 6.1, CallOutcome.ACKNOWLEDGED, migrations={RUNS: MIGRATION})
+    )
+    run.instances[RUNS] = InstanceState(RUNS, status, 2, node)
+    run.migrations[MIGRATION] = MigrationState(MIGRATION, RUNS, migration, reason)
+    run.guests = [GuestFile("h2", RUNS, 2, node), *([GuestFile("h1", MIGRATION, 1, "h1/node0", True)] * is_at_source)]
+    run.attempts = [
+        JournalledAttempt("h2", RUNS, 2, ("intent", "confirmed", "spawned"), node, {node: SIZE}),
+        JournalledAttempt("h1", MIGRATION, 1, ("spawned",), "h1/node0", {"h1/node0": SIZE}),
+    ][: 2 if is_at_source else 1]
+    source = claim(MIGRATION)
+    destination = claim(attempt=2, host=node, allocations={node: SIZE})
+    run.change_partition(
+        claims=[destination, *([source] * is_at_source)],
+        used={node: SIZE} | ({"h1/node0": SIZE} if is_at_source else {}),
+        ended={RUNS: {1: f"moved {MIGRATION} 1"}, DELETED: {1: "released"}},
+    )
+    return run
+
+
+@pytest.mark.parametrize(
+    ("status", "migration", "is_at_source"), [("VERIFY_RESIZE", "finished", True), ("ACTIVE", "confirmed", False)]
+)
+def test_kept_promises_of_moves(status: str, migration: str, is_at_source: bool) -> None:
+    assert not moved_run(status, migration, is_at_source=is_at_source).check().violations
+
+
+@pytest.mark.parametrize(
+    ("status", "migration", "is_at_source", "kind"),
+    [
+        ("ACTIVE", "confirmed", True, ViolationKind.DIVERGED),
+        ("VERIFY_RESIZE", "finished", False, ViolationKind.DIVERGED),
+        ("ACTIVE", "migrating", True, ViolationKind.UNSETTLED),
+        ("ACTIVE", "finished", True, ViolationKind.UNSETTLED),
+        ("ACTIVE", "error", False, ViolationKind.UNEXPLAINED),
+    ],
+)
+def test_move_that_does_not_end_or_leaves_something(
+    status: str, migration: str, is_at_source: bool, kind: ViolationKind
+) -> None:
+    assert moved_run(status, migration, is_at_source=is_at_source).kinds() == {kind}
+
+
+def test_source_that_runs_while_the_move_waits() -> None:
+    run = moved_run("VERIFY_RESIZE", "finished", is_at_source=True)
+    run.guests = [replace(guest, is_off=False) for guest in run.guests]
+    assert run.kinds() == {ViolationKind.DIVERGED}
+
+
+def test_acknowledged_move_without_a_record() -> None:
+    run = moved_run("ACTIVE", "confirmed", is_at_source=False)
+    run.migrations.clear()
+    assert run.kinds() == {ViolationKind.LOST}
 
 
 @pytest.mark.parametrize("change", ["stop", "reboot", "rebuild", "shelve"])
