@@ -21,11 +21,15 @@ INSTALL_SECONDS = 900.0
 
 @dataclass(frozen=True)
 class Release:
-    """A release, the folder of its programs, and the PYTHONPATH that they need beside what is installed."""
+    """A release, the folder of its programs, and the PYTHONPATH that they need beside what is installed.
+
+    One ``is_before_moves`` has no requests of changes, and its services report no versions.
+    """
 
     name: str
     programs: Path
     python_path: str = ""
+    is_before_moves: bool = False
 
     @property
     def python(self) -> str:
@@ -68,7 +72,8 @@ def former() -> Iterator[Release]:
     if not complete.exists():
         _install(name, folder)
         complete.touch()
-    yield Release(name[:12], folder / "bin")
+    is_before_moves = not _run("git", "-C", str(PROJECT), "merge-base", "--is-ancestor", name, FORMER).returncode
+    yield Release(name[:12], folder / "bin", is_before_moves=is_before_moves)
 
 
 def _install(commit: str, folder: Path) -> None:
