@@ -24,7 +24,7 @@ class Change:
 
 ON_HOST = frozenset({"ACTIVE", "SHUTOFF"})
 SHELVED = frozenset({"SHELVED", "SHELVED_OFFLOADED"})
-VERIFY, MIGRATING = frozenset({"VERIFY_RESIZE"}), frozenset({"MIGRATING"})
+VERIFY, MIGRATING, ERROR = frozenset({"VERIFY_RESIZE"}), frozenset({"MIGRATING"}), frozenset({"ERROR"})
 ACTIVE, SHUTOFF, OFFLOADED = frozenset({"ACTIVE"}), frozenset({"SHUTOFF"}), frozenset({"SHELVED_OFFLOADED"})
 
 CHANGES: Mapping[str, Change] = {
@@ -41,6 +41,7 @@ CHANGES: Mapping[str, Change] = {
     "revert": Change("revert_migrations", VERIFY, ends_move=True),
     "live-migrate": Change("live_migrate_instances", ACTIVE, moves=True),
     "abort": Change("abort_migrations", MIGRATING, ends_move=True),
+    "evacuate": Change("evacuate_instances", ON_HOST | ERROR, moves=True),
 }
 MOVES = tuple(verb for verb, change in CHANGES.items() if change.moves)
 # A request of one of these may end the guest on its host.

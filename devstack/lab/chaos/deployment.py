@@ -92,6 +92,8 @@ class ChaosCluster:
             for name in self.programs
         }
         self.proxies: dict[str, TcpProxy] = {}
+        self.history_file = folder.with_name("history")
+        self.without_power: set[str] = set()  # daemons whose machines have no power: nothing starts them
 
     @property
     def client_conf(self) -> Path:
@@ -106,6 +108,10 @@ class ChaosCluster:
     def state_folder(self, agent: str) -> Path:
         """Return the state folder of an agent's daemon."""
         return self.layout.state / agent
+
+    def partition_of(self, agent: str) -> str:
+        """Return the partition of an agent's hosts."""
+        return list(self.stores)[self.agents.index(agent) % len(self.stores)]
 
     def control(self, name: str) -> Path:
         """Return the control file of a daemon, see devstack.lab.chaos.daemon."""
@@ -147,9 +153,9 @@ class ChaosCluster:
         daemon.kill()
 
     def revive(self) -> None:
-        """Start every daemon that ended, as a service manager does."""
+        """Start every daemon that ended, as a service manager does, but for those whose machines have no power."""
         for name, daemon in self.daemons.items():
-            if daemon.pid is None:
+            if daemon.pid is None and name not in self.without_power:
                 self.start_daemon(name)
 
     def workers(self, name: str) -> list[int]:
@@ -214,8 +220,10 @@ class ChaosCluster:
             }
         if program == "compute":
             folder = private_folder(self.state_folder(name))
-            partition = list(self.stores)[self.agents.index(name) % len(self.stores)]
-            return {"compute": {"hosts": _hosts(name), "state_path": folder}, "rpc": {"partition": partition}}
+            return {
+                "compute": {"hosts": _hosts(name), "state_path": folder},
+                "rpc": {"partition": self.partition_of(name)},
+            }
         return {}
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from devstack.lab.chaos.deployment import ChaosCluster
-from devstack.lab.chaos.faults import messages, processes, stores
+from devstack.lab.chaos.faults import hosts, messages, processes, stores
 from devstack.lab.chaos.faults.fault import Fault
 
 KINDS: Mapping[str, type[Fault]] = {
-    fault.KIND: fault for fault in (*processes.FAULTS, *stores.FAULTS, *messages.FAULTS)
+    fault.KIND: fault for fault in (*processes.FAULTS, *hosts.FAULTS, *stores.FAULTS, *messages.FAULTS)
 }
 IDLE_SHARE = 0.25
 PAUSE = (0.05, 0.8)

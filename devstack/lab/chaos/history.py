@@ -122,6 +122,10 @@ class History:
             for item in operation.uuids
         }
 
+    def lost_hosts(self) -> dict[str, float]:
+        """Return when each host that lost its power did so last."""
+        return {host: fault["at"] for fault in self.faults for host in fault.get("hosts", ())}
+
     def migrations(
         self, verbs: Iterable[str] | None = None, outcomes: Iterable[CallOutcome] = tuple(CallOutcome)
     ) -> dict[str, str]:

@@ -27,6 +27,7 @@ FOLLOW_POLL = 1.0
 BOOT_SIZES = (1, 2, 4, 50, 50, 50)
 DELETE_SIZES = (1, 2, 50, 50, 50)
 CHANGE_SIZES = (1, 2, 4, 20)
+REQUESTS = tuple(verb for verb in CHANGES if verb != "evacuate")  # which is an operator's, of hosts that are lost
 PERCENT_OF_CHANGES, CHANGES_IN_A_ROW = 50, (1, 2, 4)
 SHARE_WATCHED = 0.5  # of live migrations, whose servers are listed while they are copied: they may be aborted
 FINAL_STATUSES = frozenset({"ACTIVE", "SHUTOFF", *SHELVED, *VERIFY, "ERROR", "DELETED"})
@@ -212,7 +213,7 @@ class Load:
             return
         count = chance.choice(BOOT_SIZES)
         vcpus = chance.choice((1, 1, 2, 4)) if count <= GROUP_MEMBERS else 1
-        uuids = [_make_uuid(chance) for _ in range(count)]
+        uuids = [make_uuid(chance) for _ in range(count)]
         resources = {"VCPU": vcpus, "MEMORY_MB": 1024 * vcpus, "DISK_GB": 1}
         group = self._group(chance) if count <= GROUP_MEMBERS else {}
         if caller.boot(resources, uuids, self._stopped.is_set, **group):
@@ -228,7 +229,7 @@ class Load:
         try:
             for _ in range(chance.choice(CHANGES_IN_A_ROW)):
                 statuses = caller.statuses(uuids)
-                possible = [verb for verb, change in CHANGES.items() if change.begins & set(statuses.values())]
+                possible = [verb for verb in REQUESTS if CHANGES[verb].begins & set(statuses.values())]
                 if not possible:
                     return
                 verb = chance.choice(possible)
@@ -249,7 +250,7 @@ class Load:
             return bool(uuids) and caller.change(verb, uuids, self._stopped.is_set, migrations)
         if not change.moves:
             return caller.change(verb, uuids, self._stopped.is_set)
-        migrations = {uuid: _make_uuid(chance) for uuid in uuids}
+        migrations = {uuid: make_uuid(chance) for uuid in uuids}
         before = {uuid: last_moves[uuid] for uuid in uuids if uuid in last_moves}
         last_moves.update(migrations)
         values = {"spec": _make_flavor(chance)} if verb == "resize" else {}
@@ -275,7 +276,8 @@ class Load:
                 return
 
 
-def _make_uuid(chance: random.Random) -> str:
+def make_uuid(chance: random.Random) -> str:
+    """Return a random uuid, by the seed."""
     return str(uuid.UUID(int=chance.getrandbits(128), version=4))
 
 

@@ -182,8 +182,10 @@ def _stopped(history: History, state: FinalState, promises: Promises) -> Iterato
     }
     ran = {(item.uuid, item.attempt, item.host): item.at for item in history.guests}
     ran |= {(item.uuid, item.attempt, item.host): 0.0 for item in state.attempts if item.was_spawned}
+    lost_hosts = history.lost_hosts()
     for key in sorted(ran.keys() - running):
-        if key[0] not in promises.maybe_ended:
+        has_lost_power = ran[key] < lost_hosts.get(key[2], 0.0)
+        if key[0] not in promises.maybe_ended and not has_lost_power:
             why = journal_ends.get(key, "the journal does not say why")
             yield Violation(ViolationKind.STOPPED, key[0], f"attempt {key[1]} ran on {key[2]} and is gone; {why}")
 

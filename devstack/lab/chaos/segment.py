@@ -50,7 +50,7 @@ class Segment:
         self._say = say
         self._chance = random.Random(seed)
         self.cluster = ChaosCluster(folder / "run", self._chance.choice((0, 1)), partitions)
-        self._history_file = folder / "history"
+        self._history_file = self.cluster.history_file
         self.figures = Progress(counts.seed)
 
     def run(self, faults: int, load_target: int, damage: Damage | None = None, most_at_once: int = 1) -> CheckReport:
@@ -116,7 +116,9 @@ class Segment:
         for drawn in burst.faults:
             time.sleep(drawn.pause)
             detail = drawn.fault.inject()
-            writer.fault(name=drawn.fault.KIND, detail=detail, step="inject", idle=burst.is_idle)
+            writer.fault(
+                name=drawn.fault.KIND, detail=detail, step="inject", idle=burst.is_idle, hosts=drawn.fault.lost_hosts
+            )
             ends.append((time.monotonic() + drawn.hold, drawn.fault, detail))
         for end, fault, detail in sorted(ends, key=lambda item: item[0]):
             time.sleep(max(0.0, end - time.monotonic()))

@@ -5,6 +5,7 @@ import abc
 import contextlib
 import random
 import resource
+from collections.abc import Sequence
 from typing import ClassVar
 
 from devstack.lab.chaos.deployment import ChaosCluster
@@ -24,6 +25,7 @@ class Fault(abc.ABC):
     NEEDS_LOAD: ClassVar[bool] = False  # on an idle cluster it would not occur
 
     targets: frozenset[str]
+    lost_hosts: Sequence[str] = ()  # service hosts whose guests end with it
 
     def __init__(self, cluster: ChaosCluster, chance: random.Random) -> None:
         self.cluster = cluster

@@ -41,6 +41,7 @@ def expected(*calls: tuple[str, CallOutcome]) -> set[str]:
         ([("migrate", DONE), ("confirm", UNKNOWN)], {"ACTIVE", "VERIFY_RESIZE"}),
         ([("stop", DONE), ("migrate", DONE), ("revert", DONE)], {"SHUTOFF"}),
         ([("live-migrate", DONE), ("abort", UNKNOWN)], {"ACTIVE"}),
+        ([("stop", DONE), ("evacuate", DONE)], {"SHUTOFF"}),
     ],
 )
 def test_expected_statuses(calls: list[tuple[str, CallOutcome]], statuses: set[str]) -> None:

@@ -235,6 +235,14 @@ def test_guest_that_stopped_unasked() -> None:
     assert run.kinds() == {ViolationKind.STOPPED}
 
 
+@pytest.mark.parametrize(("lost_at", "kinds"), [(2.5, set()), (1.0, {ViolationKind.STOPPED})])
+def test_guest_that_stopped_with_the_power_of_its_host(lost_at: float, kinds: set[ViolationKind]) -> None:
+    run = CraftedRun()
+    run.history.guests.append(GuestSighting(2.0, "h1", RUNS, 7, False))
+    run.history.faults.append({"at": lost_at, "hosts": ["h1"]})
+    assert run.kinds() == kinds
+
+
 def test_guest_that_an_observer_saw_and_no_file_shows() -> None:
     # A1: the original was stopped after a second copy had started; its journal was compacted since
     run = CraftedRun()
