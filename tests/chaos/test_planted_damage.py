@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from devstack.confs import PARTITION
+from devstack.lab.chaos import history
 from devstack.lab.chaos.agent_files import host_folders
 from devstack.lab.chaos.checker import CheckReport
 from devstack.lab.chaos.deployment import ChaosCluster
@@ -32,7 +33,11 @@ class Damage:
         for name in cluster.daemons:
             cluster.kill_daemon(name)  # nobody repairs it
         folders = [folder for agent in cluster.agents for folder in host_folders(cluster.state_folder(agent))]
-        files = [path for folder in folders for path in (folder / "guests").glob("*.json")]
+        # A guest that was changed may have ended at its former host, and a migration's is not that of an instance
+        run = history.read(cluster.history_file)
+        requests = [operation for operation in run.operations if operation.verb not in ("boot", "list")]
+        changed = {uuid for operation in requests for uuid in operation.uuids} | run.migrations().keys()
+        files = [path for folder in folders for path in (folder / "guests").glob("*.json") if path.stem not in changed]
         stopped, copied, unclaimed, forgotten, ended = (path.stem for path in files[:5])
         paths = {path.stem: path for path in files}
         # A guest is gone; a guest runs on a second host, too
