@@ -99,7 +99,7 @@ def _summaries(
         roots = map(uuids.__getitem__, providers.roots)
         pieces += [repeat(',"parent_provider_uuid":'), parents, repeat(',"root_provider_uuid":"'), roots, repeat('"')]
     deadline.require()
-    return map("".join, zip(*pieces, repeat("}")))  # noqa: B905 - some are endless
+    return map("".join, zip(*pieces, repeat("}")))
 
 
 def _inventories(summary: ClassSummary, count: int) -> list[str]:

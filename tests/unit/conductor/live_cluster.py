@@ -21,7 +21,6 @@ from compute_agent.simulator.profile import HostProfile
 from conductor.copies import MigrationCopies
 from conductor.moves import InstanceMoves
 from conductor.saga.saga_pass import SagaLimits
-from conductor.service_clients import ServiceClients
 from rpcapi import objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
