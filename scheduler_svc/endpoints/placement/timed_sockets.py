@@ -75,7 +75,7 @@ class TimedWriter(StreamWriter):
         _pyio.BufferedWriter.__init__(self, TimedSocket(connection, mode), size)
         self.bytes_written = 0
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes) -> int:  # type: ignore[override]
         """Send all of it, without cheroot's copies of what is not sent yet."""
         rest = memoryview(data)
         while rest:
