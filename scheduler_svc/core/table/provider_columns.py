@@ -61,7 +61,7 @@ class ProviderColumns:
         columns = self.resources.get(resource_class)
         if columns is None:
             return np.zeros(self.size, np.bool_)
-        fits: Column = np.minimum(columns.free, columns.max_unit)[: self.size] >= amount
+        fits: Column = (columns.free[: self.size] >= amount) & (columns.max_unit[: self.size] >= amount)
         return fits
 
     def units(self, resource_class: str, amount: int) -> IntColumn:

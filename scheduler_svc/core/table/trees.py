@@ -154,10 +154,11 @@ class TreeColumns:
 
     def any_other(self, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
         """Return a mask of the hosts for which ``test`` is true of any other provider of their tree or sharing it."""
-        return self._any_other(test(self.hosts, *args, **kwargs), test, *args, **kwargs)
+        own = test(self.hosts, *args, **kwargs) if len(self.sharing_rows) else np.zeros(self.hosts.size, np.bool_)
+        return self._any_other(own, test, *args, **kwargs)
 
     def _any_other(self, own: Column, test: ProviderTest[P], *args: P.args, **kwargs: P.kwargs) -> Column:
-        """Return the answer of any_other; ``own`` is that of ``test`` for the hosts themselves."""
+        """Return the answer of any_other; ``own`` is that of ``test`` for the hosts, or anything if none shares."""
         column = np.zeros(self.hosts.size, np.bool_)
         for forest, below in self.forests:
             inside = test(below, *args, **kwargs) & forest.present[: forest.size]

@@ -35,8 +35,10 @@ def find_anchors(view: View, request: CandidateRequest) -> Anchors:
     trees = view.all_trees
     nested = trees.any_other(could_use, request.trees.groups)
     nested[trees.sharing_rows] = True  # what it serves alone is a candidate of other roots too
-    mask = view.present & np.where(nested, _could_serve(trees, request.trees), _serves_alone(trees, request.trees))
-    rows = np.flatnonzero(mask)
+    mask = _serves_alone(trees, request.trees)
+    if nested.any():
+        mask = np.where(nested, _could_serve(trees, request.trees), mask)
+    rows = np.flatnonzero(view.present & mask)
     if request.limit is not None:
         digest = hashlib.blake2b(request.seed.encode(), digest_size=8).digest()
         count = len(rows) if nested[rows].any() else min(len(rows), request.limit)
