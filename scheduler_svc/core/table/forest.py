@@ -8,7 +8,7 @@ import numpy as np
 
 from scheduler_svc.core.records import Amounts
 from scheduler_svc.core.table.api_columns import ApiColumns
-from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, extend_column
+from scheduler_svc.core.table.columns import FIRST_ROWS, Column, IntColumn, Rows, extend_column
 from scheduler_svc.core.table.resources import ResourceColumns
 from scheduler_svc.core.table.traits import TraitColumns
 
@@ -68,9 +68,9 @@ class Forest:
         """Return the rows of all providers below a host, unordered."""
         return self._descendants.get(host, ())
 
-    def descendants_of(self, hosts: Iterable[int]) -> list[int]:
-        """Return the rows of all providers below these hosts, those of a host together."""
-        return [row for host in hosts if host in self._descendants for row in self._descendants[host]]
+    def rows_below(self, hosts: Column) -> Rows:
+        """Return the rows of all providers below the hosts of a mask."""
+        return np.flatnonzero(hosts[self.root[: self.size]] & self.present[: self.size])
 
     @property
     def hosts(self) -> Iterable[int]:

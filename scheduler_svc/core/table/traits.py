@@ -9,23 +9,33 @@ import numpy.typing as npt
 from scheduler_svc.core.table.columns import Column, Rows, extend_column
 
 WORD = 64
-MAX_CACHED_SETS = 10_000
 
 
-def _rank(trait: str) -> tuple[bool, str]:
-    return trait.startswith("CUSTOM_"), trait
+def names_in(names: Iterable[str], words: Iterable[int]) -> set[str]:
+    """Return the traits of one row by its words; ``names`` are those of the bits."""
+    mask = sum(word << (number * WORD) for number, word in enumerate(words))
+    return {name for bit, name in enumerate(names) if mask >> bit & 1}
 
 
 class TraitColumns:
     """The traits of each row, one bit per trait. Also used for aggregate membership."""
 
-    __slots__ = ("_bits", "_names", "_size", "_words")
+    __slots__ = ("_bits", "_size", "_words")
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._bits: dict[str, int] = {}
-        self._names: dict[tuple[int, ...], tuple[str, ...]] = {}  # of the sets that names_of returned, by their words
         self._words: list[npt.NDArray[np.uint64]] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The trait of each bit, of the first word first; a bit never gets another trait."""
+        return tuple(self._bits)
+
+    @property
+    def words(self) -> Sequence[npt.NDArray[np.uint64]]:
+        """The columns, of 64 traits each."""
+        return self._words
 
     def grow(self, size: int) -> None:
         """Extend the columns to ``size`` rows."""
@@ -62,25 +72,11 @@ class TraitColumns:
         if among is not None:
             bit_positions = {trait: divmod(self._bits[trait], WORD) for trait in among if trait in self._bits}
             return {trait for trait, (word, bit) in bit_positions.items() if int(self._words[word][row]) >> bit & 1}
-        return self._names_in([int(word[row]) for word in self._words])
-
-    def names_of(self, rows: Rows) -> list[tuple[str, ...]]:
-        """Return the traits of each of ``rows``, sorted, custom ones last; equal sets are the same object."""
-        if not self._words:
-            return [()] * len(rows)
-        if len(self._names) >= MAX_CACHED_SETS:
-            self._names.clear()
-        answers = []
-        for words in zip(*(word[rows].tolist() for word in self._words), strict=True):
-            names = self._names.get(words)
-            if names is None:
-                names = self._names[words] = tuple(sorted(self._names_in(words), key=_rank))
-            answers.append(names)
-        return answers
+        return names_in(self._bits, (int(word[row]) for word in self._words))
 
     def in_use(self, rows: Column) -> set[str]:
         """Return the traits that any row of a mask has."""
-        return self._names_in([int(np.bitwise_or.reduce(word[: len(rows)][rows])) for word in self._words])
+        return names_in(self._bits, (int(np.bitwise_or.reduce(word[: len(rows)][rows])) for word in self._words))
 
     def has_all(self, traits: Iterable[str], size: int) -> Column:
         """Return a mask of the first ``size`` rows: True where a row has all of ``traits``."""
@@ -98,10 +94,6 @@ class TraitColumns:
         for number, mask in self._masks(self._bits.keys() & set(traits)).items():
             column |= (self._words[number][:size] & mask) != 0
         return column
-
-    def _names_in(self, words: Sequence[int]) -> set[str]:
-        mask = sum(word << (number * WORD) for number, word in enumerate(words))
-        return {trait for trait, bit in self._bits.items() if mask >> bit & 1}
 
     def _bit(self, trait: str) -> int:
         """Return the bit number of a trait; a new trait is assigned the next number."""

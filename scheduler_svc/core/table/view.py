@@ -69,10 +69,10 @@ class View:
         names = self._table.names
         return [names[row] for row in rows.tolist()]
 
-    def rows_by_name(self, names: Iterable[str], number: int = 0) -> dict[str, int]:
-        """Return the rows of those of these canonical names that a partition knows."""
+    def rows(self, names: Iterable[str], number: int = 0) -> Rows:
+        """Return the rows of those of these canonical names that a partition knows, in their order."""
         rows = self._table.partitions[number].rows
-        return {name: rows[name] for name in names if name in rows}
+        return np.array([rows[name] for name in names if name in rows], np.intp)
 
     def row(self, name: str, number: int = 0) -> int | None:
         """Return the row of a canonical name in a partition, or None if it is unknown there."""

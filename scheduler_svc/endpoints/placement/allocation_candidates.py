@@ -5,7 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from rpcapi.resources.trees.tree import TreeRequest
-from scheduler_svc.endpoints.placement import candidate_documents, candidate_query
+from scheduler_svc.endpoints.placement import candidate_query
+from scheduler_svc.endpoints.placement.candidate_documents import CandidateDocuments
+from scheduler_svc.endpoints.placement.candidate_summaries import TREES_SINCE
 from scheduler_svc.endpoints.placement.messages import Request, Response
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.routes import Route
@@ -24,6 +26,7 @@ class AllocationCandidateHandlers:
         self._finder = finder
         self._directory = directory
         self._catalogue = catalogue
+        self._documents = CandidateDocuments()
 
     def routes(self) -> list[Route]:
         """Return the route of allocation candidates."""
@@ -38,10 +41,10 @@ class AllocationCandidateHandlers:
         trees = self._with_roots(query.trees)
         answer = CandidateList()
         if trees is not None:
-            nested = request.version >= candidate_documents.TREES_SINCE
+            nested = request.version >= TREES_SINCE
             answer = self._finder.find(CandidateRequest(trees, query.limit, nested, request.id), deadline)
         is_limited = query.limit is not None
-        body = candidate_documents.to_json(answer, query.trees, request.version, deadline, is_limited=is_limited)
+        body = self._documents.to_json(answer, query.trees, request.version, deadline, is_limited=is_limited)
         return Response(200, body, modified=datetime.now(UTC))
 
     def _check_names(self, trees: TreeRequest) -> None:

@@ -11,9 +11,9 @@ from rpcapi.resources.trees.tree import AllocationCandidate, ProviderTree
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.trees.reader import AllocationLedger, TreeReader
 from scheduler_svc.placement.candidates.anchors import Anchors, find_anchors
+from scheduler_svc.placement.candidates.contents import read_trees
 from scheduler_svc.placement.candidates.deadline import Deadline, TimedSteps
 from scheduler_svc.placement.candidates.request import CandidateList, CandidateRequest
-from scheduler_svc.placement.candidates.summaries import read_summaries
 from scheduler_svc.placement.freshness import Freshness
 
 MAX_SUSPENDED = 2000  # searches of one query that wait for their next turn
@@ -70,18 +70,16 @@ class CandidateFinder:
         return self._with_providers(query, request, deadline)
 
     def _with_providers(self, query: "_Query", request: CandidateRequest, deadline: Deadline) -> CandidateList:
-        used = dict.fromkeys(query.bare_roots)
-        used.update((name, None) for candidate in query.candidates for name in candidate.allocations)
-        roots = dict.fromkeys(map(query.root_of, used)) if query.candidates else used
-        providers = read_summaries(self._table, roots, None if request.nested else used, deadline)
-        existing = set(providers.ids)
-        if used.keys() <= existing:
-            return CandidateList(query.bare_roots, query.candidates, providers)
-        return CandidateList(  # some were deleted during the search
-            [name for name in query.bare_roots if name in existing],
-            [candidate for candidate in query.candidates if candidate.allocations.keys() <= existing],
-            providers,
-        )
+        bare_roots, providers = read_trees(self._table, query.bare_roots, deadline)
+        used = {name for candidate in query.candidates for name in candidate.allocations}
+        for contents in read_trees(self._table, list(set(map(query.root_of, used))), deadline):
+            providers += contents
+        if not request.nested:
+            providers = [part.among(used) for part in providers]
+        existing = {name for part in providers for name in part.ids}
+        # Some may have been deleted during the search.
+        candidates = [candidate for candidate in query.candidates if candidate.allocations.keys() <= existing]
+        return CandidateList(bare_roots, candidates, providers)
 
 
 class _Query:

@@ -2,10 +2,10 @@
 """What a query for allocation candidates requests, and its answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from rpcapi.resources.trees.tree import AllocationCandidate, TreeRequest
+from scheduler_svc.placement.candidates.contents import ProviderContents
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,30 +22,13 @@ class CandidateRequest:
     seed: str = ""
 
 
-class ClassSummary(NamedTuple):
-    """Capacity and usage of one resource class, of the providers with these indices."""
-
-    resource_class: str
-    indices: list[int]
-    capacities: list[int]
-    used: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class ProviderSummaries:
-    """What providers have and use, one element for each provider. ``parents`` are None for roots."""
-
-    ids: list[str] = field(default_factory=list)
-    parents: list[str | None] = field(default_factory=list)
-    roots: list[str] = field(default_factory=list)
-    traits: list[Sequence[str]] = field(default_factory=list)
-    classes: list[ClassSummary] = field(default_factory=list)
-
-
 @dataclass(frozen=True, slots=True)
 class CandidateList:
-    """The answer to a query. Each of ``bare_roots`` serves all groups by itself, and has no other candidate."""
+    """The answer to a query: candidates, and what all providers of their trees have.
 
-    bare_roots: Sequence[str] = ()
+    Each of ``bare_roots`` serves all groups by itself, and has no other candidate. ``providers`` are all others.
+    """
+
+    bare_roots: Sequence[ProviderContents] = ()
     candidates: Sequence[AllocationCandidate] = ()
-    providers: ProviderSummaries = field(default_factory=ProviderSummaries)
+    providers: Sequence[ProviderContents] = ()

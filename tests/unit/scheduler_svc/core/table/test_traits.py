@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from scheduler_svc.core.table.traits import WORD, TraitColumns
+from scheduler_svc.core.table.traits import WORD, TraitColumns, names_in
 
 NAMES = [f"CUSTOM_{number}" for number in range(3 * WORD)]
 
@@ -78,15 +78,10 @@ def test_cleared_rows_have_no_traits():
     assert [len(columns.of(row)) for row in range(3)] == [0, len(NAMES), 0]
 
 
-def test_names_are_sorted_with_custom_ones_last_and_shared_by_equal_sets():
-    columns = columns_of(["CUSTOM_B", "HW_Z", "CUSTOM_A"], [], ["CUSTOM_A", "CUSTOM_B", "HW_Z"], NAMES)
-    first, empty, equal, many = columns.names_of(np.array([0, 1, 2, 3]))
-    assert (first, empty) == (("HW_Z", "CUSTOM_A", "CUSTOM_B"), ())
-    assert equal is first
-    assert many == tuple(sorted(NAMES))
-    columns.set_row(1, ["HW_Z"])
-    assert columns.names_of(np.array([1])) == [("HW_Z",)]
-    assert TraitColumns(2).names_of(np.array([0, 1])) == [(), ()]
+def test_words_and_names_say_which_traits_a_row_has():
+    columns = columns_of(NAMES, ["B", NAMES[-1]])
+    for row in range(2):
+        assert names_in(columns.names, (int(word[row]) for word in columns.words)) == columns.of(row)
 
 
 def test_traits_in_use_are_those_of_the_masked_rows():

@@ -3,15 +3,17 @@
 
 import itertools
 
+import numpy as np
 import orjson
 import pytest
 
 from rpcapi.resources.groups import RequestGroup
 from rpcapi.resources.trees.tree import AllocationCandidate, TreeRequest
-from scheduler_svc.endpoints.placement.candidate_documents import to_json
+from scheduler_svc.endpoints.placement.candidate_documents import CandidateDocuments
 from scheduler_svc.endpoints.placement.microversions import Microversion
+from scheduler_svc.placement.candidates.contents import Legend, ProviderContents
 from scheduler_svc.placement.candidates.deadline import STEPS_BETWEEN_CHECKS, Deadline
-from scheduler_svc.placement.candidates.request import CandidateList, ClassSummary, ProviderSummaries
+from scheduler_svc.placement.candidates.request import CandidateList
 from scheduler_svc.placement.identities import uuids_of
 from scheduler_svc.placement.problems import Problem
 
@@ -21,16 +23,22 @@ REQUEST = TreeRequest([RequestGroup("", {"VCPU": 1})])
 LATEST = Microversion(1, 39)
 
 
+def contents(rows):
+    """Return roots with 4 VCPU each."""
+    ids = [IDS[row] for row in rows]
+    numbers = np.array([[4] * len(ids), [0] * len(ids)])
+    return ProviderContents(np.array(rows), ids, [None] * len(ids), ids, numbers, Legend(("VCPU",), ()))
+
+
 def answer(is_bare):
-    providers = ProviderSummaries()
-    providers.ids.extend(IDS)
-    providers.roots.extend(IDS)
-    providers.parents.extend([None] * COUNT)
-    providers.traits.extend([[]] * COUNT)
-    providers.classes.append(ClassSummary("VCPU", list(range(COUNT)), [4] * COUNT, [0] * COUNT))
+    providers = [contents(range(COUNT // 2)), contents(range(COUNT // 2, COUNT))]
     if is_bare:
-        return CandidateList(IDS, [], providers)
+        return CandidateList(providers)
     return CandidateList([], [AllocationCandidate({name: {"VCPU": 1}}, {"": (name,)}) for name in IDS], providers)
+
+
+def to_json(candidates, deadline, *, is_limited):
+    return CandidateDocuments().to_json(candidates, REQUEST, LATEST, deadline, is_limited=is_limited)
 
 
 def late_after(readings):
@@ -41,7 +49,7 @@ def late_after(readings):
 
 @pytest.mark.parametrize("is_bare", [True, False])
 def test_answer_in_time_is_whole(is_bare):
-    document = orjson.loads(to_json(answer(is_bare), REQUEST, LATEST, late_after(1000), is_limited=False))
+    document = orjson.loads(to_json(answer(is_bare), late_after(1000), is_limited=False))
     assert len(document["allocation_requests"]) == len(document["provider_summaries"]) == COUNT
 
 
@@ -51,26 +59,26 @@ def test_answer_in_time_is_whole(is_bare):
         (False, 0),  # before the first request
         (False, 2),  # among the requests
         (False, 3),  # before the summaries
-        (False, 5),  # among them
+        (False, 4),  # among them
         (True, 0),
-        (True, 2),
+        (True, 1),
     ],
 )
 def test_time_that_ends_while_it_is_written_is_503(is_bare, readings):
     with pytest.raises(Problem, match="stopped after 1 s") as caught:
-        to_json(answer(is_bare), REQUEST, LATEST, late_after(readings), is_limited=False)
+        to_json(answer(is_bare), late_after(readings), is_limited=False)
     assert caught.value.status == 503
 
 
 def test_limited_answer_has_the_candidates_that_could_be_written():
     # A clock that is past the time for requests at its third reading, and past no other
     deadline = Deadline(1.0, iter([0.0, 0.5, 0.5, *[0.9] * 1000]).__next__)
-    document = orjson.loads(to_json(answer(False), REQUEST, LATEST, deadline, is_limited=True))
+    document = orjson.loads(to_json(answer(False), deadline, is_limited=True))
     assert len(document["allocation_requests"]) == 2 * STEPS_BETWEEN_CHECKS
     assert document["provider_summaries"].keys() == set(uuids_of(IDS))
 
 
-@pytest.mark.parametrize("readings", [0, 4, 5])
+@pytest.mark.parametrize("readings", [0, 3, 4])
 def test_limited_answer_without_a_candidate_or_with_half_a_summary_is_503(readings):
     with pytest.raises(Problem):
-        to_json(answer(False), REQUEST, LATEST, late_after(readings), is_limited=True)
+        to_json(answer(False), late_after(readings), is_limited=True)

@@ -9,7 +9,7 @@ from rpcapi.resources.groups import ISOLATE, NONE, RequestGroup
 from rpcapi.resources.inventory import Inventory
 from rpcapi.resources.trees.tree import SHARING_TRAIT, TreeRequest
 from scheduler_svc.core.records import LogEntry
-from scheduler_svc.placement.candidates import finder, summaries
+from scheduler_svc.placement.candidates import contents, finder
 from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
 from scheduler_svc.placement.candidates.request import CandidateRequest
 from scheduler_svc.placement.problems import Problem
@@ -54,9 +54,29 @@ def find(hosts, request=ONE, *, limits=DEFAULT_LIMITS, clock=Clock, **fields):
     return finder.find(CandidateRequest(request, **fields), finder.deadline())
 
 
+def ids(parts):
+    """Return the ids of providers that were read in parts."""
+    return [name for part in parts for name in part.ids]
+
+
+def classes(parts):
+    """Return capacity and usage of each class by provider."""
+    return {
+        name: {
+            resource_class: (int(capacity), int(used))
+            for resource_class, capacity, used in zip(
+                part.legend.classes, part.capacities[:, index], part.used[:, index], strict=True
+            )
+            if capacity != contents.NO_INVENTORY
+        }
+        for part in parts
+        for index, name in enumerate(part.ids)
+    }
+
+
 def roots(answer):
     """Return the roots of all candidates, in their order."""
-    return [*answer.bare_roots, *(min(candidate.allocations) for candidate in answer.candidates)]
+    return [*ids(answer.bare_roots), *(min(candidate.allocations) for candidate in answer.candidates)]
 
 
 def cards(groups, policy=NONE, amount=1):
@@ -84,19 +104,20 @@ def test_hosts_whose_agents_are_down_or_disabled_are_candidates():
     hosts = table(nodes(2))
     hosts.apply(LogEntry(101, "alive", {"h0": False}))
     hosts.apply(LogEntry(102, "service", {"h1": {"enabled": False}}))
-    assert find(hosts).bare_roots == ["h0", "h1"]
+    assert ids(find(hosts).bare_roots) == ["h0", "h1"]
 
 
 def test_usage_counts_for_a_root_alone_and_for_all_its_groups_together():
     hosts = table(nodes(3), {"h0": {"VCPU": 1}, "h1": {"VCPU": 2}, "h2": {"VCPU": 4}})
     both = TreeRequest([RequestGroup("", {"VCPU": 2}), RequestGroup("_a", {"VCPU": 1})])
-    assert find(hosts).bare_roots == ["h0", "h1"]
-    assert find(hosts, both).bare_roots == ["h0"]
+    assert ids(find(hosts).bare_roots) == ["h0", "h1"]
+    assert ids(find(hosts, both).bare_roots) == ["h0"]
 
 
 def test_groups_together_obey_max_unit():
     hosts = table({"a": node({"VCPU": Inventory(8, max_unit=3)}), "b": node({"VCPU": Inventory(8, max_unit=4)})})
-    assert find(hosts, TreeRequest([RequestGroup(f"_{n}", {"VCPU": 2}) for n in range(2)], NONE)).bare_roots == ["b"]
+    request = TreeRequest([RequestGroup(f"_{n}", {"VCPU": 2}) for n in range(2)], NONE)
+    assert ids(find(hosts, request).bare_roots) == ["b"]
 
 
 def test_bare_root_does_not_isolate_groups():
@@ -111,14 +132,14 @@ def test_a_candidate_of_shared_storage_alone_is_found_once():
     hosts = table(documents)
     answer = find(hosts, TreeRequest([RequestGroup("", {"DISK_GB": 1})]))
     assert [candidate.allocations for candidate in answer.candidates] == [{"pool": {"DISK_GB": 1}}]
-    assert answer.providers.ids == ["pool"]
+    assert ids(answer.providers) == ["pool"]
     both = find(hosts, TreeRequest([RequestGroup("", {"DISK_GB": 1, "VCPU": 1})]))
     assert sorted(map(sorted, (candidate.allocations for candidate in both.candidates))) == [
         ["h0", "pool"],
         ["h1", "pool"],
         ["h2", "pool"],
     ]
-    assert set(both.providers.ids) == {"pool", *(name for n in range(3) for name in (f"h{n}", f"h{n}/c0"))}
+    assert set(ids(both.providers)) == {"pool", *(name for n in range(3) for name in (f"h{n}", f"h{n}/c0"))}
 
 
 def test_provider_below_a_root_shares_with_other_trees():
@@ -134,7 +155,7 @@ def test_provider_below_a_root_shares_with_other_trees():
         ["h0", "store/disk"],
         ["store", "store/disk"],
     ]
-    assert set(answer.providers.ids) == {"h0", "store", "store/disk"}
+    assert set(ids(answer.providers)) == {"h0", "store", "store/disk"}
     in_tree = TreeRequest([RequestGroup("_d", {"DISK_GB": 1}, in_tree="store"), RequestGroup("", {"VCPU": 4})])
     assert [sorted(item.allocations) for item in find(table(documents), in_tree).candidates] == [["h0", "store/disk"]]
 
@@ -160,13 +181,12 @@ def test_client_without_trees_gets_single_providers_of_them():
     assert not roots(find(hosts, both, nested=False))
     alone = find(hosts, cards(1), nested=False)
     assert [candidate.allocations for candidate in alone.candidates] == [{"h0/c0": {CARD: 1}}]
-    assert alone.providers.ids == ["h0/c0"]
+    assert ids(alone.providers) == ["h0/c0"]
 
 
 def test_summary_has_inventories_that_are_reserved_as_a_whole():
     hosts = table({"a": node({"VCPU": 4, "DISK_GB": Inventory(10, reserved=10)}), "b": node({"MEMORY_MB": 1})})
-    classes = {entry.resource_class: entry[1:] for entry in find(hosts).providers.classes}
-    assert classes == {"VCPU": ([0], [4], [0]), "DISK_GB": ([0], [0], [0])}
+    assert classes(find(hosts).bare_roots) == {"a": {"VCPU": (4, 0), "DISK_GB": (0, 0)}}
 
 
 def test_no_query_gets_more_than_the_largest_number():
@@ -207,7 +227,9 @@ def test_provider_that_is_deleted_during_the_search_is_no_candidate(below):
     events = {1: lambda: hosts.apply(LogEntry(101, "gone", ["h39", *(["h39/c0"] if below else [])]))}
     answer = find(hosts, clock=lambda: Clock(events))
     assert sorted(roots(answer)) == sorted(f"h{number}" for number in range(39))
-    assert "h39" not in answer.providers.ids
+    assert sorted(ids([*answer.bare_roots, *answer.providers])) == sorted(
+        name for number in range(39) for name in (f"h{number}", *([f"h{number}/c0"] if below else []))
+    )
     hosts.apply(LogEntry(102, "provider", {"h39": provider("h39", node({"VCPU": 4}))}))
     assert len(roots(find(hosts))) == 40
 
@@ -215,19 +237,15 @@ def test_provider_that_is_deleted_during_the_search_is_no_candidate(below):
 def test_nothing_is_lost_where_trees_are_more_than_are_read_or_searched_at_a_time(monkeypatch):
     monkeypatch.setattr(finder, "READ_TREES", 2)
     monkeypatch.setattr(finder, "MAX_SUSPENDED", 3)
-    monkeypatch.setattr(summaries, "MAX_ROOTS", 2)
+    monkeypatch.setattr(contents, "MAX_ROOTS", 2)
     hosts = table(nodes(9, 1, 2, 3))
     answer = find(hosts, cards(1))
     expected = {f"h{number}/c{card}": card + 1 for number in range(9) for card in range(3)}
     assert sorted(name for candidate in answer.candidates for name in candidate.allocations) == sorted(expected)
-    ids, classes = answer.providers.ids, answer.providers.classes
     capacities = {
-        ids[index]: capacity
-        for name, indices, amounts, _ in classes
-        if name == CARD
-        for index, capacity in zip(indices, amounts, strict=True)
+        name: inventories[CARD][0] for name, inventories in classes(answer.providers).items() if CARD in inventories
     }
-    assert (len(ids), capacities) == (9 * 4, expected)
+    assert (len(ids(answer.providers)), capacities) == (9 * 4, expected)
     assert len(find(hosts, cards(1), limit=11).candidates) == 11
 
 
@@ -236,4 +254,4 @@ def test_root_that_is_deleted_before_its_tree_is_read_is_left_out():
     events = {1: lambda: hosts.apply(LogEntry(101, "gone", ["h1", "h1/c0"]))}
     answer = find(hosts, cards(1), clock=lambda: Clock(events))
     assert sorted(name for candidate in answer.candidates for name in candidate.allocations) == ["h0/c0", "h2/c0"]
-    assert sorted(answer.providers.ids) == ["h0", "h0/c0", "h2", "h2/c0"]
+    assert sorted(ids(answer.providers)) == ["h0", "h0/c0", "h2", "h2/c0"]
