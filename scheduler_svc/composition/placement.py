@@ -69,7 +69,7 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementParts:
             store = partition_set.partitions.own.store
             acknowledged_epoch.record_first(store, replica.partition, replica.log_position.epoch)
 
-    partition_set = open_partitions(conf, opener, NO_READS, on_loaded, reads_in_batches=True)
+    partition_set = open_partitions(conf, opener, NO_READS, on_loaded, for_api=True)
     options = conf.placement
     unknown_owner = (options.incomplete_consumer_project_id, options.incomplete_consumer_user_id)
     limits = SearchLimits(options.max_allocation_candidates, options.allocation_candidates_timeout)

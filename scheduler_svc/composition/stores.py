@@ -67,9 +67,9 @@ def open_partitions(
     reads: Reads,
     on_loaded: Callable[[Replica], None] | None,
     *,
-    reads_in_batches: bool = False,
+    for_api: bool = False,
 ) -> PartitionSet:
-    """Open the configured partitions; ``on_loaded`` is as in PartitionSet, ``reads_in_batches`` as in Replica."""
+    """Open the configured partitions; ``on_loaded`` is as in PartitionSet, ``for_api`` as in Replica."""
     served = partitions.claims_partitions(conf)
     return PartitionSet(
         partitions.names(conf),
@@ -78,7 +78,7 @@ def open_partitions(
         opener=opener,
         reads=reads,
         on_loaded=on_loaded,
-        reads_in_batches=reads_in_batches,
+        for_api=for_api,
     )
 
 

@@ -30,15 +30,15 @@ class PartitionSet:
         opener: StoreOpener,
         reads: Reads,
         on_loaded: Callable[[Replica], None] | None = None,
-        reads_in_batches: bool = False,
+        for_api: bool = False,
     ) -> None:
         """``names`` are all partitions; among them ``served`` are those that this worker serves claims for.
 
         ``own`` is the one that this service belongs to. ``on_loaded`` is called after each load of a served partition.
-        ``reads_in_batches`` is as in Replica.
+        ``for_api`` is as in Replica.
         """
         self._stores: list[Store] = []
-        self._reads_in_batches = reads_in_batches
+        self._for_api = for_api
         table = HostTable(names, reads)
         self.partitions = OpenPartitions(
             [self._open(opener, table, name, on_loaded if name in served else None) for name in names],
@@ -98,7 +98,7 @@ class PartitionSet:
         # The follower blocks in its store until the next change, so it has its own.
         store, follower_store = opener(name), opener(name)
         self._stores += [store, follower_store]
-        replica = Replica(follower_store, on_loaded or _ignore_load, table, reads_in_batches=self._reads_in_batches)
+        replica = Replica(follower_store, on_loaded or _ignore_load, table, for_api=self._for_api)
         return OpenPartition(store, replica)
 
 

@@ -41,11 +41,12 @@ class Replica(BackgroundLoop):
         on_loaded: Callable[["Replica"], None] = lambda replica: None,
         table: HostTable | None = None,
         *,
-        reads_in_batches: bool = False,
+        for_api: bool = False,
     ) -> None:
-        """With ``reads_in_batches`` the follower pauses after each read, until ``reach`` needs the next one.
+        """``for_api``: for gantt-placement, whose table is never read without ``reach``.
 
-        That is for a table that is never read without ``reach``.
+        The follower pauses after each read then, until ``reach`` needs the next one. And it repeats no forgotten writes
+        of operators: schedulers do, whose user of the store may read and write all that they concern.
         """
         super().__init__(f"replica {store.partition}")
         self._store = store
@@ -63,7 +64,7 @@ class Replica(BackgroundLoop):
         self.absent_hosts: set[str] = set()
         self.collects_names = False  # whether the store still collected names of forgotten hosts at the last load
         self._pause = FIRST_PAUSE  # after the next failure
-        self._reads_in_batches = reads_in_batches
+        self._for_api = for_api
 
     @property
     def partition(self) -> str:
@@ -110,7 +111,7 @@ class Replica(BackgroundLoop):
         request_number = self._reloads_requested
         epoch, _began = self._store.check_identity()
         # Repeated and named before they are replaced by the rows of a store that may have forgotten them.
-        if self.ready and epoch != self.log_position.epoch:
+        if self.ready and epoch != self.log_position.epoch and not self._for_api:
             self._operator_writes.repeat_forgotten(self._store, self.log_position.position)
         self.has_named_its_own = self.ready
         audited_hosts = self._table.audited_hosts(self.number)
@@ -205,7 +206,7 @@ class Replica(BackgroundLoop):
             self.load()
             self._pause = FIRST_PAUSE
         brought_own_claims = self.step(BLOCK_MS)
-        return RESTING_PAUSE if brought_own_claims or self._reads_in_batches else 0.0
+        return RESTING_PAUSE if brought_own_claims or self._for_api else 0.0
 
     def handle_failure(self, error: Exception) -> float:
         """Log the failure; return a pause, after which the partition is loaded again.

@@ -196,9 +196,9 @@ def test_reach_ends_the_pause_after_own_claims(store, monkeypatch):
         replica.wait()
 
 
-def test_follower_that_reads_in_batches_pauses_after_claims_of_others_until_one_is_needed(store, monkeypatch):
+def test_follower_that_for_api_pauses_after_claims_of_others_until_one_is_needed(store, monkeypatch):
     monkeypatch.setattr("scheduler_svc.replication.replica.RESTING_PAUSE", 3600)
-    replica = Replica(store, reads_in_batches=True)
+    replica = Replica(store, for_api=True)
     claim(store, "first", "a/1")
     assert replica.run_once() == 3600
     replica.start()
@@ -212,7 +212,7 @@ def test_follower_that_reads_in_batches_pauses_after_claims_of_others_until_one_
 
 
 def test_pause_after_a_failure_lasts_although_a_position_is_needed(store, monkeypatch):
-    replica = Replica(store, reads_in_batches=True)
+    replica = Replica(store, for_api=True)
     replica.load()
     wakes = []
     monkeypatch.setattr(replica, "wake", lambda: wakes.append("woken"))
