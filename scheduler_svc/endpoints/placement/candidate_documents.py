@@ -76,9 +76,9 @@ def _bare_requests(uuids: Iterable[str], request: TreeRequest, version: Microver
 
 def _requests(candidates: Iterable[AllocationCandidate], version: Microversion) -> Iterator[str]:
     for candidate in candidates:
-        uuids = {name: uuid_of(name) for name in candidate.allocations}
-        amounts = {uuids[name]: amounts for name, amounts in candidate.allocations.items()}
-        providers = {suffix: [uuids[name] for name in names] for suffix, names in candidate.providers.items()}
+        amounts = {uuid_of(name): amounts for name, amounts in candidate.allocations.items()}
+        # Not all of these are allocated from: a group may request traits only.
+        providers = {suffix: uuids_of(names) for suffix, names in candidate.providers.items()}
         yield _request(amounts, providers, version)
 
 

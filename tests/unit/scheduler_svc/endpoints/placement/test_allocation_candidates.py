@@ -88,6 +88,15 @@ def test_host_is_a_candidate_with_a_summary_of_what_it_has_and_uses(api, host):
     }
 
 
+def test_mappings_name_the_provider_of_a_group_without_resources(api, tree):
+    root, _disk, cards = tree
+    set_traits(api, root, "HW_NUMA_ROOT")
+    query = "resources_card=VGPU:1&required_numa=HW_NUMA_ROOT&same_subtree=_card,_numa&group_policy=none"
+    mappings = [request["mappings"] for request in candidates(api, query)["allocation_requests"]]
+    assert sorted(groups["_card"] for groups in mappings) == sorted([card] for card in cards)
+    assert [groups["_numa"] for groups in mappings] == [[root], [root]]
+
+
 def test_cards_and_the_sharing_disk_are_combined_in_all_ways(api, tree):
     root, disk, cards = tree
     query = "resources=VCPU:1,DISK_GB:1&resources1=VGPU:1&resources2=VGPU:1&group_policy=none"
