@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from conductor.saga import claims
+from conductor.saga import claims, evacuations
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import building_status, fail, finish_deletion, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS
@@ -66,4 +66,4 @@ def finish_aborted(instance: InstanceRecord) -> InstanceRecord:
     """Return the record of an instance without claims of its own: deleted if it was being deleted, or as it failed."""
     if instance.status == InstanceStatus.DELETING:
         return finish_deletion(instance)
-    return fail(instance, instance.reason)
+    return fail(evacuations.return_to_lost_source(instance), instance.reason)

@@ -9,6 +9,7 @@ from conductor.store.records import BuildRequestRecord, InstanceRecord, Instance
 
 # Outcomes of attempts that ran: LOST is an end that no host reported, GONE one that the host reported.
 LOST, GONE = "lost", "gone"
+UNPLACED = "unplaced"  # the outcome of the last attempt where none ran
 ENDS: Mapping[InstanceStatus, MigrationStatus] = {
     InstanceStatus.ERROR: MigrationStatus.ERROR,
     InstanceStatus.SHELVED_OFFLOADED: MigrationStatus.ERROR,
@@ -22,9 +23,8 @@ def has_run(instance: InstanceRecord) -> bool:
 
 
 def has_failed(instance: InstanceRecord) -> bool:
-    """Return whether the last evacuation ended without an attempt that ran, and without a claim."""
-    former = instance.migration
-    if former is None or former.kind != MigrationKind.EVACUATION or former.status != MigrationStatus.ERROR:
+    """Return whether the last evacuation, or move whose source ended, left no attempt that ran, and no claim."""
+    if instance.migration is None or instance.migration.status != MigrationStatus.ERROR:
         return False
     return instance.has_ended(instance.attempt) and not has_run(instance)
 
@@ -53,8 +53,8 @@ def begin(
         source_attempt=instance.attempt if former is None else former.source_attempt,
         source_allocations=instance.allocations if former is None else former.source_allocations,
         target=target,
-        old_flavor=request.flavor,
-        new_flavor=request.flavor,
+        old_flavor=instance.flavor or request.flavor,
+        new_flavor=instance.flavor or request.flavor,
         was_stopped=instance.was_stopped,
         request_id=request_id,
     )
@@ -90,6 +90,28 @@ def return_to_source(instance: InstanceRecord) -> InstanceRecord:
     """Return the record on the host from which it is evacuated, for a failed evacuation: only its disk may be there."""
     migration = instance.evacuation
     return instance if migration is None else replace(instance, host=migration.source_host, allocations=None)
+
+
+def return_to_lost_source(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record without a claim on the host from which it moved, if that has ended during the move.
+
+    From there it can be evacuated, as if the host had ended before the move: only its disk may be there.
+    """
+    migration = instance.migration
+    if migration is None or migration.status != MigrationStatus.ERROR or instance.is_shelved or has_run(instance):
+        return instance
+    history = instance.history
+    if not instance.has_ended(instance.attempt):
+        entry = {"attempt": instance.attempt, "host": instance.host, "outcome": UNPLACED, "reason": migration.reason}
+        history = [*history, entry]
+    return replace(
+        instance,
+        host=migration.source_host,
+        partition=migration.source_partition,
+        allocations=None,
+        was_stopped=migration.was_stopped,
+        history=history,
+    )
 
 
 def end(instance: InstanceRecord, status: InstanceStatus, reason: str | None) -> InstanceRecord:

@@ -51,7 +51,7 @@ def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
     if instance.is_shelved:
         return finish(instance, InstanceStatus.SHELVED_OFFLOADED, reason=reason, host=None)
     if instance.evacuation is not None:
-        instance = end_attempt(instance, "unplaced", reason or "")  # unless its host reported the end
+        instance = end_attempt(instance, evacuations.UNPLACED, reason or "")  # unless its host reported the end
     return finish(evacuations.return_to_source(instance), InstanceStatus.ERROR, reason=reason)
 
 

@@ -232,6 +232,27 @@ def test_source_that_is_fenced_before_it_stopped_ends_the_server(cluster: Simula
     assert cluster.statuses(UUIDS) == ["ERROR", "ACTIVE"]
     assert "h1/n ended during the move: its claim was fenced" in cluster.reason(UUIDS[0])
     cluster.check(UUIDS)
+    # It is a server of the fenced host, and evacuated with the others of that host
+    assert cluster.record(UUIDS[0]).host == "h1/n"
+    cluster.lose_host("h1")
+    cluster.evacuate(UUIDS[:1], series=7)
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+    cluster.check(UUIDS)
+
+
+def test_evacuation_of_a_resized_server_shows_its_flavor(cluster: SimulatedCluster) -> None:
+    cluster.resize(UUIDS[:1], objects.RequestSpec.of(resources={"VCPU": 3}, flavor="huge"))
+    cluster.settle()
+    cluster.confirm(UUIDS[:1])
+    cluster.settle()
+    cluster.lose_host((cluster.record(UUIDS[0]).host or "").partition("/")[0])
+    cluster.compare()
+    cluster.evacuate(UUIDS[:1], series=7)
+    cluster.settle()
+    evacuation = cluster.record(UUIDS[0]).migration
+    assert evacuation is not None
+    assert (evacuation.kind, evacuation.old_flavor, evacuation.new_flavor) == ("evacuation", "huge", "huge")
 
 
 def test_silent_destination_is_ended_before_the_server_returns(cluster: SimulatedCluster) -> None:
