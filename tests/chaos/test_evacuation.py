@@ -2,7 +2,6 @@
 """A host's agent dies or is cut off, the host is fenced and evacuated, and the agent returns with all its guests."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,9 +15,10 @@ from devstack.cluster_size import ClusterSize
 from rpcapi.resources.names import host_of
 from tests.functional import booting, clusters, truth
 from tests.functional.clusters import RunningCluster
+from tests.functional.other_agent import OtherAgent
 from tests.unit.scheduler_svc.store.backends import RedisFaults
 
-LOST = "compute2"
+LOST, FIRST = "compute2", "compute[0-1]"
 SIZE = ClusterSize(computes=3, nodes_per_host=1)
 # A host counts as down soon, but none because the machine is slow; there are no alternates that could hide an expired
 # claim. The other agents are those of the first process.
@@ -27,7 +27,7 @@ OVERRIDES = {
     "conductor": {"conductor": {"recast_interval": 2, "reconcile_interval": 2, "pump_interval": 0.2}},
     "compute": {
         "compute": {
-            "hosts": "compute[0-1]",
+            "hosts": FIRST,
             "report_interval": 0.5,
             "call_timeout": 5,
             "retry_interval_max": 0.5,
@@ -35,40 +35,6 @@ OVERRIDES = {
         },
     },
 }
-
-
-class LostHost:
-    """The process of one more host, with a configuration and a state folder of its own."""
-
-    def __init__(self, cluster: RunningCluster, folder: Path) -> None:
-        layout = cluster.cluster.layout
-        self._conf, self._log = folder / "lost.conf", folder / "log"
-        state = layout.state / "compute"
-        text = layout.conf("compute").read_text()
-        self._conf.write_text(text.replace("compute[0-1]", LOST).replace(str(state), str(state / "lost")))
-        self._conf.chmod(0o600)
-        self.process = self._start()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        program = Path(sys.executable).with_name("gantt-compute")
-        with self._log.open("ab") as log:
-            command = [str(program), "--config-file", str(self._conf)]
-            return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process and its workers at once."""
-        os.killpg(self.process.pid, number)
-
-    def kill(self) -> None:
-        self.signal(signal.SIGKILL)
-        self.process.wait()
-
-    def return_after(self, loss: str) -> None:
-        """Let the agent be reached again."""
-        if loss == "killed":
-            self.process = self._start()
-        else:
-            self.signal(signal.SIGCONT)
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +45,8 @@ def cluster() -> Iterator[RunningCluster]:
 
 
 @pytest.fixture
-def lost_host(cluster: RunningCluster, tmp_path: Path) -> Iterator[LostHost]:
-    host = LostHost(cluster, tmp_path)
+def lost_host(cluster: RunningCluster, tmp_path: Path) -> Iterator[OtherAgent]:
+    host = OtherAgent(cluster, tmp_path, LOST, FIRST)
     truth.until("all nodes are open", lambda: truth.exercise.open_nodes(cluster.session) == SIZE.nodes)
     yield host
     host.signal(signal.SIGCONT)
@@ -114,7 +80,7 @@ def boot_on_lost_host(cluster: RunningCluster) -> list[str]:
     ],
 )
 def test_agent_that_returns_removes_what_was_evacuated(
-    cluster: RunningCluster, lost_host: LostHost, loss: str, store: str
+    cluster: RunningCluster, lost_host: OtherAgent, loss: str, store: str
 ) -> None:
     uuids = boot_on_lost_host(cluster)
     faults = RedisFaults(cluster.cluster.store, cluster.session.conf.rpc.partition)
@@ -133,7 +99,7 @@ def test_agent_that_returns_removes_what_was_evacuated(
     if store == "restored from before the fence":
         faults.restore(backup)
     # And its agent returns
-    lost_host.return_after(loss)
+    lost_host.restart() if loss == "killed" else lost_host.signal(signal.SIGCONT)
     # Then only the evacuated copies run
     truth.until("the copies are gone", lambda: not any(node.startswith(LOST) for _uuid, node in truth.guests(cluster)))
     truth.until(
