@@ -68,7 +68,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """Add the tails of the daemons' logs to the report of a failed test on a cluster."""
     report = (yield).get_result()
     running = getattr(item, "funcargs", {}).get("cluster")
-    if report.failed and isinstance(running, RunningCluster):
+    # After the teardown of the cluster there is no log any more.
+    if report.failed and isinstance(running, RunningCluster) and running.folder.exists():
         for name in running.cluster.daemons:
             log = running.cluster.layout.log_file(name)
             report.sections.append((f"log of {name}", log.read_text(errors="replace")[-LOG_TAIL:]))
