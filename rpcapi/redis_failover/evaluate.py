@@ -49,7 +49,11 @@ def evaluate(
 
     if replicas.count:
         return evaluate_all(client, sha, text, keys, [arguments], replicas=replicas, marker=marker)[0]
-    return _loaded(client, text, lambda: client.evalsha(sha, len(keys), *keys, *arguments))
+    try:
+        return client.evalsha(sha, len(keys), *keys, *arguments)
+    except NoScriptError:
+        # Loads it where it runs: another connection could lead to another server.
+        return client.eval(text, len(keys), *keys, *arguments)
 
 
 def evaluate_all(

@@ -7,6 +7,7 @@ from typing import Any
 
 import redis
 from redis.connection import AbstractConnection
+from redis.exceptions import NoScriptError
 
 from rpcapi.redis_failover.connection import is_not_primary
 
@@ -30,7 +31,7 @@ class ScriptClient(redis.Redis):
         """Return the answer to a command; raises redis-py's errors.
 
         A connection without an answer, or to a server that is not the primary any more, connects again when it is used
-        next.
+        next. So does one to a server that lacks the script, which a former primary says instead of what it is.
         """
         if command[0] != SCRIPT or options:
             return super().execute_command(*command, **options)  # type: ignore[no-untyped-call]
@@ -39,7 +40,7 @@ class ScriptClient(redis.Redis):
             connection.send_command(*command)
             return connection.read_response()
         except redis.ResponseError as error:
-            if is_not_primary(error):
+            if is_not_primary(error) or isinstance(error, NoScriptError):
                 connection.disconnect()
             raise
         except BaseException:

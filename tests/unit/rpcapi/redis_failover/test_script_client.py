@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client that keeps the connections of its scripts, on a real Redis."""
 
+import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from devstack.servers.redis import RedisServer
+from rpcapi.conf.replicas import ReplicaAcknowledgement
+from rpcapi.redis_failover.evaluate import evaluate
 from rpcapi.redis_failover.script_client import ScriptClient
 
 THREADS, CALLS = 4, 200
@@ -135,3 +138,25 @@ def test_forked_process_uses_connections_of_its_own(server: RedisServer, echo: C
     os.waitpid(child, 0)
     assert echo("again") == "again"
     assert connections(server) == before
+
+
+def test_script_is_loaded_where_it_runs_and_not_where_a_former_primary_was(
+    server: RedisServer, client: ScriptClient, make_redis: Callable[..., RedisServer]
+) -> None:
+    # Given a connection of scripts to a server that has been replaced, and does not know the script
+    text = "return redis.call('INCR', KEYS[1])"
+    sha = hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
+    client.evalsha(client.script_load("return 1"), 0)
+    other = make_redis()
+    path = redis.ConnectionPool.from_url(other.url()).connection_kwargs["path"]
+    client.connection_pool.connection_kwargs["path"] = path
+    (connection,) = client._idle
+    connection.path = path  # of the next connect
+    # When it is run
+    replicas = ReplicaAcknowledgement()
+    counts = [evaluate(client, sha, text, ["k"], [], replicas=replicas, marker="m") for _ in range(3)]
+    # Then it runs at the server that the pool leads to now
+    assert counts == [1, 2, 3]
+    with other.client() as observer, server.client() as former:
+        assert int(observer.get("k")) == 3
+        assert not former.exists("k")
