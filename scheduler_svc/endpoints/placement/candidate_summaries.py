@@ -55,7 +55,8 @@ class RootTexts:
         with self._lock:
             size = int(rows.max(initial=-1)) + 1
             if roots.legend != self._legend or size > len(self._ids):
-                self._reset(max(size, 2 * len(self._ids)), len(roots.numbers), roots.legend)
+                enough = len(self._ids) if size <= len(self._ids) else 2 * size
+                self._reset(enough, len(roots.numbers), roots.legend)
             is_same = (self._ids[rows] == ids) & (self._numbers[:, rows] == roots.numbers).all(axis=0)
             if not is_same.all():
                 self._write(roots.at(np.flatnonzero(~is_same)))

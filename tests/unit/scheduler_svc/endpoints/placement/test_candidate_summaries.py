@@ -50,3 +50,11 @@ def test_the_same_numbers_may_come_to_mean_something_else():
 
 def test_no_roots_have_no_texts():
     assert RootTexts().of(contents([], [])) == ([], [])
+
+
+def test_new_meanings_take_no_more_memory():
+    texts = RootTexts()
+    roots = contents(["a", "b"], [1, 1])
+    for number in range(30):
+        texts.of(replace(roots, legend=Legend(("VCPU",), (f"CUSTOM_{number}",))))
+    assert len(texts._summaries) <= 2 * len(roots.ids)
