@@ -69,6 +69,8 @@ class _Request(cheroot.server.HTTPRequest):
         """Begin to write the answer; the connection is closed after it where a rest of the body may remain unread."""
         now = time.monotonic()
         self.conn.has_unread |= self.conn.rfile.raw.deadline <= now or (self.chunked_read and not self.rfile.closed)
+        # Otherwise cheroot would wait for the rest of a body that nobody wants before it sends the answer.
+        self.conn.has_unread |= getattr(self.rfile, "remaining", 0) > self.conn.rfile.buffered
         self.close_connection |= self.conn.has_unread
         self.conn.wfile.raw.deadline = now + ANSWER_SECONDS
         super().send_headers()

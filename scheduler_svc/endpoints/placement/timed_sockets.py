@@ -62,6 +62,11 @@ class TimedReader(StreamReader):
         _pyio.BufferedReader.__init__(self, TimedSocket(connection, mode), size)
         self.bytes_read = 0
 
+    @property
+    def buffered(self) -> int:
+        """The number of bytes that have been received and not read."""
+        return len(self._read_buf) - self._read_pos  # type: ignore[attr-defined]  # of _pyio.BufferedReader
+
     def read_head(self) -> bytes | None:
         """Read a request's header with its last line, None and nothing unless all of it has come in one piece."""
         end = self.peek(1).find(END_OF_HEAD)

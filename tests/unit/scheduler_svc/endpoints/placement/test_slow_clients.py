@@ -214,3 +214,16 @@ def test_malformed_chunk_is_refused(port):
     with connect(port) as connection:
         connection.sendall(BEGIN + b"Transfer-Encoding: chunked\r\n\r\nmoose\r\n")
         assert status_of(connection)[0] == 400
+
+
+def test_answer_does_not_wait_for_a_body_that_is_not_read(port):
+    with connect(port) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
+        assert status_of(connection)[0] == 200
+
+
+def test_connection_is_kept_after_a_body_that_came_and_was_not_read(port):
+    with connect(port) as connection:
+        for _ in range(2):
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}")
+            assert status_of(connection)[0] == 200
