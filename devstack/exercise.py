@@ -22,7 +22,7 @@ POLL = 0.2
 # Timeouts of the calls that detect a scheduler's start: a call sent too early is lost and waits for its whole timeout.
 PROBE_SECONDS = 0.5
 PROBE_SECONDS_MAX = 8.0
-NO_ANSWER = (messaging.MessagingException, errors.Unavailable)
+NO_ANSWER = (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed)
 FINAL_STATUSES = ("ACTIVE", "ERROR")
 
 

@@ -81,8 +81,12 @@ class ServiceClient:
         return self._prepare(version).can_send_version(version)
 
     def _prepare(self, version: str, **values: Any) -> Any:
-        cap = self._cap()
-        return self._client.prepare(version=version, **values, **({} if cap is None else {"version_cap": cap}))
+        return self._client.prepare(version=version, **values, **self._version_cap())
+
+    def _version_cap(self, wait_s: float = version_caps.ANSWER_S) -> dict[str, str]:
+        """Return the cap as an argument of ``prepare``, if there is one; waits at most ``wait_s`` seconds for it."""
+        cap = self._cap(wait_s)
+        return {} if cap is None else {"version_cap": cap}
 
     def _call(self, ctxt: RequestContext, version: str, method: str, /, **values: Any) -> Any:
         """Call any server of the topic; see ``_call_server``."""
@@ -99,14 +103,16 @@ class ServiceClient:
         is too large for the bus, oslo.messaging's MessagingTimeout when no answer arrived, and RPCVersionCapError when
         the cap does not allow this version.
         """
-        timeout = min(self._timeout, ctxt.remaining(self._timeout)) or 0.001
+        options = {} if server is None else {"server": server}
+        if method not in self.UNCAPPED:
+            # At most half of the time is for the cap, the rest is for the call.
+            options |= self._version_cap(self._time_left(ctxt) / 2)
+        timeout = self._time_left(ctxt)
         # Not for calls that time out sooner anyway.
         monitor = self._monitor if MIN_MONITOR_S <= self._monitor < timeout else None
         if monitor is not None and method in self.SHORT_CALLS:
             timeout, monitor = monitor, None
-        target = {} if server is None else {"server": server}
-        prepare = self._client.prepare if method in self.UNCAPPED else self._prepare
-        prepared = prepare(version=version, timeout=timeout, call_monitor_timeout=monitor, **target)
+        prepared = self._client.prepare(version=version, timeout=timeout, call_monitor_timeout=monitor, **options)
         try:
             with _translate_bus_errors():
                 return prepared.call(ctxt.with_timeout(timeout), method, **values)
@@ -115,6 +121,10 @@ class ServiceClient:
             raise _without_traceback(error) from None
         except (messaging.NoSuchMethod, messaging.UnsupportedVersion) as error:
             raise errors.UnknownMethod(topic=self._topic, method=method, version=version) from error
+
+    def _time_left(self, ctxt: RequestContext) -> float:
+        """Return for how many seconds a call may wait; never 0, which oslo.messaging takes for its default."""
+        return max(min(self._timeout, ctxt.remaining(self._timeout)), 0.001)
 
     def _cast(self, ctxt: RequestContext, version: str, method: str, server: str, **values: Any) -> None:
         """Send to one server of the topic without waiting for an answer; delivery is at most once.

@@ -27,11 +27,12 @@ Versions = Mapping[str, str | None]
 class OldestVersions:
     """The oldest version of each topic's living services, refreshed from time to time. Thread-safe.
 
-    ``fetch`` returns them as SchedulerAPI.get_oldest_versions. The first caller waits for it, later ones get the last
-    answer while a thread refreshes it. Until there is an answer, all versions are unknown.
+    ``fetch`` returns them as SchedulerAPI.get_oldest_versions, within the seconds that it is called with. The first
+    caller waits for it, later ones get the last answer while a thread refreshes it. Until there is an answer, all
+    versions are unknown.
     """
 
-    def __init__(self, fetch: Callable[[], Versions], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, fetch: Callable[[float], Versions], clock: Callable[[], float] = time.monotonic) -> None:
         self._fetch = fetch
         self._clock = clock
         self._lock = threading.Lock()
@@ -40,12 +41,13 @@ class OldestVersions:
         self._is_failing = False
         self._is_first = True
 
-    def cap(self, topic: str, unreported: str) -> str | None:
+    def cap(self, topic: str, unreported: str, wait_s: float = ANSWER_S) -> str | None:
         """Return the version that every living service of ``topic`` supports; None if none is alive.
 
-        ``unreported`` is that of services that report none, and the answer while nothing is known.
+        ``unreported`` is that of services that report none, and the answer while nothing is known. The first caller
+        waits for at most ``wait_s`` and ANSWER_S seconds.
         """
-        versions = self._current()
+        versions = self._current(wait_s)
         if versions is None:
             return unreported
         return (versions[topic] or unreported) if topic in versions else None
@@ -54,12 +56,12 @@ class OldestVersions:
         """Let the next caller refresh the versions."""
         self._due = self._clock()
 
-    def refresh(self) -> None:
-        """Fetch the versions; without an answer the last ones stay."""
+    def refresh(self, wait_s: float = ANSWER_S) -> None:
+        """Fetch the versions; without an answer in time the last ones stay."""
         with self._lock:
             self._due = self._clock() + REFRESH_S
             try:
-                self._versions = self._fetch()
+                self._versions = self._fetch(min(wait_s, ANSWER_S))
                 self._is_failing = False
             except (errors.GanttError, messaging.MessagingException, OSError) as error:
                 why = str(error).partition("\n")[0]
@@ -67,11 +69,11 @@ class OldestVersions:
                 self._is_failing = True
                 self._due = self._clock() + RETRY_S
 
-    def _current(self) -> Versions | None:
+    def _current(self, wait_s: float) -> Versions | None:
         if self._clock() >= self._due:
             if self._is_first:
                 self._is_first = False
-                self.refresh()
+                self.refresh(wait_s)
             elif not self._lock.locked():
                 threading.Thread(target=self.refresh, name="versions", daemon=True).start()
         return self._versions
@@ -81,17 +83,20 @@ class OldestVersions:
 _KNOWN: "weakref.WeakKeyDictionary[Any, OldestVersions]" = weakref.WeakKeyDictionary()
 
 
-def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, unreported: str) -> Callable[[], str | None]:
-    """Return a function that returns the cap of a topic at present; None: all versions may be sent."""
+def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, unreported: str) -> Callable[[float], str | None]:
+    """Return a function that returns the cap of a topic at present; None: all versions may be sent.
 
-    def cap() -> str | None:
+    Its argument is how many seconds it may wait.
+    """
+
+    def cap(wait_s: float) -> str | None:
         level: str | None = conf.upgrade_levels[topic]
         if level != AUTO:
             return level
         oldest = _KNOWN.get(transport)
         if oldest is None:
             oldest = _KNOWN.setdefault(transport, OldestVersions(_fetcher(transport)))
-        return oldest.cap(topic, unreported)
+        return oldest.cap(topic, unreported, wait_s)
 
     return cap
 
@@ -102,19 +107,18 @@ def refresh_all() -> None:
         oldest.reset()
 
 
-def _fetcher(transport: Any) -> Callable[[], Versions]:
+def _fetcher(transport: Any) -> Callable[[float], Versions]:
     """Return a function that asks a scheduler; one that lacks the method is older than all reports."""
     client = bus.get_client(
         transport,
         messaging.Target(topic="scheduler", version="1.0"),
         serializer=GanttSerializer(),
-        timeout=ANSWER_S,
     )
 
-    def fetch() -> Versions:
+    def fetch(wait_s: float) -> Versions:
         try:
-            versions: Versions = client.prepare(version="1.7").call(
-                context.new().with_timeout(ANSWER_S), "get_oldest_versions"
+            versions: Versions = client.prepare(version="1.7", timeout=wait_s).call(
+                context.new().with_timeout(wait_s), "get_oldest_versions"
             )
         except (messaging.NoSuchMethod, messaging.UnsupportedVersion):
             return dict.fromkeys(("scheduler", "claims", "conductor", "compute"))

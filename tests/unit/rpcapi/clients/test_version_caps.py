@@ -12,7 +12,8 @@ from rpcapi import context, errors
 from rpcapi.clients import version_caps
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
-from rpcapi.clients.version_caps import REFRESH_S, RETRY_S, OldestVersions
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.clients.version_caps import ANSWER_S, REFRESH_S, RETRY_S, OldestVersions
 from rpcapi.endpoint import expose
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
@@ -25,8 +26,10 @@ class Services:
         self.versions = versions
         self.error = None
         self.answered = threading.Semaphore(0)
+        self.waits = []
 
-    def fetch(self):
+    def fetch(self, wait_s):
+        self.waits.append(wait_s)
         try:
             if self.error:
                 raise self.error
@@ -50,6 +53,13 @@ def oldest_of(services, clock):
 )
 def test_cap_is_the_oldest_living_services(clock, versions, cap):
     assert oldest_of(Services(versions), clock).cap("compute", "1.1") == cap
+
+
+@pytest.mark.parametrize(("wait_s", "waited_s"), [(0.25, 0.25), (60.0, ANSWER_S)])
+def test_first_caller_waits_no_longer_than_it_wants_to(clock, wait_s, waited_s):
+    services = Services({"compute": "1.3"})
+    oldest_of(services, clock).cap("compute", "1.1", wait_s)
+    assert services.waits == [waited_s]
 
 
 def test_versions_are_refreshed_in_the_background(clock):
@@ -166,3 +176,31 @@ def test_scheduler_without_the_method_is_older_than_all_reports(auto, serve):
     conductor = ConductorAPI(*auto)
     assert conductor.can_send(ConductorAPI.UNREPORTED)
     assert not conductor.can_send("1.11")
+
+
+class StuckScheduler:
+    """A scheduler that does not answer in time which versions there are, only other calls."""
+
+    target = messaging.Target(version="1.7")
+    given_up = threading.Event()
+
+    @expose
+    def get_oldest_versions(self, ctxt):
+        self.given_up.wait(60)
+
+    @expose
+    def list_partitions(self, ctxt):
+        return [ctxt.remaining(60)]
+
+
+def test_lookup_of_versions_leaves_time_for_the_call(auto, serve):
+    conf, transport = auto
+    conf.set_override("scheduler", "auto", group="upgrade_levels")
+    conf.set_override("call_timeout", 60, group="rpc")
+    serve(StuckScheduler())
+    try:
+        # Shorter than the longest wait for the versions
+        (left,) = SchedulerAPI(conf, transport).list_partitions(context.new().with_timeout(ANSWER_S - 0.5))
+    finally:
+        StuckScheduler.given_up.set()
+    assert 0 < left <= (ANSWER_S - 0.5) / 2
