@@ -33,7 +33,7 @@ OPTS: list[cfg.Opt] = [
         sample_default="<number of processors>",
         min=1,
         max=256,
-        help="Number of processes that serve the API. Each has its own replica of all providers, about 1 kB for each.",
+        help="Number of processes that serve the API. Each has its own replica of all providers, 2 to 3 kB for each.",
     ),
     cfg.IntOpt(
         "threads",

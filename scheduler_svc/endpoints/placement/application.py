@@ -4,14 +4,20 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import webob.acceptparse
 from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc.endpoints.placement import error_responses, microversions
 from scheduler_svc.endpoints.placement.authentication import OPEN_PATHS, StartResponse, caller_of
 from scheduler_svc.endpoints.placement.exchange import Exchange, exchange_of
-from scheduler_svc.endpoints.placement.messages import JSON, Request, Response, content_length, http_date
+from scheduler_svc.endpoints.placement.messages import (
+    JSON,
+    Request,
+    Response,
+    accepts_json,
+    content_length,
+    http_date,
+)
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.policies import Policies
 from scheduler_svc.endpoints.placement.routes import Route, Router
@@ -112,12 +118,8 @@ def _check_types(route: Route, request: Request) -> None:
         if content_type != JSON:
             raise Problem(415, f"The media type {content_type:.100} is not supported, use {JSON}")
     accept = request.environ.get("HTTP_ACCEPT")
-    if route.gives_json and accept and not _accepts_json(accept):
+    if route.gives_json and accept and not accepts_json(accept):
         raise Problem(406, f"Only {JSON} is provided")
-
-
-def _accepts_json(accept: str) -> bool:
-    return accept == JSON or bool(webob.acceptparse.create_accept_header(accept).acceptable_offers([JSON]))
 
 
 def _decode_path(path: str) -> str:

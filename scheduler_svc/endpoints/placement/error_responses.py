@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Responses to refused requests: JSON as the OpenStack API guidelines have it, or HTML or text where that is accepted.
+"""Responses to refused requests: JSON as the OpenStack API guidelines have it, or HTML or text for who accepts no JSON.
 
 https://specs.openstack.org/openstack/api-wg/guidelines/errors.html
 """
@@ -11,7 +11,7 @@ import orjson
 import webob.exc
 
 from scheduler_svc.endpoints.placement import microversions
-from scheduler_svc.endpoints.placement.messages import JSON
+from scheduler_svc.endpoints.placement.messages import JSON, accepts_json
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.placement.problems import Problem
 
@@ -50,7 +50,8 @@ def respond(
 
     response = webob.exc.status_map[problem.status](problem.detail, json_formatter=format_json)
     response.headers.update(headers)
-    if environ.get("HTTP_ACCEPT") in (None, "", "*/*"):
-        environ = environ | {"HTTP_ACCEPT": "application/json"}
+    environ = {"CONTENT_TYPE": "None", **environ}  # some texts of webob quote it
+    if accepts_json(environ.get("HTTP_ACCEPT") or "*/*"):
+        environ["HTTP_ACCEPT"] = JSON
     chunks: Iterable[bytes] = response.generate_response(environ, start_response)
     return chunks

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jsonschema
 import orjson
+import webob.acceptparse
 
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.schemas.validators import Validator
@@ -109,6 +110,11 @@ def content_length(environ: Environ) -> int | None:
     if not (text.isascii() and text.isdigit()):
         raise bad_request("content-length header must be an integer")
     return int(text)
+
+
+def accepts_json(accept: str) -> bool:
+    """Return whether the value of a header ``Accept`` allows JSON."""
+    return accept == JSON or bool(webob.acceptparse.create_accept_header(accept).acceptable_offers([JSON]))
 
 
 class Response(NamedTuple):

@@ -10,6 +10,7 @@ import select
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import cheroot.errors
@@ -29,8 +30,10 @@ LOG = log.getLogger(__name__)
 
 MAX_HEADERS = 64 << 10  # bytes of a request's header
 HEADER_SECONDS = 10  # within which a request's header must come, from its first byte on
-CROWDED_SECONDS = 0.01  # within which the rest must come while half of the threads wait for the rest of others
 BODY_SECONDS = 60  # within which its body must come
+# Within which the rest of a header or body must come while half of the threads wait for the rest of others.
+CROWDED_HEADER_SECONDS = 0.01
+CROWDED_BODY_SECONDS = 0.1
 LINGER_SECONDS = 1  # for which the rest of a refused request is read
 ANSWER_SECONDS = 60  # within which a client must take the answer
 BACKLOG = 1024
@@ -38,8 +41,19 @@ NEXT_REQUEST_MS = 5  # for which a thread keeps a connection that it has served,
 FIRST_ERROR = 400  # HTTP status
 
 
+class _HeaderReader(cheroot.server.HeaderReader):
+    def _transform_key(self, key_name: bytes) -> bytes:
+        """Refuse a name with a blank at its end, as RFC 9112, 5.1 demands: a proxy may have taken it for another."""
+        if key_name != key_name.strip():
+            raise ValueError("A header's name is followed by a blank.")
+        name: bytes = super()._transform_key(key_name)
+        return name
+
+
 class _Request(cheroot.server.HTTPRequest):
     """Answers requests that cannot be parsed, are too large or too slow, as the API answers errors."""
+
+    header_reader = _HeaderReader()
 
     def parse_request(self) -> None:
         """Read the header; the body is read by the application."""
@@ -53,17 +67,33 @@ class _Request(cheroot.server.HTTPRequest):
         self.conn.rfile.raw.deadline = time.monotonic() + BODY_SECONDS
 
     def _parse_in_pieces(self) -> None:
-        """Read a header that has not come in one piece; if others occupy the threads for this, only what is there."""
-        may_wait = self.server.incomplete_headers.acquire(blocking=False)
+        """Read a header that has not come in one piece."""
+        with self.waiting_for_rest(CROWDED_HEADER_SECONDS):
+            super().parse_request()
+
+    @contextlib.contextmanager
+    def waiting_for_rest(self, crowded_seconds: float) -> Iterator[None]:
+        """Let a thread wait for the rest of the request: half of them at a time, others for ``crowded_seconds``."""
+        reader = self.conn.rfile.raw
+        may_wait = self.server.incomplete_requests.acquire(blocking=False)
         if not may_wait:
-            self.conn.rfile.raw.deadline = time.monotonic() + CROWDED_SECONDS
+            reader.deadline = min(reader.deadline, time.monotonic() + crowded_seconds)
             self.conn.linger_seconds = 0
         try:
-            super().parse_request()
+            yield
             self.conn.linger_seconds = LINGER_SECONDS
         finally:
             if may_wait:
-                self.server.incomplete_headers.release()
+                self.server.incomplete_requests.release()
+
+    def read_request_headers(self) -> bool:
+        """Read the header's fields; refuses a body of two lengths: a proxy may have taken the other one."""
+        if not super().read_request_headers():
+            return False
+        if self.chunked_read and b"Content-Length" in self.inheaders:
+            self.simple_response("400 Bad Request", "Content-Length and Transfer-Encoding exclude each other.")
+            return False
+        return True
 
     def send_headers(self) -> None:
         """Begin to write the answer; the connection is closed after it where a rest of the body may remain unread."""
@@ -127,16 +157,21 @@ class _Connection(cheroot.server.HTTPConnection):
                 break
 
 
-class _ChunkedBody:
-    """A body of unknown length."""
+class _Body:
+    """The body of a request, for the application."""
 
-    def __init__(self, body: cheroot.server.ChunkedRFile) -> None:
-        self._body = body
+    def __init__(self, request: _Request) -> None:
+        self._request = request
 
     def read(self, size: int) -> bytes:
-        """Read up to ``size`` bytes; raises BodyTooLarge, and ValueError for a malformed chunk."""
+        """Read up to ``size`` bytes; raises TimeoutError, BodyTooLarge, and ValueError for a malformed chunk."""
+        is_here = not self._request.chunked_read and self._request.conn.rfile.buffered >= size
+        with contextlib.nullcontext() if is_here else self._request.waiting_for_rest(CROWDED_BODY_SECONDS):
+            return self._read(size)
+
+    def _read(self, size: int) -> bytes:
         try:
-            content: bytes = self._body.read(size)
+            content: bytes = self._request.rfile.read(size)
         except cheroot.errors.MaxSizeExceeded as error:
             raise BodyTooLarge from error
         except OSError as error:
@@ -161,8 +196,7 @@ class _Gateway(wsgi.Gateway_10):
 
     def get_environ(self) -> dict[str, Any]:  # type: ignore[override]
         environ: dict[str, Any] = super().get_environ()
-        if self.req.chunked_read:
-            environ["wsgi.input"] = _ChunkedBody(self.req.rfile)
+        environ["wsgi.input"] = _Body(self.req)
         return environ
 
 
@@ -184,7 +218,7 @@ class _Server(wsgi.Server):
     def prepare(self) -> None:
         """Listen, and start the threads."""
         self._waiting = threading.BoundedSemaphore(max(self.numthreads - 1, 1))
-        self.incomplete_headers = threading.BoundedSemaphore(max(self.numthreads // 2, 1))
+        self.incomplete_requests = threading.BoundedSemaphore(max(self.numthreads // 2, 1))
         super().prepare()
 
     def await_request(self, poll: select.poll) -> bool:

@@ -59,8 +59,8 @@ class Deadline:
         """Return what answers a query whose time is over."""
         return Problem(
             503,
-            f"The search for allocation candidates was stopped after {self.timeout_s:g} s: request fewer by "
-            "limit, or be more specific.",
+            "The search for allocation candidates was stopped, since its answer was not possible within "
+            f"{self.timeout_s:g} s: request fewer by limit, or be more specific.",
         )
 
 

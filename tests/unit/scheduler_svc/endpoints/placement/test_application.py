@@ -72,6 +72,12 @@ def test_header_of_a_body_is_checked(api, environ, status):
     assert api.call("POST", PROVIDERS, {"name": "a"}, **environ).status == status
 
 
+def test_request_without_a_type_is_told_which(api):
+    answer = api.call("POST", PROVIDERS)
+    assert answer.status == 415
+    assert "None" in answer.error["detail"] and "$" not in answer.error["detail"]
+
+
 def test_body_without_announced_length_is_bounded(api):
     raw = b'{"name": "' + b"a" * (8 << 20) + b'"}'
     assert api.call("POST", PROVIDERS, raw=raw, CONTENT_LENGTH="").status == 413
@@ -96,7 +102,14 @@ def test_bad_body_is_refused_in_a_short_text(api, raw, text):
 
 
 @pytest.mark.parametrize(
-    ("accept", "content_type"), [("text/html", "text/html"), ("*/*", "application/json"), ("", "application/json")]
+    ("accept", "content_type"),
+    [
+        ("text/html", "text/html"),
+        ("*/*", "application/json"),
+        ("", "application/json"),
+        ("text/html, application/json", "application/json"),
+        ("text/html, */*;q=0.1", "application/json"),
+    ],
 )
 def test_error_has_the_accepted_type(api, accept, content_type):
     answer = api.call("GET", "/unknown", HTTP_ACCEPT=accept)

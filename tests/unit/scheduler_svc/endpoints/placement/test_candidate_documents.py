@@ -65,7 +65,7 @@ def test_answer_in_time_is_whole(is_bare):
     ],
 )
 def test_time_that_ends_while_it_is_written_is_503(is_bare, readings):
-    with pytest.raises(Problem, match="stopped after 1 s") as caught:
+    with pytest.raises(Problem, match="within 1 s") as caught:
         to_json(answer(is_bare), late_after(readings), is_limited=False)
     assert caught.value.status == 503
 

@@ -110,6 +110,8 @@ def test_body_reaches_the_application(port):
         (b"GET / HTTP/9.9\r\nHost: a\r\n\r\n", 505),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: moose\r\n\r\n", 400),
         (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999\r\n\r\n", 413),
+        (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nHost: a\r\nLong: " + b"a" * 70_000 + b"\r\n\r\n", 413),
     ],
 )

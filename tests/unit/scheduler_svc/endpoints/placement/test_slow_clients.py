@@ -86,6 +86,17 @@ def test_requests_that_follow_each_other_are_served_by_one_thread_while_another_
     assert len(hand_overs) <= 3 + 8 - 2
 
 
+def assert_refused_but_half_of_the_threads(waiting):
+    """Take those from ``waiting`` that are answered 408, until there are no more than the threads that wait."""
+    while len(waiting) > THREADS // 2:
+        refused, _, _ = select.select(waiting, [], [], SECONDS)
+        assert refused
+        for connection in refused:
+            assert status_of(connection)[0] == 408
+            waiting.remove(connection)
+            connection.close()
+
+
 def test_half_of_the_threads_wait_for_the_rest_of_headers(port, monkeypatch):
     monkeypatch.setattr(http_server, "HEADER_SECONDS", 10 * SECONDS)
     waiting = [connect(port) for _ in range(10)]
@@ -94,15 +105,24 @@ def test_half_of_the_threads_wait_for_the_rest_of_headers(port, monkeypatch):
     with connect(port) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         assert status_of(connection)[0] == 200
-    while len(waiting) > THREADS // 2:
-        refused, _, _ = select.select(waiting, [], [], SECONDS)
-        assert refused
-        for connection in refused:
-            assert status_of(connection)[0] == 408
-            waiting.remove(connection)
-            connection.close()
+    assert_refused_but_half_of_the_threads(waiting)
     for connection in waiting:
         connection.sendall(b" a\r\n\r\n")
+        assert status_of(connection)[0] == 200
+        connection.close()
+
+
+def test_half_of_the_threads_wait_for_the_rest_of_bodies(port, monkeypatch):
+    monkeypatch.setattr(http_server, "BODY_SECONDS", 10 * SECONDS)
+    waiting = [connect(port) for _ in range(10)]
+    for connection in waiting:
+        connection.sendall(BEGIN + b"Content-Length: 2\r\n\r\n{")
+    with connect(port) as connection:
+        connection.sendall(BEGIN + b"Content-Length: 2\r\n\r\n{}")
+        assert status_of(connection)[0] == 200
+    assert_refused_but_half_of_the_threads(waiting)
+    for connection in waiting:
+        connection.sendall(b"}")
         assert status_of(connection)[0] == 200
         connection.close()
 
