@@ -27,9 +27,9 @@ Versions = Mapping[str, str | None]
 class OldestVersions:
     """The oldest version of each topic's living services, refreshed from time to time. Thread-safe.
 
-    ``fetch`` returns them as SchedulerAPI.get_oldest_versions, within the seconds that it is called with. The first
-    caller waits for it, later ones get the last answer while a thread refreshes it. Until there is an answer, all
-    versions are unknown.
+    ``fetch`` returns them as SchedulerAPI.get_oldest_versions, within the seconds that it is called with. All callers
+    wait while it is called for the first time, later they get the last answer while a thread refreshes it. Until there
+    is an answer, all versions are unknown.
     """
 
     def __init__(self, fetch: Callable[[float], Versions], clock: Callable[[], float] = time.monotonic) -> None:
@@ -40,12 +40,13 @@ class OldestVersions:
         self._due = clock()
         self._is_failing = False
         self._is_first = True
+        self._first_ended = threading.Event()
 
     def cap(self, topic: str, unreported: str, wait_s: float = ANSWER_S) -> str | None:
         """Return the version that every living service of ``topic`` supports; None if none is alive.
 
-        ``unreported`` is that of services that report none, and the answer while nothing is known. The first caller
-        waits for at most ``wait_s`` and ANSWER_S seconds.
+        ``unreported`` is that of services that report none, and the answer while nothing is known. While the versions
+        are fetched for the first time, it waits for at most ``wait_s`` and ANSWER_S seconds.
         """
         versions = self._current(wait_s)
         if versions is None:
@@ -73,9 +74,14 @@ class OldestVersions:
         if self._clock() >= self._due:
             if self._is_first:
                 self._is_first = False
-                self.refresh(wait_s)
+                try:
+                    self.refresh(wait_s)
+                finally:
+                    self._first_ended.set()
             elif not self._lock.locked():
                 threading.Thread(target=self.refresh, name="versions", daemon=True).start()
+        if not self._first_ended.is_set():
+            self._first_ended.wait(min(wait_s, ANSWER_S))
         return self._versions
 
 

@@ -3,6 +3,7 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import oslo_messaging as messaging
 import pytest
@@ -60,6 +61,24 @@ def test_first_caller_waits_no_longer_than_it_wants_to(clock, wait_s, waited_s):
     services = Services({"compute": "1.3"})
     oldest_of(services, clock).cap("compute", "1.1", wait_s)
     assert services.waits == [waited_s]
+
+
+def test_callers_wait_for_the_first_answer_to_another(clock):
+    asked, answer = threading.Event(), threading.Event()
+
+    def fetch(wait_s):
+        asked.set()
+        assert answer.wait(60)
+        return {"compute": "1.3"}
+
+    oldest = OldestVersions(fetch, lambda: clock[0])
+    with ThreadPoolExecutor(2) as executor:
+        first = executor.submit(oldest.cap, "compute", "1.1")
+        assert asked.wait(60)
+        assert oldest.cap("compute", "1.1", wait_s=0.01) == "1.1", "not longer than it wants to"
+        second = executor.submit(oldest.cap, "compute", "1.1")
+        answer.set()
+        assert (first.result(60), second.result(60)) == ("1.3", "1.3")
 
 
 def test_versions_are_refreshed_in_the_background(clock):
