@@ -11,7 +11,7 @@ from conductor.reconciliation import ENDS, compared_record
 from conductor.requested_changes import RequestedChanges
 from conductor.saga import evacuations
 from conductor.saga.destinations import destination_spec
-from conductor.saga.saga_pass import load_spec
+from conductor.saga.saga_pass import instance_spec
 from conductor.saga.transitions import end_attempt
 from conductor.service_clients import ServiceClients, summarize_error
 from conductor.store.interface import ConductorStore
@@ -145,7 +145,7 @@ class InstanceEvacuation:
                 raise errors.InvalidRequest(why=f"the target {target} is the host that {record.uuid} is evacuated from")
             groups.setdefault((record.request, source), []).append(record)
         for (key, source), group in groups.items():
-            spec = load_spec(group[0].spec or requests[key].spec)
+            spec = instance_spec(group[0], requests[key])
             migration = MigrationRecord(
                 uuid="",
                 instance="",

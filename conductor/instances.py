@@ -4,7 +4,7 @@
 from collections.abc import Iterator, Sequence
 
 from conductor.ownership import check_project
-from conductor.saga.saga_pass import load_spec
+from conductor.saga.saga_pass import instance_spec
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import BuildRequestRecord, InstanceRecord, UnreadableInstance
 from rpcapi import errors, objects
@@ -43,7 +43,7 @@ class InstanceReader:
         """Return the request specs of the instances in the order of ``uuids``; raises as ``get``."""
         records = self._records(uuids, project, "get_specs")
         requests = self._store.requests(sorted({record.request for record in records}))
-        return [load_spec(requests[record.request].spec if record.spec is None else record.spec) for record in records]
+        return [instance_spec(record, requests[record.request]) for record in records]
 
     def check_store(self) -> None:
         """Raise StoreUnavailable or NotReplicated where the store acknowledges no writes."""

@@ -13,7 +13,7 @@ from conductor.requested_changes import RequestedChanges
 from conductor.resized_spec import larger_amounts, resize_spec
 from conductor.saga.destinations import destination_spec
 from conductor.saga.moves import begin_move, confirm_move, revert_move
-from conductor.saga.saga_pass import load_spec
+from conductor.saga.saga_pass import instance_spec
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
@@ -211,7 +211,7 @@ class InstanceMoves:
         requests = self._store.requests(sorted({record.request for record in moving}))
         specs = []
         for record in moving:
-            spec = load_spec(requests[record.request].spec if record.spec is None else record.spec)
+            spec = instance_spec(record, requests[record.request])
             destination = destination_spec(spec, record.move, self._clients.partition)
             specs.append(destination.with_values(group_id=None, group_policy=None, group_max_per_host=1))
         check_target(self._clients, ctxt, target, specs)
@@ -273,7 +273,7 @@ def _begin_resize(
     instance: InstanceRecord, request: BuildRequestRecord, migration: MigrationRecord, flavor: objects.RequestSpec
 ) -> InstanceRecord:
     """Return the record that begins to be resized; until that is confirmed or reverted, the larger amounts count."""
-    spec = load_spec(request.spec if instance.spec is None else instance.spec)
+    spec = instance_spec(instance, request)
     resized = resize_spec(spec, flavor)
     if resized.obj_to_primitive() == spec.obj_to_primitive():
         raise errors.InvalidSpec(why=f"instance {instance.uuid} has flavor {flavor.flavor!r} already")

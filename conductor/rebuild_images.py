@@ -6,7 +6,7 @@ from typing import Any
 
 import oslo_messaging as messaging
 
-from conductor.saga.saga_pass import load_spec
+from conductor.saga.saga_pass import instance_spec
 from conductor.service_clients import ServiceClients, summarize_error
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord
@@ -44,7 +44,7 @@ class RebuildImages:
         requests = self._store.requests(sorted({record.request for record in records}))
         specs = {}
         for record in records:
-            spec = load_spec(record.spec or requests[record.request].spec)
+            spec = instance_spec(record, requests[record.request])
             _check_claim_stays(record, spec, image)
             specs[record.uuid] = with_image(spec, image)
         self._check_hosts(ctxt, records, specs)

@@ -8,7 +8,7 @@ from oslo_log import log
 from conductor.requested_changes import RequestedChanges
 from conductor.saga.destinations import unshelve_spec
 from conductor.saga.offload import begin_offload
-from conductor.saga.saga_pass import load_spec
+from conductor.saga.saga_pass import instance_spec
 from conductor.saga.transitions import set_step
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
@@ -94,7 +94,7 @@ class InstanceShelving:
         records: Sequence[InstanceRecord],
         requests: Mapping[str, BuildRequestRecord],
     ) -> None:
-        specs = [load_spec(requests[record.request].spec if record.spec is None else record.spec) for record in records]
+        specs = [instance_spec(record, requests[record.request]) for record in records]
         check_target(self._clients, ctxt, target, [unshelve_spec(spec, target) for spec in specs])
 
 

@@ -29,6 +29,11 @@ def load_spec(primitive: Mapping[str, Any]) -> objects.RequestSpec:
     return GanttObject.obj_from_primitive(dict(primitive)).complete()
 
 
+def instance_spec(instance: InstanceRecord, request: BuildRequestRecord) -> objects.RequestSpec:
+    """Return the request spec of an instance: that of its request, or what a resize or a rebuild made of it."""
+    return load_spec(request.spec if instance.spec is None else instance.spec)
+
+
 @dataclass(frozen=True)
 class SagaLimits:
     """Limits of attempts and waits, in milliseconds; ``call_s`` in seconds.

@@ -39,13 +39,8 @@ _BODY = (
     "since_ms",
     "certain_epoch",
 )
-_OPTIONAL = (
-    "migration",
-    "operation",
-    "is_shelved",
-    "was_stopped",
-    "target",
-)  # of a body: written only where they have a value
+# Of a body: written only where they have a value.
+_OPTIONAL = ("migration", "operation", "is_shelved", "was_stopped", "target")
 # Left out where they are not set: conductors of the previous release can read the others.
 _LATER_OF_MIGRATIONS = ("allow_cross_cell", "with_disk", "copy_request", "copy_phase", "is_resumed", "group")
 _AFTER_RESIZE = ("spec", "flavor", "amounts")  # left out where they are those of the request

@@ -3,18 +3,18 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.cli.columns import CountsColumn, LinesColumn, TextColumn
 from rpcapi.cli.command import Lister, ShowOne
+from rpcapi.resources.claims import MIGRATION, GroupPolicy
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
 COLUMNS = ("group", "policy", "state", "members", "hosts")
-MIGRATION, AFFINITY = "MIGRATION", "affinity"
 
 
 class Group(NamedTuple):
@@ -33,29 +33,48 @@ class Group(NamedTuple):
     @property
     def state(self) -> str:
         """``split`` for an affinity group on several nodes, ``moving`` while migrations hold sources, else ``ok``."""
-        if self.policy == AFFINITY and len(self.hosts) > 1:
+        if self.policy == GroupPolicy.AFFINITY and len(self.hosts) > 1:
             return "split"
         return "moving" if self.sources else "ok"
+
+
+def _claims_of_members(session: "Session", host: str | None = None) -> Iterator[Mapping[str, Any]]:
+    """Yield the claims of the members of groups, in all partitions, or those on a service host."""
+    for name in session.partitions():
+        for claim in session.list_all(session.claims_of(name).list_claims, "claims", host=host):
+            if claim.get("group_id") is not None:
+                yield claim
 
 
 def read_groups(session: "Session", group_id: str | None = None) -> list[Group]:
     """Return the groups that have claims, or the one of that id, by their ids."""
     claims: dict[str, list[Mapping[str, Any]]] = {}
-    for name in session.partitions():
-        for claim in session.list_all(session.claims_of(name).list_claims, "claims"):
-            if claim.get("group_id") is not None and group_id in (None, claim["group_id"]):
-                claims.setdefault(claim["group_id"], []).append(claim)
+    for claim in _claims_of_members(session):
+        if group_id in (None, claim["group_id"]):
+            claims.setdefault(claim["group_id"], []).append(claim)
     members = {key: [claim for claim in group if claim["type"] != MIGRATION] for key, group in claims.items()}
     sources = {key: [claim for claim in group if claim["type"] == MIGRATION] for key, group in claims.items()}
     policies = {key: group[0].get("group_policy") for key, group in claims.items()}
     return [Group(key, policies[key], members[key], sources[key]) for key in sorted(claims)]
 
 
+def find_group(session: "Session", group_id: str) -> Group:
+    """Return a group; raises NotFound where it has no claims."""
+    groups = read_groups(session, group_id)
+    if not groups:
+        raise _no_member(group_id)
+    return groups[0]
+
+
+def _no_member(group_id: str) -> errors.NotFound:
+    return errors.NotFound(what=f"A member of server group {group_id}")
+
+
 def members_of(session: "Session", group_id: str) -> list[str]:
     """Return the uuids of the servers that are members of a group; raises NotFound where there are none."""
-    uuids = [claim["consumer"] for group in read_groups(session, group_id) for claim in group.claims]
+    uuids = [claim["consumer"] for claim in find_group(session, group_id).claims]
     if not uuids:
-        raise errors.NotFound(what=f"A member of server group {group_id}")
+        raise _no_member(group_id)
     return uuids
 
 
@@ -63,9 +82,8 @@ def affinity_batches(session: "Session", host: str, servers: Sequence[Any]) -> l
     """Return the servers of a service host that move together: members of an affinity group, or one."""
     groups = {
         claim["consumer"]: claim["group_id"]
-        for name in session.partitions()
-        for claim in session.list_all(session.claims_of(name).list_claims, "claims", host=host)
-        if claim.get("group_policy") == AFFINITY
+        for claim in _claims_of_members(session, host)
+        if claim.get("group_policy") == GroupPolicy.AFFINITY
     }
     batches: dict[tuple[str, str], list[Any]] = {}
     for server in servers:
@@ -93,10 +111,7 @@ class ShowGroup(ShowOne):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        groups = read_groups(self.session, parsed_args.group)
-        if not groups:
-            raise errors.NotFound(what=f"A member of server group {parsed_args.group}")
-        (group,) = groups
+        group = find_group(self.session, parsed_args.group)
         fields = {
             "group": group.id,
             "policy": TextColumn(group.policy),

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a script and waits until enough replicas have its writes."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import redis
 from redis.exceptions import NoScriptError
 
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-
-T = TypeVar("T")
 
 
 class TooFewReplicas(redis.RedisError):
@@ -79,11 +77,6 @@ def evaluate_all(
             return _execute_and_wait(pipeline, replicas, marker)[: len(calls)]
         return _execute(pipeline)
 
-    return _loaded(client, text, attempt)
-
-
-def _loaded(client: redis.Redis, text: str, attempt: Callable[[], T]) -> T:
-    """Return the result of ``attempt``; loads the script where the server does not know it."""
     try:
         return attempt()
     except NoScriptError:

@@ -138,8 +138,8 @@ def _moved(
     for uuid, instance in sorted(history.migrations().items()):
         migration, copies, claim = state.migrations.get(uuid), guests.get(uuid, []), claims.get(uuid)
         record = state.instances.get(instance)
-        waits = migration is not None and migration.status == "finished" and record is not None
-        if waits and record is not None and record.status in VERIFY:
+        has_finished = migration is not None and migration.status == "finished"
+        if has_finished and record is not None and record.status in VERIFY:
             if claim is None or [guest.is_running for guest in copies] != [False]:
                 what = f"waits to be confirmed, but at its source {_remains(copies, claim)}"
                 yield Violation(ViolationKind.DIVERGED, uuid, what)
