@@ -27,7 +27,8 @@ from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import prefix
 from tests.property.calls import HOST, INSTANCES, NODE, PARTITION
 from tests.unit.compute_agent import rig
-from tests.unit.conductor.fakes import FakeClaims, FakeHosts, FakeScheduler
+from tests.unit.conductor.fake_hosts import FakeHosts
+from tests.unit.conductor.fakes import FakeClaims, FakeScheduler
 from tests.unit.conductor.ledger import Ledger
 from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker, node_report
 

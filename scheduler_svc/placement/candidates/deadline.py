@@ -45,13 +45,6 @@ class Deadline:
                 raise self.problem()
             yield item
 
-    def checked(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield ``items``, and raise Problem 503 once the time is over."""
-        for number, item in enumerate(items):
-            if number % STEPS_BETWEEN_CHECKS == 0:
-                self.require()
-            yield item
-
     def _is_past(self, share: float) -> bool:
         return self._clock() > self._start + self.timeout_s * share
 

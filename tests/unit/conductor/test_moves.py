@@ -2,32 +2,16 @@
 """Instances that are migrated, resized, confirmed and reverted: statuses, claims, quota, and failures on the way."""
 
 import copy
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from conductor.saga.saga_pass import SagaLimits
-from conductor.store.records import InstanceStatus
 from conductor.vouching import is_named, records_by_consumer
 from rpcapi import errors, objects
 from tests.unit.conductor.ledger import PARTITION
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, SPEC, SimulatedCluster, migration_of, uuid_list
-
-UUIDS = uuid_list(2)
-NODES = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
-HOUR_MS = 3_600_000
-
-
-def make_cluster(limits: SagaLimits = LIMITS) -> SimulatedCluster:
-    """Return a cluster with two ACTIVE instances, on h1 and h2."""
-    created = SimulatedCluster(NODES, limits)
-    created.conductor()
-    created.build(UUIDS)
-    created.settle()
-    assert [created.record(uuid).host for uuid in UUIDS] == ["h1/n", "h2/n"]
-    return created
+from tests.unit.conductor.moving_servers import HOUR_MS, UUIDS, make_cluster
+from tests.unit.conductor.saga.simulated_cluster import LIMITS, SPEC, SimulatedCluster, migration_of, uuid_list
 
 
 @pytest.fixture
@@ -308,121 +292,6 @@ def forget(cluster: SimulatedCluster, state: Any) -> None:
     store.name_hosts(store.begin_epoch(), [], complete=True)
     for host in ("h1", "h2", "h3"):
         cluster.ledger.audit(host)
-
-
-# -- what is refused ---------------------------------------------------------------------------------------------------
-
-
-def put(cluster: SimulatedCluster, uuid: str, **values: object) -> None:
-    record = replace(cluster.record(uuid), **values)  # type: ignore[arg-type]
-    assert not cluster.store.write_without_lease([record], wake=False).stale
-
-
-@pytest.mark.parametrize("status", sorted(set(InstanceStatus) - {InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF}))
-@pytest.mark.parametrize("request_move", [SimulatedCluster.migrate, SimulatedCluster.resize])
-def test_moves_in_other_statuses_are_refused_and_nothing_is_changed(
-    cluster: SimulatedCluster, request_move: Callable[..., None], status: InstanceStatus
-) -> None:
-    put(cluster, UUIDS[1], status=status)
-    before = cluster.store.get(UUIDS)
-    with pytest.raises(errors.InstanceConflict, match=f"it is {status}; only one that is ACTIVE or SHUTOFF can be"):
-        request_move(cluster, UUIDS)
-    assert cluster.store.get(UUIDS) == before
-
-
-@pytest.mark.parametrize(
-    ("values", "error", "match"),
-    [
-        ({"host": "h1"}, errors.InvalidRequest, "is on h1/n: another host is required"),
-        ({"host": "h1/n"}, errors.InvalidRequest, "is on h1/n: another host is required"),
-        ({"host": "h9"}, errors.UnknownHost, "h9"),
-        ({"host": "h3"}, errors.NoValidHost, "h3 takes none of them"),
-        ({"host": "a|b"}, errors.InvalidName, "a|b"),
-        ({"migrations": ["x"]}, errors.InvalidName, "is not the uuid of a migration"),
-        ({"migrations": []}, errors.InvalidCount, ""),
-        (
-            {"migrations": uuid_list(4)[2:]},
-            errors.InvalidRequest,
-            "each of 1 instances needs the uuid of its migration",
-        ),
-        ({"migrations": UUIDS[1:]}, errors.InvalidRequest, "is the uuid of an instance"),
-    ],
-)
-def test_invalid_migrations_are_refused_and_nothing_is_changed(
-    cluster: SimulatedCluster, values: dict[str, Any], error: type[Exception], match: str
-) -> None:
-    cluster.scheduler.full = {"h3/n"}
-    before = cluster.store.get(UUIDS)
-    ids = values.get("migrations", [migration_of(UUIDS[0])])
-    with pytest.raises(error, match=match):
-        cluster.conductors[0].moves.migrate(CTXT, UUIDS[:1], ids, values.get("host"))
-    assert cluster.store.get(UUIDS) == before
-
-
-def test_migration_of_another_instance_is_refused(cluster: SimulatedCluster) -> None:
-    cluster.migrate(UUIDS[:1])
-    with pytest.raises(errors.InvalidRequest, match=f"is that of instance {UUIDS[0]}"):
-        cluster.migrate(UUIDS[1:], migrations=[migration_of(UUIDS[0])])
-
-
-def test_flavor_that_the_server_has_and_an_invalid_one_are_refused(cluster: SimulatedCluster) -> None:
-    before = cluster.store.get(UUIDS)
-    with pytest.raises(errors.InvalidSpec, match="has flavor 'tiny' already"):
-        cluster.resize(UUIDS, SPEC)
-    with pytest.raises(errors.GanttError):
-        cluster.resize(UUIDS, objects.RequestSpec.of(resources={"VCPU": -1}))
-    assert cluster.store.get(UUIDS) == before
-
-
-@pytest.mark.parametrize("service", ["hosts", "claims"])
-def test_version_cap_that_excludes_moves_refuses_them(cluster: SimulatedCluster, service: str) -> None:
-    getattr(cluster, service).max_version = "1.1"
-    for call in (cluster.migrate, cluster.resize):
-        with pytest.raises(errors.UnknownMethod):
-            call(UUIDS)
-    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
-
-
-def test_repeated_request_is_the_same_move(cluster: SimulatedCluster) -> None:
-    cluster.migrate(UUIDS)
-    for _ in range(4):
-        cluster.work()
-        before = cluster.store.get(UUIDS)
-        cluster.migrate(UUIDS)
-        assert cluster.store.get(UUIDS) == before
-        cluster.hosts.deliver()
-    cluster.settle()
-    cluster.confirm(UUIDS)
-    cluster.settle()
-    cluster.migrate(UUIDS)
-    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
-
-
-def test_ends_of_moves_are_accepted_once_and_only_of_finished_ones(cluster: SimulatedCluster) -> None:
-    moves = cluster.conductors[0].moves
-    first, second = (migration_of(uuid) for uuid in UUIDS)
-    with pytest.raises(errors.UnknownMigration):
-        moves.confirm([first])
-    cluster.migrate(UUIDS)
-    for end in (moves.confirm, moves.revert):
-        with pytest.raises(errors.InstanceConflict, match="it is RESIZE, and its migration preparing; only a finished"):
-            end([first])
-    cluster.settle()
-    cluster.confirm(UUIDS[:1])
-    cluster.revert(UUIDS[1:])
-    for _ in range(2):  # while they end, and afterwards
-        before = cluster.store.get(UUIDS)
-        moves.confirm([first])
-        moves.revert([second])
-        with pytest.raises(errors.InstanceConflict, match="only a finished one can be reverted"):
-            moves.revert([first])
-        with pytest.raises(errors.InstanceConflict, match="only a finished one can be confirmed"):
-            moves.confirm([second])
-        assert cluster.store.get(UUIDS) == before
-        cluster.settle()
-    cluster.migrate(UUIDS, migrations=[migration_of(uuid, 2) for uuid in UUIDS])
-    with pytest.raises(errors.InstanceConflict, match="is not its last one"):
-        moves.confirm([first])
 
 
 def test_hosts_of_both_ends_are_listed_and_both_claims_are_named(cluster: SimulatedCluster) -> None:

@@ -27,7 +27,8 @@ from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.endpoint import expose
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
-from tests.unit.conductor.fakes import FakeClaims, FakeHosts, FakeScheduler
+from tests.unit.conductor.fake_hosts import FakeHosts
+from tests.unit.conductor.fakes import FakeClaims, FakeScheduler
 from tests.unit.conductor.ledger import PARTITION, Ledger
 from tests.unit.conductor.polling import until
 from tests.unit.conductor.saga.simulated_cluster import SPEC, uuid_list

@@ -33,7 +33,8 @@ from conductor.store.records import InstanceRecord, LeaseLost, StoreTimeouts
 from conductor.vouching import ClaimVouching
 from rpcapi import context, errors, objects
 from scheduler_svc.store.interface import Store
-from tests.unit.conductor.fakes import FakeClaims, FakeHosts, FakeScheduler
+from tests.unit.conductor.fake_hosts import FakeHosts
+from tests.unit.conductor.fakes import FakeClaims, FakeScheduler
 from tests.unit.conductor.ledger import PARTITION, Ledger
 
 LEASE_MS = 30_000
