@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster with short time-outs for the interleaving tests; each test restarts what it broke."""
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -43,16 +44,17 @@ def cluster() -> Iterator[RunningCluster]:
 
 @pytest.fixture
 def rigged(cluster: RunningCluster, tmp_path: Path) -> Iterator[Rigged]:
-    """Restart a daemon with an injected fault in its worker: ``rigged(daemon, target, when=, nth=, signal_name=)``.
+    """Restart a daemon with an injected fault in its worker: ``rigged(daemon, targets, when=, nth=, signal_name=)``.
 
     Returns the file that exists once the fault has occurred. The plain daemon is restarted after the test.
     """
     changed: set[str] = set()
-    flag = tmp_path / "met"
+    numbers = itertools.count()
 
-    def restart(daemon: str, target: str, **options: object) -> Path:
+    def restart(daemon: str, targets: str | Sequence[str], **options: object) -> Path:
         changed.add(daemon)
-        clusters.restart(cluster, daemon, ["-m", "tests.chaos.rigged", daemon], rig(target, flag, **options))
+        flag = tmp_path / f"met{next(numbers)}"
+        clusters.restart(cluster, daemon, ["-m", "tests.chaos.rigged", daemon], rig(targets, flag, **options))
         exercise.wait_for_nodes(cluster.session, cluster.cluster.size.nodes, 60, lambda node_count: None)
         assert not flag.exists(), f"the fault in {daemon} occurred at its start, before the test began"
         return flag

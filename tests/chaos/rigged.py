@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """A daemon with a fault at an exact point: its worker sends itself a signal before or after a given call.
 
-Run as ``python -m tests.chaos.rigged DAEMON --config-file ...`` with GANTT_RIG, a JSON object: ``target``
-("package.module:Class.method"), ``when`` ("before" or "after" the call), ``nth`` (the number of the call),
-``signal`` (a name), and ``flag``, a file that exists once the fault has occurred, so that it occurs only once.
+Run as ``python -m tests.chaos.rigged DAEMON --config-file ...`` with GANTT_RIG, a JSON object: ``targets``
+("package.module:Class.method" each), ``when`` ("before" or "after" the call), ``nth`` (the number of the call, of all
+targets together), ``signal`` (a name), and ``flag``, a file that exists once the fault has occurred, so that it occurs
+only once.
 """
 
 import functools
 import importlib
+import itertools
 import json
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,31 +23,37 @@ SERVICES = {"compute": "compute_agent", "conductor": "conductor", "scheduler": "
 RIG = "GANTT_RIG"
 
 
-def rig(target: str, flag: Path, *, when: str = "before", nth: int = 1, signal_name: str = "SIGKILL") -> dict[str, str]:
+def rig(
+    targets: str | Sequence[str],
+    flag: Path,
+    *,
+    when: str = "before",
+    nth: int = 1,
+    signal_name: str = "SIGKILL",
+) -> dict[str, str]:
     """Return the environment variables that inject the fault into a daemon."""
-    values = {"target": target, "when": when, "nth": nth, "signal": signal_name, "flag": str(flag)}
+    targets = [targets] if isinstance(targets, str) else list(targets)
+    values = {"targets": targets, "when": when, "nth": nth, "signal": signal_name, "flag": str(flag)}
     return {RIG: json.dumps(values)}
 
 
 def make_service(conf: Any, index: int) -> Any:
     """Inject the fault into the worker, then make the service as the daemon would."""
     values = json.loads(os.environ[RIG])
-    module, _, path = values["target"].partition(":")
-    owner, _, method = path.partition(".")
-    cls = getattr(importlib.import_module(module), owner)
-    setattr(cls, method, _faulty(getattr(cls, method), values))
+    numbers = itertools.count(1)
+    for target in values["targets"]:
+        module, _, path = target.partition(":")
+        owner, _, method = path.partition(".")
+        cls = getattr(importlib.import_module(module), owner)
+        setattr(cls, method, _faulty(getattr(cls, method), values, numbers))
     service = importlib.import_module(f"{SERVICES[os.environ['GANTT_RIGGED']]}.service")
     return service.make_service(conf, index)
 
 
-def _faulty(method: Callable[..., Any], values: dict[str, Any]) -> Callable[..., Any]:
-    calls = 0
-
+def _faulty(method: Callable[..., Any], values: dict[str, Any], numbers: Iterator[int]) -> Callable[..., Any]:
     @functools.wraps(method)
     def faulty(*args: Any, **kwargs: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        is_faulty_call = calls == values["nth"]
+        is_faulty_call = next(numbers) == values["nth"]
         if is_faulty_call and values["when"] == "before":
             _meet(values)
         result = method(*args, **kwargs)
