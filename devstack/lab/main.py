@@ -17,6 +17,7 @@ COMMANDS = {
     "claim": "devstack.lab.claim.command:ClaimBenchmark",
     "decide": "devstack.lab.decide.command:DecideBenchmark",
     "import": "devstack.lab.switchover.command:ImportBenchmark",
+    "moves": "devstack.lab.moves.command:MovesBenchmark",
     "nova": "devstack.lab.nova.command:NovaBenchmark",
     "overload": "devstack.lab.overload.command:OverloadBenchmark",
     "peers": "devstack.lab.peers.command:PeersBenchmark",

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.redis import AppendFsync
 from devstack.servers.redis_users import ADMIN
 
+AGENT = "compute"
 MODES = {"rabbit": Mode.STANDARD, "embedded": Mode.EMBEDDED}
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
@@ -37,6 +39,7 @@ class PrivateCluster:
         self.cluster = Cluster(folder, size, {**overrides, "scheduler": scheduler})
         self.cluster.store.appendonly = fsync
         self._echo = ServerProcess("gantt-lab's echo", folder / "echo.pid", folder / "log" / "echo.log")
+        self._agents: dict[str, ServerProcess] = {}  # beside that of the cluster
 
     @property
     def bus_url(self) -> str:
@@ -71,9 +74,31 @@ class PrivateCluster:
         """Start one of gantt's daemons with its configuration file."""
         _start_and_wait(self.cluster.daemons[name], lambda: self.cluster.start_daemon(name))
 
+    def start_agent(self, name: str, hosts: Sequence[str]) -> None:
+        """Start one more agent, with service hosts that no other one has; after it was killed, with all its guests.
+
+        Its other options are those of the cluster's agent.
+        """
+        layout = self.cluster.layout
+        agent = self._agents.setdefault(
+            name, ServerProcess(f"agent {name}", layout.pid_file(name), layout.log_file(name))
+        )
+        own = {"compute": {"hosts": ",".join(hosts), "state_path": layout.state / name}}
+        write_private(layout.conf(name), confs.text(own))
+        files = [f"--config-file={layout.conf(daemon)}" for daemon in (AGENT, name)]  # the last one takes precedence
+        inherited = {key: os.environ[key] for key in INHERITED if key in os.environ}
+        _start_and_wait(agent, lambda: agent.spawn([*self.cluster.commands[AGENT], *files], inherited, layout.folder))
+
+    def kill_agent(self, name: str) -> None:
+        """End an agent that ``start_agent`` started, and its workers, all at once, as a power failure would."""
+        agent = self._agents[name]
+        if agent.pid is not None:
+            os.killpg(agent.pid, signal.SIGKILL)
+        agent.kill()
+
     def stop_daemons(self) -> None:
         """Stop all daemons in parallel: with SIGTERM, and with SIGKILL after a few seconds."""
-        stop_together([*self.cluster.daemons.values(), self._echo], STOP_SECONDS)
+        stop_together([*self.cluster.daemons.values(), *self._agents.values(), self._echo], STOP_SECONDS)
 
     def close(self) -> None:
         """Stop everything; the servers are killed, because their data is not needed again."""

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts of a scheduler's work, from the page that it serves to Prometheus."""
+
+import urllib.request
+from dataclasses import dataclass
+
+PAGE_SECONDS = 10.0
+DECISIONS = ("gantt_decision_seconds_count", "gantt_batched_requests_total")
+PLACED = "gantt_instances_placed_total"
+VERBS = "gantt_claims_total"  # confirm, release, move and others, each for one claim
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerCounts:
+    """Requests that hosts were ranked for, claims made, and claims that a verb was executed on."""
+
+    decisions: float = 0
+    claims: float = 0
+    verbs: float = 0
+
+    def since(self, before: "SchedulerCounts") -> "SchedulerCounts":
+        """Return what was added to ``before``."""
+        return SchedulerCounts(
+            self.decisions - before.decisions, self.claims - before.claims, self.verbs - before.verbs
+        )
+
+
+def parse(page: str) -> SchedulerCounts:
+    """Return the counts in a page of Prometheus's text format; a metric that is not there counts 0."""
+    sums: dict[str, float] = {}
+    for line in page.splitlines():
+        name, _, value = line.rpartition(" ")
+        if name and not line.startswith("#"):
+            key = name.partition("{")[0]
+            sums[key] = sums.get(key, 0.0) + float(value)
+    return SchedulerCounts(sum(sums.get(name, 0.0) for name in DECISIONS), sums.get(PLACED, 0.0), sums.get(VERBS, 0.0))
+
+
+def read(address: str) -> SchedulerCounts:
+    """Return the counts that a scheduler serves at ``host:port``; raises OSError."""
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=PAGE_SECONDS) as answer:
+        return parse(answer.read().decode())

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operator's commands, executed in this process: their start would take longer than many moves."""
+
+import argparse
+import io
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rpcapi import errors
+from rpcapi.cli.audit import AuditCluster
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.host_drain import DrainHost
+from rpcapi.cli.host_evacuate import EvacuateHost
+from rpcapi.cli.host_fence import FenceHost
+from rpcapi.cli.session import Session
+
+POLL_SECONDS = 0.5
+FENCE_SECONDS = AUDIT_SECONDS = 180.0
+AUDIT_PAUSE = "1"  # seconds between the two readings of an audit
+
+
+class Operator:
+    """Executes commands of ``gantt`` with a session; it is their application."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.stderr = io.StringIO()
+        self.messages: list[str] = []
+
+    def show_message(self, line: str) -> None:
+        """Keep what a command reports besides its output."""
+        self.messages.append(line)
+
+    def drain(self, host: str, parallel: int) -> list[str]:
+        """Drain a host; return a sentence for each server that is left."""
+        return _sentences(self._execute(DrainHost, host, "--parallel", str(parallel)))
+
+    def evacuate(self, host: str) -> list[str]:
+        """Evacuate a host, by default so many servers at a time; return a sentence for each that is left."""
+        return _sentences(self._execute(EvacuateHost, host))
+
+    def fence(self, host: str) -> None:
+        """Fence a host as soon as it counts as down; raises CommandFailed when that takes too long."""
+
+        def is_fenced() -> bool:
+            try:
+                self._execute(FenceHost, host, "--yes")
+            except errors.HostIsUp:
+                return False
+            return True
+
+        if not _poll(is_fenced, FENCE_SECONDS):
+            raise CommandFailed(f"Host {host} still counts as up after {FENCE_SECONDS:g} s")
+
+    def audit(self) -> list[str]:
+        """Return a sentence for each difference that is left after agents had time to remove what has ended."""
+        rows: list[Any] = []
+
+        def agree() -> bool:
+            rows[:] = self._execute(AuditCluster, "--pause", AUDIT_PAUSE)
+            return not rows
+
+        _poll(agree, AUDIT_SECONDS)
+        return _sentences(rows)
+
+    def _execute(self, command: Any, *arguments: str) -> list[Any]:
+        """Return the rows of a command's output; raises what the command raises."""
+        self.session.new_request()
+        instance = command(self, None)
+        parser: argparse.ArgumentParser = instance.get_parser("gantt")
+        output = instance.take_action(parser.parse_args(list(arguments)))
+        return [] if output is None else list(output[1])
+
+
+def _sentences(rows: Iterable[Iterable[Any]]) -> list[str]:
+    return [": ".join(str(_plain(cell)) for cell in row) for row in rows]
+
+
+def _plain(cell: Any) -> Any:
+    """Return the value of a cell; cliff's formattable columns have a method for that."""
+    return cell.machine_readable() if hasattr(cell, "machine_readable") else cell
+
+
+def _poll(is_done: Callable[[], bool], seconds: float) -> bool:
+    """Return whether ``is_done`` was true within the time."""
+    deadline = time.monotonic() + seconds
+    while not is_done():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True

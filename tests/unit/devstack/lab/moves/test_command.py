@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gantt-lab moves: rows, and a tiny run, in which every server arrives. Times are not tested."""
+
+import numpy as np
+import pytest
+
+from devstack.lab.moves import scenario
+from devstack.lab.moves.command import make_rows
+from devstack.lab.moves.counters import SchedulerCounts
+from devstack.lab.moves.plan import MovesPlan
+from devstack.lab.moves.scenario import MovesMeasurements, PhaseTimes
+from devstack.lab.timing import Times
+from tests.unit.devstack.lab import asking
+
+PLAN = MovesPlan(servers=10, hosts=2, memory=2048, parallel=5)
+
+
+def phase(seconds, duration, count, decisions=0):
+    return PhaseTimes(
+        seconds, Times(np.full(count, duration)), SchedulerCounts(decisions, 2 * decisions, 3 * decisions)
+    )
+
+
+def measurements(*faults, evacuated=20):
+    drain, boots = phase(8.88, 4.44, 10, decisions=20), phase(2.0, 0.5, 20)
+    return MovesMeasurements(drain, boots, phase(10.0, 1.0, evacuated, decisions=20), 30, 30, faults)
+
+
+def test_moves_are_compared_with_copies_and_boots_of_the_same_run():
+    rows = list(make_rows("embedded", PLAN, measurements()))
+    move, drain, drain_work, evacuation, all_lost, evacuation_work, amiss = rows
+    # A server is copied in 2.22 s; ten of them in two turns
+    assert [round(row.ratio, 3) for row in (move, drain, evacuation, all_lost)] == [2.0, 2.0, 2.0, 5.0]
+    assert (drain_work.ratio, evacuation_work.ratio) == (2.0, 1.0)
+    assert evacuation_work.figures == {"decisions_per_s": 2.0, "claims_per_s": 4.0, "claim_verbs_per_s": 6.0}
+    assert (all_lost.figures["servers"], all_lost.figures["servers_per_s"]) == (20, 2.0)
+    assert amiss.ok and amiss.ratio == 0 and "first" not in amiss.figures
+
+
+def test_faults_miss_the_budget_and_the_first_is_shown():
+    *_, amiss = make_rows("rabbit", PLAN, measurements("a is ERROR: full", "b"))
+    assert (amiss.ok, amiss.ratio, amiss.figures["first"]) == (False, 2, "a is ERROR: full")
+
+
+def test_evacuation_in_which_nothing_arrived_has_rows_too():
+    rows = list(make_rows("embedded", PLAN, measurements("a", evacuated=0)))
+    assert (rows[3].ratio, rows[4].figures["servers_per_s"]) == (0, 0)
+
+
+@pytest.mark.parametrize("bus", ["embedded", pytest.param("rabbit", marks=pytest.mark.long)])
+def test_every_server_arrives_and_all_sides_agree(bus, monkeypatch):
+    monkeypatch.setattr(scenario, "DOWN_SECONDS", 8.0)
+    sizes = ("--servers", "3", "--hosts", "2", "--memory", "64", "--parallel", "2", "--schedulers", "1")
+    move, drain, _, _, evacuation, work, amiss = asking.run_json("moves", *sizes, "--bus", bus)
+    assert amiss["ratio"] == 0, amiss
+    assert (amiss["servers"], amiss["claims"]) == (9, 9)
+    assert move["copy_s"] == pytest.approx(0.064)
+    assert drain["copies_s"] == pytest.approx(2 * 0.064)
+    assert (drain["servers"], evacuation["servers"]) == (3, 6)
+    assert evacuation["servers_per_s"] == pytest.approx(6 / evacuation["seconds"]), "all six have completed"
+    assert work["ratio"] >= 1, "each server needs a decision"

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The faults of gantt-lab moves, and the options of its cluster."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from devstack.lab.chaos.final_state import GuestFile
+from devstack.lab.moves import scenario
+from devstack.lab.moves.plan import MovesPlan
+
+
+def record(uuid, host):
+    return SimpleNamespace(uuid=uuid, host=host)
+
+
+def guest(uuid, host, **power):
+    return GuestFile(host, uuid, 1, f"{host}/node0", **power)
+
+
+def test_servers_on_other_hosts_than_those_that_take_them_are_named():
+    records = [record("a", "h1/node0"), record("b", "lost/node0"), record("c", None)]
+    assert list(scenario.misplaced(records, ["h1", "h2"])) == ["b is on lost/node0", "c is on None"]
+
+
+@pytest.mark.parametrize(
+    ("guests", "faulty"),
+    [
+        ([guest("a", "h1")], []),
+        ([], ["a"]),
+        ([guest("a", "h2")], ["a"]),
+        ([guest("a", "h1"), guest("a", "lost")], ["a"]),  # a second copy
+        ([guest("a", "h1", is_off=True)], ["a"]),
+        ([guest("a", "h1", is_paused=True)], ["a"]),
+        ([guest("a", "h1"), guest("m", "drained")], ["m"]),  # what a migration left at its source
+    ],
+)
+def test_each_server_runs_once_where_its_record_says(guests, faulty):
+    sentences = scenario.guest_faults([record("a", "h1/node0")], guests)
+    assert [sentence.split(" ")[0] for sentence in sentences] == faulty
+
+
+def test_cluster_has_the_copy_that_the_floor_is_computed_of():
+    options = scenario.overrides(MovesPlan(5, 2, 64, 4), "127.0.0.1:1")
+    simulator = options["compute"]["simulator"]
+    assert (simulator["copy_rate"], simulator["dirty_rate"], simulator["copy_downtime"]) == (1000, 100, 0.5)
+    assert simulator["shared_storage"], "else disks are copied as well"
+    # The first agent has no host that is lost
+    assert options["compute"]["compute"]["hosts"] == "compute0,compute1,compute2"
+
+
+def test_times_are_those_of_the_records():
+    records = [SimpleNamespace(created_ms=1000, updated_ms=3500), SimpleNamespace(created_ms=2000, updated_ms=3000)]
+    assert list(scenario._times(records).seconds) == [2.5, 1.0]
+    assert scenario._span(records) == 2.5
