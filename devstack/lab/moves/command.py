@@ -43,6 +43,13 @@ class MovesBenchmark(Benchmark):
             metavar="N",
             help="Servers that the drain moves at a time (%(default)s).",
         )
+        parser.add_argument(
+            "--per-request",
+            type=positive,
+            default=5,
+            metavar="N",
+            help="Servers of a boot request, which one thread of the conductor serves (%(default)s).",
+        )
         parser.add_argument("--schedulers", type=positive, default=2, metavar="N", help="Workers (%(default)s).")
         parser.add_argument(
             "--bus", choices=[*deployment.MODES, "both"], default="embedded", help="Message bus (%(default)s)."
@@ -52,7 +59,7 @@ class MovesBenchmark(Benchmark):
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         rows: list[ResultRow] = []
         buses = deployment.buses(args.bus)
-        plan = MovesPlan(args.servers, args.hosts, args.memory, args.parallel)
+        plan = MovesPlan(args.servers, args.hosts, args.memory, args.parallel, args.per_request)
         with self.bar(PHASES * len(buses), "moving", args) as bar:
             for bus in buses:
                 size = ClusterSize(deployment.MODES[bus], len(plan.names), nodes_per_host=1, schedulers=args.schedulers)

@@ -13,13 +13,15 @@ DOWNTIME_SECONDS = 0.5
 class MovesPlan:
     """One host is drained; ``hosts`` ones are lost; as many others take the servers of all.
 
-    Each of the first two kinds has ``servers`` servers of ``memory`` MiB; ``parallel`` of them are copied at a time.
+    Each of the first two kinds has ``servers`` servers of ``memory`` MiB, booted by requests of ``per_request`` each;
+    ``parallel`` of them are copied at a time.
     """
 
     servers: int
     hosts: int
     memory: int
     parallel: int
+    per_request: int
 
     @property
     def names(self) -> list[str]:
@@ -42,6 +44,12 @@ class MovesPlan:
     def lost_hosts(self) -> list[str]:
         """The hosts that are lost."""
         return self.names[1 + self.hosts :]
+
+    @property
+    def requests(self) -> list[int]:
+        """The number of servers of each request for one host."""
+        full, rest = divmod(self.servers, self.per_request)
+        return [self.per_request] * full + ([rest] if rest else [])
 
     @property
     def copy_seconds(self) -> float:

@@ -72,16 +72,17 @@ class MovesRun:
         self._metrics = metrics
 
     def boot(self, hosts: Sequence[str]) -> PhaseTimes:
-        """Boot the servers of these hosts, in one request for each host, and wait for them."""
+        """Boot the servers of these hosts, in requests for one host each, and wait for them."""
         before = counters.read(self._metrics)
         booted: list[str] = []
+        resources = {"VCPU": 1, "MEMORY_MB": self.plan.memory, "DISK_GB": 1}
         for host in hosts:
-            servers = [str(uuid.uuid4()) for _ in range(self.plan.servers)]
-            resources = {"VCPU": 1, "MEMORY_MB": self.plan.memory, "DISK_GB": 1}
-            self.session.new_request()
             spec = objects.RequestSpec.of(resources=resources, force_hosts=[host])
-            self.session.call(self.session.conductor.build_instances, spec, servers)
-            booted += servers
+            for count in self.plan.requests:
+                servers = [str(uuid.uuid4()) for _ in range(count)]
+                self.session.new_request()
+                self.session.call(self.session.conductor.build_instances, spec, servers)
+                booted += servers
         self.uuids += booted
         waiting.wait_for_status(self.session, booted, exercise.FINAL_STATUSES, BOOT_SECONDS, _NoBar())
         records = waiting.fetch_instances(self.session, booted)

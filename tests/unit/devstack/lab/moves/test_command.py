@@ -12,7 +12,7 @@ from devstack.lab.moves.scenario import MovesMeasurements, PhaseTimes
 from devstack.lab.timing import Times
 from tests.unit.devstack.lab import asking
 
-PLAN = MovesPlan(servers=10, hosts=2, memory=2048, parallel=5)
+PLAN = MovesPlan(servers=10, hosts=2, memory=2048, parallel=5, per_request=5)
 
 
 def phase(seconds, duration, count, decisions=0):
@@ -50,8 +50,9 @@ def test_evacuation_in_which_nothing_arrived_has_rows_too():
 @pytest.mark.parametrize("bus", ["embedded", pytest.param("rabbit", marks=pytest.mark.long)])
 def test_every_server_arrives_and_all_sides_agree(bus, monkeypatch):
     monkeypatch.setattr(scenario, "DOWN_SECONDS", 8.0)
-    sizes = ("--servers", "3", "--hosts", "2", "--memory", "64", "--parallel", "2", "--schedulers", "1")
-    move, drain, _, _, evacuation, work, amiss = asking.run_json("moves", *sizes, "--bus", bus)
+    sizes = ("--servers", "3", "--per-request", "2", "--hosts", "2", "--memory", "64", "--parallel", "2")
+    options = ("--schedulers", "1", "--bus", bus)
+    move, drain, _, _, evacuation, work, amiss = asking.run_json("moves", *sizes, *options)
     assert amiss["ratio"] == 0, amiss
     assert (amiss["servers"], amiss["claims"]) == (9, 9)
     assert move["copy_s"] == pytest.approx(0.064)

@@ -8,8 +8,8 @@ from devstack.cluster_size import ClusterSize
 from devstack.lab.moves.plan import MovesPlan
 
 
-def plan(servers=50, hosts=10, memory=2048, parallel=4):
-    return MovesPlan(servers, hosts, memory, parallel)
+def plan(servers=50, hosts=10, memory=2048, parallel=4, per_request=5):
+    return MovesPlan(servers, hosts, memory, parallel, per_request)
 
 
 @pytest.mark.parametrize("hosts", [1, 4, 5, 50])
@@ -45,3 +45,10 @@ def test_copy_is_that_of_the_documented_formula(memory, seconds):
 def test_drain_lasts_at_least_its_copies_in_turns(servers, parallel, turns):
     sizes = plan(servers=servers, parallel=parallel)
     assert sizes.drain_seconds == pytest.approx(turns * sizes.copy_seconds)
+
+
+@pytest.mark.parametrize(
+    ("servers", "per_request", "requests"), [(6, 3, [3, 3]), (7, 3, [3, 3, 1]), (2, 3, [2]), (3, 1, [1, 1, 1])]
+)
+def test_servers_of_a_host_are_booted_by_requests_of_a_size(servers, per_request, requests):
+    assert plan(servers=servers, per_request=per_request).requests == requests

@@ -41,7 +41,7 @@ def test_each_server_runs_once_where_its_record_says(guests, faulty):
 
 
 def test_cluster_has_the_copy_that_the_floor_is_computed_of():
-    options = scenario.overrides(MovesPlan(5, 2, 64, 4), "127.0.0.1:1")
+    options = scenario.overrides(MovesPlan(5, 2, 64, 4, 5), "127.0.0.1:1")
     simulator = options["compute"]["simulator"]
     assert (simulator["copy_rate"], simulator["dirty_rate"], simulator["copy_downtime"]) == (1000, 100, 0.5)
     assert simulator["shared_storage"], "else disks are copied as well"
