@@ -29,7 +29,8 @@ class EvacuateHost(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         host = parse_service_host(parsed_args.host, "evacuated")
-        moves = host_moves.HostMoves(self.session, parsed_args.parallel, parsed_args.timeout)
+        # Each server is decided by itself, however many one call names.
+        moves = host_moves.HostMoves(self.session, parsed_args.parallel, parsed_args.timeout, joins_batches=True)
         open_moves = host_moves.open_moves_from(self.session, host)
         moving = {move.instance for move in open_moves}
         servers = [item for item in host_moves.servers_on(self.session, host) if item.uuid not in moving]

@@ -25,8 +25,8 @@ MAX_OPEN = 100  # moves at a time, and migrations that one call reads
 FINISHED = "finished"  # at its destination; the source is kept until it is confirmed
 RESIZE = "resize"
 
-# Requests the moves of servers (their records) that move together, by migrations of these uuids; raises
-# errors.GanttError where they cannot move.
+# Requests the moves of servers (their records) by migrations of these uuids, all of them or none; raises
+# errors.GanttError where one cannot move. A repeated call with the same migrations changes nothing.
 Start = Callable[[Sequence[Any], Sequence[str]], None]
 
 
@@ -64,14 +64,25 @@ class MoveFailure(NamedTuple):
     reason: str
 
 
+class RequestedMove(NamedTuple):
+    """A server's record, and the uuid of the migration that moves it."""
+
+    server: Any
+    migration: str
+
+
 class HostMoves:
     """Moves servers with at most ``max_open`` moves at a time; a run that is repeated continues those under way."""
 
-    def __init__(self, session: "Session", max_open: int, timeout: float) -> None:
-        """``timeout`` limits the wait for the next move that ends, in seconds."""
+    def __init__(self, session: "Session", max_open: int, timeout: float, *, joins_batches: bool = False) -> None:
+        """``timeout`` limits the wait for the next move that ends, in seconds.
+
+        ``joins_batches``: one call requests the moves of several batches, which are independent of each other.
+        """
         self._session = session
         self._max_open = max_open
         self._timeout = timeout
+        self._joins_batches = joins_batches
         self._open: dict[str, str] = {}  # server by its migration
         self._confirmed: set[str] = set()  # finished migrations whose confirmation was requested
         self.failures: list[MoveFailure] = []
@@ -101,18 +112,42 @@ class HostMoves:
             pause = min(pause * 1.5, LONGEST_PAUSE)
 
     def _fill(self, pending: deque[Sequence[Any]], start: Start, bar: Any) -> None:
-        while pending and (not self._open or len(self._open) + len(pending[0]) <= self._max_open):
-            servers = pending.popleft()
-            migrations = [str(uuid.uuid4()) for _ in servers]
-            try:
-                start(servers, migrations)
-            except (errors.HostIsUp, errors.Unavailable):
-                raise
-            except errors.GanttError as error:
-                for server in servers:
-                    self._fail(server.uuid, describe_error(error), bar)
-            else:
-                self._open |= {migration: server.uuid for migration, server in zip(migrations, servers, strict=True)}
+        while batches := self._take(pending):
+            self._start(
+                [[RequestedMove(server, str(uuid.uuid4())) for server in batch] for batch in batches], start, bar
+            )
+
+    def _take(self, pending: deque[Sequence[Any]]) -> list[Sequence[Any]]:
+        """Remove and return the batches of the next call; none if no move may begin now."""
+        batches: list[Sequence[Any]] = []
+        count = len(self._open)
+        while pending and (not count or count + len(pending[0]) <= self._max_open):
+            batches.append(pending.popleft())
+            count += len(batches[-1])
+            if not self._joins_batches:
+                break
+        return batches
+
+    def _start(self, batches: Sequence[Sequence[RequestedMove]], start: Start, bar: Any) -> None:
+        """Request the moves in one call; where it is refused, those of each half, until only what cannot move is left.
+
+        Each keeps its migration: a call that failed may have recorded some of them.
+        """
+        moves = [move for batch in batches for move in batch]
+        try:
+            start([move.server for move in moves], [move.migration for move in moves])
+        except (errors.HostIsUp, errors.Unavailable):
+            raise
+        except errors.GanttError as error:
+            if len(batches) > 1:
+                middle = len(batches) // 2
+                self._start(batches[:middle], start, bar)
+                self._start(batches[middle:], start, bar)
+                return
+            for move in moves:
+                self._fail(move.server.uuid, describe_error(error), bar)
+        else:
+            self._open |= {move.migration: move.server.uuid for move in moves}
 
     def _collect(self, bar: Any) -> int:
         """Take the moves out that have ended; return their number."""
