@@ -53,5 +53,5 @@ def test_termination_ends_servers_and_workers(arguments, processes, run_folder):
 def test_help_lists_the_benchmarks():
     code, out, _ = asking.run("help")
     assert code == 0
-    for arguments in ("claim", "decide", "peers", "race", "replay", "shadow"):
+    for arguments in ("claim", "decide", "moves", "peers", "race", "replay", "shadow"):
         assert f"  {arguments}" in out
