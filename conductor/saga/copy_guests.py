@@ -15,7 +15,7 @@ from conductor.saga.live_moves import (
 from conductor.saga.saga_pass import SagaPass
 from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.migrations import CLAIM_ATTEMPT
-from conductor.store.records import InstanceRecord
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.objects.copy import DONE, START
 from rpcapi.objects.transition import RUN
@@ -163,14 +163,30 @@ def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceReco
     try:
         source = _find(saga_pass, migration.source_partition, migration.uuid, CLAIM_ATTEMPT)
         destination = _find(saga_pass, instance.partition, instance.uuid, instance.attempt)
+        is_over = destination in ENDS and not _will_report(saga_pass, instance, destination)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
     changed = None
     if source in ENDS:
         changed = end_source(instance, f"its claim was {source}")
-    if changed is None and destination in ENDS:
+    if changed is None and is_over:
         changed = lose_destination(instance, "lost", f"its claim was {destination}")
     return changed or saga_pass.retry_later(instance, f"no report; the claims are {source} and {destination}")
+
+
+def _will_report(saga_pass: SagaPass, instance: InstanceRecord, destination: str) -> bool:
+    """Return whether an agent has itself ended a copied guest, and is to say if it ran: it was not fenced since.
+
+    Raises GanttError, or one of NO_ANSWER_ERRORS, where the scheduler does not say so.
+    """
+    if instance.step != SagaStep.SWITCH or destination != Answer.RELEASED:
+        return False
+    host = names.host_of(instance.host or "")
+    try:
+        state = saga_pass.clients.scheduler.get_host_state(saga_pass.context(), "service", host)
+    except errors.UnknownHost:
+        return False  # it was removed
+    return bool(state.document.get("alive") or state.document.get("audited"))
 
 
 def _find(saga_pass: SagaPass, partition: str | None, consumer: str, attempt: int) -> str:

@@ -3,11 +3,13 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conductor.saga.saga_pass import SagaLimits
 from rpcapi import errors
+from tests.unit.compute_agent.rig import AgentKilled
 from tests.unit.conductor.live_cluster import (
     CONVERGES,
     INSTANCE,
@@ -320,6 +322,34 @@ def test_destination_that_dies_before_the_switch_is_left_when_it_is_fenced(clust
     if record.status == "ACTIVE":
         assert len(cluster.hosts.running(INSTANCE)) == 1
     assert cluster.ledger.problems() == []
+
+
+@pytest.mark.parametrize("returns", [True, False], ids=["returns", "fenced"])
+def test_destination_that_dies_after_it_released_the_claim_is_to_say_whether_it_ran_the_guest(
+    cluster: LiveCluster, returns: bool
+) -> None:
+    # Given a guest that does not continue at its destination, whose agent dies before it has reported that
+    set_profile(cluster, post_migration_failure_rate=1.0)
+    release = cluster.claims.release_claims
+
+    def release_and_die(*arguments: Any) -> None:
+        release(*arguments)
+        raise AgentKilled
+
+    cluster.claims.release_claims = release_and_die
+    cluster.live_migrate()
+    cluster.settle()
+    assert (cluster.hosts.dead, cluster.record(INSTANCE).status) == ({"h2"}, "MIGRATING")
+    cluster.claims.release_claims = release
+    if returns:  # it says that it has never run the guest, which continues at its source
+        cluster.hosts.start("h2")
+        cluster.settle()
+        cluster.check_end("ACTIVE", "error", "h1")
+    else:
+        cluster.scheduler.down.add("h2")
+        cluster.fence("h2")
+        cluster.settle()
+        cluster.check_end("ERROR", "error", None)
 
 
 def test_destination_that_dies_after_the_switch_may_have_run_it_and_it_is_not_run_elsewhere(
