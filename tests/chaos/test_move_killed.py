@@ -11,7 +11,6 @@ import pytest
 from devstack.cluster_size import ClusterSize, Mode
 from rpcapi import errors, objects
 from rpcapi.cli.comparison import ENDED_MIGRATIONS
-from rpcapi.cli.waiting import END_STATUSES
 from rpcapi.resources.names import host_of
 from tests.chaos.conftest import IMPATIENT, Rigged
 from tests.functional import booting, clusters, truth
@@ -38,6 +37,7 @@ CALLS = {
         "rpcapi.clients.conductor:ConductorAPI.report_builds",
     ),
 }
+SETTLED = {"ACTIVE", "SHUTOFF", "VERIFY_RESIZE", "SHELVED_OFFLOADED", "ERROR", "DELETED"}
 MOST_CALLS = 60  # of one move; more would mean that it never ends
 FAST_COPY = {"simulator": {"copy_rate": 1000, "dirty_rate": 10}}
 
@@ -112,7 +112,7 @@ def settled(cluster: RunningCluster, server: str) -> objects.Instance:
 
     def record() -> objects.Instance | None:
         (instance,) = truth.records(cluster, [server])
-        return instance if instance.status in END_STATUSES else None
+        return instance if instance.status in SETTLED else None
 
     return truth.until("the server has settled", record)
 
