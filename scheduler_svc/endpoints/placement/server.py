@@ -46,7 +46,7 @@ class _HeaderReader(cheroot.server.HeaderReader):
         """Refuse a name with a blank at its end, as RFC 9112, 5.1 demands: a proxy may have taken it for another."""
         if key_name != key_name.strip():
             raise ValueError("A header's name is followed by a blank.")
-        name: bytes = super()._transform_key(key_name)
+        name: bytes = super()._transform_key(key_name)  # type: ignore[misc]  # not in cheroot's stubs
         return name
 
 
