@@ -100,13 +100,16 @@ class MovesHosts(AgentHosts):
             for guest in rig.guests().values():
                 yield host, guest
 
-    def running_hosts(self, consumers: set[str]) -> list[str]:
-        """Return the hosts on which guests of these consumers run."""
-        return [
+    def running_hosts(self, consumers: set[str]) -> set[str]:
+        """Return the hosts on which guests of these consumers run.
+
+        A guest has two files where its agent was killed while it renamed it.
+        """
+        return {
             host
             for host, guest in self.guests()
             if guest.uuid in consumers and host not in self.off and not guest.is_off and not guest.is_paused
-        ]
+        }
 
     def guests_of(self, uuid: str) -> list[tuple[str, int]]:
         """Return (node, attempt) of each guest under the consumer's own claim."""
