@@ -64,17 +64,17 @@ def test_first_caller_waits_no_longer_than_it_wants_to(clock, wait_s, waited_s):
 
 
 def test_callers_wait_for_the_first_answer_to_another(clock):
-    asked, answer = threading.Event(), threading.Event()
+    request, answer = threading.Event(), threading.Event()
 
     def fetch(wait_s):
-        asked.set()
+        request.set()
         assert answer.wait(60)
         return {"compute": "1.3"}
 
     oldest = OldestVersions(fetch, lambda: clock[0])
     with ThreadPoolExecutor(2) as executor:
         first = executor.submit(oldest.cap, "compute", "1.1")
-        assert asked.wait(60)
+        assert request.wait(60)
         assert oldest.cap("compute", "1.1", wait_s=0.01) == "1.1", "not longer than it wants to"
         second = executor.submit(oldest.cap, "compute", "1.1")
         answer.set()

@@ -72,7 +72,7 @@ def test_header_of_a_body_is_checked(api, environ, status):
     assert api.call("POST", PROVIDERS, {"name": "a"}, **environ).status == status
 
 
-def test_request_without_a_type_is_told_which(api):
+def test_missing_type_of_a_body_is_named_so(api):
     answer = api.call("POST", PROVIDERS)
     assert answer.status == 415
     assert "None" in answer.error["detail"] and "$" not in answer.error["detail"]
