@@ -7,7 +7,7 @@ from typing import Any
 import oslo_messaging as messaging
 from oslo_log import log
 
-from conductor.reconciliation import ENDS, compared_record
+from conductor.reconciliation import compared_record
 from conductor.requested_changes import RequestedChanges
 from conductor.saga import evacuations
 from conductor.saga.destinations import destination_spec
@@ -20,7 +20,7 @@ from conductor.store.records import ON_HOST, BuildRequestRecord, InstanceRecord,
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer
+from rpcapi.resources.claims import ENDS, Answer
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
@@ -122,12 +122,8 @@ class InstanceEvacuation:
 
     def _check_host(self, ctxt: RequestContext, host: str, *, in_use: bool) -> None:
         """Raise HostIsUp for a host that sends heartbeats, unless all claims ended and it has learned that."""
-        scheduler = self._clients.scheduler
-        try:
-            state = _answered("The scheduler", scheduler.get_host_state, ctxt, "service", host)
-        except errors.UnknownHost:
-            return  # it was removed
-        if state.document.get("alive") and (in_use or not state.document.get("audited")):
+        document = _answered("The scheduler", self._clients.service_document, ctxt, host)
+        if document is not None and document.get("alive") and (in_use or not document.get("audited")):
             raise errors.HostIsUp(host=host)
 
     def _check_target(

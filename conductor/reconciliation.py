@@ -22,12 +22,11 @@ from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, Sag
 from rpcapi import context, errors, objects
 from rpcapi.background import BackgroundLoop
 from rpcapi.resources import names
-from rpcapi.resources.claims import MAX_INSTANCES, Answer
+from rpcapi.resources.claims import ENDS, MAX_INSTANCES, Answer
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
 
-ENDS = frozenset({Answer.RELEASED, Answer.ABORTED, Answer.EXPIRED, Answer.FENCED})
 FATES: Mapping[str, str] = {
     Answer.FENCED: "was fenced",
     Answer.UNKNOWN: "has no claim of it: the host was removed or lost its journal, or the store lost the claim",

@@ -2,7 +2,7 @@
 """RPC clients of the services that the conductor calls."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,14 @@ class ServiceClients:
             return method(agent_ctxt, host, *args)
         except messaging.MessagingTimeout as error:
             raise errors.Unavailable(what=f"The agent of host {host!r}", why="no answer in time") from error
+
+    def service_document(self, ctxt: RequestContext, host: str) -> Mapping[str, Any] | None:
+        """Return what the scheduler knows of a service host, None where it was removed; raises as get_host_state."""
+        try:
+            document: Mapping[str, Any] = self.scheduler.get_host_state(ctxt, "service", host).document
+        except errors.UnknownHost:
+            return None
+        return document
 
     def claims_of(self, partition: str | None) -> ClaimsAPI:
         """Return the claims client of ``partition``, or of the default partition if it is None."""

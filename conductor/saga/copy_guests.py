@@ -20,9 +20,7 @@ from rpcapi import errors, objects
 from rpcapi.objects.copy import DONE, START
 from rpcapi.objects.transition import RUN
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer
-
-ENDS = frozenset({Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED})
+from rpcapi.resources.claims import ENDS, Answer
 
 
 def prepare_copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -181,12 +179,8 @@ def _will_report(saga_pass: SagaPass, instance: InstanceRecord, destination: str
     """
     if instance.step != SagaStep.SWITCH or destination != Answer.RELEASED:
         return False
-    host = names.host_of(instance.host or "")
-    try:
-        state = saga_pass.clients.scheduler.get_host_state(saga_pass.context(), "service", host)
-    except errors.UnknownHost:
-        return False  # it was removed
-    return bool(state.document.get("alive") or state.document.get("audited"))
+    document = saga_pass.clients.service_document(saga_pass.context(), names.host_of(instance.host or ""))
+    return document is not None and bool(document.get("alive") or document.get("audited"))
 
 
 def _find(saga_pass: SagaPass, partition: str | None, consumer: str, attempt: int) -> str:

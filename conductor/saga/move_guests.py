@@ -15,9 +15,7 @@ from conductor.store.migrations import CLAIM_ATTEMPT
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
 from rpcapi.objects.transition import END, RUN, STOP
-from rpcapi.resources.claims import Answer
-
-ENDS = frozenset({Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED})
+from rpcapi.resources.claims import ENDS
 
 
 class _Guest(NamedTuple):

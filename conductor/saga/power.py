@@ -13,7 +13,7 @@ from rpcapi import errors, objects
 from rpcapi.objects.operation import REBOOT, REBUILD
 from rpcapi.objects.transition import RUN, STOP
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer
+from rpcapi.resources.claims import ENDS
 
 ACTIONS = {InstanceStatus.STOPPING: STOP, InstanceStatus.SHELVING: STOP, InstanceStatus.STARTING: RUN}
 OPERATIONS = {
@@ -22,7 +22,6 @@ OPERATIONS = {
     InstanceStatus.REBUILD: REBUILD,
 }
 IMAGE_VERSION = "1.6"  # of operate_guests with images
-ENDS = frozenset({Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED})
 
 
 def change_power(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:

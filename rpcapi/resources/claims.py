@@ -67,6 +67,9 @@ class Answer(StrEnum):
     CLOSED = "closed"  # undecided until a host has been audited in this epoch, or an unverified claim has ended: retry
 
 
+ENDS = frozenset({Answer.RELEASED, Answer.ABORTED, Answer.EXPIRED, Answer.FENCED})  # how a claim has ended
+
+
 class ClaimRefusal(NamedTuple):
     """How an answer that is no success is reported: the error to raise, and the reason in a message."""
 
