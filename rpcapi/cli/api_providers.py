@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cliff.columns import FormattableColumn
 
 from rpcapi import errors
+from rpcapi.cli.columns import machine_value
 from rpcapi.resources import names
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class _NamedColumn(FormattableColumn[Any]):
         return _ID.sub(lambda match: self._shown.get(match[0], match[0]), _text(self._value))
 
     def machine_readable(self) -> Any:
-        return self._value.machine_readable() if isinstance(self._value, FormattableColumn) else self._value
+        return machine_value(self._value)
 
 
 def _text(value: Any) -> str:

@@ -8,6 +8,11 @@ from typing import Any
 from cliff import columns
 
 
+def machine_value(cell: Any) -> Any:
+    """Return what formats for programs show of a cell."""
+    return cell.machine_readable() if isinstance(cell, columns.FormattableColumn) else cell
+
+
 class CountsColumn(columns.FormattableColumn[Any]):
     """A mapping of words to counts: one line each, the largest count first."""
 

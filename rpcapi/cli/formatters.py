@@ -14,6 +14,7 @@ from cliff.columns import FormattableColumn
 from cliff.formatters import base, commaseparated, json_format, shell, value, yaml_format
 
 from rpcapi.cli import tables
+from rpcapi.cli.columns import machine_value
 
 
 class TableFormatter(base.ListFormatter, base.SingleFormatter):
@@ -122,4 +123,4 @@ FORMATS_WITH_NULL = ("json", "table", "yaml")
 
 def empty_for_none(item: Any) -> Any:
     """Return ``item``, or an empty text for None."""
-    return "" if (item.machine_readable() if isinstance(item, FormattableColumn) else item) is None else item
+    return "" if machine_value(item) is None else item

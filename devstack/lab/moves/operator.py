@@ -9,6 +9,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli.audit import AuditCluster
+from rpcapi.cli.columns import machine_value
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.host_drain import DrainHost
 from rpcapi.cli.host_evacuate import EvacuateHost
@@ -74,12 +75,7 @@ class Operator:
 
 
 def _sentences(rows: Iterable[Iterable[Any]]) -> list[str]:
-    return [": ".join(str(_plain(cell)) for cell in row) for row in rows]
-
-
-def _plain(cell: Any) -> Any:
-    """Return the value of a cell; cliff's formattable columns have a method for that."""
-    return cell.machine_readable() if hasattr(cell, "machine_readable") else cell
+    return [": ".join(str(machine_value(cell)) for cell in row) for row in rows]
 
 
 def _poll(is_done: Callable[[], bool], seconds: float) -> bool:
