@@ -148,6 +148,12 @@ class ServerProcess:
             raise ServerError(f"{self.name} (pid {self.pid}) did not end on SIGKILL; check what blocks it.")
         self.forget()
 
+    def kill_group(self) -> None:
+        """Kill the process and its workers, all at once, as a power failure would; raises as ``kill``."""
+        if self.pid is not None:
+            _signal_group(self.pid, signal.SIGKILL)
+        self.kill()
+
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process when it is running."""
         pid = self.pid

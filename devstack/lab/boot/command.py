@@ -38,9 +38,7 @@ class BootBenchmark(Benchmark):
             help="Batches of servers, all requested at once (%(default)s).",
         )
         parser.add_argument("--batch", type=positive, default=100, metavar="N", help="Servers per batch (%(default)s).")
-        parser.add_argument(
-            "--bus", choices=[*deployment.MODES, "both"], default="embedded", help="Message bus (%(default)s)."
-        )
+        deployment.add_bus_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cluster under test: RabbitMQ, a store behind Sentinel, the conductors' own store, and several of each daemon."""
 
-import contextlib
 import os
 import re
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -146,11 +144,7 @@ class ChaosCluster:
 
     def kill_daemon(self, name: str) -> None:
         """End a daemon and its workers with SIGKILL, all at once, as a power failure would."""
-        daemon = self.daemons[name]
-        if daemon.pid is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(daemon.pid, signal.SIGKILL)
-        daemon.kill()
+        self.daemons[name].kill_group()
 
     def revive(self) -> None:
         """Start every daemon that ended, as a service manager does, but for those whose machines have no power."""

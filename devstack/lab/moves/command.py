@@ -51,9 +51,7 @@ class MovesBenchmark(Benchmark):
             help="Servers of a boot request, which one thread of the conductor serves (%(default)s).",
         )
         parser.add_argument("--schedulers", type=positive, default=2, metavar="N", help="Workers (%(default)s).")
-        parser.add_argument(
-            "--bus", choices=[*deployment.MODES, "both"], default="embedded", help="Message bus (%(default)s)."
-        )
+        deployment.add_bus_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:

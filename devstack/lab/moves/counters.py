@@ -2,7 +2,10 @@
 """Counts of a scheduler's work, from the page that it serves to Prometheus."""
 
 import urllib.request
+from collections import defaultdict
 from dataclasses import dataclass
+
+from prometheus_client.parser import text_string_to_metric_families
 
 PAGE_SECONDS = 10.0
 DECISIONS = ("gantt_decision_seconds_count", "gantt_batched_requests_total")
@@ -27,13 +30,11 @@ class SchedulerCounts:
 
 def parse(page: str) -> SchedulerCounts:
     """Return the counts in a page of Prometheus's text format; a metric that is not there counts 0."""
-    sums: dict[str, float] = {}
-    for line in page.splitlines():
-        name, _, value = line.rpartition(" ")
-        if name and not line.startswith("#"):
-            key = name.partition("{")[0]
-            sums[key] = sums.get(key, 0.0) + float(value)
-    return SchedulerCounts(sum(sums.get(name, 0.0) for name in DECISIONS), sums.get(PLACED, 0.0), sums.get(VERBS, 0.0))
+    sums: defaultdict[str, float] = defaultdict(float)
+    for family in text_string_to_metric_families(page):
+        for sample in family.samples:
+            sums[sample.name] += sample.value
+    return SchedulerCounts(sum(sums[name] for name in DECISIONS), sums[PLACED], sums[VERBS])
 
 
 def read(address: str) -> SchedulerCounts:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from devstack import confs, exercise
 from devstack.cluster_size import ClusterSize
@@ -29,7 +30,6 @@ from rpcapi.cli.session import Session
 from rpcapi.resources.names import host_of
 
 PHASES = 5
-REPORT_SECONDS = 1.0
 DOWN_SECONDS = 20.0  # not sooner, because the machine may be slow
 BOOT_SECONDS = 300.0
 LOST = "lost"  # the daemon of the hosts that are lost
@@ -84,7 +84,7 @@ class MovesRun:
                 self.session.call(self.session.conductor.build_instances, spec, servers)
                 booted += servers
         self.uuids += booted
-        waiting.wait_for_status(self.session, booted, exercise.FINAL_STATUSES, BOOT_SECONDS, _NoBar())
+        waiting.wait_for_status(self.session, booted, exercise.FINAL_STATUSES, BOOT_SECONDS, tqdm(disable=True))
         records = waiting.fetch_instances(self.session, booted)
         # By the records: the caller's pauses would be a large part of the time.
         return PhaseTimes(_span(records), _times(records), counters.read(self._metrics).since(before))
@@ -126,11 +126,6 @@ class MovesRun:
         if len(result.claims) != len(records):
             faults.append(f"{len(records)} servers have {len(result.claims)} claims")
         return result, faults
-
-
-class _NoBar:
-    def update(self, _count: int) -> None:
-        """Shows nothing: the progress of the whole run is that of its phases."""
 
 
 def misplaced(records: Sequence[Any], hosts: Sequence[str]) -> Iterator[str]:

@@ -54,7 +54,7 @@ class OverloadBenchmark(Benchmark):
             metavar="N",
             help="[conductor] max_building (%(default)s).",
         )
-        parser.add_argument("--bus", choices=[*deployment.MODES, "both"], default="embedded", help="(%(default)s)")
+        deployment.add_bus_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:

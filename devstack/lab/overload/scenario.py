@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import oslo_messaging as messaging
+from tqdm import tqdm
 
 from devstack import exercise
 from devstack.cluster_size import ClusterSize
@@ -133,7 +134,7 @@ def measure(size: ClusterSize, plan: OverloadPlan, bar: Any) -> OverloadMeasurem
         peak_uuids = [str(uuid.uuid4()) for _ in range(plan.peak * plan.batch)]
         for start in range(0, len(peak_uuids), plan.batch):
             request_boot(session, peak_uuids[start : start + plan.batch])
-        waiting.wait_for_status(session, peak_uuids, exercise.FINAL_STATUSES, DRAIN_SECONDS, _NoBar())
+        waiting.wait_for_status(session, peak_uuids, exercise.FINAL_STATUSES, DRAIN_SECONDS, tqdm(disable=True))
         peak = _rate(waiting.fetch_instances(session, peak_uuids))
         bar.update(1)
         flood = Flood(str(private_cluster.cluster.client_conf), plan.batch, plan.factor * peak / plan.batch)
@@ -148,7 +149,9 @@ def measure(size: ClusterSize, plan: OverloadPlan, bar: Any) -> OverloadMeasurem
         finally:
             flood.stop()
         bar.update(1)
-        waiting.wait_for_status(session, flood.accepted_uuids, exercise.FINAL_STATUSES, DRAIN_SECONDS, _NoBar())
+        waiting.wait_for_status(
+            session, flood.accepted_uuids, exercise.FINAL_STATUSES, DRAIN_SECONDS, tqdm(disable=True)
+        )
         instances = waiting.fetch_instances(session, flood.accepted_uuids)
         bar.update(1)
     served = sum(1000 * begin <= instance.updated_ms < 1000 * end for instance in instances)
@@ -176,11 +179,6 @@ def _time_boot(session: Session) -> float:
     with contextlib.suppress(CommandFailed):
         boot_single(session)
     return time.monotonic() - begin
-
-
-class _NoBar:
-    def update(self, _count: int) -> None:
-        """Shows nothing: the progress of the whole run is that of its phases."""
 
 
 def _rate(instances: Sequence[Any]) -> float:

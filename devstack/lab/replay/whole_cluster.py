@@ -2,11 +2,11 @@
 """Placement through a whole embedded cluster: conductor, scheduler and agents on the real bus."""
 
 import contextlib
-import os
-import signal
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from tqdm import tqdm
 
 from devstack import confs, exercise
 from devstack.cluster import Cluster
@@ -27,13 +27,6 @@ READY_SECONDS = 120.0
 SETTLE_SECONDS = 300.0  # in which all simultaneous arrivals must be built
 CHUNK = 100
 INSTANT = {"simulator": {"boot_delay": 0, "boot_delay_spread": 0}}
-
-
-class _NullBar:
-    """A progress bar that shows nothing."""
-
-    def update(self, number: int) -> None:
-        """Do nothing."""
 
 
 class ClusterPlacer:
@@ -83,7 +76,7 @@ class ClusterPlacer:
     def _wait(
         self, uuids: Sequence[str], ends: Sequence[str], *, missing_is_final: bool = False
     ) -> dict[str, objects.Instance]:
-        instances = waiting.wait_for_status(self._session, uuids, ends, SETTLE_SECONDS, _NullBar())
+        instances = waiting.wait_for_status(self._session, uuids, ends, SETTLE_SECONDS, tqdm(disable=True))
         unsettled = [
             uuid
             for uuid in uuids
@@ -120,8 +113,5 @@ def in_cluster(nodes: int, policy: ReplayPolicy) -> Iterator[ClusterPlacer]:
 def _end(cluster: Cluster) -> None:
     """Kill the daemons with all their workers: they hold nothing that must be saved."""
     for daemon in cluster.daemons.values():
-        if daemon.pid is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(daemon.pid, signal.SIGKILL)
-        daemon.kill()
+        daemon.kill_group()
     cluster.destroy()

@@ -93,9 +93,7 @@ class RpcBenchmark(Benchmark):
             help="Scheduler workers (1,2), one after the other.",
         )
         parser.add_argument("--clients", type=positive, default=8, metavar="N", help="Client processes (%(default)s).")
-        parser.add_argument(
-            "--bus", choices=[*deployment.MODES, "both"], default="both", help="Message bus (%(default)s)."
-        )
+        deployment.add_bus_option(parser, default="both")
         parser.add_argument(
             "--fsync", choices=["no", "everysec", "always"], default="everysec", help="Of the store (%(default)s)."
         )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private servers, real daemons and an echo service for the duration of a measurement."""
 
+import argparse
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -91,10 +91,7 @@ class PrivateCluster:
 
     def kill_agent(self, name: str) -> None:
         """End an agent that ``start_agent`` started, and its workers, all at once, as a power failure would."""
-        agent = self._agents[name]
-        if agent.pid is not None:
-            os.killpg(agent.pid, signal.SIGKILL)
-        agent.kill()
+        self._agents[name].kill_group()
 
     def stop_daemons(self) -> None:
         """Stop all daemons in parallel: with SIGTERM, and with SIGKILL after a few seconds."""
@@ -142,6 +139,11 @@ def running(
     with in_temporary_folder(make, PrivateCluster.close) as private_cluster:
         private_cluster.start_servers()
         yield private_cluster
+
+
+def add_bus_option(parser: argparse.ArgumentParser, default: str = "embedded") -> None:
+    """Add the option ``--bus``, whose value ``buses`` reads."""
+    parser.add_argument("--bus", choices=[*MODES, "both"], default=default, help="Message bus (%(default)s).")
 
 
 def buses(text: str) -> Sequence[str]:
