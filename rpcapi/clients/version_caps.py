@@ -48,7 +48,7 @@ class OldestVersions:
         ``unreported`` is that of services that report none, and the answer while nothing is known. While the versions
         are fetched for the first time, it waits for at most ``wait_s`` and ANSWER_S seconds.
         """
-        versions = self._current(wait_s)
+        versions = self._current(min(wait_s, ANSWER_S))
         if versions is None:
             return unreported
         return (versions[topic] or unreported) if topic in versions else None
@@ -62,7 +62,7 @@ class OldestVersions:
         with self._lock:
             self._due = self._clock() + REFRESH_S
             try:
-                self._versions = self._fetch(min(wait_s, ANSWER_S))
+                self._versions = self._fetch(wait_s)
                 self._is_failing = False
             except (errors.GanttError, messaging.MessagingException, OSError) as error:
                 why = str(error).partition("\n")[0]
@@ -81,7 +81,7 @@ class OldestVersions:
             elif not self._lock.locked():
                 threading.Thread(target=self.refresh, name="versions", daemon=True).start()
         if not self._first_ended.is_set():
-            self._first_ended.wait(min(wait_s, ANSWER_S))
+            self._first_ended.wait(wait_s)
         return self._versions
 
 

@@ -43,12 +43,16 @@ FAST_COPY = {"simulator": {"copy_rate": 1000, "dirty_rate": 10}}
 
 
 class Request(NamedTuple):
-    """A request to a conductor, of a server or of its migration; ``resources`` are those of a resize."""
+    """A request to a conductor, of a server or of its migration; ``resources`` are those of a resize.
+
+    The next one follows when the server has settled, unless ``is_overtaken``.
+    """
 
     method: str
     of_migration: bool = False
     needs_migration: bool = False
     resources: dict[str, int] | None = None
+    is_overtaken: bool = False
 
     def send(self, cluster: RunningCluster, server: str, migration: str) -> bool:
         """Return whether it was accepted, or is not possible any more because the move has moved back."""
@@ -81,7 +85,7 @@ RESIZE = Request("resize_instances", needs_migration=True, resources={"VCPU": 2,
 MOVES = {
     "migrate, confirm": Move([MIGRATE, Request("confirm_migrations", of_migration=True)], is_elsewhere=True),
     "resize, revert": Move([RESIZE, Request("revert_migrations", of_migration=True)], is_elsewhere=False),
-    "migrate, delete": Move([MIGRATE, Request("delete_instances")], is_elsewhere=None),
+    "migrate, delete": Move([MIGRATE._replace(is_overtaken=True), Request("delete_instances")], is_elsewhere=None),
     "live-migrate": Move([Request("live_migrate_instances", needs_migration=True)], is_elsewhere=True),
     "evacuate": Move([Request("evacuate_instances", needs_migration=True)], is_elsewhere=True, is_fenced=True),
     "shelve, unshelve": Move([Request("shelve_instances"), Request("unshelve_instances")], is_elsewhere=False),
@@ -128,7 +132,7 @@ def is_met(cluster: RunningCluster, rigged: Rigged, move: Move, daemon: str, nth
         truth.until("the fence", lambda: fence(cluster, host_of(server.host), token))
     for request in move.requests:
         truth.until(request.method, lambda request=request: request.send(cluster, server.uuid, migration))
-        if request is not MIGRATE or move.is_elsewhere is not None:  # else it is deleted while it moves
+        if not request.is_overtaken:
             settled(cluster, server.uuid)
     assert_ended(cluster, server, migration, move)
     if daemon == "conductor":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Responses to refused requests: JSON as the OpenStack API guidelines have it, or HTML or text for who accepts no JSON.
+"""Error responses: JSON by the OpenStack API guidelines, HTML or text for clients that accept no JSON.
 
 https://specs.openstack.org/openstack/api-wg/guidelines/errors.html
 """
