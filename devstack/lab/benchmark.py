@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base class of the benchmarks: output as table, JSON and plot, and the progress bar."""
+"""Base class of the benchmarks: output as table, JSON, plot and saved run, and the progress bar."""
 
 import abc
 import argparse
-import os
-import sys
 from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from cliff import command
 
-from devstack.lab import machine, rows
+from devstack.lab import machine, pictures, rows, saved_runs
 from rpcapi.cli import progress
-from rpcapi.cli.error_messages import CommandFailed
 
 ValueT = TypeVar("ValueT")
+OUTPUT_OPTIONS = frozenset({"json", "plot", "save", "progress", "formatter"})  # that change no figures
 MAX_HOSTS = 200_000  # twice the design limit: more would exhaust the memory of a development machine
-NO_MATPLOTLIB = "--plot needs matplotlib, which is not installed: `pip install 'gantt[lab]'`."
 
 
 def positive(text: str) -> int:
@@ -81,13 +79,19 @@ class Benchmark(command.Command):
     """Base class of a benchmark. It exits with 0 even where a budget is exceeded: the rows show that."""
 
     app: Any
-    pictures: ClassVar[bool] = False  # whether --plot is available
+    can_plot: ClassVar[bool] = False  # whether --plot is available
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a table.")
         progress.add_option(parser)
-        if self.pictures:
+        parser.add_argument(
+            "--save",
+            type=Path,
+            metavar="FOLDER",
+            help="Also save the run there, for gantt-lab history: one JSON file with commit and machine.",
+        )
+        if self.can_plot:
             parser.add_argument("--plot", type=Path, metavar="FILE.png", help="Also plot the figures into this file.")
         return parser
 
@@ -96,7 +100,7 @@ class Benchmark(command.Command):
         """Run the benchmark and return its result rows."""
 
     def draw(self, figure: Any, result_rows: Sequence[rows.ResultRow]) -> None:
-        """Plot ``result_rows`` into a matplotlib figure; for benchmarks with ``pictures``."""
+        """Plot ``result_rows`` into a matplotlib figure; for benchmarks with ``can_plot``."""
 
     def bar(self, total: int, what: str, args: argparse.Namespace) -> Any:
         """Return a progress bar, shown on a terminal only."""
@@ -105,13 +109,30 @@ class Benchmark(command.Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> int:
         picture: Path | None = getattr(parsed_args, "plot", None)
-        figure = None if picture is None else _figure(picture)  # first: a failure later would lose the measurement
+        folder: Path | None = parsed_args.save
+        # First: a failure later would lose the measurement.
+        figure = None if picture is None else pictures.empty_figure(picture)
+        if folder is not None:
+            saved_runs.require_folder(folder)
+        started = saved_runs.now()
         result_rows = self.measure(parsed_args)
         if picture is not None:
             self.draw(figure, result_rows)
-            _save(figure, picture)
+            pictures.save(figure, picture)
+        if folder is not None:
+            self._save(folder, started, parsed_args, result_rows)
         self.app.stdout.write(_text(result_rows, parsed_args.json) + "\n")
         return 0
+
+    def _save(
+        self, folder: Path, started: datetime, args: argparse.Namespace, result_rows: Sequence[rows.ResultRow]
+    ) -> None:
+        options = {name: value for name, value in vars(args).items() if name not in OUTPUT_OPTIONS}
+        run = saved_runs.make(str(self.cmd_name), options, started, result_rows)
+        try:
+            run.save(folder)
+        except OSError as why:  # the results are still printed
+            self.app.stderr.write(f"The run cannot be saved in {folder}: {why}\n")
 
 
 def _text(result_rows: Sequence[rows.ResultRow], as_json: bool) -> str:
@@ -119,25 +140,3 @@ def _text(result_rows: Sequence[rows.ResultRow], as_json: bool) -> str:
     if as_json:
         return rows.json_text({"machine": host_machine, "rows": [row.as_dict() for row in result_rows]}, indent=2)
     return f"{rows.table(result_rows)}\n{machine.sentence(host_machine)}"
-
-
-def _figure(path: Path) -> Any:
-    """Return an empty figure; raises CommandFailed if it cannot be drawn or ``path`` cannot be written."""
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - most runs plot nothing
-    except ImportError as error:
-        raise CommandFailed(NO_MATPLOTLIB) from error
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    if path.suffix[1:].lower() not in figure.canvas.get_supported_filetypes():
-        raise CommandFailed(f"The plot {path} cannot be written: use a file name that ends in .png, .svg or .pdf")
-    if not os.access(path if path.exists() else path.parent, os.W_OK) or path.is_dir():
-        raise CommandFailed(f"The plot {path} cannot be written: its folder is missing or not writable")
-    return figure
-
-
-def _save(figure: Any, path: Path) -> None:
-    try:
-        figure.savefig(path, dpi=120)
-    except (OSError, ValueError) as why:
-        # The results are still printed.
-        print(f"The plot {path} cannot be written: {why}", file=sys.stderr)

@@ -17,6 +17,7 @@ from devstack.servers.redis import AppendFsync
 from rpcapi.cli.error_messages import CommandFailed
 
 BUDGET = 2.0
+LATENCY, RATE = "latency", "rate"
 MODES: Sequence[AppendFsync] = ("no", "everysec", "always")
 CANDIDATES = (1, 4, 16)
 BLOCKS = 10
@@ -32,7 +33,7 @@ class ClaimBenchmark(Benchmark):
     request: the server's time for its one script, against the most that it may take.
     """
 
-    pictures: ClassVar[bool] = True
+    can_plot: ClassVar[bool] = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -57,7 +58,7 @@ class ClaimBenchmark(Benchmark):
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
         axes = figure.subplots()
-        rate_rows = [row for row in rows if row.name == "claim rate"]
+        rate_rows = [row for row in rows if row.name.startswith(RATE)]
         positions = range(len(rate_rows))
         for key, shift in (("calls_per_s", -0.2), ("bare_calls_per_s", 0.2)):
             heights = [row.figures[key] for row in rate_rows]
@@ -76,10 +77,11 @@ def _rows(
 ) -> Iterator[ResultRow]:
     latency = _measure(calls, _single_subjects(calls, single), single, tick)
     pipelined = _measure(calls, _pipelined_subjects(calls), PIPELINES, tick)
-    for what, measured, depth in (("latency", latency, 1), ("rate", pipelined, DEPTH)):
-        figures = _figures(*measured, depth)
-        ratio = figures["p50_us"] / figures["bare_p50_us"]
-        yield ResultRow(f"claim {what}", ratio, BUDGET, figures={"fsync": mode, "candidates": candidates, **figures})
+    for what, measured, depth in ((LATENCY, latency, 1), (RATE, pipelined, DEPTH)):
+        times = _figures(*measured, depth)
+        figures = {"fsync": mode, "candidates": candidates, **times}
+        name = f"{what} of claims, fsync {mode}, candidates {candidates}"
+        yield ResultRow(name, times["p50_us"] / times["bare_p50_us"], BUDGET, figures=figures)
 
 
 def _measure(

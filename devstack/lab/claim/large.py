@@ -53,7 +53,7 @@ def measure(mode: AppendFsync, url: str, client: redis.Redis, tick: Callable[[],
         "elapsed_p50_ms": float(np.percentile(elapsed[1:], 50)),
         "instance_us": 1000 * p50 / MAX_INSTANCES,
     }
-    return ResultRow("stall of the largest request", p99 / MAX_STALL_MS, 1.0, figures=figures)
+    return ResultRow(f"stall of the largest request, fsync {mode}", p99 / MAX_STALL_MS, 1.0, figures=figures)
 
 
 def _processor_ms(client: redis.Redis) -> float:

@@ -30,7 +30,7 @@ BLOCK_HOSTS = 400_000  # hosts checked per block: determines the number of calls
 class DecideBenchmark(Benchmark):
     """Time one decision with default filters and weighers against three comparisons, one masked score and a top-k."""
 
-    pictures: ClassVar[bool] = True
+    can_plot: ClassVar[bool] = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

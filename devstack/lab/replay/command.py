@@ -61,7 +61,7 @@ class ReplayBenchmark(Benchmark):
     requests one at a time on the complete current state.
     """
 
-    pictures: ClassVar[bool] = True
+    can_plot: ClassVar[bool] = True
 
     def __init__(self, *args: Any, **values: Any) -> None:
         super().__init__(*args, **values)

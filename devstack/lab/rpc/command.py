@@ -73,7 +73,7 @@ class RpcBenchmark(Benchmark):
     with a single user, and the import of their definitions.
     """
 
-    pictures: ClassVar[bool] = True
+    can_plot: ClassVar[bool] = True
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)

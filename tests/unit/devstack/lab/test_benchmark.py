@@ -57,7 +57,7 @@ def test_list_with_a_part_that_is_no_value_is_rejected(text):
 class Toy(benchmark.Benchmark):
     """Measures nothing, and says so."""
 
-    pictures = True
+    can_plot = True
 
     def measure(self, args):
         return [ResultRow("a", 2.0, 1.0, figures={"n": 7})]

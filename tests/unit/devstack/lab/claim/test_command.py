@@ -53,10 +53,13 @@ def test_json_rows_and_plot(monkeypatch, tmp_path):
     picture = tmp_path / "claim.png"
     *rows, stall = asking.run_json("claim", "--calls", "3", "--plot", str(picture))
     assert [(row["name"], row["fsync"], row["candidates"]) for row in rows] == [
-        (f"claim {what}", "always", candidates) for candidates in (1, 4) for what in ("latency", "rate")
+        (f"{what} of claims, fsync always, candidates {candidates}", "always", candidates)
+        for candidates in (1, 4)
+        for what in ("latency", "rate")
     ]
     assert all(row["budget"] == 2 and row["server_us"] > 0 and row["calls_per_s"] > 0 for row in rows)
-    assert (stall["name"], stall["instances"], stall["budget"]) == ("stall of the largest request", 1000, 1)
+    assert (stall["instances"], stall["budget"]) == (1000, 1)
+    assert stall["name"] == "stall of the largest request, fsync always"
     assert stall["p99_ms"] >= stall["p50_ms"] > 0
     assert picture.read_bytes().startswith(b"\x89PNG")
 
