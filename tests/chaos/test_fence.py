@@ -16,7 +16,7 @@ def test_records_follow_a_fence_that_no_conductor_saw(cluster: RunningCluster) -
     host = names.host_of(instance.host)
     # Given that the agents and the conductor are dead
     for daemon in ("compute", "conductor"):
-        clusters.kill(cluster.cluster.daemons[daemon])
+        cluster.cluster.daemons[daemon].kill_group()
     # When an operator fences the host, twice with the same token
     token = uuid.uuid4().hex
     assert [session.call(session.claims.fence_host, host, token, force=True) for _ in range(2)] == [1, 1]

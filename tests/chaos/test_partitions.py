@@ -62,7 +62,7 @@ def cell(folder: Path) -> Iterator[Cell]:
     agent = ServerProcess("the second agent", folder / "agent.pid", folder / "agent.log")
     store.start()
     yield Cell(store, agent)
-    clusters.kill(agent)
+    agent.kill_group()
     store.stop()
 
 

@@ -78,7 +78,7 @@ def test_one_epoch_begins_after_which_claims_are_what_runs(cluster):
 
     # when the backup is restored under a scheduler that starts anew, and agents that do too
     for daemon in ("compute", "scheduler"):
-        clusters.kill(cluster.cluster.daemons[daemon])
+        cluster.cluster.daemons[daemon].kill_group()
     restore(client, backup)
     epochs_before = epochs(client)
     clusters.restart(cluster, "scheduler")

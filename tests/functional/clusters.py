@@ -4,8 +4,6 @@
 import contextlib
 import dataclasses
 import functools
-import os
-import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -86,7 +84,7 @@ def running_cluster(
     finally:
         sessions.close()
         for daemon in cluster.daemons.values():
-            kill(daemon)
+            daemon.kill_group()
         cluster.stop()
         release_folder(folder)
 
@@ -101,18 +99,11 @@ def restart(
 ) -> None:
     """Kill a daemon with its workers and restart it: the installed program, or ``python MODULE``."""
     cluster = running_cluster.cluster
-    kill(cluster.daemons[daemon])
+    cluster.daemons[daemon].kill_group()
     plain = [str(Path(sys.executable).with_name(f"gantt-{daemon}"))]
     cluster.commands[daemon] = [sys.executable, *module] if module else plain
     cluster.environment[daemon] = {"PYTHONPATH": str(PROJECT), **(env or {})} if module else {}
     cluster.start_daemon(daemon)
-
-
-def kill(daemon: ServerProcess) -> None:
-    """End a daemon and its workers with SIGKILL, all at once, as a power failure would."""
-    if daemon.pid is not None:
-        os.killpg(daemon.pid, signal.SIGKILL)
-    daemon.kill()
 
 
 def workers(daemon: ServerProcess) -> list[int]:

@@ -48,7 +48,7 @@ def differences(cluster: RunningCluster, *arguments: str) -> set[tuple[str, str]
 
 def exchange(cluster: RunningCluster, server: RedisServer, source: Path, target: Path) -> None:
     """Copy one folder over the other while neither the conductor nor its store runs."""
-    clusters.kill(cluster.cluster.daemons["conductor"])
+    cluster.cluster.daemons["conductor"].kill_group()
     server.stop()
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target)

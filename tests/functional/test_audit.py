@@ -64,7 +64,7 @@ def refs(instance: Any, attempt: int | None = None) -> objects.ClaimRefs:
 
 def restore(cluster: RunningCluster, faults: RedisFaults, backup: dict[str, bytes]) -> None:
     """Restore the store while no scheduler runs: one that runs would notice that its position has gone back."""
-    clusters.kill(cluster.cluster.daemons["scheduler"])
+    cluster.cluster.daemons["scheduler"].kill_group()
     faults.restore(backup, as_another_server=False)
     cluster.cluster.start_daemon("scheduler")
     exercise.wait_for_nodes(cluster.session, cluster.cluster.size.nodes, clusters.READY_SECONDS, lambda count: None)

@@ -168,7 +168,7 @@ def test_concurrent_boots_fill_cells_and_devices_exactly_with_agents_killed(
 def fill_and_empty(cluster: RunningCluster) -> None:
     # given capacity for five guests in each of four cells, and more guests
     uuids = request_servers(cluster, 8)
-    clusters.kill(cluster.cluster.daemons["compute"])
+    cluster.cluster.daemons["compute"].kill_group()
     before = live_attempts(cluster)
     cluster.cluster.start_daemon("compute")
     uuids += request_servers(cluster, 16)

@@ -36,7 +36,7 @@ def cluster() -> Iterator[RunningCluster]:
 
 def restart_with_shape(running: RunningCluster, shape: dict[str, object]) -> None:
     """Kill the agent, and restart it with nodes of another shape."""
-    clusters.kill(running.cluster.daemons["compute"])
+    running.cluster.daemons["compute"].kill_group()
     running.cluster.overrides["compute"] = agents(shape)
     running.cluster.write_confs()
     running.cluster.start_daemon("compute")

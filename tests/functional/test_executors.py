@@ -89,7 +89,7 @@ def test_stopped_servers_keep_their_claims_and_start_again_after_their_agents_we
     claims = {place for place in truth.claims(cluster) if place[0] in uuids}
     assert len(claims) == 5
     # When their agents are killed, and others take over
-    clusters.kill(cluster.cluster.daemons["compute"])
+    cluster.cluster.daemons["compute"].kill_group()
     cluster.cluster.start_daemon("compute")
     # Then they stay stopped, under their claims, until they are started
     session.call(session.conductor.stop_instances, uuids)
@@ -100,7 +100,7 @@ def test_stopped_servers_keep_their_claims_and_start_again_after_their_agents_we
     truth.assert_consistent(cluster, uuids)
     # When they are rebooted and rebuilt while their agents are away, then each request ends where it began
     for request in (session.conductor.reboot_instances, session.conductor.rebuild_instances):
-        clusters.kill(cluster.cluster.daemons["compute"])
+        cluster.cluster.daemons["compute"].kill_group()
         session.call(request, uuids)
         assert not statuses() & {"ACTIVE", "ERROR"}
         cluster.cluster.start_daemon("compute")
@@ -143,7 +143,7 @@ def test_moved_servers_are_confirmed_and_reverted_while_agents_are_killed(cluste
     session.call(session.conductor.migrate_instances, uuids[:3], migrations[:3])
     larger = objects.RequestSpec.of(flavor="larger", resources={"VCPU": 2, "MEMORY_MB": 128})
     session.call(session.conductor.resize_instances, uuids[3:], migrations[3:], larger)
-    clusters.kill(cluster.cluster.daemons["compute"])
+    cluster.cluster.daemons["compute"].kill_group()
     cluster.cluster.start_daemon("compute")
     truth.until("all are at their destinations", lambda: statuses() == {"VERIFY_RESIZE"})
     # Then each has a claim at both ends, and a guest that is off at its source
@@ -157,7 +157,7 @@ def test_moved_servers_are_confirmed_and_reverted_while_agents_are_killed(cluste
     session.call(session.conductor.confirm_migrations, migrations[:2])
     session.call(session.conductor.confirm_migrations, migrations[3:4])
     session.call(session.conductor.revert_migrations, [migrations[2], migrations[4]])
-    clusters.kill(cluster.cluster.daemons["compute"])
+    cluster.cluster.daemons["compute"].kill_group()
     cluster.cluster.start_daemon("compute")
     truth.until("all have ended their moves", lambda: statuses() == {"ACTIVE", "SHUTOFF"})
     # Then each has one claim and one guest

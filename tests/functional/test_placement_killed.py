@@ -102,7 +102,7 @@ class KilledDeployment:
 
     def _kill_all(self) -> None:
         self.redis.kill()
-        clusters.kill(self._daemon)
+        self._daemon.kill_group()
         self.redis.start()
         self.start()
 

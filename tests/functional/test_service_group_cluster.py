@@ -65,7 +65,7 @@ def test_dead_and_disabled_hosts_are_no_candidates(group_server):
         assert not refusal(running)
         group_server.start()
 
-        clusters.kill(running.cluster.daemons["compute"])
+        running.cluster.daemons["compute"].kill_group()
         until("the hosts are down", lambda: not {"compute0", "compute1"} & alive(running))
         until("they are no candidates", lambda: refusal(running).get("service down") == 2)
 

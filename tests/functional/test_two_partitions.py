@@ -46,7 +46,7 @@ def cluster() -> Iterator[RunningCluster]:
             exercise.wait_for_nodes(running.session, SIZE.nodes, clusters.READY_SECONDS, lambda node_count: None)
             yield running
     finally:
-        clusters.kill(agent)
+        agent.kill_group()
         store.stop()
         release_folder(folder)
 
