@@ -3,7 +3,7 @@
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import oslo_messaging as messaging
@@ -31,22 +31,34 @@ class Caller:
         self._echo = bus.get_client(transport, target, timeout=CALL_SECONDS)
         self._scheduler = SchedulerAPI(conf, transport)
         self._servers = requests.stream(number)
+        self._random = np.random.default_rng(number)
 
-    def call_for(self, size: int, seconds: float) -> ClientCalls:
-        """Repeat calls for ``seconds`` and finish the last one; raises CommandFailed if a call fails."""
+    def call_for(self, size: int, seconds: float, per_second: float | None = None) -> ClientCalls:
+        """Make calls for ``seconds`` and finish the last one; raises CommandFailed if a call fails.
+
+        Each is sent when the last one is answered. With ``per_second`` calls arrive at random, so many a second, and
+        last from their arrival; one that arrives before the last one is answered is sent after it.
+        """
         call: Callable[[], bool] = self._call_echo if size == ECHO else lambda: self._select(size)
         ends, durations, refusals = [], [], 0
-        now = began = time.monotonic()
+        began = time.monotonic()
+        arrivals = _back_to_back(began + seconds) if per_second is None else self._at_random(began, seconds, per_second)
         try:
-            while now < began + seconds:
-                before = now
+            for arrival in arrivals:
                 refusals += not call()
                 now = time.monotonic()
                 ends.append(now)
-                durations.append(now - before)
+                durations.append(now - arrival)
         except (errors.GanttError, messaging.MessagingException) as error:
             raise CommandFailed(f"A measured call failed: {type(error).__name__}: {error}") from error
         return ClientCalls(began, np.array(ends), np.array(durations), refusals)
+
+    def _at_random(self, began: float, seconds: float, per_second: float) -> Iterator[float]:
+        """Yield the arrivals of a Poisson process, at least one, each when it is due or as soon as it can be served."""
+        count = max(1, self._random.poisson(seconds * per_second))
+        for arrival in began + np.sort(self._random.uniform(0, seconds, count)):
+            time.sleep(max(0.0, arrival - time.monotonic()))
+            yield arrival
 
     def _call_echo(self) -> bool:
         self._echo.call({}, "echo")
@@ -67,3 +79,13 @@ class Caller:
                 name="Selections", why=f"it is of {len(selections.chosen)} of {size} instances"
             )
         return True
+
+
+def _back_to_back(end: float) -> Iterator[float]:
+    """Yield the time whenever the caller is ready for its next call, until ``end``; at least once."""
+    now = time.monotonic()
+    while True:
+        yield now
+        now = time.monotonic()
+        if now >= end:
+            return

@@ -14,6 +14,7 @@ from devstack.lab.rpc.client_calls import CALL_SECONDS, ClientCalls
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 
 START_SECONDS = 60.0
+LONGEST_BACKLOG = 4.0  # how much longer calls may take than their arrivals, where these are too many
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +73,16 @@ class Callers:
         self._workers = workers
         self._clients = clients
 
-    def call_for(self, size: int, seconds: float) -> CallBlock:
+    def call_for(self, size: int, seconds: float, per_second: float | None = None) -> CallBlock:
         """Let all clients call for ``seconds``: the echo service, or selections of ``size`` instances.
 
-        Raises what a client raised, and CommandFailed when one died or got no answer.
+        With ``per_second`` calls arrive at random, so many a second at all clients together. Raises what a client
+        raised, and CommandFailed when one died or got no answer.
         """
+        rate = None if per_second is None else per_second / self._clients
         before = descendant_cpu_seconds(os.getpid())
-        self._workers.send([(size, seconds)] * self._clients)
-        clients = self._workers.receive(START_SECONDS + seconds + CALL_SECONDS)
+        self._workers.send([(size, seconds, rate)] * self._clients)
+        clients = self._workers.receive(START_SECONDS + LONGEST_BACKLOG * seconds + CALL_SECONDS)
         return CallBlock(clients, descendant_cpu_seconds(os.getpid()) - before)
 
 

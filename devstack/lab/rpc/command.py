@@ -2,6 +2,7 @@
 """gantt-lab rpc: cost of select_destinations over the bus, claims included, against an empty call."""
 
 import argparse
+import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -13,7 +14,7 @@ from devstack.confs import PARTITION
 from devstack.lab import hosts
 from devstack.lab.benchmark import Benchmark, host_count, list_of, names_of, positive, up_to
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc import deployment, turns, users
+from devstack.lab.rpc import deployment, loads, turns, users
 from devstack.lab.rpc.callers import CallBlock, Callers, CallStatistics, run_callers
 from devstack.lab.rpc.client_calls import ECHO
 from devstack.lab.rpc.turns import Blocks, Turn
@@ -26,6 +27,7 @@ BATCH_BUDGET, BUDGET_BATCH = 10.0, 100  # placements per second relative to sing
 BUDGET_FROM = 10_000
 BLOCKS = 8
 TURNS, TURN_BLOCKS = 8, 2  # of each executor, where several take turns
+MAX_LOAD = 120  # percent; more arrivals than can be served only make a queue
 EXECUTORS = ("eventlet", "threading")
 
 seconds = up_to(600, "a number of seconds")
@@ -37,6 +39,14 @@ def user_count(text: str) -> int:
     if number > users.MAX_USERS:
         raise argparse.ArgumentTypeError(f"{number} users are more than the maximum of {users.MAX_USERS}")
     return number
+
+
+def load_percent(text: str) -> int:
+    """Parse a load in percent of the saturated rate; for argparse."""
+    percent = positive(text)
+    if percent > MAX_LOAD:
+        raise argparse.ArgumentTypeError(f"{percent} % of the saturated rate are more than the maximum of {MAX_LOAD} %")
+    return percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,7 @@ class RpcBenchmark(Benchmark):
 
     Runs a private bus and store, gantt-scheduler with its workers as deployed, and an echo daemon with as many workers;
     each client process sends its next call when the last one is answered. Echo calls and selections alternate.
+    Single selections and echo calls that arrive at random follow, at shares of the saturated rate of selections.
     Several executors take turns: the daemons run with each of them repeatedly, and the rates of a pair of turns are
     compared. With --users it times empty calls of agents instead, on a RabbitMQ node with that many users beside one
     with a single user, and the import of their definitions.
@@ -113,6 +124,14 @@ class RpcBenchmark(Benchmark):
             help=f"Length of each of {BLOCKS} blocks (%(default)s).",
         )
         parser.add_argument(
+            "--loads",
+            type=list_of(load_percent),
+            default=[25, 50, 75, 100],
+            metavar="PERCENT,...",
+            help="Also time single selections that arrive at random, at these shares of the rate at which the workers "
+            "are saturated (25,50,75,100); with the first executor.",
+        )
+        parser.add_argument(
             "--users",
             type=user_count,
             metavar="N",
@@ -144,7 +163,14 @@ class RpcBenchmark(Benchmark):
                         before = sum(store.counts().values())
                         measured_turns = _take_turns(private_cluster, callers, workers, args, bar.update)
                         rows += _rows(setting, args.executors, measured_turns)
-                        rows.append(account(setting, [turn.blocks for turn in measured_turns], store, before))
+                        saturated = turns.statistics(measured_turns, args.executors[0])[1].per_second
+                        with _running_daemons(private_cluster, workers, args.executors[0]):
+                            rates = loads.arrival_rates(saturated, args.loads)
+                            measured_loads = loads.measure(callers, rates, args.seconds, BLOCKS, bar.update)
+                        rows += [load.row(f"{setting.name}, {args.executors[0]}") for load in measured_loads]
+                        all_blocks = [turn.blocks for turn in measured_turns]
+                        all_blocks += [{1: load.select} for load in measured_loads]
+                        rows.append(account(setting, all_blocks, store, before))
         return rows
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
@@ -168,9 +194,9 @@ def _count_turns(args: argparse.Namespace) -> tuple[int, int]:
 
 
 def _count_blocks(args: argparse.Namespace) -> int:
-    """Return the number of blocks of each batch size on one bus with one number of workers, with the warm-up."""
+    """Return the number of rounds of blocks on one bus with one number of workers, with the warm-up."""
     count, blocks = _count_turns(args)
-    return len(args.executors) * count * (blocks + 1)
+    return len(args.executors) * count * (blocks + 1) + len(args.loads) * (BLOCKS + 1)
 
 
 def _take_turns(
@@ -181,15 +207,21 @@ def _take_turns(
     count, blocks = _count_turns(args)
 
     def run(executor: str) -> Blocks:
-        private_cluster.set_workers(workers, executor)
-        private_cluster.start_echo(workers)
-        private_cluster.start_daemon("scheduler")
-        try:
+        with _running_daemons(private_cluster, workers, executor):
             return _run_blocks(callers, sizes, args.seconds, blocks, tick)
-        finally:
-            private_cluster.stop_daemons()
 
     return turns.take(args.executors, count, run)
+
+
+@contextlib.contextmanager
+def _running_daemons(private_cluster: deployment.PrivateCluster, workers: int, executor: str) -> Iterator[None]:
+    private_cluster.set_workers(workers, executor)
+    private_cluster.start_echo(workers)
+    private_cluster.start_daemon("scheduler")
+    try:
+        yield
+    finally:
+        private_cluster.stop_daemons()
 
 
 def _run_blocks(callers: Callers, sizes: Sequence[int], seconds: float, count: int, tick: Any) -> Blocks:

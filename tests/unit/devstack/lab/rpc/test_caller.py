@@ -3,6 +3,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import oslo_messaging as messaging
 import pytest
 
@@ -29,8 +30,12 @@ def make(monkeypatch):
                 raise result
             return result
 
-        monkeypatch.setattr(caller, "time", SimpleNamespace(monotonic=lambda: clock.now))
+        def sleep(seconds):
+            clock.now += seconds
+
+        monkeypatch.setattr(caller, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep))
         created = object.__new__(Caller)
+        created._random = np.random.default_rng(1)
         created._echo = SimpleNamespace(call=answer)
         created._scheduler = SimpleNamespace(select_destinations=answer)
         created._servers = requests.stream(1)
@@ -44,6 +49,27 @@ def test_calls_are_repeated_until_the_time_has_passed(make):
     measured = created.call_for(ECHO, 2.5)
     assert (measured.began, list(measured.ends), list(measured.seconds)) == (100.0, [101, 102, 103], [1, 1, 1])
     assert len(calls) == 3 and measured.refusals == 0
+
+
+def test_calls_that_arrive_while_one_is_served_wait_and_last_from_their_arrival(make):
+    # Given twice as many arrivals as can be served one after the other, each in a second
+    created, calls = make()
+    # When they arrive for 50 seconds
+    measured = created.call_for(ECHO, 50, per_second=2.0)
+    # Then all are served, later than they arrive, and the wait of each counts
+    assert 70 < len(calls) == len(measured.ends) < 130
+    arrivals = measured.ends - measured.seconds
+    assert (np.diff(arrivals) >= 0).all() and arrivals[0] >= 100 and arrivals[-1] <= 150
+    assert measured.seconds[-1] == pytest.approx(measured.ends[-1] - arrivals[-1]) and measured.seconds[-1] > 20
+    assert measured.ends[-1] == pytest.approx(arrivals[0] + len(calls), abs=2)
+
+
+def test_caller_waits_for_the_next_arrival(make):
+    created, calls = make()
+    measured = created.call_for(ECHO, 1000, per_second=0.01)
+    assert 2 < len(calls) < 25
+    assert np.median(measured.seconds) == pytest.approx(1.0)
+    assert created.call_for(ECHO, 1, per_second=1e-9).seconds.size == 1
 
 
 def test_selection_is_for_different_instances_and_refusals_are_counted(make):

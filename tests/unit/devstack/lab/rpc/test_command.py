@@ -28,13 +28,18 @@ SMALL = ("--hosts", "60", "--clients", "2", "--workers", "1", "--batch", "3", "-
 @pytest.mark.parametrize("bus", ["embedded", pytest.param("rabbit", marks=pytest.mark.long)])
 def test_every_answer_is_a_claim_without_overcommit(bus, monkeypatch):
     monkeypatch.setattr(command, "BLOCKS", 1)
-    single, batch, account = asking.run_json("rpc", *SMALL, "--bus", bus)
+    single, batch, half, whole, account = asking.run_json("rpc", *SMALL, "--bus", bus, "--loads", "50,100")
     # Then each batch size and the echo were measured
     assert (single["batch"], batch["batch"]) == (1, 3)
     assert single["ratio"] == pytest.approx(single["calls_per_s"] / single["echo_calls_per_s"])
     assert batch["ratio"] == pytest.approx(batch["placements_per_s"] / single["placements_per_s"])
     assert all(row["p99_ms"] >= row["p50_ms"] > 0 and row["budget"] is None for row in (single, batch))
     assert all(row["processor_ms"] > 0 and row["echo_processor_ms"] > 0 for row in (single, batch))
+    # And selections that arrived at shares of that rate
+    assert [row["arrivals_per_s"] / single["calls_per_s"] for row in (half, whole)] == pytest.approx([0.5, 1.0])
+    for row in (half, whole):
+        assert row["p999_ms"] >= row["p99_ms"] >= row["p50_ms"] > 0 and row["calls"] >= 2
+        assert row["ratio"] == pytest.approx(row["p99_ms"] / row["echo_p99_ms"])
     # And the store has the claims that the clients were answered, warm-up included
     assert account["claims"] == account["answered"] >= 2 * 2 * (1 + 3)
     assert (account["ratio"], account["overcommit"]) == (0, 0)
@@ -43,9 +48,9 @@ def test_every_answer_is_a_claim_without_overcommit(bus, monkeypatch):
 def test_executors_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "TURNS", 1)
     monkeypatch.setattr(command, "TURN_BLOCKS", 1)
-    eventlet, threading, echo, single, account = asking.run_json(
+    eventlet, threading, echo, single, _load, account = asking.run_json(
         *("rpc", "--hosts", "60", "--clients", "1", "--workers", "1", "--batch", "1", "--seconds", "0.05"),
-        *("--bus", "embedded", "--executors", "eventlet,threading"),
+        *("--bus", "embedded", "--executors", "eventlet,threading", "--loads", "50"),
     )
     # Then each executor was measured, and compared with the first one
     assert (eventlet["executor"], threading["executor"]) == ("eventlet", "threading")
@@ -60,6 +65,13 @@ def test_unknown_executor_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         asking.run("rpc", "--executors", "threading,asyncio")
     assert "'asyncio' is not an executor; use eventlet or threading" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["0", "121", "half"])
+def test_invalid_loads_are_refused(value, capsys):
+    with pytest.raises(SystemExit):
+        asking.run("rpc", "--loads", value)
+    assert "maximum of 120 %" in (error := capsys.readouterr().err) or "whole number of at least 1" in error
 
 
 @pytest.mark.parametrize("value", ["nan", "0", "-1", "inf", "soon"])
