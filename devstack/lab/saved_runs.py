@@ -52,8 +52,9 @@ class SavedRun:
 
 
 def make(command: str, options: Mapping[str, Any], started: datetime, result_rows: Sequence[ResultRow]) -> SavedRun:
-    """Return the run that ends now."""
-    plain = {name: value for name, value in options.items() if isinstance(value, bool | int | float | str | list)}
+    """Return the run that ends now. Of files only the names count, which are the same on another machine."""
+    plain = {name: value.name if isinstance(value, Path) else value for name, value in options.items()}
+    plain = {name: value for name, value in plain.items() if isinstance(value, bool | int | float | str | list)}
     described = machine.describe()
     return SavedRun(command, plain, present_commit(), started, described, [row.as_dict() for row in result_rows])
 

@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -26,6 +27,7 @@ class Toy(Benchmark):
     def get_parser(self, prog_name):
         parser = super().get_parser(prog_name)
         parser.add_argument("--ratio", type=float, default=1.5)
+        parser.add_argument("--trace", type=Path)
         return parser
 
     def measure(self, args):
@@ -58,10 +60,10 @@ def test_run_is_saved_with_commit_machine_and_options_and_read_again(run_toy, tm
     monkeypatch.setattr(machine, "describe", lambda: MACHINE)
     monkeypatch.setattr(saved_runs, "present_commit", lambda: "b" * 40)
     folder = tmp_path / "new" / "folder"
-    assert run_toy("--ratio", "3", "--save", str(folder), "--json")[0] == 0
+    assert run_toy("--ratio", "3", "--trace", "/a/day.csv", "--save", str(folder), "--json")[0] == 0
     (run,) = saved_runs.read_all(folder)
     assert (run.command, run.commit, run.machine) == ("toy", "b" * 40, MACHINE)
-    assert run.options == {"ratio": 3.0}
+    assert run.options == {"ratio": 3.0, "trace": "day.csv"}
     assert run.rows == [{"name": "a toy", "ratio": 3.0, "budget": 2.0, "bound": "at most", "ok": False, "p50_us": 7.0}]
 
 
