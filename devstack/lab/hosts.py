@@ -2,7 +2,7 @@
 """Generated hosts of several shapes, loaded unevenly; the same for the same seed."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from devstack.lab import default_driver
@@ -16,8 +16,12 @@ from scheduler_svc.store.records import HostReport
 NODES_PER_HOST = 50
 ZONES = ("az1", "az2", "az3")
 CPU_RATIO = 2.0
-# (processors, memory in MB, disk in GB, how many of ten): several generations of hardware side by side.
+Shape = tuple[int, int, int, int]  # processors, memory in MB, disk in GB, how many of ten
+# Several generations of hardware side by side.
 SHAPES = ((32, 131_072, 2_000, 3), (48, 196_608, 4_000, 3), (64, 262_144, 4_000, 3), (128, 1_048_576, 8_000, 1))
+EQUAL = ((64, 262_144, 4_000, 10),)  # one generation
+UNLIKE = ((96, 196_608, 4_000, 5), (32, 262_144, 4_000, 5))  # hosts rich in processors, and hosts rich in memory
+SHAPE_SETS: Mapping[str, Sequence[Shape]] = {"mixed": SHAPES, "equal": EQUAL, "unlike": UNLIKE}
 TRAITS = ("HW_CPU_X86_AVX2", "HW_CPU_X86_AVX512F", "STORAGE_DISK_SSD")
 EPOCH = 1
 POSITION = 1
@@ -25,13 +29,13 @@ POSITION = 1
 Nodes = Mapping[str, dict[str, Any]]
 
 
-def make_nodes(count: int, seed: int = 1) -> Nodes:
+def make_nodes(count: int, seed: int = 1, shapes: Sequence[Shape] = SHAPES) -> Nodes:
     """Return ``count`` nodes by name, as agents report them."""
     chance = random.Random(seed)
-    weights = [share for *_, share in SHAPES]
+    weights = [share for *_, share in shapes]
     return {
         f"compute{number // NODES_PER_HOST}/node{number % NODES_PER_HOST}": _node(
-            chance.choices(SHAPES, weights)[0], chance
+            chance.choices(shapes, weights)[0], chance
         )
         for number in range(count)
     }
@@ -84,7 +88,7 @@ def join(store: Store, nodes: Nodes) -> None:
         store.audit(host, outcome.epoch, [], 0)
 
 
-def _node(shape: tuple[int, int, int, int], chance: random.Random) -> dict[str, Any]:
+def _node(shape: Shape, chance: random.Random) -> dict[str, Any]:
     vcpus, memory, disk, _ = shape
     inventories = {
         "VCPU": Inventory(vcpus, allocation_ratio=CPU_RATIO),

@@ -51,6 +51,7 @@ class ReplaySetup:
     through: str
     survey: TraceSummary
     hosts: int
+    shapes: Sequence[hosts.Shape]
 
 
 class ReplayBenchmark(Benchmark):
@@ -86,6 +87,13 @@ class ReplayBenchmark(Benchmark):
         )
         parser.add_argument("--hosts", type=host_count, metavar="N", help="Number of hosts. Default: by --fill.")
         parser.add_argument(
+            "--shapes",
+            choices=list(hosts.SHAPE_SETS),
+            default="mixed",
+            help="Of the hosts: 'mixed' are four generations, 'equal' one, 'unlike' one rich in processors and one in "
+            "memory (%(default)s). A whole cluster has simulated nodes of its own.",
+        )
+        parser.add_argument(
             "--fill",
             type=share,
             default=1.0,
@@ -97,8 +105,9 @@ class ReplayBenchmark(Benchmark):
             type=list_of(driver_name),
             default="filter,pack,chance",
             metavar="NAMES",
-            help="Drivers, comma-separated: 'filter' spreads, 'pack' is filter with negative multipliers, 'solver' and "
-            "'solver-pack' place simultaneous arrivals in batches, or any in gantt.drivers (%(default)s).",
+            help="Drivers, comma-separated: 'filter' spreads, 'balance' adds BalanceWeigher, 'pack' prefers "
+            "full hosts, 'solver' and 'solver-pack' place simultaneous arrivals in batches, or any in gantt.drivers "
+            "(%(default)s).",
         )
         parser.add_argument(
             "--solver-limit",
@@ -123,19 +132,19 @@ class ReplayBenchmark(Benchmark):
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         replay_policies = [policies.load(name, args.solver_limit) for name in args.drivers]
         setup = _make_setup(args)
-        packing_modes = {policy.packs for policy in replay_policies}
+        oracles = {policy.oracle for policy in replay_policies}
         self._runs = {}
-        with self.bar(setup.survey.servers * (len(replay_policies) + len(packing_modes)), "replaying", args) as bar:
-            oracle_results: dict[bool, OracleResult] = {}
+        with self.bar(setup.survey.servers * (len(replay_policies) + len(oracles)), "replaying", args) as bar:
+            oracle_results: dict[str, OracleResult] = {}
             for policy in replay_policies:
                 with _make_placer(setup, policy) as placer:
-                    if policy.packs not in oracle_results:
-                        oracle_results[policy.packs] = _run_oracle(setup, policy, placer.store.snapshot(), bar)
-                    self._runs[policy.name] = _run(setup, policy, placer, oracle_results[policy.packs], bar)
+                    if policy.oracle not in oracle_results:
+                        oracle_results[policy.oracle] = _run_oracle(setup, policy, placer.store.snapshot(), bar)
+                    self._runs[policy.name] = _run(setup, policy, placer, oracle_results[policy.oracle], bar)
         return [
             row
             for policy in replay_policies
-            for row in report.rows(policy, self._runs[policy.name], oracle_results[policy.packs].count, setup.hosts)
+            for row in report.rows(policy, self._runs[policy.name], oracle_results[policy.oracle].count, setup.hosts)
         ]
 
     def draw(self, figure: Any, rows: Sequence[ResultRow]) -> None:
@@ -152,12 +161,14 @@ def _make_setup(args: argparse.Namespace) -> ReplaySetup:
     trace: Trace = SyntheticTrace(limit or 0, args.seed) if path is None else TraceFile(path)
     summary = arrivals.summarize(trace, limit)
     try:
-        size = args.hosts or sizing.required_hosts(summary.peak, args.fill, cluster=args.through == "cluster")
+        size = args.hosts or sizing.required_hosts(
+            summary.peak, args.fill, hosts.SHAPE_SETS[args.shapes], cluster=args.through == "cluster"
+        )
     except ValueError as why:
         raise CommandFailed(f"{trace.name}: {why}") from why
     if args.through == "cluster":
         size = _cluster().cluster_size(size).nodes
-    return ReplaySetup(trace, limit, args.together, args.through, summary, size)
+    return ReplaySetup(trace, limit, args.together, args.through, summary, size, hosts.SHAPE_SETS[args.shapes])
 
 
 def _cluster() -> Any:
@@ -170,12 +181,12 @@ def _cluster() -> Any:
 def _make_placer(setup: ReplaySetup, policy: ReplayPolicy) -> contextlib.AbstractContextManager[Placer]:
     if setup.through == "cluster":
         return _cluster().in_cluster(setup.hosts, policy)
-    nodes = hosts.make_nodes(setup.hosts)
+    nodes = hosts.make_nodes(setup.hosts, shapes=setup.shapes)
     return (in_process.in_memory if setup.through == "memory" else in_process.in_redis)(nodes, policy)
 
 
 def _run_oracle(setup: ReplaySetup, policy: ReplayPolicy, snapshot: Snapshot, bar: Any) -> OracleResult:
-    oracle = Oracle(snapshot, policy)
+    oracle = Oracle(snapshot, policies.load(policy.oracle).driver)
     for batch in arrivals.arrival_batches(setup.trace, setup.limit, setup.together):
         oracle.process(batch)
         bar.update(sum(len(request.members) for request in batch.requests))

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devstack.lab import hosts
-from devstack.lab.default_driver import default
 from devstack.lab.replay.arrivals import ArrivalBatch, ReplayRequest
-from devstack.lab.replay.policies import ReplayPolicy
 from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.records import Snapshot
 from scheduler_svc.core.request import SchedulingRequest
@@ -33,10 +31,10 @@ class OracleResult:
 
 
 class Oracle:
-    """Places with the weighers of a policy: packing for packing drivers, else the default driver."""
+    """Places with a driver."""
 
-    def __init__(self, snapshot: Snapshot, policy: ReplayPolicy) -> None:
-        self._driver: Driver = policy.driver if policy.packs else default()
+    def __init__(self, snapshot: Snapshot, driver: Driver) -> None:
+        self._driver = driver
         self._table = HostTable.from_snapshot(snapshot, reads=self._driver.reads)
         self._used: dict[str, dict[str, int]] = defaultdict(dict)
         self._running: list[tuple[float, int, str, Any]] = []

@@ -16,50 +16,54 @@ from scheduler_svc.core.weighers import scoring
 
 Groups = Mapping[str, Mapping[str, object]]
 
-PACK = "pack"
-SOLVER = "solver"
-SOLVER_PACK = "solver-pack"
-_MULTIPLIERS = ("ram_weight_multiplier", "cpu_weight_multiplier", "disk_weight_multiplier")
+FILTER, BALANCE, PACK = "filter", "balance", "pack"
+SOLVER, SOLVER_PACK = "solver", "solver-pack"
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayPolicy:
-    """A driver, its configuration, and the filters and weighers that judge its choices."""
+    """A driver, its configuration, and the filters and weighers that judge its choices.
+
+    ``oracle`` names the policy with whose driver the oracle places the same requests.
+    """
 
     name: str
     configured: Groups
     driver: Driver
     filters: Filters
     weighted: scoring.WeigherSet
-
-    @property
-    def packs(self) -> bool:
-        """Whether fuller hosts are preferred."""
-        return self.name in (PACK, SOLVER_PACK)
+    oracle: str
 
 
 def load(name: str, limit_ms: int | None = None) -> ReplayPolicy:
     """Return the policy of this name; raises BadConfiguration for a driver that is not installed.
 
-    ``filter`` is the default driver, which spreads; ``pack`` is the same with negated multipliers; ``solver`` and
-    ``solver-pack`` are the solver with either objective and ``limit_ms`` per batch; any other name is an entry point in
-    gantt.drivers with its defaults, judged like ``filter``.
+    ``filter`` is the default driver, which spreads; ``balance`` is the same with BalanceWeigher beside the default
+    weighers; ``pack`` is ``filter`` with ``placement = pack``, a best fit; ``solver`` and ``solver-pack`` are the
+    solver with either objective and ``limit_ms`` per batch; any other name is an entry point in gantt.drivers with its
+    defaults, judged like ``filter``.
     """
     packs = name in (PACK, SOLVER_PACK)
-    sign = -1.0 if packs else 1.0
+    placement = weighers.PACK if packs else weighers.SPREAD
+    more_weighers = ["BalanceWeigher"] if name == BALANCE else []
     configured: Groups = {
-        "scheduler": {"driver": {PACK: "filter", SOLVER_PACK: SOLVER}.get(name, name)},
-        "filter_scheduler": dict.fromkeys(_MULTIPLIERS, sign),
-        "solver": {"objective": "pack" if packs else "spread"} | ({"time_limit": limit_ms} if limit_ms else {}),
+        "scheduler": {"driver": {BALANCE: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}.get(name, name)},
+        "filter_scheduler": {
+            "placement": placement,
+            "enabled_weighers": [*weighers.DEFAULT_WEIGHERS, *more_weighers],
+        },
+        "solver": {"objective": placement} | ({"time_limit": limit_ms} if limit_ms else {}),
     }
     conf = _conf(configured)
+    # The other weighers read nothing in which the trace's hosts differ.
+    multipliers = weighers.multipliers(conf)
     return ReplayPolicy(
         name,
         configured,
         drivers.load(conf),
         pipeline.build(filters.enabled(conf)),
-        # The other weighers read nothing in which the trace's hosts differ.
-        scoring.build(dict.fromkeys(weighers.AMOUNTS, sign)),
+        scoring.build({judge: multipliers[judge] for judge in (*weighers.AMOUNTS, *more_weighers)}),
+        PACK if packs else BALANCE if name == BALANCE else FILTER,
     )
 
 

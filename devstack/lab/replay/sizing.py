@@ -4,7 +4,7 @@
 import functools
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from devstack.confs import NODE_SHAPES
@@ -16,18 +16,20 @@ FIRST = 64
 CPU_RATIO = 4.0  # of a simulated node whose shape does not set one
 
 
-def required_hosts(peak: Amounts, fill: float, *, cluster: bool = False) -> int:
+def required_hosts(
+    peak: Amounts, fill: float, shapes: Sequence[hosts.Shape] = hosts.SHAPES, *, cluster: bool = False
+) -> int:
     """Return the smallest number of hosts for which ``peak`` is at most the share ``fill`` of the scarcer class.
 
-    Counts the lab's generated hosts, or with ``cluster`` average nodes of a devstack cluster. At least 1; raises
-    ValueError if more than MAX_HOSTS would be needed.
+    Counts the lab's generated hosts of ``shapes``, or with ``cluster`` average nodes of a devstack cluster. At least 1;
+    raises ValueError if more than MAX_HOSTS would be needed.
     """
     if cluster:
         node_capacity = _simulated_capacity()
         return max(1, *(math.ceil(amount / fill / node_capacity[name]) for name, amount in peak.items()))
-    size = _estimate(peak, fill)
+    size = _estimate(peak, fill, shapes)
     while size <= MAX_HOSTS:
-        cumulative = itertools.accumulate(map(_capacity, hosts.make_nodes(size).values()), _sum)
+        cumulative = itertools.accumulate(map(_capacity, hosts.make_nodes(size, shapes=shapes).values()), _sum)
         for count, total in enumerate(cumulative, 1):
             if all(fill * total[name] >= amount for name, amount in peak.items()):
                 return count
@@ -35,9 +37,9 @@ def required_hosts(peak: Amounts, fill: float, *, cluster: bool = False) -> int:
     raise ValueError(f"the trace's peak of {dict(peak)} needs more than {MAX_HOSTS} hosts: use fewer requests")
 
 
-def _estimate(peak: Amounts, fill: float) -> int:
+def _estimate(peak: Amounts, fill: float, shapes: Sequence[hosts.Shape]) -> int:
     """Return an estimate by the first hosts' average, with a margin."""
-    capacity: Amounts = functools.reduce(_sum, map(_capacity, hosts.make_nodes(FIRST).values()))
+    capacity: Amounts = functools.reduce(_sum, map(_capacity, hosts.make_nodes(FIRST, shapes=shapes).values()))
     return FIRST + max(math.ceil(1.1 * FIRST * amount / (fill * capacity[name])) for name, amount in peak.items())
 
 

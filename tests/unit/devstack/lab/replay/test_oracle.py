@@ -14,7 +14,7 @@ TWO_HOSTS = {f"h{number}/n": node({"VCPU": 4, "MEMORY_MB": 8192}) for number in 
 
 
 def placements(*servers, together=False, policy="filter"):
-    oracle = Oracle(lab_hosts.snapshot(TWO_HOSTS, {}), policies.load(policy))
+    oracle = Oracle(lab_hosts.snapshot(TWO_HOSTS, {}), policies.load(policies.load(policy).oracle).driver)
     for batch in arrival_batches(ListTrace(*servers), None, together):
         oracle.process(batch)
     return list(oracle.result.placed_flags)
