@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short form of the functional suites on either executor; `tox -e executors` runs all of them on both."""
+"""A short form of the functional suites on each executor, by default on one bus; `tox -e executors` runs them whole."""
 
 import os
 import signal
@@ -27,9 +27,13 @@ DRAIN_SECONDS = 45.0
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param((mode, executor), id=f"{mode}-{executor}")
-        for mode in Mode
-        for executor in ("eventlet", "threading")
+        pytest.param((mode, executor), id=f"{mode}-{executor}", marks=[] if is_short else pytest.mark.long)
+        for mode, executor, is_short in (
+            (Mode.EMBEDDED, "eventlet", False),
+            (Mode.EMBEDDED, "threading", True),
+            (Mode.STANDARD, "eventlet", True),
+            (Mode.STANDARD, "threading", False),
+        )
     ],
 )
 def cluster(request: pytest.FixtureRequest) -> Iterator[RunningCluster]:

@@ -13,7 +13,6 @@ from tests.unit.conductor.saga.simulated_cluster import (
 )
 
 UUIDS = uuid_list(4)
-SAMPLE = 7
 CAPACITIES = {"h1/n": 4, "h2/n": 4, "h3/n": 4}
 AFFINITY = {"group_id": "g", "group_policy": "affinity"}
 
@@ -22,12 +21,12 @@ AFFINITY = {"group_id": "g", "group_policy": "affinity"}
 class CrashScenario:
     """A scenario without other failures, and its expected final state.
 
-    A long one has so many calls that the default run takes only every SAMPLE-th of them.
+    The default run takes only every ``sample``-th of its calls.
     """
 
     play: Callable[[SimulatedCluster], None]
     ends: list[str]
-    is_long: bool = False
+    sample: int = 3
     capacities: Mapping[str, int] = field(default_factory=lambda: CAPACITIES)
 
 
@@ -246,23 +245,23 @@ STORIES = {
     "evacuated, one of them off": CrashScenario(_evacuate, ["ACTIVE"] * 3 + ["SHUTOFF"]),
     "evacuated, one deleted meanwhile": CrashScenario(_evacuate_and_delete, ["ACTIVE"] * 3 + ["DELETED"]),
     "migrated, one stopped, three confirmed": CrashScenario(
-        _migrate, ["SHUTOFF", "ACTIVE", "ACTIVE", "VERIFY_RESIZE"], is_long=True
+        _migrate, ["SHUTOFF", "ACTIVE", "ACTIVE", "VERIFY_RESIZE"], sample=7
     ),
     "resized, one stopped, three reverted": CrashScenario(
-        _resize_and_revert, ["SHUTOFF", "ACTIVE", "ACTIVE", "VERIFY_RESIZE"], is_long=True
+        _resize_and_revert, ["SHUTOFF", "ACTIVE", "ACTIVE", "VERIFY_RESIZE"], sample=7
     ),
     "destinations refuse and fail": CrashScenario(
-        _migrate_to({**MOVED_REFUSALS, **MOVED_HOPELESS}), ["ACTIVE"] * 4, is_long=True
+        _migrate_to({**MOVED_REFUSALS, **MOVED_HOPELESS}), ["ACTIVE"] * 4, sample=7
     ),
-    "deleted while moved": CrashScenario(_delete_moving(0), ["DELETED"] * 3 + ["ACTIVE"], is_long=True),
-    "deleted while built elsewhere": CrashScenario(_delete_moving(2), ["DELETED"] * 3 + ["ACTIVE"], is_long=True),
-    "deleted while reverted or confirmed": CrashScenario(_delete_ending, ["DELETED"] * 3 + ["ACTIVE"], is_long=True),
-    "a group moves": CrashScenario(_move_group(None), ["VERIFY_RESIZE"] * 3, is_long=True),
+    "deleted while moved": CrashScenario(_delete_moving(0), ["DELETED"] * 3 + ["ACTIVE"], sample=7),
+    "deleted while built elsewhere": CrashScenario(_delete_moving(2), ["DELETED"] * 3 + ["ACTIVE"], sample=7),
+    "deleted while reverted or confirmed": CrashScenario(_delete_ending, ["DELETED"] * 3 + ["ACTIVE"], sample=7),
+    "a group moves": CrashScenario(_move_group(None), ["VERIFY_RESIZE"] * 3, sample=7),
     "a group finds no host": CrashScenario(
-        _move_group(None), ["ACTIVE"] * 3, is_long=True, capacities={"h1/n": 4, "h2/n": 3}
+        _move_group(None), ["ACTIVE"] * 3, sample=7, capacities={"h1/n": 4, "h2/n": 3}
     ),
     "a group moves, one deleted": CrashScenario(
-        _move_group(1), ["DELETED", "VERIFY_RESIZE", "VERIFY_RESIZE"], is_long=True
+        _move_group(1), ["DELETED", "VERIFY_RESIZE", "VERIFY_RESIZE"], sample=7
     ),
     "no room": CrashScenario(_too_many, ["ERROR"] * 13),
 }

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.conductor.ledger import FOREVER_MS
-from tests.unit.conductor.saga.crash_scenarios import SAMPLE, STORIES, CrashScenario
+from tests.unit.conductor.saga.crash_scenarios import STORIES, CrashScenario
 from tests.unit.conductor.saga.simulated_cluster import (
     LEASE_MS,
     LIMITS,
@@ -21,9 +21,8 @@ from tests.unit.conductor.saga.simulated_cluster import (
 def parameters() -> Iterator[Any]:
     """Yield each story with the number of calls from one crash to the next."""
     for name, story in STORIES.items():
-        yield pytest.param(name, SAMPLE if story.is_long else 1, id=name)
-        if story.is_long:
-            yield pytest.param(name, 1, id=f"{name}, all calls", marks=pytest.mark.long)
+        yield pytest.param(name, story.sample, id=name)
+        yield pytest.param(name, 1, id=f"{name}, all calls", marks=pytest.mark.long)
 
 
 def run(story: CrashScenario, kill_switch: KillSwitch | None, ttl_ms: int = FOREVER_MS) -> SimulatedCluster:
