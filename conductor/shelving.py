@@ -94,8 +94,11 @@ class InstanceShelving:
         records: Sequence[InstanceRecord],
         requests: Mapping[str, BuildRequestRecord],
     ) -> None:
-        specs = [instance_spec(record, requests[record.request]) for record in records]
-        check_target(self._clients, ctxt, target, [unshelve_spec(spec, target) for spec in specs])
+        specs = [
+            unshelve_spec(instance_spec(record, requests[record.request]), target, record.allocations)
+            for record in records
+        ]
+        check_target(self._clients, ctxt, target, specs)
 
 
 def shelve(instance: InstanceRecord) -> InstanceRecord | None:
@@ -135,7 +138,6 @@ def unshelve(instance: InstanceRecord, target: str | None = None) -> InstanceRec
         attempt=instance.attempt + 1,
         history=[],
         alternates=(),
-        allocations=None,
         reason=None,
         target=target,
     )

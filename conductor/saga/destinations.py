@@ -2,12 +2,19 @@
 """Requests for a host of an instance that moves or is unshelved."""
 
 from conductor.store.migrations import MigrationKind, MigrationRecord
+from conductor.volume_pools import Allocations, keep_pools
 from rpcapi import objects
 from rpcapi.resources import names
 
 
-def unshelve_spec(spec: objects.RequestSpec, target: str | None) -> objects.RequestSpec:
-    """Return ``spec`` as the request for a host of an offloaded instance, only ``target`` where that is not None."""
+def unshelve_spec(
+    spec: objects.RequestSpec, target: str | None, allocations: Allocations | None = None
+) -> objects.RequestSpec:
+    """Return ``spec`` as the request for a host of an offloaded instance, only ``target`` where that is not None.
+
+    ``allocations`` are those of its last claim: what is on them stays there.
+    """
+    spec = keep_pools(spec, None, allocations)
     if target is None:
         return spec
     return spec.with_values(force_hosts=[], requested_destination={"host": target})
@@ -17,8 +24,9 @@ def destination_spec(spec: objects.RequestSpec, migration: MigrationRecord, part
     """Return ``spec`` as the request for a destination; ``partition`` is the default one.
 
     Forced hosts of the first request do not hold for a move. A migration leaves its node, an evacuation its host; a
-    resize may stay there.
+    resize may stay there. Volumes stay on their pools.
     """
+    spec = keep_pools(spec, migration.source_host, migration.source_allocations)
     ignored = {
         MigrationKind.MIGRATION: [migration.source_host],
         MigrationKind.EVACUATION: [names.host_of(migration.source_host)],

@@ -157,6 +157,70 @@ def request_servers(cluster: RunningCluster, count: int) -> list[str]:
     return uuids
 
 
+def test_moves_assign_cells_and_devices_at_both_ends_until_one_is_freed(cluster: RunningCluster) -> None:
+    # Given two guests with pinned CPUs and a function of a card, and one with an accelerator
+    session = cluster.session
+    uuids = request_servers(cluster, 2)
+    (accelerated,) = gantt(cluster, "server", "boot", "--flavor", "accelerated", "--wait", "-f", "json")
+    uuids.append(accelerated["uuid"])
+    before = {item.uuid: item for item in truth.assert_consistent(cluster, uuids)}
+    assignments = assignments_of(cluster)
+    assert [before[item].status for item in uuids] == ["ACTIVE"] * 3
+    # When they are migrated
+    migrations = [str(uuid.uuid4()) for _ in uuids]
+    session.call(session.conductor.migrate_instances, uuids, migrations)
+    truth.until("all are at their destinations", lambda: statuses(cluster, uuids) == {"VERIFY_RESIZE"})
+    # Then the sources keep what they have, the destinations have as much, and nothing is assigned twice
+    both = assignments_of(cluster)
+    for server, migration in zip(uuids, migrations, strict=True):
+        assert both[migration] == assignments[server]
+        counts = _counts(both[migration])
+        assert _counts(both[server]) == counts and any(counts.values())
+    assert_assigned_once(cluster)
+    # When some are confirmed and one is reverted
+    session.call(session.conductor.confirm_migrations, migrations[1:])
+    session.call(session.conductor.revert_migrations, migrations[:1])
+    truth.until("all run", lambda: statuses(cluster, uuids) == {"ACTIVE"})
+    # Then one end of each is left
+    after = {item.uuid: item for item in truth.assert_consistent(cluster, uuids)}
+    assert [after[item].host != before[item].host for item in uuids] == [False, True, True]
+    left = assignments_of(cluster)
+    assert left == {uuids[0]: assignments[uuids[0]], uuids[1]: both[uuids[1]], uuids[2]: both[uuids[2]]}
+    assert_assigned_once(cluster)
+    session.call(session.conductor.delete_instances, uuids)
+    truth.until("all is free", lambda: not any(live_attempts(cluster).values()))
+
+
+def statuses(cluster: RunningCluster, uuids: list[str]) -> set[str]:
+    return {item.status for item in truth.records(cluster, uuids)}
+
+
+def assignments_of(cluster: RunningCluster) -> dict[str, Any]:
+    """Return what is assigned to each consumer; it has one live attempt."""
+    attempts = [item for items in live_attempts(cluster).values() for item in items]
+    assert len({item.uuid for item in attempts}) == len(attempts)
+    return {item.uuid: item.assignments for item in attempts}
+
+
+def assert_assigned_once(cluster: RunningCluster) -> None:
+    for attempts in live_attempts(cluster).values():
+        for assigned in assigned_units(attempts):
+            assert len(set(assigned)) == len(assigned)
+
+
+def _counts(assignments: dict[str, Any]) -> dict[str, list[int]]:
+    """Return how many CPUs and units of each kind are assigned, in each cell and of each device."""
+    return {
+        kind: sorted(
+            [
+                *(len(cell["pins"]) for cell in assigned.get("cells", ())),
+                *(len(names) for names in assigned.get("units", {}).values()),
+            ]
+        )
+        for kind, assigned in assignments.items()
+    }
+
+
 @pytest.mark.parametrize("rounds", [1, pytest.param(8, marks=[pytest.mark.long, pytest.mark.timeout(600)])])
 def test_concurrent_boots_fill_cells_and_devices_exactly_with_agents_killed(
     cluster: RunningCluster, rounds: int

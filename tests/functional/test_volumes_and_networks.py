@@ -63,6 +63,61 @@ def test_new_volume_is_claimed_with_its_server(running):
     assert running.session.call(running.session.claims.verify).clean
 
 
+def test_volumes_stay_on_their_pools_while_their_servers_move(running):
+    # Given servers with a new volume each, two of them on another pool because the first choice was full then
+    session = running.session
+    servers = _place_with_volume(running, 4, 10)
+    (filler,) = _place_with_volume(running, 1, 3950)
+    assert _pool_of(filler[1]) == _pool_of(servers[0][1])
+    servers += _place_with_volume(running, 2, 100)
+    uuids = [server.uuid for server, _ in servers]
+    before = [_pool_of(claim) for _, claim in servers]
+    assert len(set(before)) == 2
+    _delete(running, [filler[0].uuid])
+    # When they are migrated
+    migrations = [str(uuid.uuid4()) for _ in uuids]
+    session.call(session.conductor.migrate_instances, uuids, migrations)
+    _wait(session, uuids, "VERIFY_RESIZE")
+    # Then each end of a move holds the volume where it is
+    claims = {item["consumer"]: item for item in session.list_all(session.claims.list_claims, "claims")}
+    assert [_pool_of(claims[item]) for item in migrations] == before
+    assert [_pool_of(claims[item]) for item in uuids] == before
+    # And so does a server that is back, or offloaded and built again
+    session.call(session.conductor.confirm_migrations, migrations[:3])
+    session.call(session.conductor.revert_migrations, migrations[3:])
+    _wait(session, uuids, "ACTIVE")
+    session.call(session.conductor.shelve_instances, uuids)
+    _wait(session, uuids, "SHELVED_OFFLOADED")
+    session.call(session.conductor.unshelve_instances, uuids)
+    _wait(session, uuids, "ACTIVE")
+    claims = {item["consumer"]: item for item in session.list_all(session.claims.list_claims, "claims")}
+    assert [_pool_of(claims[item]) for item in uuids] == before
+    assert session.call(session.claims.verify).clean
+    _delete(running, uuids)
+
+
+def _place_with_volume(running, count, size_gb):
+    groups = {"_vol0": {"resources": {"DISK_GB": size_gb}, "required": ["MISC_SHARES_VIA_AGGREGATE"]}}
+    return place(running, count, groups=groups, volumes=[{"size_gb": size_gb, "group": "_vol0"}])
+
+
+def _delete(running, uuids):
+    running.session.call(running.session.conductor.delete_instances, uuids)
+    truth.until("their claims end", lambda: not {name for name, _ in truth.claims(running)} & set(uuids))
+
+
+def _pool_of(claim):
+    (pool,) = (name for name in claim["allocations"] if host_of(name).startswith("volume"))
+    return pool
+
+
+def _wait(session, uuids, status):
+    def statuses():
+        return {instance.status for instance in session.call(session.conductor.get_instances, uuids).instances}
+
+    truth.until(f"all are {status}", lambda: statuses() == {status})
+
+
 def test_request_is_refused_whole_when_one_service_is_full(running):
     group = {"resources": {"DISK_GB": 4001}, "required": ["MISC_SHARES_VIA_AGGREGATE"]}
     ((server, claim),) = place(running, groups={"_vol0": group}, volumes=[{"size_gb": 4001, "group": "_vol0"}])

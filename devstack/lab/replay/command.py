@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from devstack.lab import hosts
 from devstack.lab.benchmark import Benchmark, host_count, list_of, positive, share
+from devstack.lab.hosts import Shape
 from devstack.lab.replay import arrivals, in_process, picture, policies, report, sizing
 from devstack.lab.replay.arrivals import TraceSummary
 from devstack.lab.replay.observer import ReplayObserver
@@ -51,7 +52,7 @@ class ReplaySetup:
     through: str
     survey: TraceSummary
     hosts: int
-    shapes: Sequence[hosts.Shape]
+    shapes: Sequence[Shape]
 
 
 class ReplayBenchmark(Benchmark):

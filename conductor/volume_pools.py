@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pools of volumes that were made with a server: wherever the server goes, its volumes stay where they are."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rpcapi import objects
+from rpcapi.resources.names import host_of
+
+Amounts = Mapping[str, int]
+Allocations = Mapping[str, Amounts]
+
+MAX_TRIES = 10_000  # of a pool for a volume; a claim of which more are needed is not looked through
+
+
+def keep_pools(spec: objects.RequestSpec, host: str | None, allocations: Allocations | None) -> objects.RequestSpec:
+    """Return ``spec`` whose request groups of new volumes require the pools that have them.
+
+    ``allocations`` are those of the server's last claim, {provider: {class: amount}}, with the server on ``host``
+    (None: it has been offloaded). A claim does not say which group a pool serves: groups are assigned to pools so that
+    the amounts match. Where none match, ``spec`` stays as it is.
+    """
+    suffixes = [item["group"] for item in spec.volumes if item.get("group") in spec.groups]
+    if not suffixes or not allocations:
+        return spec
+    volumes = {suffix: spec.groups[suffix].get("resources", {}) for suffix in suffixes}
+    classes = {name for amounts in volumes.values() for name in amounts}
+    pools = {
+        provider: amounts
+        for provider, amounts in allocations.items()
+        if classes.issuperset(amounts) and (host is None or host_of(provider) != host_of(host))
+    }
+    free = {}
+    for suffix, amounts in sorted(volumes.items(), key=lambda item: -sum(item[1].values())):
+        pool = spec.groups[suffix].get("in_tree")
+        if pool is None:
+            free[suffix] = amounts
+        elif pool in pools:
+            pools[pool] = _subtract(pools[pool], amounts)
+    pool_by_suffix = _assign(list(free.items()), pools, iter(range(MAX_TRIES)))
+    if not pool_by_suffix:
+        return spec
+    groups = {suffix: {**spec.groups[suffix], "in_tree": pool} for suffix, pool in pool_by_suffix.items()}
+    return spec.with_values(groups={**spec.groups, **groups})
+
+
+def _assign(volumes: Sequence[tuple[str, Amounts]], pools: Allocations, tries: Iterator[int]) -> dict[str, str] | None:
+    """Return a pool for each volume, so that they use all amounts of all pools; None where no such choice is found."""
+    if not volumes:
+        return None if any(amount for amounts in pools.values() for amount in amounts.values()) else {}
+    suffix, volume = volumes[0]
+    for pool, amounts in pools.items():
+        rest = _subtract(amounts, volume)
+        if min(rest.values()) < 0:
+            continue
+        if next(tries, None) is None:
+            return None
+        others = _assign(volumes[1:], {**pools, pool: rest}, tries)
+        if others is not None:
+            return {suffix: pool, **others}
+    return None
+
+
+def _subtract(amounts: Amounts, volume: Amounts) -> dict[str, int]:
+    return {name: amounts.get(name, 0) - volume.get(name, 0) for name in {*amounts, *volume}}
