@@ -8,7 +8,7 @@ from rpcapi.resources import names
 
 
 def unshelve_spec(
-    spec: objects.RequestSpec, target: str | None, allocations: Allocations | None = None
+    spec: objects.RequestSpec, target: str | None, allocations: Allocations | None
 ) -> objects.RequestSpec:
     """Return ``spec`` as the request for a host of an offloaded instance, only ``target`` where that is not None.
 

@@ -100,7 +100,7 @@ class SagaPass:
         """Return the request for a host of the instance: for one that moves or is unshelved, where it may go."""
         spec, migration = self.spec_of(instance), instance.open_migration or instance.evacuation
         if migration is None:
-            return unshelve_spec(spec, instance.target, instance.allocations)
+            return unshelve_spec(spec, instance.target, instance.allocations) if instance.is_shelved else spec
         return destination_spec(spec, migration, self.clients.partition)
 
     def context(self) -> RequestContext:

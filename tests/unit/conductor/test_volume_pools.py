@@ -2,11 +2,14 @@
 """The pools of volumes that were made with a server, for requests for another host."""
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 
 from conductor.saga.destinations import destination_spec, unshelve_spec
+from conductor.saga.saga_pass import SagaLimits, SagaPass
 from conductor.store.migrations import MigrationKind, MigrationRecord
+from conductor.store.records import BuildRequestRecord, InstanceRecord
 from conductor.volume_pools import keep_pools
 from rpcapi import objects
 
@@ -93,6 +96,15 @@ def test_unshelved_server_goes_to_its_volumes():
         spec = unshelve_spec(volume_spec(10), target, allocations(p1=10))
         assert pools_of(spec) == ["p1/node0"]
         assert spec.requested_destination == ({} if target is None else {"host": target})
+
+
+@pytest.mark.parametrize(("is_shelved", "pools"), [(True, ["p1/node0"]), (False, [None])])
+def test_server_that_never_ran_may_have_its_volumes_anywhere(is_shelved, pools):
+    """An alternate of a build that failed need not reach the pool of the failed attempt."""
+    request = BuildRequestRecord("r", "req-1", "p", "u", "small", volume_spec(10).obj_to_primitive())
+    instance = InstanceRecord("i", "r", allocations=allocations(p1=10), is_shelved=is_shelved)
+    saga_pass = SagaPass(SimpleNamespace(), SagaLimits(), request, now_ms=1)
+    assert pools_of(saga_pass.destination_spec(instance)) == pools
 
 
 def test_every_assignment_of_volumes_to_pools_is_found_again():
