@@ -46,16 +46,20 @@ def wait_until(question: Callable[[], Result | None], what: str, seconds: float 
 
 
 class RestClient:
-    """Sends JSON with a token and a microversion; ``call`` raises CallFailed for every status from 400 on."""
+    """Sends JSON with a token and a microversion; ``call`` raises CallFailed for every status from 400 on.
 
-    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+    An answer is waited for ``seconds``.
+    """
+
+    def __init__(self, url: str, headers: Mapping[str, str], seconds: float = SECONDS) -> None:
         self._url = url
+        self._seconds = seconds
         self._session = requests.Session()
         self._session.headers.update(headers)
 
     def call(self, method: str, path: str, body: Any = None, **headers: str) -> Any:
         """Return the document of the answer, None without one."""
-        response = self._session.request(method, self._url + path, json=body, headers=headers, timeout=SECONDS)
+        response = self._session.request(method, self._url + path, json=body, headers=headers, timeout=self._seconds)
         if not response.ok:
             raise CallFailed(f"{method} {path}", response.status_code, response.text)
         return response.json() if response.content else None
@@ -99,8 +103,9 @@ class PlacementClient(RestClient):
 class NovaClient(RestClient):
     """An administrator's client of nova-api."""
 
-    def __init__(self, url: str, token: str = ADMIN_TOKEN) -> None:
-        super().__init__(f"{url}/v2.1", {"X-Auth-Token": token, "OpenStack-API-Version": f"compute {COMPUTE_VERSION}"})
+    def __init__(self, url: str, token: str = ADMIN_TOKEN, seconds: float = SECONDS) -> None:
+        headers = {"X-Auth-Token": token, "OpenStack-API-Version": f"compute {COMPUTE_VERSION}"}
+        super().__init__(f"{url}/v2.1", headers, seconds)
 
     def hosts_up(self) -> list[str]:
         """Return the hosts whose compute service is up."""

@@ -78,13 +78,17 @@ class BurstCloud:
         self._delete(uuids, groups)
         return result
 
+    def _patient_client(self) -> NovaClient:
+        """Return a client that waits as long as for the whole burst: nova-api waits for nova-scheduler, or Placement."""
+        return NovaClient(self._cloud.parts.urls.api, seconds=BURST_SECONDS)
+
     def _create_group(self) -> str:
         body = {"name": str(uuid.uuid4()), "policy": "anti-affinity"}
         key: str = self._cloud.nova.call("POST", "/os-server-groups", {"server_group": body})["server_group"]["id"]
         return key
 
     def _request(self, number: int, hints: dict[str, Any]) -> str:
-        return NovaClient(self._cloud.parts.urls.api).boot(f"burst{number}", FLAVOR, hints)
+        return self._patient_client().boot(f"burst{number}", FLAVOR, hints)
 
     def _settled(self, uuids: Sequence[str]) -> dict[str, dict[str, Any]] | None:
         """Return the records of all servers by uuid once none changes any more."""
@@ -111,7 +115,7 @@ class BurstCloud:
         return oversold
 
     def _delete(self, uuids: Sequence[str], groups: Sequence[str]) -> None:
-        nova = self._cloud.nova
+        nova = self._patient_client()
         for key in uuids:
             nova.call("DELETE", f"/servers/{key}")
         wait_until(lambda: not nova.get(ALL_SERVERS)["servers"], "the end of a burst", BURST_SECONDS)
