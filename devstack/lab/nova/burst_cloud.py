@@ -79,7 +79,7 @@ class BurstCloud:
         return result
 
     def _patient_client(self) -> NovaClient:
-        """Return a client that waits as long as for the whole burst: nova-api waits for nova-scheduler, or Placement."""
+        """Return a client that waits as long as for the whole burst: nova-api may wait for a busy Placement."""
         return NovaClient(self._cloud.parts.urls.api, seconds=BURST_SECONDS)
 
     def _create_group(self) -> str:
