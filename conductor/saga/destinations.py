@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests for a host of an instance that moves or is unshelved."""
 
+from conductor.saga.volume_pools import Allocations, keep_pools
 from conductor.store.migrations import MigrationKind, MigrationRecord
-from conductor.volume_pools import Allocations, keep_pools
 from rpcapi import objects
 from rpcapi.resources import names
 

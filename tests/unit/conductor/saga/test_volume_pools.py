@@ -8,9 +8,9 @@ import pytest
 
 from conductor.saga.destinations import destination_spec, unshelve_spec
 from conductor.saga.saga_pass import SagaLimits, SagaPass
+from conductor.saga.volume_pools import keep_pools
 from conductor.store.migrations import MigrationKind, MigrationRecord
 from conductor.store.records import BuildRequestRecord, InstanceRecord
-from conductor.volume_pools import keep_pools
 from rpcapi import objects
 
 SMALL = {"VCPU": 1, "DISK_GB": 3}
