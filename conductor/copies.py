@@ -98,7 +98,7 @@ class MigrationCopies:
         LOG.info("%s: recorded for %d live migrations", method, len(migrations))
 
     def _read(self, migrations: Sequence[str]) -> dict[str, MigrationRecord]:
-        check_uuids(migrations, self._max_migrations)
+        check_uuids(migrations, self._max_migrations, "migration")
         records = self._store.migrations(migrations)
         for uuid in migrations:
             if uuid not in records:

@@ -57,7 +57,7 @@ class InstanceEvacuation:
         StoreUnavailable when the caller must retry.
         """
         check_uuids(uuids, self._max_instances)
-        check_uuids(migrations, self._max_instances)
+        check_uuids(migrations, self._max_instances, "migration")
         if len(migrations) != len(uuids):
             raise errors.InvalidRequest(
                 why=f"evacuate_instances needs one migration for each instance: {len(uuids)}, got {len(migrations)}"

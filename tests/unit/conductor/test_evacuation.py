@@ -369,23 +369,23 @@ def test_targets_that_are_refused(fenced: SimulatedCluster, target: str, error: 
 
 
 @pytest.mark.parametrize(
-    ("uuids", "migrations", "error"),
+    ("uuids", "migrations", "error", "match"),
     [
-        (["a"], [MOVE], errors.InvalidName),
-        ([FIRST], ["m"], errors.InvalidName),
-        ([], [], errors.InvalidCount),
-        ([FIRST], [MOVE, move_of(FIRST, 2)], errors.InvalidRequest),
-        ([FIRST, FIRST], [MOVE, move_of(FIRST, 2)], errors.InvalidRequest),
-        ([FIRST, SECOND], [MOVE, MOVE], errors.InvalidRequest),
-        ([uuid_list(9)[8]], [MOVE], errors.UnknownInstance),
-        ([FIRST], None, errors.InvalidRequest),
+        (["a"], [MOVE], errors.InvalidName, "is not the uuid of an instance"),
+        ([FIRST], ["m"], errors.InvalidName, "is not the uuid of a migration"),
+        ([], [], errors.InvalidCount, ""),
+        ([FIRST], [MOVE, move_of(FIRST, 2)], errors.InvalidRequest, ""),
+        ([FIRST, FIRST], [MOVE, move_of(FIRST, 2)], errors.InvalidRequest, ""),
+        ([FIRST, SECOND], [MOVE, MOVE], errors.InvalidRequest, "migration .* is given twice"),
+        ([uuid_list(9)[8]], [MOVE], errors.UnknownInstance, ""),
+        ([FIRST], None, errors.InvalidRequest, ""),
     ],
 )
 def test_malformed_calls_are_refused(
-    fenced: SimulatedCluster, uuids: Any, migrations: Any, error: type[Exception]
+    fenced: SimulatedCluster, uuids: Any, migrations: Any, error: type[Exception], match: str
 ) -> None:
     evacuation = fenced.conductors[0].evacuation
-    assert_refused(fenced, error, "", lambda: evacuation.evacuate(CTXT, uuids, migrations))
+    assert_refused(fenced, error, match, lambda: evacuation.evacuate(CTXT, uuids, migrations))
 
 
 def test_uuid_of_an_earlier_migration_is_refused(fenced: SimulatedCluster) -> None:

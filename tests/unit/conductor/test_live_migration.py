@@ -215,6 +215,12 @@ def test_progress_is_read_from_the_source(cluster: LiveCluster) -> None:
 # -- bad input ---------------------------------------------------------------------------------------------------------
 
 
+def test_abort_and_force_of_what_is_no_uuid_name_a_migration(cluster: LiveCluster) -> None:
+    for request in (cluster.copies().abort, cluster.copies().force_complete):
+        with pytest.raises(errors.InvalidName, match="is not the uuid of a migration"):
+            request(["m"])
+
+
 def test_abort_and_force_of_a_completed_migration_are_refused(cluster: LiveCluster) -> None:
     cluster.live_migrate()
     cluster.settle()
