@@ -14,10 +14,12 @@ from scheduler_svc.core.drivers.driver import Driver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.weighers import scoring
 
-Groups = Mapping[str, Mapping[str, object]]
+Groups = Mapping[str, dict[str, object]]
 
 FILTER, BALANCE, PACK = "filter", "balance", "pack"
 SOLVER, SOLVER_PACK = "solver", "solver-pack"
+_DRIVERS = {BALANCE: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}  # of policies that are not named after theirs
+_ORACLES = {BALANCE: BALANCE, PACK: PACK, SOLVER_PACK: PACK}  # of policies that are not judged like FILTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +45,26 @@ def load(name: str, limit_ms: int | None = None) -> ReplayPolicy:
     solver with either objective and ``limit_ms`` per batch; any other name is an entry point in gantt.drivers with its
     defaults, judged like ``filter``.
     """
-    packs = name in (PACK, SOLVER_PACK)
-    placement = weighers.PACK if packs else weighers.SPREAD
-    more_weighers = ["BalanceWeigher"] if name == BALANCE else []
+    placement = weighers.PACK if _ORACLES.get(name) == PACK else weighers.SPREAD
     configured: Groups = {
-        "scheduler": {"driver": {BALANCE: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}.get(name, name)},
-        "filter_scheduler": {
-            "placement": placement,
-            "enabled_weighers": [*weighers.DEFAULT_WEIGHERS, *more_weighers],
-        },
+        "scheduler": {"driver": _DRIVERS.get(name, name)},
+        "filter_scheduler": {"placement": placement},
         "solver": {"objective": placement} | ({"time_limit": limit_ms} if limit_ms else {}),
     }
+    judges = list(weighers.AMOUNTS)  # the other default weighers read nothing in which the trace's hosts differ
+    if name == BALANCE:
+        judges.append("BalanceWeigher")
+        # As text, because a cluster gets it in a file.
+        configured["filter_scheduler"]["enabled_weighers"] = ",".join([*weighers.DEFAULT_WEIGHERS, "BalanceWeigher"])
     conf = _conf(configured)
-    # The other weighers read nothing in which the trace's hosts differ.
     multipliers = weighers.multipliers(conf)
     return ReplayPolicy(
         name,
         configured,
         drivers.load(conf),
         pipeline.build(filters.enabled(conf)),
-        scoring.build({judge: multipliers[judge] for judge in (*weighers.AMOUNTS, *more_weighers)}),
-        PACK if packs else BALANCE if name == BALANCE else FILTER,
+        scoring.build({judge: multipliers[judge] for judge in judges}),
+        _ORACLES.get(name, FILTER),
     )
 
 

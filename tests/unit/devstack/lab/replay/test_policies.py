@@ -2,18 +2,21 @@
 """The drivers of a replay."""
 
 import pytest
+from oslo_config import cfg
 
+from devstack import confs
 from devstack.lab.replay import policies
 from rpcapi import errors
+from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import weighers
 
 
-@pytest.mark.parametrize(("name", "sign"), [("filter", 1.0), ("pack", -1.0)])
-def test_packing_negates_the_multipliers(name, sign):
+@pytest.mark.parametrize(("name", "placement", "sign"), [("filter", "spread", 1.0), ("pack", "pack", -1.0)])
+def test_packing_negates_the_multipliers(name, placement, sign):
     policy = policies.load(name)
-    assert {weigher.name: multiplier for weigher, multiplier in policy.weighted} == dict.fromkeys(
-        weighers.AMOUNTS, sign
-    )
+    multipliers = {weigher.name: multiplier for weigher, multiplier in policy.weighted}
+    assert multipliers == dict.fromkeys(weighers.AMOUNTS, sign)
+    assert policy.configured["filter_scheduler"] == {"placement": placement}
     assert policy.configured["scheduler"] == {"driver": "filter"}
 
 
@@ -21,6 +24,19 @@ def test_balance_is_weighed_beside_free_amounts():
     policy = policies.load("balance")
     assert [weigher.name for weigher, _ in policy.weighted] == [*weighers.AMOUNTS, "BalanceWeigher"]
     assert policy.configured["scheduler"] == {"driver": "filter"}
+
+
+@pytest.mark.parametrize("name", ["filter", "balance", "pack", "solver", "solver-pack", "chance"])
+def test_scheduler_of_a_cluster_reads_the_same_configuration_from_a_file(name, tmp_path):
+    policy = policies.load(name)
+    file = tmp_path / "scheduler.conf"
+    file.write_text(confs.text(policy.configured))
+    conf = cfg.ConfigOpts()
+    scheduler_conf.register_opts(conf)
+    conf(["--config-file", str(file)], default_config_dirs=[])
+    expected = set(weighers.DEFAULT_WEIGHERS) | ({"BalanceWeigher"} if name == "balance" else set())
+    assert set(weighers.enabled(conf)) == expected
+    assert conf.filter_scheduler.placement == ("pack" if policy.oracle == "pack" else "spread")
 
 
 @pytest.mark.parametrize(
