@@ -4,13 +4,14 @@
 import abc
 import argparse
 from collections.abc import Callable, Collection, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 from cliff import command
 
 from devstack.lab import machine, pictures, rows, saved_runs
+from devstack.lab.machine import Machine
+from devstack.lab.saved_runs import SavedRun
 from rpcapi.cli import progress
 
 ValueT = TypeVar("ValueT")
@@ -119,24 +120,21 @@ class Benchmark(command.Command):
         if picture is not None:
             self.draw(figure, result_rows)
             pictures.save(figure, picture)
+        described = machine.describe()
         if folder is not None:
-            self._save(folder, started, parsed_args, result_rows)
-        self.app.stdout.write(_text(result_rows, parsed_args.json) + "\n")
+            options = {name: value for name, value in vars(parsed_args).items() if name not in OUTPUT_OPTIONS}
+            self._save(saved_runs.make(str(self.cmd_name), options, started, described, result_rows), folder)
+        self.app.stdout.write(_text(result_rows, described, parsed_args.json) + "\n")
         return 0
 
-    def _save(
-        self, folder: Path, started: datetime, args: argparse.Namespace, result_rows: Sequence[rows.ResultRow]
-    ) -> None:
-        options = {name: value for name, value in vars(args).items() if name not in OUTPUT_OPTIONS}
-        run = saved_runs.make(str(self.cmd_name), options, started, result_rows)
+    def _save(self, run: SavedRun, folder: Path) -> None:
         try:
             run.save(folder)
         except OSError as why:  # the results are still printed
             self.app.stderr.write(f"The run cannot be saved in {folder}: {why}\n")
 
 
-def _text(result_rows: Sequence[rows.ResultRow], as_json: bool) -> str:
-    host_machine = machine.describe()
+def _text(result_rows: Sequence[rows.ResultRow], described: Machine, as_json: bool) -> str:
     if as_json:
-        return rows.json_text({"machine": host_machine, "rows": [row.as_dict() for row in result_rows]}, indent=2)
-    return f"{rows.table(result_rows)}\n{machine.sentence(host_machine)}"
+        return rows.json_text({"machine": described, "rows": [row.as_dict() for row in result_rows]}, indent=2)
+    return f"{rows.table(result_rows)}\n{machine.sentence(described)}"

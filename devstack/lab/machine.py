@@ -7,8 +7,10 @@ from pathlib import Path
 
 GIB = 2**30
 
+Machine = dict[str, str | int | float]
 
-def describe() -> dict[str, str | int | float]:
+
+def describe() -> Machine:
     """Return the machine and its load; a load above one per core means that other programs disturb the measurement."""
     return {
         "processor": _processor(),
@@ -20,7 +22,7 @@ def describe() -> dict[str, str | int | float]:
     }
 
 
-def sentence(machine: dict[str, str | int | float]) -> str:
+def sentence(machine: Machine) -> str:
     """Return the description as one line of text."""
     return (
         f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB, Linux {machine['kernel']}, "

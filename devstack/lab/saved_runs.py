@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from devstack.lab import machine, rows
+from devstack.lab import rows
+from devstack.lab.machine import Machine
 from devstack.lab.rows import ResultRow
 from rpcapi.cli.error_messages import CommandFailed
 
@@ -51,11 +52,16 @@ class SavedRun:
         return path
 
 
-def make(command: str, options: Mapping[str, Any], started: datetime, result_rows: Sequence[ResultRow]) -> SavedRun:
-    """Return the run that ends now. Of files only the names count, which are the same on another machine."""
+def make(
+    command: str,
+    options: Mapping[str, Any],
+    started: datetime,
+    described: Machine,
+    result_rows: Sequence[ResultRow],
+) -> SavedRun:
+    """Return a run of the present commit. Of files only the names count, which are the same on another machine."""
     plain = {name: value.name if isinstance(value, Path) else value for name, value in options.items()}
     plain = {name: value for name, value in plain.items() if isinstance(value, bool | int | float | str | list)}
-    described = machine.describe()
     return SavedRun(command, plain, present_commit(), started, described, [row.as_dict() for row in result_rows])
 
 

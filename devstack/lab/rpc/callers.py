@@ -4,13 +4,15 @@
 import contextlib
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from devstack.lab.processor_time import descendant_cpu_seconds
 from devstack.lab.rpc.client_calls import CALL_SECONDS, ClientCalls
+from devstack.lab.timing import TimedSubject, interleave
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 
 START_SECONDS = 60.0
@@ -43,6 +45,9 @@ class CallBlock:
     def seconds(self) -> np.ndarray:
         """Durations of all calls."""
         return np.concatenate([client.seconds for client in self.clients])
+
+
+Blocks = Mapping[int, Sequence[CallBlock]]  # by batch size; the first block of each is the warm-up
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,24 @@ class Callers:
         self._workers.send([(size, seconds, rate)] * self._clients)
         clients = self._workers.receive(START_SECONDS + LONGEST_BACKLOG * seconds + CALL_SECONDS)
         return CallBlock(clients, descendant_cpu_seconds(os.getpid()) - before)
+
+    def run_blocks(
+        self,
+        sizes: Sequence[int],
+        seconds: float,
+        count: int,
+        tick: Callable[[], Any],
+        *,
+        per_second: float | None = None,
+    ) -> Blocks:
+        """Return ``count`` blocks of each batch size, which alternate, after a warm-up block: its claims count too."""
+        blocks: dict[int, list[CallBlock]] = {size: [] for size in sizes}
+
+        def subject(size: int) -> TimedSubject:
+            return lambda number: blocks[size].append(self.call_for(size, seconds, per_second))
+
+        interleave({str(size): subject(size) for size in sizes}, blocks=count, size=1, tick=tick)
+        return blocks
 
 
 @contextlib.contextmanager

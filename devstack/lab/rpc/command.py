@@ -14,11 +14,11 @@ from devstack.confs import PARTITION
 from devstack.lab import hosts
 from devstack.lab.benchmark import Benchmark, host_count, list_of, names_of, positive, up_to
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc import deployment, loads, turns, users
-from devstack.lab.rpc.callers import CallBlock, Callers, CallStatistics, run_callers
+from devstack.lab.rpc import deployment, turns, users
+from devstack.lab.rpc.callers import Blocks, Callers, CallStatistics, run_callers
 from devstack.lab.rpc.client_calls import ECHO
-from devstack.lab.rpc.turns import Blocks, Turn
-from devstack.lab.timing import interleave
+from devstack.lab.rpc.loads import Load
+from devstack.lab.rpc.turns import Turn
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore
 
@@ -165,11 +165,12 @@ class RpcBenchmark(Benchmark):
                         rows += _rows(setting, args.executors, measured_turns)
                         saturated = turns.statistics(measured_turns, args.executors[0])[1].per_second
                         with _running_daemons(private_cluster, workers, args.executors[0]):
-                            rates = loads.arrival_rates(saturated, args.loads)
-                            measured_loads = loads.measure(callers, rates, args.seconds, BLOCKS, bar.update)
+                            measured_loads = list(_measure_loads(callers, saturated, args, bar.update))
                         rows += [load.row(f"{setting.name}, {args.executors[0]}") for load in measured_loads]
-                        all_blocks = [turn.blocks for turn in measured_turns]
-                        all_blocks += [{1: load.select} for load in measured_loads]
+                        all_blocks = [
+                            *(turn.blocks for turn in measured_turns),
+                            *(load.blocks for load in measured_loads),
+                        ]
                         rows.append(account(setting, all_blocks, store, before))
         return rows
 
@@ -208,7 +209,7 @@ def _take_turns(
 
     def run(executor: str) -> Blocks:
         with _running_daemons(private_cluster, workers, executor):
-            return _run_blocks(callers, sizes, args.seconds, blocks, tick)
+            return callers.run_blocks(sizes, args.seconds, blocks, tick)
 
     return turns.take(args.executors, count, run)
 
@@ -224,15 +225,11 @@ def _running_daemons(private_cluster: deployment.PrivateCluster, workers: int, e
         private_cluster.stop_daemons()
 
 
-def _run_blocks(callers: Callers, sizes: Sequence[int], seconds: float, count: int, tick: Any) -> Blocks:
-    """Return the blocks of each batch size, the warm-up block included: its claims are verified too."""
-    blocks: dict[int, list[CallBlock]] = {size: [] for size in sizes}
-
-    def subject(size: int) -> Any:
-        return lambda number: blocks[size].append(callers.call_for(size, seconds))
-
-    interleave({str(size): subject(size) for size in sizes}, blocks=count, size=1, tick=tick)
-    return blocks
+def _measure_loads(callers: Callers, saturated: float, args: argparse.Namespace, tick: Any) -> Iterator[Load]:
+    """Yield each load; ``saturated`` is the rate of single selections of all clients together."""
+    for percent in args.loads:
+        rate = saturated * percent / 100
+        yield Load(percent, rate, callers.run_blocks([ECHO, 1], args.seconds, BLOCKS, tick, per_second=rate))
 
 
 def _rows(setting: RpcSetting, names: Sequence[str], measured_turns: Sequence[Turn]) -> Iterator[ResultRow]:

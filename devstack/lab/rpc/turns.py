@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Daemons that take turns on the same servers, one executor after the other, and their comparison."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc.callers import CallBlock, CallStatistics
+from devstack.lab.rpc.callers import Blocks, CallStatistics
 
 EXECUTOR_BUDGET = 0.9  # share of the first executor's rate
-
-Blocks = Mapping[int, Sequence[CallBlock]]  # by batch size; the first block of each is the warm-up
 
 
 @dataclass(frozen=True, slots=True)

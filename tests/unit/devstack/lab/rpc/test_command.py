@@ -67,11 +67,14 @@ def test_unknown_executor_is_refused(capsys: pytest.CaptureFixture[str]) -> None
     assert "'asyncio' is not an executor; use eventlet or threading" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("value", ["0", "121", "half"])
-def test_invalid_loads_are_refused(value, capsys):
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [("0", "whole number of at least 1"), ("121", "maximum of 120 %"), ("half", "whole number of at least 1")],
+)
+def test_invalid_loads_are_refused(value, error, capsys):
     with pytest.raises(SystemExit):
         asking.run("rpc", "--loads", value)
-    assert "maximum of 120 %" in (error := capsys.readouterr().err) or "whole number of at least 1" in error
+    assert error in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("value", ["nan", "0", "-1", "inf", "soon"])
