@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests for a host of an instance that moves or is unshelved."""
 
-from conductor.saga.volume_pools import Allocations, keep_pools
+from conductor.saga.volume_pools import keep_pools
 from conductor.store.migrations import MigrationKind, MigrationRecord
 from rpcapi import objects
 from rpcapi.resources import names
+from rpcapi.resources.trees.tree import Allocations
 
 
 def unshelve_spec(

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rpcapi import objects
 from rpcapi.resources.names import host_of
+from rpcapi.resources.trees.tree import Allocations
 
 Amounts = Mapping[str, int]
-Allocations = Mapping[str, Amounts]
 
 MAX_TRIES = 10_000  # of a pool for a volume; a claim of which more are needed is not looked through
 
@@ -50,7 +50,7 @@ def _assign(volumes: Sequence[tuple[str, Amounts]], pools: Allocations, tries: I
     suffix, volume = volumes[0]
     for pool, amounts in pools.items():
         rest = _subtract(amounts, volume)
-        if min(rest.values()) < 0:
+        if any(amount < 0 for amount in rest.values()):
             continue
         if next(tries, None) is None:
             return None

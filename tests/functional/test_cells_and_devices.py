@@ -169,7 +169,7 @@ def test_moves_assign_cells_and_devices_at_both_ends_until_one_is_freed(cluster:
     # When they are migrated
     migrations = [str(uuid.uuid4()) for _ in uuids]
     session.call(session.conductor.migrate_instances, uuids, migrations)
-    truth.until("all are at their destinations", lambda: statuses(cluster, uuids) == {"VERIFY_RESIZE"})
+    truth.wait_for_status(cluster, uuids, "VERIFY_RESIZE")
     # Then the sources keep what they have, the destinations have as much, and nothing is assigned twice
     both = assignments_of(cluster)
     for server, migration in zip(uuids, migrations, strict=True):
@@ -180,7 +180,7 @@ def test_moves_assign_cells_and_devices_at_both_ends_until_one_is_freed(cluster:
     # When some are confirmed and one is reverted
     session.call(session.conductor.confirm_migrations, migrations[1:])
     session.call(session.conductor.revert_migrations, migrations[:1])
-    truth.until("all run", lambda: statuses(cluster, uuids) == {"ACTIVE"})
+    truth.wait_for_status(cluster, uuids, "ACTIVE")
     # Then one end of each is left
     after = {item.uuid: item for item in truth.assert_consistent(cluster, uuids)}
     assert [after[item].host != before[item].host for item in uuids] == [False, True, True]
@@ -189,10 +189,6 @@ def test_moves_assign_cells_and_devices_at_both_ends_until_one_is_freed(cluster:
     assert_assigned_once(cluster)
     session.call(session.conductor.delete_instances, uuids)
     truth.until("all is free", lambda: not any(live_attempts(cluster).values()))
-
-
-def statuses(cluster: RunningCluster, uuids: list[str]) -> set[str]:
-    return {item.status for item in truth.records(cluster, uuids)}
 
 
 def assignments_of(cluster: RunningCluster) -> dict[str, Any]:

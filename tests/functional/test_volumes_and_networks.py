@@ -48,7 +48,7 @@ def place(running, count=1, **spec_fields):
     spec = objects.RequestSpec.of(**{"resources": SMALL, **spec_fields})
     session.call(session.conductor.build_instances, spec, uuids)
     instances = waiting.wait_for_status(session, uuids, exercise.FINAL_STATUSES, 60, SilentProgress())
-    claims = {item["consumer"]: item for item in session.list_all(session.claims.list_claims, "claims")}
+    claims = _claims(session)
     return [(instances[item], claims.get(item)) for item in uuids]
 
 
@@ -77,20 +77,20 @@ def test_volumes_stay_on_their_pools_while_their_servers_move(running):
     # When they are migrated
     migrations = [str(uuid.uuid4()) for _ in uuids]
     session.call(session.conductor.migrate_instances, uuids, migrations)
-    _wait(session, uuids, "VERIFY_RESIZE")
+    truth.wait_for_status(running, uuids, "VERIFY_RESIZE")
     # Then each end of a move holds the volume where it is
-    claims = {item["consumer"]: item for item in session.list_all(session.claims.list_claims, "claims")}
+    claims = _claims(session)
     assert [_pool_of(claims[item]) for item in migrations] == before
     assert [_pool_of(claims[item]) for item in uuids] == before
     # And so does a server that is back, or offloaded and built again
     session.call(session.conductor.confirm_migrations, migrations[:3])
     session.call(session.conductor.revert_migrations, migrations[3:])
-    _wait(session, uuids, "ACTIVE")
+    truth.wait_for_status(running, uuids, "ACTIVE")
     session.call(session.conductor.shelve_instances, uuids)
-    _wait(session, uuids, "SHELVED_OFFLOADED")
+    truth.wait_for_status(running, uuids, "SHELVED_OFFLOADED")
     session.call(session.conductor.unshelve_instances, uuids)
-    _wait(session, uuids, "ACTIVE")
-    claims = {item["consumer"]: item for item in session.list_all(session.claims.list_claims, "claims")}
+    truth.wait_for_status(running, uuids, "ACTIVE")
+    claims = _claims(session)
     assert [_pool_of(claims[item]) for item in uuids] == before
     assert session.call(session.claims.verify).clean
     _delete(running, uuids)
@@ -111,11 +111,8 @@ def _pool_of(claim):
     return pool
 
 
-def _wait(session, uuids, status):
-    def statuses():
-        return {instance.status for instance in session.call(session.conductor.get_instances, uuids).instances}
-
-    truth.until(f"all are {status}", lambda: statuses() == {status})
+def _claims(session):
+    return {item["consumer"]: item for item in session.list_all(session.claims.list_claims, "claims")}
 
 
 def test_request_is_refused_whole_when_one_service_is_full(running):

@@ -108,3 +108,8 @@ def assert_consistent(
 def records(running: RunningCluster, uuids: Sequence[str]) -> list[objects.Instance]:
     """Return the instances as the conductor records them."""
     return exercise.waiting.fetch_instances(running.session, uuids)
+
+
+def wait_for_status(running: RunningCluster, uuids: Sequence[str], status: str) -> None:
+    """Wait until all instances have a status."""
+    until(f"all are {status}", lambda: {item.status for item in records(running, uuids)} == {status})

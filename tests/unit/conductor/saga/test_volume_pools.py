@@ -74,6 +74,11 @@ def test_claim_that_does_not_match_changes_nothing(present):
     assert keep_pools(spec, HOST, present) is spec
 
 
+def test_volume_that_claims_nothing_stays_where_nothing_is_claimed():
+    spec = volume_spec(10).with_values(groups={"v0": {"required": ["CUSTOM_FAST"]}})
+    assert pools_of(keep_pools(spec, HOST, {HOST: SMALL, "p0/node0": {}})) == ["p0/node0"]
+
+
 def test_server_without_new_volumes_is_not_changed():
     spec = objects.RequestSpec.of(resources=SMALL, volumes=[{"pool": "p0/node0"}])
     assert keep_pools(spec, HOST, allocations(p0=10)) is spec
