@@ -15,8 +15,9 @@ from conductor.saga.saga_pass import instance_spec
 from conductor.saga.transitions import end_attempt
 from conductor.service_clients import ServiceClients, summarize_error
 from conductor.store.interface import ConductorStore
-from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import ON_HOST, BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.migrations import MigrationRecord, MigrationStatus
+from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
+from conductor.target_checks import check_target
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
@@ -26,7 +27,7 @@ from rpcapi.validation.instances import check_uuids
 LOG = log.getLogger(__name__)
 
 # Statuses in which an instance has a disk on its host that is to be replaced or kept; a shelved one has an image.
-ON_DISK = ON_HOST - {InstanceStatus.SHELVING, InstanceStatus.SHELVED}
+ON_DISK = ON_HOST - {InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE}
 ENDED = (*ENDS, Answer.UNKNOWN)
 AttemptAnswers = Mapping[tuple[str, int], str]  # the answers about claims, by instance and attempt
 Change = Callable[[InstanceRecord], InstanceRecord | None]
@@ -84,18 +85,30 @@ class InstanceEvacuation:
         for host in sorted({_source_host(record) for record in new}):
             self._check_host(ctxt, host, in_use=host in hosts_in_use)
         requests = self._store.requests(sorted({record.request for record in records.values()}))
+
+        def migration_of(record: InstanceRecord) -> MigrationRecord:
+            return evacuations.make_migration(
+                record, migrations[record.uuid], target, requests[record.request], ctxt.request_id
+            )
+
         lost_records = [lost_record(record, answers) for record in new]
         if target is not None:
-            self._check_target(ctxt, lost_records, requests, target)
+            for record in lost_records:
+                _check_not_source(record, target)
+            specs = [
+                destination_spec(
+                    instance_spec(record, requests[record.request]), migration_of(record), self._clients.partition
+                )
+                for record in lost_records
+            ]
+            check_target(self._clients, ctxt, target, specs, takes_all=True)
 
         def change(record: InstanceRecord) -> InstanceRecord | None:
             if _is_recorded(record, migrations[record.uuid]):
                 return None
             _check_status(record)
-            request = requests[record.request]
-            return evacuations.begin(
-                lost_record(record, answers), migrations[record.uuid], target, request, ctxt.request_id
-            )
+            ended_record = lost_record(record, answers)
+            return evacuations.begin(ended_record, migration_of(ended_record))
 
         return change
 
@@ -125,40 +138,6 @@ class InstanceEvacuation:
         document = _answered("The scheduler", self._clients.service_document, ctxt, host)
         if document is not None and document.get("alive") and (in_use or not document.get("audited")):
             raise errors.HostIsUp(host=host)
-
-    def _check_target(
-        self,
-        ctxt: RequestContext,
-        records: Sequence[InstanceRecord],
-        requests: Mapping[str, BuildRequestRecord],
-        target: str,
-    ) -> None:
-        """Raise where the target is the source of an instance, or could not take the instances of a request now."""
-        groups: dict[tuple[str, str], list[InstanceRecord]] = {}
-        for record in records:
-            source = _source_host(record)
-            if names.host_of(target) == source:
-                raise errors.InvalidRequest(why=f"the target {target} is the host that {record.uuid} is evacuated from")
-            groups.setdefault((record.request, source), []).append(record)
-        for (key, source), group in groups.items():
-            spec = instance_spec(group[0], requests[key])
-            migration = MigrationRecord(
-                uuid="",
-                instance="",
-                kind=MigrationKind.EVACUATION,
-                source_host=source,
-                source_partition=group[0].partition,
-                target=target,
-            )
-            self._check_fits(ctxt, destination_spec(spec, migration, self._clients.partition), len(group))
-
-    def _check_fits(self, ctxt: RequestContext, spec: objects.RequestSpec, count: int) -> None:
-        decision = _answered("The scheduler", self._clients.scheduler.dry_run, ctxt, spec, count)
-        document = decision.document
-        if document.get("outcome") == "refused":
-            reasons = document.get("reasons") or {}
-            why = str(document.get("why") or "").removeprefix("No valid host: ")
-            raise errors.NoValidHost(reason=why, reasons=reasons)
 
 
 def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceRecord:
@@ -193,6 +172,11 @@ def _is_over(record: InstanceRecord, answers: AttemptAnswers) -> bool:
 
 def _source_host(record: InstanceRecord) -> str:
     return names.host_of(evacuations.source_of(record))
+
+
+def _check_not_source(record: InstanceRecord, target: str) -> None:
+    if names.host_of(target) == _source_host(record):
+        raise errors.InvalidRequest(why=f"the target {target} is the host that {record.uuid} is evacuated from")
 
 
 def _is_recorded(record: InstanceRecord, migration: str) -> bool:

@@ -128,19 +128,13 @@ def _shown(record: ListedRecord, request: BuildRequestRecord) -> objects.Instanc
         return objects.Instance.of(**header, attempt=UNREADABLE_ATTEMPT, reason=record.why)
     return objects.Instance.of(
         **header | {"flavor": record.flavor or request.flavor},
-        host=_host_of(record),
+        host=record.host or record.guest_host,
+        guest_host=record.guest_host if record.host is not None and record.guest_host != record.host else None,
         attempt=record.attempt,
         reason=record.reason,
         history=[dict(entry) for entry in record.history],
         migration=None if record.migration is None else record.migration.uuid,
     )
-
-
-def _host_of(record: InstanceRecord) -> str | None:
-    """Return the resource name where the instance is, or is to be: of one that moves first its source."""
-    if record.host is None and record.open_migration is not None:
-        return record.open_migration.source_host
-    return record.host
 
 
 def _hosts_of(record: InstanceRecord, partition: str) -> Iterator[str]:

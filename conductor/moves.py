@@ -10,7 +10,7 @@ from oslo_log import log
 from conductor.admission import count_amounts
 from conductor.group_members import moving_groups
 from conductor.requested_changes import RequestedChanges
-from conductor.resized_spec import larger_amounts, resize_spec
+from conductor.resized_spec import flavor_with_image, larger_amounts, resize_spec
 from conductor.saga.destinations import destination_spec
 from conductor.saga.moves import begin_move, confirm_move, revert_move
 from conductor.saga.saga_pass import instance_spec
@@ -39,7 +39,7 @@ REVERTED = (MigrationStatus.REVERTING, MigrationStatus.REVERTED)
 
 
 class Move(NamedTuple):
-    """What a call requests of an instance. ``flavor``: the spec of the new flavor, None: a migration.
+    """What a call requests of an instance. ``flavors``: the specs of the new flavor by image, empty: a migration.
 
     ``group`` has the migrations of its affinity group, if that moves.
     """
@@ -47,7 +47,7 @@ class Move(NamedTuple):
     request_id: str
     target: str | None
     allow_cross_cell: bool
-    flavor: objects.RequestSpec | None = None
+    flavors: Sequence[objects.RequestSpec] = ()
     is_live: bool = False
     group: Sequence[str] = ()
 
@@ -56,7 +56,7 @@ class Move(NamedTuple):
         """The kind of its migrations."""
         if self.is_live:
             return MigrationKind.LIVE
-        return MigrationKind.MIGRATION if self.flavor is None else MigrationKind.RESIZE
+        return MigrationKind.RESIZE if self.flavors else MigrationKind.MIGRATION
 
 
 class InstanceMoves:
@@ -124,18 +124,22 @@ class InstanceMoves:
         ctxt: RequestContext,
         uuids: Sequence[str],
         migrations: Sequence[str],
-        flavor: objects.RequestSpec,
+        flavors: Sequence[objects.RequestSpec],
         *,
         allow_cross_cell: bool = False,
         project: str | None = None,
     ) -> None:
-        """Mark ACTIVE and SHUTOFF instances to get what ``flavor`` requests, each by the migration of that uuid.
+        """Mark ACTIVE and SHUTOFF instances to get what ``flavors`` request, each by the migration of that uuid.
 
-        A repeated call changes nothing. Also raises InvalidSpec for an instance that has this flavor, and QuotaExceeded
+        Of several, one for each image, each gets the one with its own image. A repeated call changes nothing. Also
+        raises InvalidSpec for an instance that has this flavor, or whose image none of them has, and QuotaExceeded
         where a project has no quota left for what grows.
         """
-        check_spec(flavor)
-        move = Move(ctxt.request_id, None, allow_cross_cell, flavor)
+        if len(flavors) > max(1, len(uuids)):
+            raise errors.InvalidRequest(why=f"{len(uuids)} instances have at most as many images, got {len(flavors)}")
+        for flavor in flavors:
+            check_spec(flavor)
+        move = Move(ctxt.request_id, None, allow_cross_cell, flavors)
         self._begin(ctxt, uuids, migrations, move, method="resize_instances", project=project)
 
     def confirm(self, migrations: Sequence[str], project: str | None = None) -> None:
@@ -182,7 +186,7 @@ class InstanceMoves:
 
         if move.target is not None:
             self._check_target(ctxt, move.target, [record for record in map(change, records.values()) if record])
-        self._changes.apply(uuids, change, method, project, limits if move.flavor is not None else {})
+        self._changes.apply(uuids, change, method, project, limits if move.flavors else {})
         LOG.info("Recorded that %d instances are to be moved", len(uuids))
 
     def _check_versions(self) -> None:
@@ -263,17 +267,21 @@ def begin(
         group=move.group,
         request_id=move.request_id,
     )
-    if move.flavor is None:
+    if not move.flavors:
         _check_not_source(instance, move.target)
         return begin_move(instance, migration)
-    return _begin_resize(instance, request, migration, move.flavor)
+    return _begin_resize(instance, request, migration, move.flavors)
 
 
 def _begin_resize(
-    instance: InstanceRecord, request: BuildRequestRecord, migration: MigrationRecord, flavor: objects.RequestSpec
+    instance: InstanceRecord,
+    request: BuildRequestRecord,
+    migration: MigrationRecord,
+    flavors: Sequence[objects.RequestSpec],
 ) -> InstanceRecord:
     """Return the record that begins to be resized; until that is confirmed or reverted, the larger amounts count."""
     spec = instance_spec(instance, request)
+    flavor = flavors[0] if len(flavors) == 1 else flavor_with_image(flavors, spec.image, instance.uuid)
     resized = resize_spec(spec, flavor)
     if resized.obj_to_primitive() == spec.obj_to_primitive():
         raise errors.InvalidSpec(why=f"instance {instance.uuid} has flavor {flavor.flavor!r} already")

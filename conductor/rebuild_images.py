@@ -4,12 +4,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import oslo_messaging as messaging
-
 from conductor.saga.saga_pass import instance_spec
-from conductor.service_clients import ServiceClients, summarize_error
+from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord
+from conductor.target_checks import check_fits
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.objects.request_validation import check_spec
@@ -71,16 +70,8 @@ class RebuildImages:
             extra_specs=spec.extra_specs,
             force_hosts=[record.host],
         )
-        try:
-            document = self._clients.scheduler.dry_run(ctxt, checked, 1, scope=REBUILD).document
-        except messaging.MessagingException as error:
-            raise errors.Unavailable(what="The scheduler", why=summarize_error(error)) from error
-        if document.get("outcome") == "refused":
-            why = str(document.get("why") or "").removeprefix("No valid host: ")
-            raise errors.NoValidHost(
-                reason=f"{record.host} cannot run instance {record.uuid} with this image: {why}",
-                reasons=document.get("reasons") or {},
-            )
+        refused = f"{record.host} cannot run instance {record.uuid} with this image"
+        check_fits(self._clients, ctxt, checked, refused, scope=REBUILD)
 
 
 def with_image(spec: objects.RequestSpec, image: Mapping[str, Any]) -> objects.RequestSpec:

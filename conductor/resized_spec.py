@@ -2,7 +2,7 @@
 """What a resize changes of a request spec: what comes from the flavor, and nothing of where the server may be."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import os_resource_classes as orc
@@ -37,6 +37,16 @@ def resize_spec(spec: objects.RequestSpec, flavor: objects.RequestSpec) -> objec
     return flavor.with_values(
         **placement, resources=resources, groups=groups, groups_policy=policy, requested_destination={}
     )
+
+
+def flavor_with_image(
+    flavors: Iterable[objects.RequestSpec], image: Mapping[str, Any], instance: str
+) -> objects.RequestSpec:
+    """Return the one of ``flavors`` that was made with ``image``, that of ``instance``; raises InvalidSpec."""
+    for flavor in flavors:
+        if flavor.image == image:
+            return flavor
+    raise errors.InvalidSpec(why=f"none of the specs of the new flavor has the image of instance {instance}")
 
 
 def larger_amounts(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The conductor's RPC endpoint; rpcapi.clients.conductor.ConductorAPI documents each method."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import oslo_messaging as messaging
@@ -200,11 +201,19 @@ class ConductorEndpoint:
         migrations: list[str],
         spec: objects.RequestSpec,
         allow_cross_cell: bool = False,
+        *,
+        other_specs: Sequence[objects.RequestSpec] = (),
     ) -> None:
-        if not isinstance(allow_cross_cell, bool):
-            raise errors.MalformedObject(name="call of resize_instances", why="allow_cross_cell must be a boolean")
+        if not isinstance(allow_cross_cell, bool) or not isinstance(other_specs, list | tuple):
+            why = "allow_cross_cell must be a boolean, and other_specs a list"
+            raise errors.MalformedObject(name="call of resize_instances", why=why)
         self._moves.resize(
-            ctxt, uuids, migrations, spec, allow_cross_cell=allow_cross_cell, project=ctxt.sender_project
+            ctxt,
+            uuids,
+            migrations,
+            [spec, *other_specs],
+            allow_cross_cell=allow_cross_cell,
+            project=ctxt.sender_project,
         )
 
     @expose

@@ -35,16 +35,12 @@ def source_of(instance: InstanceRecord) -> str:
     return former.source_host if former is not None and has_failed(instance) else instance.host or ""
 
 
-def begin(
+def make_migration(
     instance: InstanceRecord, uuid: str, target: str | None, request: BuildRequestRecord, request_id: str
-) -> InstanceRecord:
-    """Return the record of an instance in ERROR whose host is gone, with its next attempt to be scheduled.
-
-    Its source has no claim that could be handed over. The history begins anew, so that it has as many attempts as a
-    new instance. A repeated evacuation is one from the same source.
-    """
+) -> MigrationRecord:
+    """Return the evacuation of an instance in ERROR whose host is gone; a repeated one is from the same source."""
     former = instance.migration if has_failed(instance) else None
-    migration = MigrationRecord(
+    return MigrationRecord(
         uuid=uuid,
         instance=instance.uuid,
         kind=MigrationKind.EVACUATION,
@@ -58,6 +54,14 @@ def begin(
         was_stopped=instance.was_stopped,
         request_id=request_id,
     )
+
+
+def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
+    """Return the record of an instance in ERROR whose host is gone, with its next attempt to be scheduled.
+
+    Its source has no claim that could be handed over. The history begins anew, so that it has as many attempts as a
+    new instance.
+    """
     return replace(
         instance,
         step=SagaStep.EVACUATE,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from conductor.store.migrations import MigrationKind, MigrationRecord
+from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from rpcapi import errors
 from rpcapi.validation.text import is_sequence
 
@@ -186,6 +186,16 @@ class InstanceRecord:
         """The status that users see: as in Nova, one that is built anew by an evacuation is in REBUILD."""
         is_rebuilt = self.status == InstanceStatus.BUILDING and self.evacuation is not None
         return InstanceStatus.REBUILD if is_rebuilt else self.status
+
+    @property
+    def guest_host(self) -> str | None:
+        """The resource name where its guest is: that of the source until it is stopped there to move."""
+        migration = self.open_migration
+        if migration is None:
+            return self.host
+        is_live = migration.kind == MigrationKind.LIVE
+        is_at_source = not migration.copy_phase if is_live else migration.status == MigrationStatus.PREPARING
+        return migration.source_host if is_at_source or self.host is None else self.host
 
     @property
     def builds(self) -> int:

@@ -8,7 +8,9 @@ from typing import Any
 from rpcapi.cli import host_moves, progress
 from rpcapi.cli.columns import TextColumn
 from rpcapi.cli.command import Lister
+from rpcapi.cli.comparison import EVACUATION
 from rpcapi.cli.service_host import parse_service_host
+from rpcapi.resources import names
 
 COLUMNS = ("server", "reason")
 PARALLEL = 50
@@ -31,7 +33,11 @@ class EvacuateHost(Lister):
         host = parse_service_host(parsed_args.host, "evacuated")
         # Each server is decided by itself, however many one call names.
         moves = host_moves.HostMoves(self.session, parsed_args.parallel, parsed_args.timeout, joins_batches=True)
-        open_moves = host_moves.open_moves_from(self.session, host)
+        open_moves = [
+            move
+            for move in host_moves.open_moves(self.session)
+            if move.kind == EVACUATION and names.host_of(move.source_host) == host
+        ]
         moving = {move.instance for move in open_moves}
         servers = [item for item in host_moves.servers_on(self.session, host) if item.uuid not in moving]
         evacuate = self.session.conductor.evacuate_instances

@@ -145,7 +145,7 @@ class HostMoves:
                 self._start(batches[middle:], start, bar)
                 return
             for move in moves:
-                self._fail(move.server.uuid, describe_error(error), bar)
+                self.fail(move.server.uuid, describe_error(error), bar)
         else:
             self._open |= {move.migration: move.server.uuid for move in moves}
 
@@ -167,18 +167,19 @@ class HostMoves:
                 self.moved += 1
                 bar.update(1)
             else:
-                self._fail(server, migration.reason or f"its migration is {migration.status}", bar)
+                self.fail(server, migration.reason or f"its migration is {migration.status}", bar)
         return len(ended)
 
     def _confirm(self, migration: Any, bar: Any) -> None:
         if migration.kind == RESIZE:
             del self._open[migration.uuid]
-            self._fail(migration.instance, f"its resize {migration.uuid} waits to be confirmed or reverted", bar)
+            self.fail(migration.instance, f"its resize {migration.uuid} waits to be confirmed or reverted", bar)
             return
         self._session.call(self._session.conductor.confirm_migrations, [migration.uuid])
         self._confirmed.add(migration.uuid)
 
-    def _fail(self, server: str, reason: str, bar: Any) -> None:
+    def fail(self, server: str, reason: str, bar: Any) -> None:
+        """Note a server that cannot move, and why."""
         self.failures.append(MoveFailure(server, reason))
         bar.update(1)
 
@@ -189,18 +190,15 @@ class HostMoves:
 
 
 def servers_on(session: "Session", host: str) -> list[Any]:
-    """Return the servers whose record names a service host, but for those that are being deleted."""
+    """Return the servers that are on a service host, or were last, but for those that are being deleted."""
     return [
         server
         for server in session.list_all(session.conductor.list_instances, "instances")
-        if server.host and names.host_of(server.host) == host and server.status != "DELETING"
+        if names.host_of(server.current_host or "") == host and server.status != "DELETING"
     ]
 
 
-def open_moves_from(session: "Session", host: str) -> list[Any]:
-    """Return the migrations from a service host that are under way."""
-    return [
-        migration
-        for migration in session.list_all(session.conductor.list_migrations, "migrations")
-        if names.host_of(migration.source_host) == host and migration.status not in ENDED_MIGRATIONS
-    ]
+def open_moves(session: "Session") -> list[Any]:
+    """Return the migrations that are under way."""
+    migrations = session.list_all(session.conductor.list_migrations, "migrations")
+    return [migration for migration in migrations if migration.status not in ENDED_MIGRATIONS]

@@ -27,7 +27,11 @@ def rows(instances: Iterable[Any], args: argparse.Namespace) -> tuple[Sequence[s
     """Return the columns and one row per server, in the form of a list command."""
     wide = args.formatter != "table" or WIDE in args.columns
     columns = [name for name in COLUMNS if wide or name != WIDE]
-    return columns, [[TextColumn(getattr(instance, name)) for name in columns] for instance in instances]
+    return columns, [[TextColumn(_value(instance, name)) for name in columns] for instance in instances]
+
+
+def _value(instance: Any, column: str) -> Any:
+    return instance.current_host if column == "host" else getattr(instance, column)
 
 
 class ListServers(Lister):
@@ -35,7 +39,7 @@ class ListServers(Lister):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("--host", help="Only servers with the current or last attempt on this host or node.")
+        parser.add_argument("--host", help="Only servers that are, or were last, on this host or node.")
         parser.add_argument("--status", help=f"Only servers in this status: {', '.join(STATUSES)}.")
         parser.add_argument("--request", metavar="REQUEST_ID", help="Only servers of this request.")
         parser.add_argument("--limit", type=_positive, metavar="N", help="At most N servers.")
@@ -50,7 +54,7 @@ class ListServers(Lister):
     def _matching_instances(self, args: argparse.Namespace, status: str | None) -> Iterator[Any]:
         deleted = args.deleted or status == "DELETED"
         for instance in self.session.list_all(self.session.conductor.list_instances, "instances", deleted=deleted):
-            host = instance.host or ""
+            host = instance.current_host or ""
             if (
                 (args.host is None or args.host in (host, host.partition("/")[0]))
                 and (status is None or instance.status == status)
@@ -94,7 +98,7 @@ class ShowServer(ShowOne):
             "name": TextColumn(instance.name),
             "flavor": TextColumn(instance.flavor),
             "status": instance.status,
-            "host": TextColumn(instance.host),
+            "host": TextColumn(instance.current_host),
             "attempt": instance.attempt,
             "migration": TextColumn(instance.migration),
             "reason": TextColumn(instance.reason),

@@ -22,7 +22,9 @@ class AdoptServers(Command):
         parser = super().get_parser(prog_name)
         parser.add_argument("host", help="The service host that runs them.")
         parser.add_argument("uuids", nargs="+", metavar="UUID", help="The servers; all are adopted, or none.")
-        parser.add_argument("--delete", action="store_true", help="Delete them as soon as they are recorded.")
+        parser.add_argument(
+            "--delete", action="store_true", help="Delete them as soon as they are recorded; none may be now."
+        )
         parser.add_argument("--wait", action="store_true", help="Return when they are as the host reports, or deleted.")
         parser.add_argument(
             "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
@@ -34,12 +36,22 @@ class AdoptServers(Command):
         host, uuids = parse_service_host(parsed_args.host, "named"), list(dict.fromkeys(parsed_args.uuids))
         service = self.session.call(self.session.scheduler.get_host_state, "service", host)
         conductor = self.session.conductor
+        if parsed_args.delete:
+            self._check_unrecorded(uuids)
         self.session.call(conductor.adopt_instances, service.partition, host, uuids)
         if parsed_args.delete:
             self.session.call(conductor.delete_instances, uuids)
         if parsed_args.wait:
             self._wait(uuids, parsed_args)
         self.show_message(f"{len(uuids)} adopted{' and to be deleted' if parsed_args.delete else ''}")
+
+    def _check_unrecorded(self, uuids: Sequence[str]) -> None:
+        recorded = [record.uuid for record in waiting.existing_instances(self.session, uuids)]
+        if recorded:
+            raise CommandFailed(
+                f"{len(recorded)} of {len(uuids)} are recorded: {', '.join(recorded[:5])}; "
+                "`gantt server delete` deletes those"
+            )
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         ends = {"DELETED", "ERROR"} if args.delete else waiting.END_STATUSES

@@ -79,7 +79,10 @@ class MigrateServers(_MoveServers):
 
 
 class ResizeServers(_MoveServers):
-    """Give servers another flavor, on their hosts or on others. Confirm or revert them afterwards."""
+    """Give servers another flavor, on their hosts or on others. Confirm or revert them afterwards.
+
+    Members of one affinity group move together: all of them get a destination, or none does.
+    """
 
     STATE, METHOD = "resized", "resize_instances"
 
@@ -89,23 +92,21 @@ class ResizeServers(_MoveServers):
         return parser
 
     def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        """Send one call for the servers of each image: image and flavor together make a request."""
-        specs = self.session.call(self.session.conductor.get_specs, list(uuids))
-        groups: list[tuple[RequestSpec, list[str]]] = []
-        for server, recorded in zip(uuids, specs, strict=True):
-            members = next((members for spec, members in groups if spec.image == recorded.image), None)
-            if members is None:
-                groups.append((recorded, [server]))
-            else:
-                members.append(server)
-        for recorded, members in groups:
-            self.session.call(
-                self.session.conductor.resize_instances,
-                members,
-                [str(uuid.uuid4()) for _ in members],
-                self._spec(args.flavor, recorded.image),
-                allow_cross_cell=args.allow_cross_cell,
-            )
+        """Send one call, with a spec for each image: image and flavor together make a request."""
+        recorded = self.session.call(self.session.conductor.get_specs, list(uuids))
+        images: list[Mapping[str, Any]] = []
+        for spec in recorded:
+            if spec.image not in images:
+                images.append(spec.image)
+        first, *others = [self._spec(args.flavor, image) for image in images]
+        self.session.call(
+            self.session.conductor.resize_instances,
+            list(uuids),
+            [str(uuid.uuid4()) for _ in uuids],
+            first,
+            other_specs=others,
+            allow_cross_cell=args.allow_cross_cell,
+        )
 
     def _spec(self, flavor: str, image: Mapping[str, Any]) -> "RequestSpec":
         from rpcapi.spec_builder import builder, flavors, images  # noqa: PLC0415 - lazy, see session
@@ -116,7 +117,8 @@ class ResizeServers(_MoveServers):
             disk_format=image.get("disk_format"),
             properties=image.get("properties") or {},
         )
-        return builder.build_spec(flavors.find(self.session.flavors, flavor), recorded, self.session.catalog)
+        spec = builder.build_spec(flavors.find(self.session.flavors, flavor), recorded, self.session.catalog)
+        return spec.with_values(image=image)  # the conductor finds by it which instances the spec is for
 
 
 class _EndMoves(ChangeServers):

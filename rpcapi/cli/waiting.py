@@ -37,7 +37,7 @@ def wait_for_status(
     instances: dict[str, Any] = {}
     pending = list(uuids)
     while True:
-        latest = {instance.uuid: instance for instance in _existing_instances(session, pending)}
+        latest = {instance.uuid: instance for instance in existing_instances(session, pending)}
         instances = {uuid: instances[uuid] for uuid in instances if uuid not in pending} | latest
         unfinished = [uuid for uuid in latest if latest[uuid].status not in end_statuses]
         bar.update(len(pending) - len(unfinished))
@@ -48,7 +48,8 @@ def wait_for_status(
         pause = min(pause * 1.5, LONGEST_PAUSE)
 
 
-def _existing_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
+def existing_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
+    """Return the records of those of the servers that have one."""
     try:
         return fetch_instances(session, uuids)
     except errors.UnknownInstance:

@@ -35,10 +35,11 @@ class ConductorAPI(ServiceClient):
     1.18 - Add end_leaked_migrations, evacuate_instances. rebuild_instances: image, evacuates those whose host is gone
     1.19 - Add live_migrate_instances, abort_migrations, force_complete_migrations, list_copies
     1.20 - unshelve_instances: host
+    1.21 - resize_instances: other_specs
     """
 
     TOPIC = "conductor"
-    VERSION = "1.20"
+    VERSION = "1.21"
     CAP = "conductor"
     UNREPORTED = "1.10"
 
@@ -215,16 +216,21 @@ class ConductorAPI(ServiceClient):
         migrations: list[str],
         spec: objects.RequestSpec,
         *,
+        other_specs: Sequence[objects.RequestSpec] = (),
         allow_cross_cell: bool = False,
     ) -> None:
         """Give instances another flavor: the resources, traits and topology of ``spec``; else as migrate_instances.
 
-        ``spec`` is made of the new flavor and the image of the instance; its placement, volumes and ports are ignored,
-        for an instance keeps its own. The new host may be the one that it is on. Also raises InvalidSpec, and
-        QuotaExceeded.
+        ``spec`` is made of the new flavor and the image of the instances; its placement, volumes and ports are ignored,
+        for an instance keeps its own. Where their images differ, ``other_specs`` are made of the flavor and the other
+        images, and each instance gets the spec with its own image. The new host may be the one that it is on. Also
+        raises InvalidSpec, and QuotaExceeded.
         """
         values = {"uuids": uuids, "migrations": migrations, "spec": spec, "allow_cross_cell": allow_cross_cell}
-        self._call(ctxt, "1.17", "resize_instances", **values)
+        if other_specs:
+            self._call(ctxt, "1.21", "resize_instances", **values, other_specs=other_specs)
+        else:
+            self._call(ctxt, "1.17", "resize_instances", **values)
 
     def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Remove the sources of finished migrations; a repeated call changes nothing.

@@ -37,7 +37,7 @@ ENDPOINTS = {
 FINGERPRINTS = {
     "SchedulerAPI": "1.8-fab2a953b4a4b5c4da564531a0b7461d",
     "ClaimsAPI": "1.8-0c20c18aebfe5110c634b4798cbf96c6",
-    "ConductorAPI": "1.20-d199c7bf351437c6db13e29134dc2b5c",
+    "ConductorAPI": "1.21-d556d6d4a459a25649d88310fbbae1e7",
     "ComputeAPI": "1.6-fb724d5a06fdb57bbb248f98fba6d550",
 }
 

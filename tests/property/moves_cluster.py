@@ -185,7 +185,7 @@ class MovesCluster(LiveCluster):
         self.consumers[uuid].append(migration)
         calls: dict[str, Callable[[Any], None]] = {
             "migrate": lambda conductor: conductor.moves.migrate(CTXT, [uuid], [migration], target),
-            "resize": lambda conductor: conductor.moves.resize(CTXT, [uuid], [migration], flavor),
+            "resize": lambda conductor: conductor.moves.resize(CTXT, [uuid], [migration], [flavor]),
             "live-migrate": lambda conductor: conductor.moves.live_migrate(CTXT, [uuid], [migration], target),
             "evacuate": lambda conductor: conductor.evacuation.evacuate(CTXT, [uuid], [migration], target),
         }

@@ -358,7 +358,7 @@ def test_open_migration_is_refused(fenced: SimulatedCluster) -> None:
         ("h1", errors.InvalidRequest, "the target h1 is the host that"),
         ("h1/n", errors.InvalidRequest, "the target h1/n is the host that"),
         ("h9", errors.UnknownHost, "h9"),
-        ("h2", errors.NoValidHost, "No valid host: 1 not enough VCPU"),
+        ("h2", errors.NoValidHost, "h2 does not take 1 of them: 1 not enough VCPU"),
         ("", errors.InvalidName, ""),
     ],
 )

@@ -185,6 +185,24 @@ def test_members_are_resized_together() -> None:
     cluster.check(MEMBERS)
 
 
+def test_members_of_different_images_are_resized_together_each_with_its_own() -> None:
+    image = {"id": "i", "properties": {"os_secure_boot": "required"}}
+    cluster = make_cluster(h2=12)
+    cluster.rebuild(OTHERS, image)
+    cluster.settle()
+    plain, with_image = (
+        objects.RequestSpec.of(resources={"VCPU": 3}, flavor="huge", image=image) for image in ({}, image)
+    )
+    with pytest.raises(errors.InvalidSpec, match=f"has the image of instance {OTHERS[0]}"):
+        cluster.resize(MEMBERS, plain, plain)
+    assert cluster.statuses(MEMBERS) == ["ACTIVE"] * 4
+    cluster.resize(MEMBERS, plain, with_image)
+    cluster.settle()
+    assert (cluster.statuses(MEMBERS), hosts(cluster)) == (["VERIFY_RESIZE"] * 4, ["h2/n"] * 4)
+    assert len({tuple(cluster.migration(uuid).group) for uuid in MEMBERS}) == 1
+    cluster.check(MEMBERS)
+
+
 def test_members_of_other_groups_move_alone() -> None:
     cluster = SimulatedCluster({"h1/n": 2, "h2/n": 2, "h3/n": 2})
     cluster.conductor()

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conductor.instances import InstanceReader
 from conductor.vouching import is_named, records_by_consumer
 from rpcapi import errors, objects
 from tests.unit.conductor.ledger import PARTITION
@@ -57,6 +58,24 @@ def test_reverted_instances_run_on_their_sources_again(is_duplicated: bool) -> N
 
 
 @pytest.mark.parametrize("end", ["confirm", "revert"])
+def test_shown_host_is_the_one_where_the_server_runs(cluster: SimulatedCluster, end: str) -> None:
+    def check_shown_host() -> None:
+        (instance,) = InstanceReader(cluster.store, 10).get(UUIDS[:1]).instances
+        running = {cluster.hosts.guests[ref] for ref in cluster.hosts.running_guests_of(UUIDS[0])}
+        assert running <= {instance.current_host}
+        shown.append(instance.current_host)
+
+    shown: list[str | None] = []
+    for change in (cluster.migrate, getattr(cluster, end)):
+        change(UUIDS[:1])
+        check_shown_host()
+        while cluster.work() | cluster.hosts.deliver():
+            check_shown_host()
+    assert shown[0] == "h1/n" and cluster.record(UUIDS[0]).host == shown[-1]
+    assert list(dict.fromkeys(shown)) == ["h1/n", "h2/n"] and (shown[-1] == "h1/n") == (end == "revert")
+
+
+@pytest.mark.parametrize("end", ["confirm", "revert"])
 def test_stopped_server_never_runs_while_it_moves(cluster: SimulatedCluster, end: str) -> None:
     cluster.stop(UUIDS[:1])
     cluster.settle()
@@ -91,13 +110,13 @@ def test_resized_server_counts_the_larger_flavor_until_it_is_confirmed(cluster: 
     assert (used(), cluster.record(UUIDS[0]).flavor) == (3, "large")
     cluster.check(UUIDS)
     # A smaller one is counted only when it is confirmed, and a reverted one not at all
-    cluster.resize(UUIDS[:1], SPEC, [migration_of(UUIDS[0], 2)])
+    cluster.resize(UUIDS[:1], SPEC, migrations=[migration_of(UUIDS[0], 2)])
     cluster.settle()
     assert used() == 3
     cluster.revert(UUIDS[:1])
     cluster.settle()
     assert (used(), cluster.record(UUIDS[0]).flavor) == (3, "large")
-    cluster.resize(UUIDS[:1], SPEC, [migration_of(UUIDS[0], 3)])
+    cluster.resize(UUIDS[:1], SPEC, migrations=[migration_of(UUIDS[0], 3)])
     cluster.settle()
     cluster.confirm(UUIDS[:1])
     cluster.settle()

@@ -136,7 +136,7 @@ SHELVED = ("SHELVING", "SHELVED", "OFFLOADING", "SHELVED_OFFLOADED")
 CASES = {
     "migrate": Case(_again("migrate"), ["ACTIVE", "SHUTOFF"]),
     "migrate to a host": Case(_again("migrate", "h3"), ["ACTIVE", "SHUTOFF"]),
-    "resize": Case(_again("resize", LARGE), ["ACTIVE", "SHUTOFF"]),
+    "resize": Case(_again("resize", [LARGE]), ["ACTIVE", "SHUTOFF"]),
     "live-migrate": Case(_again("live_migrate"), ["ACTIVE"]),
     "evacuate": Case(_evacuate, []),
     "stop": Case(SimulatedCluster.stop, ["ACTIVE"], ["STOPPING", "SHUTOFF"]),

@@ -104,7 +104,12 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
         (
             "resize_instances",
             {"uuids": ["a"], "migrations": ["m"], "spec": SPEC, "allow_cross_cell": True},
-            ("resize", (CTXT, ["a"], ["m"], SPEC), {"allow_cross_cell": True, "project": None}),
+            ("resize", (CTXT, ["a"], ["m"], [SPEC]), {"allow_cross_cell": True, "project": None}),
+        ),
+        (
+            "resize_instances",
+            {"uuids": ["a", "b"], "migrations": ["m", "n"], "spec": SPEC, "other_specs": [SPEC]},
+            ("resize", (CTXT, ["a", "b"], ["m", "n"], [SPEC, SPEC]), {"allow_cross_cell": False, "project": None}),
         ),
         ("confirm_migrations", {"uuids": ["m"]}, ("confirm", (["m"], None), {})),
         ("revert_migrations", {"uuids": ["m"]}, ("revert", (["m"], None), {})),
@@ -166,6 +171,7 @@ def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
         ("migrate_instances", {"uuids": ["a"], "migrations": ["m"], "host": 7}),
         ("migrate_instances", {"uuids": ["a"], "migrations": ["m"], "allow_cross_cell": "yes"}),
         ("resize_instances", {"uuids": ["a"], "migrations": ["m"], "spec": SPEC, "allow_cross_cell": 1}),
+        ("resize_instances", {"uuids": ["a"], "migrations": ["m"], "spec": SPEC, "other_specs": SPEC}),
         ("audit_hosts", {"partition": 1, "epoch": 3}),
         ("audit_hosts", {"partition": "p", "epoch": "3"}),
         ("audit_hosts", {"partition": "p", "epoch": True}),

@@ -217,11 +217,9 @@ class SimulatedCluster:
             lambda conductor: conductor.moves.migrate(CTXT, uuids, ids, host, allow_cross_cell=allow_cross_cell)
         )
 
-    def resize(
-        self, uuids: list[str], flavor: objects.RequestSpec | None = None, migrations: list[str] | None = None
-    ) -> None:
+    def resize(self, uuids: list[str], *flavors: objects.RequestSpec, migrations: list[str] | None = None) -> None:
         ids = migrations or [migration_of(uuid) for uuid in uuids]
-        self._retry_call(lambda conductor: conductor.moves.resize(CTXT, uuids, ids, flavor or LARGE))
+        self._retry_call(lambda conductor: conductor.moves.resize(CTXT, uuids, ids, flavors or [LARGE]))
 
     def confirm(self, uuids: list[str]) -> None:
         ids = [self.migration(uuid).uuid for uuid in uuids]

@@ -272,8 +272,9 @@ class Conductor:
         return objects.CopyPage.of(numbers=[2] * len(rows), reasons=[""] * len(rows), **columns)
 
     @expose
-    def resize_instances(self, ctxt, uuids, migrations, spec, allow_cross_cell=False):
-        self.moves.append(("resize", uuids, {"spec": spec, "allow_cross_cell": allow_cross_cell}))
+    def resize_instances(self, ctxt, uuids, migrations, spec, *, allow_cross_cell=False, other_specs=()):
+        specs = [spec, *other_specs]
+        self.moves.append(("resize", uuids, {"specs": specs, "allow_cross_cell": allow_cross_cell}))
         self._move(uuids, migrations)
 
     @expose
@@ -307,10 +308,10 @@ class Conductor:
 
     def _change_power(self, uuids, allowed, changing, end):
         for uuid in uuids:
-            if self.instances[uuid].status not in (allowed, end):
+            if self.instances[uuid].status not in (allowed, changing, end):
                 raise errors.InstanceConflict(uuid=uuid, why=f"it is {self.instances[uuid].status}")
         for uuid in uuids:
-            if self.instances[uuid].status == allowed:
+            if self.instances[uuid].status in (allowed, changing):
                 self.instances[uuid].status = changing
                 self._pending[uuid] = (self.polls, end)
 

@@ -37,7 +37,7 @@ def test_host_is_disabled_and_all_its_servers_are_moved_and_confirmed(full, gant
 
 def test_servers_that_run_are_migrated_live_by_default_and_others_cold(full, gantt):
     full.conductor.migration_status = "completed"
-    full.conductor.instances["b"].status = "SHELVED"
+    full.conductor.instances["b"].status = "REBUILD"
     result = gantt("host", "drain", "host1", "-f", "json")
     assert (result.code, [row["server"] for row in result.json]) == (1, ["b"])
     kinds = [(kind, uuids) for kind, uuids, _options in full.conductor.moves]
@@ -61,11 +61,53 @@ def test_members_of_an_affinity_group_move_together_and_others_alone(full, gantt
 def test_each_member_of_a_group_that_cannot_move_is_named(full, gantt):
     for name in "bd":
         full.claims.claim(name, group_id="g", group_policy="affinity")
-    full.conductor.instances["d"].status = "SHELVED"
+    full.conductor.instances["d"].status = "REBUILD"
     result = gantt(*DRAIN)
     reasons = {row["server"]: row["reason"] for row in result.json}
-    assert (result.code, reasons) == (1, dict.fromkeys("bd", "Instance d: it is SHELVED"))
+    assert (result.code, reasons) == (1, dict.fromkeys("bd", "Instance d: it is REBUILD"))
     assert result.err == "3 of 5 servers of host1 are moved, 2 could not be\n"
+
+
+def test_shelved_servers_are_offloaded_so_that_the_rest_of_their_group_can_move(full, gantt):
+    for name in "bde":
+        full.claims.claim(name, group_id="g", group_policy="affinity")
+    full.conductor.instances["b"].status = "SHELVED"
+    full.conductor.instances["d"].status = "OFFLOADING"
+    result = gantt(*DRAIN)
+    assert (result.code, result.json) == (0, [])
+    assert result.err == "3 of 5 servers of host1 are moved, 2 offloaded\n"
+    assert {full.conductor.instances[name].status for name in "bd"} == {"SHELVED_OFFLOADED"}
+    assert moved(full) == list("ace")
+
+
+def test_shelved_server_that_is_not_offloaded_in_time_is_named(full, gantt):
+    full.conductor.instances["b"].status = "SHELVED"
+    full.conductor.stuck = True
+    for name in "acde":
+        full.conductor.instances[name].host = "host2/node1"
+    result = gantt(*DRAIN, "--timeout", "0.2")
+    assert (result.code, result.json) == (1, [{"server": "b", "reason": "it is OFFLOADING"}])
+
+
+def test_servers_that_are_on_their_way_to_the_host_are_named_and_those_still_elsewhere_are_not_moved(full, gantt):
+    full.conductor.instances["x"].status = "MIGRATING"
+    full.conductor.instances["x"].host, full.conductor.instances["x"].guest_host = "host1/node1", "host2/node1"
+    full.conductor.migrations["mx"] = migration(
+        "mx",
+        instance="x",
+        kind="live-migration",
+        status="migrating",
+        source_host="host2/node1",
+        destination_host="host1/node1",
+    )
+    result = gantt(*DRAIN)
+    why = "its migration mx to host1 is migrating: run the command again when it has ended"
+    assert (result.code, result.json) == (1, [{"server": "x", "reason": why}])
+    assert moved(full) == list("abcde")
+    # Its present host still counts it
+    rows = gantt("server", "list", "--host", "host2", "-f", "json").json
+    assert [(row["uuid"], row["host"]) for row in rows] == [("x", "host2/node1")]
+    assert gantt("server", "show", "x", "-f", "json").json["host"] == "host2/node1"
 
 
 def test_reason_of_a_disabled_host_is_kept(full, gantt):
@@ -75,12 +117,12 @@ def test_reason_of_a_disabled_host_is_kept(full, gantt):
 
 
 def test_what_could_not_move_is_named_with_its_reason(full, gantt):
-    full.conductor.instances["b"].status = "SHELVED"
+    full.conductor.instances["b"].status = "REBUILD"
     full.conductor.migration_status, full.conductor.migration_reason = "error", "No valid host: 3 not enough VCPU"
     result = gantt(*DRAIN)
     assert result.code == 1
     reasons = {row["server"]: row["reason"] for row in result.json}
-    assert reasons == {"b": "Instance b: it is SHELVED", **dict.fromkeys("acde", "No valid host: 3 not enough VCPU")}
+    assert reasons == {"b": "Instance b: it is REBUILD", **dict.fromkeys("acde", "No valid host: 3 not enough VCPU")}
     assert result.err == "0 of 5 servers of host1 are moved, 5 could not be\n"
     assert full.conductor.confirmed == []
 

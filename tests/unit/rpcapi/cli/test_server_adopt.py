@@ -23,6 +23,13 @@ def test_partition_is_that_of_the_host(running, gantt):
     assert running.conductor.adopted == [("second", "host1", ["a"])]
 
 
+def test_recorded_servers_are_not_deleted_by_an_adoption(cluster, running, gantt):
+    gantt("server", "adopt", "host1", "a")
+    result = gantt("server", "adopt", "host1", "a", "--delete")
+    assert (result.code, result.err) == (1, "1 of 1 are recorded: a; `gantt server delete` deletes those\n")
+    assert cluster.conductor.instances["a"].status != "DELETING"
+
+
 def test_servers_are_deleted_on_request(running, gantt):
     assert gantt("server", "adopt", "host1", "a", "--delete", "--wait").err == "1 adopted and to be deleted\n"
     assert running.conductor.instances["a"].status == "DELETED"

@@ -43,12 +43,12 @@ def test_servers_are_resized_with_the_image_that_they_have(cluster, gantt):
     for name, image in (("a", {}), ("b", secure), ("c", {})):
         cluster.conductor.specs[name] = objects.RequestSpec.of(resources={"VCPU": 1}, image=image)
     assert gantt("server", "resize", "a", "b", "c", "--flavor", "m1.small", "--wait").err == "3 resized\n"
-    (first, second) = cluster.conductor.moves
-    assert [uuids for _method, uuids, _values in (first, second)] == [["a", "c"], ["b"]]
-    assert first[2]["spec"].flavor == second[2]["spec"].flavor == "m1.small"
-    assert first[2]["spec"].image == {} and second[2]["spec"].image == secure
-    required = second[2]["spec"].required_traits
-    assert required and not first[2]["spec"].required_traits
+    ((_method, uuids, values),) = cluster.conductor.moves
+    assert uuids == ["a", "b", "c"]
+    plain, secured = values["specs"]
+    assert plain.flavor == secured.flavor == "m1.small"
+    assert (plain.image, secured.image) == ({}, secure)
+    assert secured.required_traits and not plain.required_traits
 
 
 def test_unknown_flavor_and_refused_server_change_nothing(cluster, gantt):
