@@ -128,8 +128,7 @@ def _shown(record: ListedRecord, request: BuildRequestRecord) -> objects.Instanc
         return objects.Instance.of(**header, attempt=UNREADABLE_ATTEMPT, reason=record.why)
     return objects.Instance.of(
         **header | {"flavor": record.flavor or request.flavor},
-        host=record.host or record.guest_host,
-        guest_host=record.guest_host if record.host is not None and record.guest_host != record.host else None,
+        host=record.guest_host,
         attempt=record.attempt,
         reason=record.reason,
         history=[dict(entry) for entry in record.history],

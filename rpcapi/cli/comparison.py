@@ -50,10 +50,10 @@ class Place(NamedTuple):
     host: str
 
 
-class MigrationSource(NamedTuple):
-    """What an open migration says of its source, in the form of a server's record.
+class RecordedEnd(NamedTuple):
+    """What the records say of one end of a move that is under way, in the form of a server's record.
 
-    The status is SOURCE while the claim there is the migration's for sure, else that of the migration.
+    The status of a source is SOURCE while the claim there is the migration's for sure, else that of the migration.
     """
 
     uuid: str
@@ -78,18 +78,20 @@ class ClusterReading:
 
     @property
     def records(self) -> dict[str, Any]:
-        """The records of what may run, by consumer: servers, and the sources of open migrations."""
-        sources = {
-            uuid: MigrationSource(
-                uuid,
-                SOURCE_ATTEMPT,
-                migration.source_host,
-                "SOURCE" if migration.status == "finished" else migration.status,
-            )
-            for uuid, migration in self.migrations.items()
-            if migration.status not in ENDED_MIGRATIONS and migration.kind != EVACUATION
-        }
-        return {**self.instances, **sources}
+        """The records of what may run, by consumer: servers, and the sources of open migrations.
+
+        Of a server that moves that is its attempt at the destination, where its record still names the source.
+        """
+        ends: dict[str, Any] = {}
+        for uuid, migration in self.migrations.items():
+            if migration.status in ENDED_MIGRATIONS or migration.kind == EVACUATION:
+                continue
+            status = "SOURCE" if migration.status == "finished" else migration.status
+            ends[uuid] = RecordedEnd(uuid, SOURCE_ATTEMPT, migration.source_host, status)
+            server = self.instances.get(migration.instance)
+            if server is not None and server.attempt == migration.destination_attempt:
+                ends[server.uuid] = RecordedEnd(server.uuid, server.attempt, migration.destination_host, server.status)
+        return {**self.instances, **ends}
 
 
 def compare(reading: ClusterReading) -> list[Difference]:

@@ -194,7 +194,7 @@ def servers_on(session: "Session", host: str) -> list[Any]:
     return [
         server
         for server in session.list_all(session.conductor.list_instances, "instances")
-        if names.host_of(server.current_host or "") == host and server.status != "DELETING"
+        if names.host_of(server.host or "") == host and server.status != "DELETING"
     ]
 
 

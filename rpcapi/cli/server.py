@@ -27,11 +27,7 @@ def rows(instances: Iterable[Any], args: argparse.Namespace) -> tuple[Sequence[s
     """Return the columns and one row per server, in the form of a list command."""
     wide = args.formatter != "table" or WIDE in args.columns
     columns = [name for name in COLUMNS if wide or name != WIDE]
-    return columns, [[TextColumn(_value(instance, name)) for name in columns] for instance in instances]
-
-
-def _value(instance: Any, column: str) -> Any:
-    return instance.current_host if column == "host" else getattr(instance, column)
+    return columns, [[TextColumn(getattr(instance, name)) for name in columns] for instance in instances]
 
 
 class ListServers(Lister):
@@ -54,7 +50,7 @@ class ListServers(Lister):
     def _matching_instances(self, args: argparse.Namespace, status: str | None) -> Iterator[Any]:
         deleted = args.deleted or status == "DELETED"
         for instance in self.session.list_all(self.session.conductor.list_instances, "instances", deleted=deleted):
-            host = instance.current_host or ""
+            host = instance.host or ""
             if (
                 (args.host is None or args.host in (host, host.partition("/")[0]))
                 and (status is None or instance.status == status)
@@ -98,7 +94,7 @@ class ShowServer(ShowOne):
             "name": TextColumn(instance.name),
             "flavor": TextColumn(instance.flavor),
             "status": instance.status,
-            "host": TextColumn(instance.current_host),
+            "host": TextColumn(instance.host),
             "attempt": instance.attempt,
             "migration": TextColumn(instance.migration),
             "reason": TextColumn(instance.reason),

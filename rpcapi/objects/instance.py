@@ -13,19 +13,17 @@ class Instance(base.GanttObject):
     """One server. ``status``: those of ``gantt server list``, such as ACTIVE, VERIFY_RESIZE, ERROR or DELETED.
 
     ``flavor`` is the one that it has after a resize. ``migration`` is the uuid of its current or last migration.
-    ``host`` is the resource name of its present or last attempt, ``guest_host`` that of its guest where this is still
-    another one: the source of a move that the destination does not run yet. ``reason`` is the error in status ERROR;
-    in status ACTIVE it has the assignments beside amounts, such as pinned CPUs. ``history`` has {attempt, host,
-    outcome, reason} of each attempt that ended.
+    ``host`` is the resource name where its present or last attempt is, or, until it is stopped there to move, that of
+    the source of its move. ``reason`` is the error in status ERROR; in status ACTIVE it has the assignments beside
+    amounts, such as pinned CPUs. ``history`` has {attempt, host, outcome, reason} of each attempt that ended.
 
     Version 1.0: Initial version
     Version 1.1: Add name
     Version 1.2: Add migration
-    Version 1.3: Add guest_host
     """
 
-    VERSION = "1.3"
-    SENT_AS = ("1.1", frozenset({"migration", "guest_host"}))
+    VERSION = "1.2"
+    SENT_AS = ("1.1", frozenset({"migration"}))
 
     fields = {
         "uuid": fields.StringField(),
@@ -42,18 +40,11 @@ class Instance(base.GanttObject):
         "updated_ms": fields.IntegerField(),
         "name": fields.StringField(nullable=True, default=None),
         "migration": fields.StringField(nullable=True, default=None),
-        "guest_host": fields.StringField(nullable=True, default=None),
     }
-
-    @property
-    def current_host(self) -> str | None:
-        """The resource name where its guest is, or was last."""
-        host: str | None = self.guest_host or self.host
-        return host
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"name": (1, 1), "migration": (1, 2), "guest_host": (1, 3)})
+        versions.drop_later(primitive, target_version, {"name": (1, 1), "migration": (1, 2)})
 
 
 @base.GanttObjectRegistry.register

@@ -33,7 +33,7 @@ FINGERPRINTS = {
     "HostState": "1.1-30cb03b00e6ab61724f993c226f0befa",
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
     "IncomingGuests": "1.0-db3156cafbf6eed29ff525e5f0a8ea81",
-    "Instance": "1.3-bdc7e673c6bbd0a92e3272cf6d901925",
+    "Instance": "1.2-8327e2e6d1c6ccea6dce8f245b5aa3f1",
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
     "Migration": "1.0-024e1b11daa66d22ce0a5eeab296965b",
     "MigrationChecks": "1.0-72a473dbc7e6b001551ca0a61344cbce",
@@ -61,7 +61,7 @@ FIELDS_ADDED = {
     "ClaimAnswers": {1: {"allocations"}, 2: {"partitions"}, 3: {"moved_to"}},
     "ClaimIntents": {1: {"fresh"}},
     "HostState": {1: {"partition"}},
-    "Instance": {1: {"name"}, 2: {"migration"}, 3: {"guest_host"}},
+    "Instance": {1: {"name"}, 2: {"migration"}},
     "RequestSpec": {
         1: {"group_id", "group_policy", "group_max_per_host"},
         2: {"any_traits", "member_of", "forbidden_aggregates", "in_tree", "groups", "groups_policy", "root_required"}

@@ -13,6 +13,7 @@ from conductor.store.records import InstanceStatus, SagaStep
 from conductor.vouching import ClaimVouching
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 from tests.unit.compute_agent.rig import KillSwitch as AgentKillSwitch
 from tests.unit.conductor.ledger import PARTITION
@@ -21,6 +22,7 @@ from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, KillSwitch
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 MOVES = ("migrate", "resize", "live-migrate", "evacuate")
+CHANGES = ("stop", "start", "reboot", "rebuild", "shelve", "offload", "unshelve")
 SLOTS = 2  # instances at a time; few, so that they meet
 FLAVORS = {
     f"m1.{vcpus}": objects.RequestSpec.of(resources={"VCPU": vcpus, "MEMORY_MB": 1024}, flavor=f"m1.{vcpus}")
@@ -217,10 +219,10 @@ class MovesCluster(LiveCluster):
         self._request(uuid, lambda: self._retry_call(calls[verb]))
 
     def change(self, verb: str, slot: int) -> None:
-        """Stop, start or reboot an instance."""
+        """Request one of CHANGES for an instance."""
         uuid = self.slots[slot]
-        calls: dict[str, Callable[[list[str]], None]] = {"stop": self.stop, "start": self.start, "reboot": self.reboot}
-        self._request(uuid, lambda: calls[verb]([uuid]))
+        request: Callable[[list[str]], None] = getattr(self, verb)
+        self._request(uuid, lambda: request([uuid]))
 
     def delete_one(self, slot: int) -> None:
         """Delete an instance; one that is deleted already is followed by a new one."""
@@ -281,6 +283,9 @@ class MovesCluster(LiveCluster):
         for uuid, consumers in self.consumers.items():
             hosts = self.hosts.running_hosts(set(consumers))
             assert len(hosts) <= 1, f"{uuid} runs on {hosts}"
+            for record in self.store.get([uuid]).values():
+                is_elsewhere = hosts - {names.host_of(record.guest_host or "")}
+                assert not is_elsewhere or record.step not in SETTLED, f"{uuid} runs on {hosts}: {record}"
 
     def check_always(self) -> None:
         """Assert what holds at any moment."""

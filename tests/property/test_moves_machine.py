@@ -15,7 +15,16 @@ from conductor.saga.saga import StepFunction
 from conductor.store.records import InstanceRecord, SagaStep
 from devstack.servers.redis import RedisServer
 from tests.property.machines import run_machine
-from tests.property.moves_cluster import FAILURES, FLAVORS, LOST_ANSWER, LOST_REPORT, MOVES, SLOTS, MovesCluster
+from tests.property.moves_cluster import (
+    CHANGES,
+    FAILURES,
+    FLAVORS,
+    LOST_ANSWER,
+    LOST_REPORT,
+    MOVES,
+    SLOTS,
+    MovesCluster,
+)
 from tests.unit.compute_agent.rig import KillSwitch as AgentKillSwitch
 from tests.unit.conductor.live_cluster import HOSTS
 from tests.unit.conductor.saga.simulated_cluster import KillSwitch
@@ -60,7 +69,7 @@ class MovesMachine(RuleBasedStateMachine):
         verbs = ("force", "abort") if is_live else ("confirm", "revert")
         self.cluster.end_move(verbs[0 if is_forward else 1], slot)
 
-    @rule(verb=st.sampled_from(["stop", "start", "reboot"]), slot=slots)
+    @rule(verb=st.sampled_from(CHANGES), slot=slots)
     def change(self, verb: str, slot: int) -> None:
         self.cluster.change(verb, slot)
 

@@ -22,7 +22,10 @@ def guest(node: str = "h1/n", attempt: int = 1, state: str = "running", uuid: st
 
 
 def migration(status: str = "finished", uuid: str = "m", source_host: str = "h1/n") -> Any:
-    return SimpleNamespace(uuid=uuid, instance="a", kind="migration", status=status, source_host=source_host)
+    return SimpleNamespace(
+        **{"uuid": uuid, "instance": "a", "kind": "migration", "status": status, "source_host": source_host},
+        **{"destination_host": "h2/n", "destination_attempt": 2},
+    )
 
 
 def source_claim(**values: Any) -> dict[str, Any]:
@@ -141,6 +144,17 @@ def test_other_differences_of_a_migration_that_is_under_way() -> None:
     # A record that names the source although the migration holds it
     sides = {"claims": [SOURCE], "guests": [guest(uuid="m")], "records": [record()]}
     assert kinds(**sides, **open_migrations) == [("record without claim", "a", 1, "h1")]
+
+
+def test_server_that_moves_is_compared_at_its_destination_while_its_record_names_the_source() -> None:
+    open_migrations = {"migrations": [migration("migrating")]}
+    sides = {"claims": [SOURCE, claim("h2/n", 2)], "guests": [guest(uuid="m"), guest("h2/n", 2, "incoming")]}
+    moving = record("h1/n", 2, "MIGRATING")
+    assert kinds(**sides, records=[moving], **open_migrations) == []
+    assert kinds(**sides, records=[moving]) != []
+    # It returns to its source under a new attempt
+    returned = {"claims": [claim(attempt=4)], "guests": [guest(attempt=4)], "records": [record(attempt=4)]}
+    assert kinds(**returned, migrations=[migration("reverting")]) == []
 
 
 def test_second_copy_is_the_guest_without_the_claim() -> None:

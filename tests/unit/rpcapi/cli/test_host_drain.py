@@ -91,7 +91,6 @@ def test_shelved_server_that_is_not_offloaded_in_time_is_named(full, gantt):
 
 def test_servers_that_are_on_their_way_to_the_host_are_named_and_those_still_elsewhere_are_not_moved(full, gantt):
     full.conductor.instances["x"].status = "MIGRATING"
-    full.conductor.instances["x"].host, full.conductor.instances["x"].guest_host = "host1/node1", "host2/node1"
     full.conductor.migrations["mx"] = migration(
         "mx",
         instance="x",
@@ -104,10 +103,6 @@ def test_servers_that_are_on_their_way_to_the_host_are_named_and_those_still_els
     why = "its migration mx to host1 is migrating: run the command again when it has ended"
     assert (result.code, result.json) == (1, [{"server": "x", "reason": why}])
     assert moved(full) == list("abcde")
-    # Its present host still counts it
-    rows = gantt("server", "list", "--host", "host2", "-f", "json").json
-    assert [(row["uuid"], row["host"]) for row in rows] == [("x", "host2/node1")]
-    assert gantt("server", "show", "x", "-f", "json").json["host"] == "host2/node1"
 
 
 def test_reason_of_a_disabled_host_is_kept(full, gantt):
