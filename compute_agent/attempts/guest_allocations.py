@@ -33,8 +33,8 @@ class GuestManager:
 
         Nothing may run without a confirmed claim, and every spawn is journalled: a guest without a live attempt is
         left from an interrupted stop, and is stopped. A guest that was spawned according to the journal but does not
-        exist, or has a damaged file, was lost with its machine; it is spawned again under its existing claim. A guest
-        that this host was to receive has lost its copy: its attempt fails.
+        exist, or has a damaged file, was lost with its machine; it is spawned again under its existing claim. One that
+        this host receives and that does not exist has lost what was copied: its attempt fails.
         Raises JournalDamaged, NewerState, ValueError and OSError.
         """
         damaged = self.hypervisor.open()
@@ -66,11 +66,14 @@ class GuestManager:
         for ref in lost_refs:
             LOG.warning("Guest %s (attempt %d) was lost with its host or is off; starting it again", *ref)
         self.journal.advance(lost_refs, Stage.CONFIRMED)
-        reason = "the agent was restarted before the guest was received"
-        incoming = self.journal.at(Stage.INCOMING)
+        reason = "the guest was lost before it was received"
         now_ms = self.journal.now_ms()
         self.end_attempts(
-            [attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, now_ms) for attempt in incoming]
+            [
+                attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, now_ms)
+                for attempt in self.journal.at(Stage.INCOMING)
+                if self.hypervisor.get(attempt.ref) is None
+            ]
         )
         for provider, excess in self.tracker.excess().items():
             LOG.warning("Provider %s is over capacity by %s", provider, excess)

@@ -125,6 +125,11 @@ class AgentHosts:
         """Kill the agent of a host: its guests stay."""
         self.dead.add(host)
 
+    def lose_guests(self, host: str) -> None:
+        """Lose the guests of a host whose agent is dead, as with the power of its machine."""
+        for file in (self.rigs[host].folder / "guests").glob("*.json"):
+            file.unlink()
+
     def can_send(self, version: str) -> bool:
         return tuple(map(int, version.split("."))) <= tuple(map(int, self.max_version.split(".")))
 

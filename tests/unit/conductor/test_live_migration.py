@@ -285,9 +285,21 @@ def test_source_agent_that_is_restarted_during_the_copy_fails_it_there(cluster: 
     assert "restarted" in cluster.migration.history[0]["reason"]
 
 
-def test_destination_agent_that_is_restarted_during_the_copy_is_replaced(cluster: LiveCluster) -> None:
+def test_restart_of_the_destination_agent_does_not_interrupt_the_copy(cluster: LiveCluster) -> None:
+    begin(cluster)
+    cluster.hosts.start("h2")
+    cluster.settle(60_000)
+    assert is_copying(cluster)
+    cluster.copies().force_complete([MIGRATION])
+    cluster.settle()
+    cluster.check_end("ACTIVE", "completed", "h2")
+
+
+def test_destination_that_lost_the_guest_with_its_machine_is_replaced(cluster: LiveCluster) -> None:
     begin(cluster)
     set_profile(cluster)
+    cluster.hosts.kill("h2")
+    cluster.hosts.lose_guests("h2")
     cluster.hosts.start("h2")
     cluster.settle()
     cluster.check_end("ACTIVE", "completed", "h3")

@@ -307,8 +307,26 @@ def test_incoming_guest_is_audited_as_confirmed(destination: AgentRig) -> None:
     assert (report.consumers, report.attempts, report.states) == (["a"], [2], ["confirmed"])
 
 
-def test_restart_of_the_agent_fails_the_incoming_guest(destination: AgentRig) -> None:
+def test_incoming_guest_survives_a_restart_of_the_agent(destination: AgentRig) -> None:
+    before = destination.guests()
     restart(destination)
+    assert destination.guests() == before and before[INCOMING].is_paused
+    assert destination.ledger.live() == {INCOMING: "confirmed"}
+    destination.change(INCOMING, RUN)
+    destination.queue.settle()
+    assert is_running(destination, INCOMING)
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_incoming_guest_that_is_lost_with_its_host_fails(destination: AgentRig, is_damaged: bool) -> None:
+    destination.stop()
+    (file,) = (destination.folder / "guests").glob("*.json")
+    if is_damaged:
+        file.write_text("{")
+    else:
+        file.unlink()
+    destination.serve()
+    destination.queue.settle()
     assert destination.guests() == {} and destination.ledger.live() == {}
     assert destination.conductor.last(INCOMING) == "failed"
     destination.change(INCOMING, RUN)
