@@ -40,9 +40,10 @@ OPTS: list[cfg.Opt] = [
         "enabled_weighers",
         default=list(DEFAULT_WEIGHERS),
         mutable=True,
-        help="Weighers that contribute to a host's score. Also available: BalanceWeigher; and "
+        help="Weighers that contribute to a host's score. Also available: "
         "HypervisorVersionWeigher, NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher, each "
-        "of which makes agents report more. With [nova] enabled the default is all of Nova's weighers.",
+        "of which makes agents report more. Without BalanceWeigher, decisions are by Nova's default weighers. With "
+        "[nova] enabled the default is all of Nova's weighers.",
     ),
     cfg.StrOpt(
         "placement",
@@ -60,10 +61,10 @@ OPTS: list[cfg.Opt] = [
     _multiplier("disk_weight_multiplier", 1.0, _FREE.format("disk")),
     _multiplier(
         "balance_weight_multiplier",
-        1.0,
-        "Weight of equal free shares of a host's processors and memory, for BalanceWeigher, which Nova does not have: "
-        "it "
-        "avoids free memory without processors and vice versa." + _SCALED,
+        4.0,
+        "Weight of how much a server makes the free shares of a host's processors and memory more equal, for "
+        "BalanceWeigher, which Nova does not have: it avoids free memory without processors and vice versa. Large, so "
+        "that free amounts decide between hosts of about the same effect. 0 is Nova's policy." + _SCALED,
     ),
     _multiplier(
         "hypervisor_version_weight_multiplier",

@@ -106,7 +106,7 @@ WEIGHERS = (
     BuiltIn("CPUWeigher", "weighers.cpu:WEIGHER", default=True, option="cpu_weight_multiplier"),
     BuiltIn("DiskWeigher", "weighers.disk:WEIGHER", default=True, option="disk_weight_multiplier"),
     # Arithmetic on four stored columns.
-    BuiltIn("BalanceWeigher", "weighers.balance:WEIGHER", option="balance_weight_multiplier"),
+    BuiltIn("BalanceWeigher", "weighers.balance:WEIGHER", default=True, option="balance_weight_multiplier"),
     # A cached number per distinct facts document, and a lookup per row.
     BuiltIn(
         "HypervisorVersionWeigher",

@@ -42,10 +42,17 @@ def metrics_score(host, cloud):
     return sum(ratio * host["metrics"][metric] for metric, ratio in cloud["metrics"].items())
 
 
-def balance_score(host, cloud):
-    amounts = {"VCPU": 1, "MEMORY_MB": 1024}
-    shares = [(host["total"][key] - host["used"][key] - amount) / host["total"][key] for key, amount in amounts.items()]
-    return -abs(shares[0] - shares[1])
+def imbalance(host, instances):
+    """Return the difference of the free shares of CPUs and memory with so many more instances."""
+    free_shares = [
+        (host["total"][key] - host["used"][key] - instances * amount) / host["total"][key]
+        for key, amount in (("VCPU", 1), ("MEMORY_MB", 1024))
+    ]
+    return abs(free_shares[0] - free_shares[1])
+
+
+def balance_score(host, cloud, instances=0):
+    return imbalance(host, instances) - imbalance(host, instances + 1)
 
 
 RAW_WEIGHTS = {
@@ -136,6 +143,19 @@ def test_aggregate_multiplier_applies_to_the_step(name, cloud):
     for host in cloud["hosts"]:
         step, factor = steps[host["name"]], sign * multiplier(name, host, cloud) * is_requested
         assert (step > 0, step < 0) == (factor > 0, factor < 0)
+
+
+@settings(max_examples=80, deadline=None)
+@given(clouds)
+def test_step_of_balance_is_the_difference_that_a_second_instance_makes(cloud):
+    steps = scores_and_steps(cloud, "BalanceWeigher")[1]
+    hosts = {host["name"]: host for host in cloud["hosts"]}
+    changes = {name: balance_score(host, cloud, 1) - balance_score(host, cloud) for name, host in hosts.items()}
+    values = [balance_score(host, cloud) for host in hosts.values()]
+    unit = max(max(values) - min(values), *map(abs, changes.values())) or 1.0
+    factors = {name: multiplier("BalanceWeigher", host, cloud) for name, host in hosts.items()}
+    expected_steps = {name: factors[name] * changes[name] / unit for name in hosts}
+    assert steps == pytest.approx(expected_steps, rel=1e-6, abs=1e-6 * max(1, *map(abs, factors.values())))
 
 
 def test_every_weigher_has_an_oracle():

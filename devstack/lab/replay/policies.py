@@ -16,10 +16,11 @@ from scheduler_svc.core.weighers import scoring
 
 Groups = Mapping[str, dict[str, object]]
 
-FILTER, BALANCE, PACK = "filter", "balance", "pack"
+FILTER, NOVA, PACK = "filter", "nova", "pack"
+BALANCE = "BalanceWeigher"
 SOLVER, SOLVER_PACK = "solver", "solver-pack"
-_DRIVERS = {BALANCE: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}  # of policies that are not named after theirs
-_ORACLES = {BALANCE: BALANCE, PACK: PACK, SOLVER_PACK: PACK}  # of policies that are not judged like FILTER
+_DRIVERS = {NOVA: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}  # of policies that are not named after theirs
+_ORACLES = {NOVA: NOVA, PACK: PACK, SOLVER_PACK: PACK}  # of policies that are not judged like FILTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,10 @@ class ReplayPolicy:
 def load(name: str, limit_ms: int | None = None) -> ReplayPolicy:
     """Return the policy of this name; raises BadConfiguration for a driver that is not installed.
 
-    ``filter`` is the default driver, which spreads; ``balance`` is the same with BalanceWeigher beside the default
-    weighers; ``pack`` is ``filter`` with ``placement = pack``, a best fit; ``solver`` and ``solver-pack`` are the
-    solver with either objective and ``limit_ms`` per batch; any other name is an entry point in gantt.drivers with its
-    defaults, judged like ``filter``.
+    ``filter`` is the default driver, which spreads; ``nova`` is the same with the weighers of Nova's default policy,
+    without BalanceWeigher; ``pack`` is ``filter`` with ``placement = pack``, a best fit; ``solver`` and ``solver-pack``
+    are the solver with either objective and ``limit_ms`` per batch; any other name is an entry point in gantt.drivers
+    with its defaults, judged like ``filter``.
     """
     placement = weighers.PACK if _ORACLES.get(name) == PACK else weighers.SPREAD
     configured: Groups = {
@@ -51,11 +52,11 @@ def load(name: str, limit_ms: int | None = None) -> ReplayPolicy:
         "filter_scheduler": {"placement": placement},
         "solver": {"objective": placement} | ({"time_limit": limit_ms} if limit_ms else {}),
     }
-    judges = list(weighers.AMOUNTS)  # the other default weighers read nothing in which the trace's hosts differ
-    if name == BALANCE:
-        judges.append("BalanceWeigher")
-        # As text, because a cluster gets it in a file.
-        configured["filter_scheduler"]["enabled_weighers"] = ",".join([*weighers.DEFAULT_WEIGHERS, "BalanceWeigher"])
+    judges = [*weighers.AMOUNTS, BALANCE]  # the other default weighers read nothing in which the trace's hosts differ
+    if name == NOVA:
+        judges.remove(BALANCE)
+        others = [weigher for weigher in weighers.DEFAULT_WEIGHERS if weigher != BALANCE]
+        configured["filter_scheduler"]["enabled_weighers"] = ",".join(others)  # as text: a cluster gets it in a file
     conf = _conf(configured)
     multipliers = weighers.multipliers(conf)
     return ReplayPolicy(

@@ -32,6 +32,11 @@ class ProviderColumns:
         columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.float64) if columns is None else read_only(columns.free, self.size)
 
+    def unit_share(self, resource_class: str) -> FloatColumn:
+        """Return the share of the capacity that one unit is; 0 where a provider lacks the class."""
+        columns = self.resources.get(resource_class)
+        return np.zeros(self.size, np.float64) if columns is None else read_only(columns.unit_share, self.size)
+
     def available(self, resource_class: str) -> FloatColumn:
         """Return the free capacity, and 0 where usage exceeds the capacity.
 

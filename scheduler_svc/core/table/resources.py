@@ -12,7 +12,7 @@ from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Row
 NO_INVENTORY = 0  # as min_unit, which is at least 1 in an inventory
 
 _ABSENT: Mapping[str, Any] = {"capacity": 0, "min_unit": NO_INVENTORY, "max_unit": MAX_AMOUNT, "step_size": 1}
-_COLUMNS = ("capacity", "used", "free", "min_unit", "max_unit", "step_size", "_has_rules")
+_COLUMNS = ("capacity", "used", "free", "unit_share", "min_unit", "max_unit", "step_size", "_has_rules")
 
 
 class ResourceColumns:
@@ -21,15 +21,17 @@ class ResourceColumns:
     A provider without the class has capacity 0: an amount is at least 1, so nothing fits there. Its min_unit is
     NO_INVENTORY, which distinguishes it from one whose inventory is reserved as a whole.
     ``free`` is stored although it is derived, because every decision reads it. It is a float column because weighers
-    compute with it (amounts are far below 2**53, up to which floats are exact).
+    compute with it (amounts are far below 2**53, up to which floats are exact). ``unit_share`` is the share of the
+    capacity that one unit is, stored for the same reason; 0 without capacity.
     """
 
-    __slots__ = ("_has_rules", "capacity", "free", "max_unit", "min_unit", "rules", "step_size", "used")
+    __slots__ = ("_has_rules", "capacity", "free", "max_unit", "min_unit", "rules", "step_size", "unit_share", "used")
 
     def __init__(self, size: int) -> None:
         self.capacity: IntColumn = np.zeros(size, np.int64)
         self.used: IntColumn = np.zeros(size, np.int64)
         self.free: FloatColumn = np.zeros(size, np.float64)
+        self.unit_share: FloatColumn = np.zeros(size, np.float64)
         self.min_unit: IntColumn = np.zeros(size, np.int64)
         self.max_unit: IntColumn = np.full(size, MAX_AMOUNT, np.int64)
         self.step_size: IntColumn = np.ones(size, np.int64)
@@ -41,6 +43,7 @@ class ResourceColumns:
         self.capacity = extend_column(self.capacity, size)
         self.used = extend_column(self.used, size)
         self.free = extend_column(self.free, size)
+        self.unit_share = extend_column(self.unit_share, size)
         self.min_unit = extend_column(self.min_unit, size)
         self.max_unit = extend_column(self.max_unit, size, MAX_AMOUNT)
         self.step_size = extend_column(self.step_size, size, 1)
@@ -60,6 +63,7 @@ class ResourceColumns:
         self.max_unit[row] = most
         self.step_size[row] = step
         self.free[row] = capacity - self.used[row]
+        self.unit_share[row] = 1 / capacity if capacity > 0 else 0.0
         has_rules = least > 1 or step > 1 or most < capacity
         self.rules += int(has_rules) - int(self._has_rules[row])
         self._has_rules[row] = has_rules

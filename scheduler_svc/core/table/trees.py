@@ -200,6 +200,13 @@ class TreeColumns:
         """Return the sum of capacity, used or not, of each host and the providers below it."""
         return self._sum_over_tree(resource_class, ProviderColumns.capacity)
 
+    def unit_share(self, resource_class: str) -> FloatColumn:
+        """Return the share of the capacity of host and providers below it that one unit is; 0 without capacity."""
+        if not self.forests:
+            return self.hosts.unit_share(resource_class)
+        capacity = self.capacity(resource_class)
+        return np.divide(1.0, capacity, out=np.zeros_like(capacity), where=capacity > 0)
+
     def _sum_over_tree(self, resource_class: str, amounts: ProviderCount[[str]]) -> FloatColumn:
         column = amounts(self.hosts, resource_class).astype(np.float64)
         for forest, below in self.forests:

@@ -1,28 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prefers hosts where equal shares of CPUs and memory remain free, so that neither is stranded."""
+"""Prefers hosts whose free shares of CPUs and memory the instance makes more equal, so that neither is stranded.
+
+The imbalance of a host is the difference of the two free shares. What is weighed is how much the instance changes it,
+not what is left: an uneven host is no worse than another one for an instance that makes both as much worse. Kubernetes
+scores what is left (NodeResourcesBalancedAllocation). See ADR 0295.
+"""
 
 import numpy as np
 from os_resource_classes import MEMORY_MB, VCPU
 
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.columns import FloatColumn
+from scheduler_svc.core.table.columns import FloatColumn, Rows
 from scheduler_svc.core.table.view import View
+from scheduler_svc.core.tree_request import total_resources
 from scheduler_svc.core.weighers.weigher import Weigher
 
 
-def raw(view: View, request: SchedulingRequest) -> FloatColumn:
-    """Return the negative difference of the two free shares; 0 where a row lacks one of the classes."""
-    cpus, memory = view.hosts.capacity(VCPU), view.hosts.capacity(MEMORY_MB)
-    shares = [
-        (view.hosts.free(name) - request.resources.get(name, 0)) / np.maximum(capacity, 1)
-        for name, capacity in ((VCPU, cpus), (MEMORY_MB, memory))
-    ]
-    return np.where((cpus > 0) & (memory > 0), -np.abs(shares[0] - shares[1]), 0.0)
+def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
+    """Return the decrease of the imbalance by one instance; a class that a row lacks counts as used up."""
+    if not total_resources(request).keys() & {VCPU, MEMORY_MB}:
+        return None
+    imbalance, change = _imbalances(view, request)
+    left = np.subtract(imbalance, change, out=change)  # in place: new columns cost as much as the arithmetic
+    decrease = np.abs(imbalance, out=imbalance)
+    decrease -= np.abs(left, out=left)
+    return decrease
 
 
 def step(request: SchedulingRequest) -> float:
-    """Return 0: the effect of another instance differs between hosts."""
+    """Return 0: the effect of another instance differs between hosts, see ``row_steps``."""
     return 0.0
+
+
+def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn:
+    """Return the difference between the decrease by a second instance and that by the first one."""
+    imbalance, change = _imbalances(view, request, rows)
+    return 2 * np.abs(imbalance - change) - np.abs(imbalance) - np.abs(imbalance - 2 * change)
+
+
+def _imbalances(
+    view: View, request: SchedulingRequest, rows: Rows | slice = slice(None)
+) -> tuple[FloatColumn, FloatColumn]:
+    """Return new columns: the imbalance of ``rows``, and the part of it that an instance takes away."""
+    trees, amounts = view.trees, total_resources(request)
+    cpu_share, memory_share = trees.unit_share(VCPU)[rows], trees.unit_share(MEMORY_MB)[rows]
+    imbalance = trees.free(VCPU)[rows] * cpu_share
+    imbalance -= trees.free(MEMORY_MB)[rows] * memory_share
+    change = cpu_share * amounts.get(VCPU, 0)
+    change -= memory_share * amounts.get(MEMORY_MB, 0)
+    return imbalance, change
 
 
 WEIGHER = Weigher(
@@ -30,4 +56,5 @@ WEIGHER = Weigher(
     raw,
     step,
     {"compute": frozenset({"inventories", "used"})},
+    row_steps=row_steps,
 )

@@ -5,8 +5,9 @@ score = sum over weighers of multiplier x (raw - least) / (most - least), with t
 filters; ``least`` is the weigher's floor if it has one. As in Nova (nova/weights.py).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -84,21 +85,45 @@ def _built_in(options: WeigherOptions) -> Iterator[Weigher]:
 
 
 @dataclass(frozen=True, slots=True)
+class RowSteps:
+    """The steps of a weigher whose effect differs between hosts; computed only for the hosts that are asked for.
+
+    ``raw`` returns them for rows of the view. ``rows`` are those of the survivors, None: all of the view.
+    """
+
+    raw: Callable[[Rows], FloatColumn]
+    rows: Rows | None
+    multiplier: Multiplier
+    span: float
+
+    def scaled(self, indexes: Rows) -> FloatColumn:
+        """Return the changes of the scores of these survivors."""
+        steps = self.raw(indexes if self.rows is None else self.rows[indexes])
+        unit = max(self.span, float(np.abs(steps).max(initial=0.0))) or 1.0
+        return steps * ((self.multiplier if isinstance(self.multiplier, float) else self.multiplier[indexes]) / unit)
+
+
+@dataclass(frozen=True, slots=True)
 class HostScores:
     """Scores of the survivors, in their order, and the part that each weigher added.
 
-    ``step`` is the change of a host's score per instance that it takes: one number, or one per survivor. The bounds of
-    this pass are kept while the instances of one request are placed. If hosts differ by less than one instance, the
-    size of an instance is used as the span, as after the first placement, so that equal hosts are filled evenly.
+    ``step`` is the change of a host's score per instance that it takes: one number, or one per survivor; ``row_steps``
+    are added to it. The bounds of this pass are kept while the instances of one request are placed. If hosts differ by
+    less than one instance, the size of an instance is used as the span, as after the first placement, so that equal
+    hosts are filled evenly.
     """
 
     values: FloatColumn
     step: Multiplier
     parts: Mapping[str, FloatColumn]
+    row_steps: Sequence[RowSteps] = ()
 
     def steps(self, indexes: Rows) -> list[float]:
         """Return the steps of these survivors."""
-        return [self.step] * len(indexes) if isinstance(self.step, float) else self.step[indexes].tolist()
+        if isinstance(self.step, float) and not self.row_steps:
+            return [self.step] * len(indexes)
+        own = np.full(len(indexes), self.step) if isinstance(self.step, float) else self.step[indexes]
+        return sum((row_steps.scaled(indexes) for row_steps in self.row_steps), own).tolist()
 
 
 def score(
@@ -108,6 +133,7 @@ def score(
     values: FloatColumn | None = None
     step: Multiplier = 0.0
     parts: dict[str, FloatColumn] = {}
+    row_steps: list[RowSteps] = []
     laps = _WATCH.laps()
     for weigher, factor in weighers.effective_multipliers(view):
         if laps is not None:
@@ -124,13 +150,15 @@ def score(
             raw, span = _scale(weigher, raw)
         if change:
             step = step + multiplier * (change / max(span, abs(change)))
+        if weigher.row_steps is not None and raw is not None:
+            row_steps.append(RowSteps(partial(weigher.row_steps, view, request), rows, multiplier, span))
         if raw is not None and span > 0:
             part = raw * (multiplier / span)
             parts[weigher.name] = part
             values = part if values is None else values + part
     if values is None:
         values = np.zeros(view.size if rows is None else len(rows))
-    return HostScores(values, step, parts)
+    return HostScores(values, step, parts, row_steps)
 
 
 def _scale(weigher: Weigher, raw: FloatColumn) -> tuple[FloatColumn, float]:

@@ -16,6 +16,7 @@ class Weigher:
 
     ``step`` returns the change of a host's number per instance of the request that it takes, so that many equal
     instances are placed with one pass over the hosts. ``reads`` lists the host state keys that ``raw`` may read.
+    ``row_steps``: the same for given rows, where it differs between them; it is added to ``step``.
     ``per_host`` is called instead of ``raw`` if it is not None: it returns numbers for the given rows only (None: all
     rows).
 
@@ -30,6 +31,7 @@ class Weigher:
     step: Callable[[SchedulingRequest], float]
     reads: Reads = field(default_factory=dict)
     per_host: Callable[[View, SchedulingRequest, Rows | None], FloatColumn] | None = None
+    row_steps: Callable[[View, SchedulingRequest, Rows], FloatColumn] | None = None
     option: str = ""
     sign: int = 1
     floor: float | None = None

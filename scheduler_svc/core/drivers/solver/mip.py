@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mixed integer program, built block by block and solved by HiGHS."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 
 INFINITY = float("inf")
+TOLERANCE = 1e-6  # relative, of an objective
 
 MipTerm = tuple[IntColumn, IntColumn, npt.ArrayLike]  # rows of a block, from 0 up, columns, and factors
 
@@ -62,16 +64,29 @@ class MipProgram:
 
         One thread and a seed: a run that ends before the time limit is reproducible.
         """
+        options = {
+            "threads": 1,
+            "random_seed": seed % 2**31,
+            "time_limit": max(0.001, limit_s),
+            "mip_rel_gap": gap,
+        }
+        began = time.monotonic()
+        result, objective = self._run(costs, start_values, options)
+        if result.values is None or abs(costs @ result.values - objective) <= TOLERANCE * max(1.0, abs(objective)):
+            return result
+        # Presolving of HiGHS 1.16 may return values that are not those of the objective that it calls optimal.
+        rest_s = max(0.001, limit_s - (time.monotonic() - began))
+        return self._run(costs, start_values, {**options, "presolve": "off", "time_limit": rest_s})[0]
+
+    def _run(
+        self, costs: FloatColumn, start_values: FloatColumn, options: Mapping[str, Any]
+    ) -> tuple[MipResult, float]:
+        """Return the result of HiGHS, and the objective that it claims for it."""
         import highspy  # noqa: PLC0415 - an extra: only who configures the driver needs it
 
         solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # not annotated
         solver.silent()
-        for option, value in (
-            ("threads", 1),
-            ("random_seed", seed % 2**31),
-            ("time_limit", max(0.001, limit_s)),
-            ("mip_rel_gap", gap),
-        ):
+        for option, value in options.items():
             solver.setOptionValue(option, value)
         solver.passModel(self._model(highspy, costs))
         start = highspy.HighsSolution()
@@ -79,9 +94,11 @@ class MipProgram:
         solver.setSolution(start)
         solver.run()
         optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        if solver.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
-            return MipResult(None, False)
-        return MipResult(np.asarray(solver.getSolution().col_value, np.float64), optimal)
+        info = solver.getInfo()
+        if info.primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+            return MipResult(None, False), 0.0
+        values = np.asarray(solver.getSolution().col_value, np.float64)
+        return MipResult(values, optimal), float(info.objective_function_value)
 
     def _add(self, upper: FloatColumn, is_integer: bool) -> IntColumn:
         self._upper.append(upper)

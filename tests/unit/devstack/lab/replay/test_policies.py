@@ -15,18 +15,18 @@ from scheduler_svc.conf import weighers
 def test_packing_negates_the_multipliers(name, placement, sign):
     policy = policies.load(name)
     multipliers = {weigher.name: multiplier for weigher, multiplier in policy.weighted}
-    assert multipliers == dict.fromkeys(weighers.AMOUNTS, sign)
+    assert multipliers == dict.fromkeys(weighers.AMOUNTS, sign) | {"BalanceWeigher": 4.0}
     assert policy.configured["filter_scheduler"] == {"placement": placement}
     assert policy.configured["scheduler"] == {"driver": "filter"}
 
 
-def test_balance_is_weighed_beside_free_amounts():
-    policy = policies.load("balance")
-    assert [weigher.name for weigher, _ in policy.weighted] == [*weighers.AMOUNTS, "BalanceWeigher"]
+def test_policy_of_nova_weighs_free_amounts_only():
+    policy = policies.load("nova")
+    assert [weigher.name for weigher, _ in policy.weighted] == list(weighers.AMOUNTS)
     assert policy.configured["scheduler"] == {"driver": "filter"}
 
 
-@pytest.mark.parametrize("name", ["filter", "balance", "pack", "solver", "solver-pack", "chance"])
+@pytest.mark.parametrize("name", ["filter", "nova", "pack", "solver", "solver-pack", "chance"])
 def test_scheduler_of_a_cluster_reads_the_same_configuration_from_a_file(name, tmp_path):
     policy = policies.load(name)
     file = tmp_path / "scheduler.conf"
@@ -34,13 +34,13 @@ def test_scheduler_of_a_cluster_reads_the_same_configuration_from_a_file(name, t
     conf = cfg.ConfigOpts()
     scheduler_conf.register_opts(conf)
     conf(["--config-file", str(file)], default_config_dirs=[])
-    expected = set(weighers.DEFAULT_WEIGHERS) | ({"BalanceWeigher"} if name == "balance" else set())
+    expected = set(weighers.DEFAULT_WEIGHERS) - ({"BalanceWeigher"} if name == "nova" else set())
     assert set(weighers.enabled(conf)) == expected
     assert conf.filter_scheduler.placement == ("pack" if policy.oracle == "pack" else "spread")
 
 
 @pytest.mark.parametrize(
-    ("name", "oracle"), [("chance", "filter"), ("solver", "filter"), ("solver-pack", "pack"), ("balance", "balance")]
+    ("name", "oracle"), [("chance", "filter"), ("solver", "filter"), ("solver-pack", "pack"), ("nova", "nova")]
 )
 def test_oracle_places_as_what_the_policy_approximates(name, oracle):
     assert policies.load(name).oracle == oracle
