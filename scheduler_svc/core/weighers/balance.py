@@ -17,8 +17,8 @@ from scheduler_svc.core.weighers.weigher import Weigher
 
 
 def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
-    """Return the decrease of the imbalance by one instance; a class that a row lacks counts as used up."""
-    if not total_resources(request).keys() & {VCPU, MEMORY_MB}:
+    """Return the decrease of the imbalance by one instance; None for a request that does not take both classes."""
+    if not total_resources(request).keys() >= {VCPU, MEMORY_MB}:
         return None
     imbalance, change = _imbalances(view, request)
     left = np.subtract(imbalance, change, out=change)  # in place: new columns cost as much as the arithmetic
@@ -28,7 +28,7 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
 
 
 def step(request: SchedulingRequest) -> float:
-    """Return 0: the effect of another instance differs between hosts, see ``row_steps``."""
+    """Return 0: the effect of another instance differs between hosts, and ``row_steps`` returns it."""
     return 0.0
 
 
@@ -46,8 +46,8 @@ def _imbalances(
     cpu_share, memory_share = trees.unit_share(VCPU)[rows], trees.unit_share(MEMORY_MB)[rows]
     imbalance = trees.free(VCPU)[rows] * cpu_share
     imbalance -= trees.free(MEMORY_MB)[rows] * memory_share
-    change = cpu_share * amounts.get(VCPU, 0)
-    change -= memory_share * amounts.get(MEMORY_MB, 0)
+    change = cpu_share * amounts[VCPU]
+    change -= memory_share * amounts[MEMORY_MB]
     return imbalance, change
 
 

@@ -11,7 +11,6 @@ from tests.unit.scheduler_svc.fakes.hosts import node, request
 NODES = {
     "even": node({"VCPU": 10, "MEMORY_MB": 1000}),
     "uneven": node({"VCPU": 10, "MEMORY_MB": 1000}),
-    "no cpus": node({"MEMORY_MB": 1000}),
 }
 
 
@@ -19,25 +18,26 @@ USED = {"uneven": {"MEMORY_MB": 500}}  # half of the memory is free, and all CPU
 
 
 @pytest.mark.parametrize(
-    ("resources", "expected"),
+    ("vcpus", "memory", "expected"),
     [
-        ({"VCPU": 5}, [-0.5, 0.5, 0]),
-        ({"VCPU": 5, "MEMORY_MB": 500}, [0, 0, 0.5]),
-        ({"MEMORY_MB": 500}, [-0.5, -0.5, 0.5]),
-        ({"VCPU": 10}, [-1, 0, 0]),
+        (5, 250, [-0.25, 0.25]),
+        (5, 500, [0, 0]),
+        (1, 600, [-0.5, -0.5]),
+        (9, 100, [-0.8, 0.2]),
     ],
 )
-def test_number_is_the_decrease_of_the_difference_of_the_shares(resources, expected):
+def test_number_is_the_decrease_of_the_difference_of_the_shares(vcpus, memory, expected):
+    resources = {"VCPU": vcpus, "MEMORY_MB": memory}
     assert raw_values(WEIGHER, NODES, used=USED, resources=resources) == pytest.approx(expected)
     assert WEIGHER.step(request(resources)) == 0
 
 
 def test_groups_of_a_request_count_as_the_rest():
     group = RequestGroup("1", {"VCPU": 5})
-    assert raw_values(WEIGHER, NODES, used=USED, resources={"MEMORY_MB": 500}, groups=(group,)) == pytest.approx(
-        [0, 0, 0.5]
-    )
+    values = raw_values(WEIGHER, NODES, used=USED, resources={"MEMORY_MB": 250}, groups=(group,))
+    assert values == pytest.approx([-0.25, 0.25])
 
 
-def test_request_without_both_classes_has_no_numbers():
-    assert WEIGHER.raw(None, request({"DISK_GB": 1})) is None
+@pytest.mark.parametrize("resources", [{"DISK_GB": 1}, {"VCPU": 1}, {"PCPU": 1, "MEMORY_MB": 100}])
+def test_request_without_one_of_the_classes_has_no_numbers(resources):
+    assert WEIGHER.raw(None, request(resources)) is None
