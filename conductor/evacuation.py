@@ -2,9 +2,7 @@
 """Requests to evacuate instances from hosts that are gone: recorded here; the saga executes them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
 
-import oslo_messaging as messaging
 from oslo_log import log
 
 from conductor.reconciliation import compared_record
@@ -13,7 +11,7 @@ from conductor.saga import evacuations
 from conductor.saga.destinations import destination_spec
 from conductor.saga.saga_pass import instance_spec
 from conductor.saga.transitions import end_attempt
-from conductor.service_clients import ServiceClients, summarize_error
+from conductor.service_clients import ServiceClients, answered
 from conductor.store.interface import ConductorStore
 from conductor.store.migrations import MigrationRecord, MigrationStatus
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
@@ -129,13 +127,13 @@ class InstanceEvacuation:
             refs = objects.ClaimRefs.of(
                 consumers=[record.uuid for record in group], attempts=[record.attempt for record in group]
             )
-            claim_answers = _answered("The claims service", self._clients.claims_of(partition).find_claims, ctxt, refs)
+            claim_answers = answered("The claims service", self._clients.claims_of(partition).find_claims, ctxt, refs)
             answers |= dict(zip(refs.pairs(), claim_answers.answers, strict=True))
         return answers
 
     def _check_host(self, ctxt: RequestContext, host: str, *, in_use: bool) -> None:
         """Raise HostIsUp for a host that sends heartbeats, unless all claims ended and it has learned that."""
-        document = _answered("The scheduler", self._clients.service_document, ctxt, host)
+        document = answered("The scheduler", self._clients.service_document, ctxt, host)
         if document is not None and document.get("alive") and (in_use or not document.get("audited")):
             raise errors.HostIsUp(host=host)
 
@@ -200,11 +198,3 @@ def _check_status(record: InstanceRecord) -> None:
     else:
         why = "it is in ERROR because it was never built; delete it, and boot another one"
     raise errors.InstanceConflict(uuid=record.uuid, why=why)
-
-
-def _answered(what: str, method: Callable[..., Any], ctxt: RequestContext, *args: object) -> Any:
-    """Call a service; raises Unavailable where it does not answer in time."""
-    try:
-        return method(ctxt, *args)
-    except messaging.MessagingException as error:
-        raise errors.Unavailable(what=what, why=summarize_error(error)) from error

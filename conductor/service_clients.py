@@ -27,6 +27,14 @@ def summarize_error(error: Exception) -> str:
     return text.partition("\n")[0] or type(error).__name__
 
 
+def answered(what: str, method: Callable[..., Any], ctxt: RequestContext, *args: object, **values: object) -> Any:
+    """Call a method of a service, ``what`` in words; raises Unavailable where it does not answer in time."""
+    try:
+        return method(ctxt, *args, **values)
+    except messaging.MessagingException as error:
+        raise errors.Unavailable(what=what, why=summarize_error(error)) from error
+
+
 @dataclass(frozen=True)
 class ServiceClients:
     """RPC clients of the conductor.

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dry runs of requests for a certain host: one that could not be met is refused before anything is changed."""
 
+import json
+from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
-import oslo_messaging as messaging
-
-from conductor.service_clients import ServiceClients, summarize_error
+from conductor.service_clients import ServiceClients, answered
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 
@@ -26,18 +27,12 @@ def check_target(
     ``takes_all``: all the instances of each request, whose ``specs`` are equal. Raises Unavailable or a subclass if the
     scheduler does not answer.
     """
-    requests: list[tuple[objects.RequestSpec, Any, int]] = []
-    for spec in specs:
-        primitive = spec.obj_to_primitive()
-        number = next((number for number, (_spec, other, _count) in enumerate(requests) if other == primitive), None)
-        if number is not None:
-            same, _primitive, count = requests[number]
-            requests[number] = (same, primitive, count + 1)
-        elif len(requests) < MAX_CHECKS:
-            requests.append((spec, primitive, 1))
-    for spec, _primitive, count in requests:
+    texts = [(json.dumps(spec.obj_to_primitive(), sort_keys=True), spec) for spec in specs]
+    counts = Counter(text for text, _spec in texts)
+    for text, spec in islice(dict(texts).items(), MAX_CHECKS):
+        count = counts[text] if takes_all else 1
         refused = f"{target} does not take {count} of them" if takes_all else f"{target} takes none of them"
-        check_fits(clients, ctxt, spec, refused, count=count if takes_all else 1)
+        check_fits(clients, ctxt, spec, refused, count=count)
 
 
 def check_fits(
@@ -47,10 +42,7 @@ def check_fits(
 
     ``options`` are further arguments of the scheduler's method ``dry_run``.
     """
-    try:
-        document = clients.scheduler.dry_run(ctxt, spec, **options).document
-    except messaging.MessagingException as error:
-        raise errors.Unavailable(what="The scheduler", why=summarize_error(error)) from error
+    document = answered("The scheduler", clients.scheduler.dry_run, ctxt, spec, **options).document
     if document.get("outcome") == "refused":
         why = str(document.get("why") or "").removeprefix("No valid host: ")
         raise errors.NoValidHost(reason=f"{refused}: {why}", reasons=document.get("reasons") or {})

@@ -3,6 +3,7 @@
 
 from typing import Any
 
+import oslo_messaging as messaging
 import pytest
 
 from rpcapi import errors, objects
@@ -41,6 +42,14 @@ def test_invalid_migrations_are_refused_and_nothing_is_changed(
     ids = values.get("migrations", [migration_of(UUIDS[0])])
     with pytest.raises(error, match=match):
         cluster.conductors[0].moves.migrate(CTXT, UUIDS[:1], ids, values.get("host"))
+    assert cluster.store.get(UUIDS) == before
+
+
+def test_target_that_no_scheduler_checks_is_refused_and_nothing_is_changed(cluster: SimulatedCluster) -> None:
+    cluster.scheduler.unanswered = messaging.MessagingTimeout("no answer")
+    before = cluster.store.get(UUIDS)
+    with pytest.raises(errors.Unavailable, match="The scheduler cannot be reached"):
+        cluster.conductors[0].moves.migrate(CTXT, UUIDS[:1], [migration_of(UUIDS[0])], "h3")
     assert cluster.store.get(UUIDS) == before
 
 
