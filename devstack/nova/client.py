@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import requests
+import tenacity
 
 from devstack.nova.fakes.glance import IMAGES
 from devstack.servers.errors import ServerNotReady
@@ -17,6 +18,7 @@ PLACEMENT_VERSION = "1.39"
 SECONDS = 120
 POLL = 0.5
 NOT_FOUND = 404
+DELETE_ATTEMPTS = 5
 SERVER_SECONDS = 180.0
 
 Result = TypeVar("Result")
@@ -146,6 +148,20 @@ class NovaClient(RestClient):
                     f"Server {server['name']} is {server['status']}, not {' or '.join(statuses)}: {server.get('fault')}"
                 )
         return servers
+
+    @tenacity.retry(
+        retry=tenacity.retry_if_exception_type(requests.ConnectionError),
+        wait=tenacity.wait_fixed(POLL),
+        stop=tenacity.stop_after_attempt(DELETE_ATTEMPTS),
+        reraise=True,
+    )
+    def delete(self, path: str) -> None:
+        """Delete something; a call that was cut off is sent again, and then finds it deleted."""
+        try:
+            self.call("DELETE", path)
+        except CallFailed as why:
+            if why.status != NOT_FOUND:
+                raise
 
     def wait_deleted(self, uuids: Sequence[str]) -> None:
         """Wait until there are no such servers."""

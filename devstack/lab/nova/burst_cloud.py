@@ -117,10 +117,10 @@ class BurstCloud:
     def _delete(self, uuids: Sequence[str], groups: Sequence[str]) -> None:
         nova = self._patient_client()
         for key in uuids:
-            nova.call("DELETE", f"/servers/{key}")
+            nova.delete(f"/servers/{key}")
         wait_until(lambda: not nova.get(ALL_SERVERS)["servers"], "the end of a burst", BURST_SECONDS)
         for key in groups:
-            nova.call("DELETE", f"/os-server-groups/{key}")
+            nova.delete(f"/os-server-groups/{key}")
 
 
 @contextlib.contextmanager
