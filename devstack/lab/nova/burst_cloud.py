@@ -59,7 +59,8 @@ class BurstCloud:
     def boot(self, burst: Burst) -> BurstResult:
         """Request the servers of a burst by CLIENTS clients, wait until none changes any more, and delete them.
 
-        The time is that from the first request until the last server runs or is refused. Raises ServerNotReady.
+        The time is that from the first request until the last server runs or is refused, at most BURST_SECONDS: those
+        that are still being built then do not run. Raises ServerNotReady.
         """
         groups = [self._create_group() for _ in range(burst.groups)]
         members: list[int | None] = [number for number in range(burst.groups) for _ in range(GROUP)]
@@ -68,9 +69,11 @@ class BurstCloud:
         with ThreadPoolExecutor(CLIENTS) as pool:
             hints = [{} if number is None else {"group": groups[number]} for number in members]
             uuids = list(pool.map(self._request, itertools.count(), hints))
-        settled = wait_until(lambda: self._settled(uuids), f"a burst of {burst.servers}", BURST_SECONDS)
+        with contextlib.suppress(ServerNotReady):
+            wait_until(lambda: self._are_settled(uuids), f"a burst of {burst.servers}", BURST_SECONDS)
         seconds = time.monotonic() - began
-        servers = [_server(settled[key], number) for key, number in zip(uuids, members, strict=True)]
+        records_by_uuid = self._servers()
+        servers = [_server(records_by_uuid[key], number) for key, number in zip(uuids, members, strict=True)]
         attempts = records.build_attempts(self._cloud.parts.urls.databases[CELL_DATABASE], uuids)
         result = BurstResult(
             servers, seconds, sum(max(0, count - 1) for count in attempts.values()), self._leaks(), self._oversold()
@@ -90,14 +93,17 @@ class BurstCloud:
     def _request(self, number: int, hints: dict[str, Any]) -> str:
         return self._patient_client().boot(f"burst{number}", FLAVOR, hints)
 
-    def _settled(self, uuids: Sequence[str]) -> dict[str, dict[str, Any]] | None:
-        """Return the records of all servers by uuid once none changes any more."""
-        servers = {server["id"]: server for server in self._cloud.nova.get(ALL_SERVERS)["servers"]}
-        is_settled = all(
+    def _servers(self) -> dict[str, dict[str, Any]]:
+        """Return the records of all servers by uuid."""
+        return {server["id"]: server for server in self._patient_client().get(ALL_SERVERS)["servers"]}
+
+    def _are_settled(self, uuids: Sequence[str]) -> bool:
+        """Return whether no server changes any more."""
+        servers = self._servers()
+        return all(
             key in servers and servers[key]["status"] in STATES and servers[key]["OS-EXT-STS:task_state"] is None
             for key in uuids
         )
-        return servers if is_settled else None
 
     def _leaks(self) -> int:
         """Return the number of consumers whose allocations are not those of Nova's records, also after a while."""

@@ -62,7 +62,7 @@ class BurstResult:
 
     @property
     def refused(self) -> int:
-        """Servers that do not run; all fit twice."""
+        """Servers that do not run, also those that are still being built when the time is over; all fit twice."""
         return len(self.servers) - self.active
 
     @property
@@ -117,12 +117,19 @@ def bursts(sizes: Sequence[int]) -> Sequence[Burst]:
 
 
 def measure(
-    run_side: RunSide, sizes: Sequence[int], schedulers: Sequence[int], tick: Callable[[], Any]
+    run_side: RunSide,
+    sizes: Sequence[int],
+    schedulers: Sequence[int],
+    tick: Callable[[], Any],
+    sides: Sequence[str] = (THEIRS, OURS),
 ) -> Iterator[ResultRow]:
-    """Yield the rows of each number of schedulers; each has a cloud of each side, one after the other."""
+    """Yield the rows of each number of schedulers; each has a cloud of each side, one after the other.
+
+    Without Nova's side there are no rows that compare with it.
+    """
     for number in schedulers:
         results: dict[str, list[BurstResult]] = {}
-        for side in (THEIRS, OURS):
+        for side in sides:
             with run_side(side, number) as cloud:
                 cloud.boot(WARM_UP)
                 tick()
@@ -139,16 +146,17 @@ def _rows(burst: Burst, schedulers: int, results: Mapping[str, BurstResult]) -> 
     figures = {side: result.figures() for side, result in results.items()}
 
     def row(question: str, keys: Sequence[str], ratio: float, budget: float | None, bound: Bound) -> ResultRow:
-        values = {f"{side}_{key}": figures[side][key] for key in keys for side in (OURS, THEIRS)}
+        values = {f"{side}_{key}": figures[side][key] for key in keys for side in figures}
         return ResultRow(f"{name}: {question}", ratio, budget, bound, values)
 
-    rates = {side: result.active / result.seconds for side, result in results.items()}
-    ratio = rates[OURS] / rates[THEIRS] if rates[THEIRS] else 0.0
-    yield row("servers a second, ours / Nova's", ("per_s", "seconds"), ratio, None, "at least")
+    if THEIRS in results:
+        rates = {side: result.active / result.seconds for side, result in results.items()}
+        ratio = rates[OURS] / rates[THEIRS] if rates[THEIRS] else 0.0
+        yield row("servers a second, ours / Nova's", ("per_s", "seconds"), ratio, None, "at least")
     broken = sum(figures[OURS][key] for key in FAULTS)
     yield row(", ".join(FAULTS).replace("_", " "), FAULTS, broken, 0, "at most")
-    reschedules = {side: result.reschedules for side, result in results.items()}
-    yield row("reschedules", ("reschedules",), reschedules[OURS], reschedules[THEIRS], "at most")
+    most = results[THEIRS].reschedules if THEIRS in results else None
+    yield row("reschedules", ("reschedules",), results[OURS].reschedules, most, "at most")
     if burst == SPREAD:
         yield row("most on one host", ("most_on_one_host",), results[OURS].most, MOST_ON_ONE_HOST, "at most")
     if burst == ONE_GROUP:

@@ -65,6 +65,9 @@ class NovaBenchmark(Benchmark):
             metavar="N,...",
             help="Scheduler processes for the bursts (%(default)s).",
         )
+        parser.add_argument(
+            "--alone", action="store_true", help="Bursts on gantt only, without nova-scheduler and Placement."
+        )
         parser.add_argument("--install", action="store_true", help=f"First install {NOVA_CLOUD.release} from PyPI.")
         return parser
 
@@ -101,9 +104,10 @@ class NovaBenchmark(Benchmark):
             yield from placement_race.measure(clients, args.rounds, _update(bar))
 
     def _bursts(self, args: argparse.Namespace) -> Iterator[ResultRow]:
-        total = 2 * len(args.schedulers) * (len(bursts.bursts(args.bursts)) + 1)
+        sides = [select_cloud.OURS] if args.alone else [select_cloud.THEIRS, select_cloud.OURS]
+        total = len(sides) * len(args.schedulers) * (len(bursts.bursts(args.bursts)) + 1)
         with self.bar(total, "bursts", args) as bar:
-            yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, _update(bar))
+            yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, _update(bar), sides)
 
 
 def burst_size(text: str) -> int:

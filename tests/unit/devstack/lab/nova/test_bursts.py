@@ -65,6 +65,16 @@ def test_each_number_of_schedulers_has_a_cloud_of_each_side_and_a_discarded_burs
     assert clouds.booted == [WARM_UP, SPREAD, ONE_GROUP, Burst(50, groups=2), Burst(200, groups=10)] * 4
 
 
+def test_ours_alone_is_compared_with_nothing():
+    clouds = ScriptedClouds()
+    rows = list(bursts.measure(clouds.running, [50], [1], lambda: None, [OURS]))
+    assert clouds.started == [(OURS, 1)]
+    large = {row.name.rpartition(": ")[2]: row for row in rows if "burst of 50" in row.name}
+    assert set(large) == {FAULTS, "reschedules"}
+    assert (large[FAULTS].budget, large["reschedules"].budget) == (0, None)
+    assert set(large[FAULTS].figures) == {"ours_refused", "ours_leaks", "ours_oversold", "ours_group_violations"}
+
+
 def test_speed_is_that_of_the_servers_that_run():
     rows = measure(ScriptedClouds())
     row = rows["burst of 50 in 2 groups, schedulers: 1: servers a second, ours / Nova's"]
