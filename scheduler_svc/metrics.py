@@ -9,6 +9,9 @@ DROPPED_CALLS = metrics.counter(
 )
 CALL_SECONDS = metrics.histogram("call_seconds", "Time from reading a call to its answer", ("method",))
 DECISION_SECONDS = metrics.histogram("decision_seconds", "Time to rank hosts for one request, the claim excepted")
+ROUND_CALLS = metrics.histogram(
+    "round_calls", "Calls that were decided and claimed together", buckets=(1, 2, 4, 8, 16, 32, 64)
+)
 BATCH_SECONDS = metrics.histogram("batch_seconds", "Time to rank a batch of requests together, the claims excepted")
 BATCHED_REQUESTS = metrics.counter("batched_requests_total", "Requests that were ranked together with others")
 UNBATCHED_REQUESTS = metrics.counter(

@@ -9,6 +9,7 @@ from redis.exceptions import NoScriptError
 
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
+from rpcapi.redis_failover.script_client import SCRIPT, ScriptClient
 
 
 class TooFewReplicas(redis.RedisError):
@@ -84,6 +85,31 @@ def evaluate_all(
         return attempt()
 
 
+def evaluate_each(
+    client: ScriptClient,
+    sha: str,
+    keys: Sequence[str],
+    calls: Sequence[Sequence[Any]],
+    *,
+    replicas: ReplicaAcknowledgement,
+    marker: str,
+) -> list[Any]:
+    """Return the results of the script for the arguments of each of ``calls``, sent in one packet.
+
+    The result of a call that fails is its ResponseError, which may be NoScriptError. Raises redis-py's other errors,
+    and TooFewReplicas: then it is unknown which of the calls were carried out.
+    """
+    commands: list[Sequence[Any]] = [(SCRIPT, sha, len(keys), *keys, *arguments) for arguments in calls]
+    if not replicas.count:
+        return client.execute_together(commands)
+    *results, marked, acknowledged = client.execute_together([*commands, *_wait_commands(replicas, marker)])
+    for answer in (marked, acknowledged):
+        if isinstance(answer, redis.ResponseError):
+            raise answer
+    _check_acknowledged(acknowledged, replicas)
+    return results
+
+
 def await_replicas(client: redis.Redis, replicas: ReplicaAcknowledgement, marker: str) -> None:
     """Return when enough replicas have all writes of this server so far; raises TooFewReplicas."""
     _execute_and_wait(client.pipeline(transaction=False), replicas, marker)
@@ -96,12 +122,20 @@ def _execute_and_wait(pipeline: redis.client.Pipeline, replicas: ReplicaAcknowle
     waits for the offset at the connection's last command, but newer ones and Valkey for that of its own last write. So
     each WAIT follows a write.
     """
-    pipeline.set(marker, "")
-    pipeline.execute_command("WAIT", replicas.count, replicas.wait_ms)
+    for command in _wait_commands(replicas, marker):
+        pipeline.execute_command(*command)
     answers = _execute(pipeline)
-    if answers[-1] < replicas.count:
-        raise TooFewReplicas(answers[-1], replicas)
+    _check_acknowledged(answers[-1], replicas)
     return answers
+
+
+def _wait_commands(replicas: ReplicaAcknowledgement, marker: str) -> list[Sequence[Any]]:
+    return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)]
+
+
+def _check_acknowledged(acknowledged: int, replicas: ReplicaAcknowledgement) -> None:
+    if acknowledged < replicas.count:
+        raise TooFewReplicas(acknowledged, replicas)
 
 
 def _execute(pipeline: redis.client.Pipeline) -> list[Any]:

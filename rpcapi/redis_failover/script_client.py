@@ -3,6 +3,8 @@
 
 import os
 from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import redis
@@ -35,10 +37,31 @@ class ScriptClient(redis.Redis):
         """
         if command[0] != SCRIPT or options:
             return super().execute_command(*command, **options)  # type: ignore[no-untyped-call]
-        connection = self._take()
-        try:
+        with self._held_connection() as connection:
             connection.send_command(*command)
             return connection.read_response()
+
+    def execute_together(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return the answers to commands that are sent in one packet, a ResponseError for one that fails.
+
+        Raises other errors of redis-py: then it is unknown which of the commands were carried out.
+        """
+        answers: list[Any] = []
+        with self._held_connection() as connection:
+            connection.send_packed_command(connection.pack_commands(commands))
+            for _ in commands:
+                try:
+                    answers.append(connection.read_response())
+                except redis.ResponseError as error:
+                    answers.append(error)
+        return answers
+
+    @contextmanager
+    def _held_connection(self) -> Iterator[AbstractConnection]:
+        """Use an idle connection; it connects again after an error, as `execute_command` says."""
+        connection = self._take()
+        try:
+            yield connection
         except redis.ResponseError as error:
             if is_not_primary(error) or isinstance(error, NoScriptError):
                 connection.disconnect()

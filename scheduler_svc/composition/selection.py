@@ -55,7 +55,7 @@ def _make_selector(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> HostSele
     claimer_class = shadow.ShadowClaimer if _is_shadow(conf) else StoreClaimer
 
     def make(partition: OpenPartition) -> Selector:
-        return Selector(claimer_class(partition.store), partition.replica, limits)
+        return Selector(claimer_class(partition.store), partition.replica, limits, conf.scheduler.round_limit)
 
     if len(partitions) > 1:
         return PartitionedSelector(partitions, make, conf.scheduler.claim_ttl)
@@ -76,4 +76,4 @@ def _is_shadow(conf: cfg.ConfigOpts) -> bool:
 
 def _retry_limits(conf: cfg.ConfigOpts) -> RetryLimits:
     group = conf.scheduler
-    return RetryLimits(group.rounds, milliseconds(group.claim_ttl), group.catch_up_timeout)
+    return RetryLimits(group.tries, milliseconds(group.claim_ttl), group.catch_up_timeout)

@@ -56,12 +56,22 @@ OPTS: list[cfg.Opt] = [
         "deployment must run in the same mode.",
     ),
     cfg.IntOpt(
-        "rounds",
+        "tries",
         default=3,
         min=1,
         max=20,
+        deprecated_name="rounds",
         help="Maximum number of decisions for one request: it is retried when other requests have claimed the selected "
         "capacity, and refused after this many.",
+    ),
+    cfg.IntOpt(
+        "round_limit",
+        default=16,
+        min=1,
+        max=64,
+        help="Instances of one project in a round of decisions while another project waits. Requests that arrive while "
+        "a worker decides are decided and claimed together in its next round, of at most 64 instances; a request of "
+        "more than 16 instances is decided on its own.",
     ),
     cfg.FloatOpt(
         "claim_ttl",

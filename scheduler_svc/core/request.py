@@ -3,8 +3,9 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any
 
 from rpcapi.resources.claims import GroupPolicy
@@ -109,6 +110,10 @@ class SchedulingRequest:
     scope: FilterScope = FilterScope.ALL
     decision: DecisionContext = DecisionContext()
 
+    def is_like(self, other: "SchedulingRequest") -> bool:
+        """Return whether the requests differ in nothing but their ids, so that hosts pass and score for both alike."""
+        return _shape(self) == _shape(other)
+
     @property
     def max_instances_per_host(self) -> int | None:
         """Return how many instances of this request one host may take, None for no limit."""
@@ -145,6 +150,9 @@ class SchedulingRequest:
         if self.group is not None:
             document["group"] = {"id": self.group.id, "policy": str(self.group.policy)}
         return document
+
+
+_shape = attrgetter(*(entry.name for entry in fields(SchedulingRequest) if entry.name != "id"))
 
 
 def _plain(value: Any) -> Any:

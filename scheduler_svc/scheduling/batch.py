@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from oslo_log import log
 
-from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.messaging import green
 from scheduler_svc import metrics
@@ -51,12 +50,13 @@ class BatchSelector:
         """
         snapshots = self.rank_together(policy, calls)
         outcomes: dict[int, SelectionOutcome] = {}
-        for number in sorted(range(len(calls)), key=lambda number: snapshots[number] is None):
-            try:
-                outcome = self._selector.place(policy, ctxt, calls[number], snapshots[number])
+        for is_ranked in (True, False):
+            numbers = [number for number in range(len(calls)) if (snapshots[number] is not None) is is_ranked]
+            results = self._selector.place_all(
+                policy, ctxt, [calls[number] for number in numbers], [snapshots[number] for number in numbers]
+            )
+            for number, outcome in zip(numbers, results, strict=True):
                 outcomes[number] = outcome.error if isinstance(outcome, RefusedCall) else outcome
-            except errors.GanttError as error:
-                outcomes[number] = error
         return [outcomes[number] for number in range(len(calls))]
 
     def rank_together(self, policy: SchedulingPolicy, calls: Sequence[SelectionCall]) -> list[RankingSnapshot | None]:

@@ -4,6 +4,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, Intent, IntentResult
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
@@ -12,8 +13,8 @@ from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, Selection
 class DecisionStore(Protocol):
     """The store's methods that a decision uses."""
 
-    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
-        """Claim all intents of the batch, or none."""
+    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+        """Claim all intents of each batch, or none; return its answer, or the error that it was refused with."""
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host."""
@@ -29,7 +30,10 @@ class DecisionStore(Protocol):
 
 
 class ClaimStore(DecisionStore, Protocol):
-    """A store that can also list claims."""
+    """A store that can also claim a single batch, and list claims."""
+
+    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+        """Claim all intents of the batch, or none."""
 
     def claims(self, *, consumer: str) -> tuple[list[Claim], str | None]:
         """Return the claims of a consumer, and a paging marker that is unused here."""
@@ -38,7 +42,7 @@ class ClaimStore(DecisionStore, Protocol):
 class Claimer(DecisionStore, Protocol):
     """Claims the candidates of a decision in one partition, or does something else with them.
 
-    ``record_decision`` gets only refusals that never reach ``prepare``, which records all other decisions.
+    ``record_decision`` gets only refusals that never reach ``prepare_all``, which records all other decisions.
     """
 
     def conclude(self, call: SelectionCall, result: SelectionResult) -> SelectionResult | RefusedCall:
@@ -51,9 +55,9 @@ class StoreClaimer:
     def __init__(self, store: DecisionStore) -> None:
         self._store = store
 
-    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
-        """Claim all intents of the batch, or none; raises StoreUnavailable."""
-        return self._store.prepare(batch)
+    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+        """Claim all intents of each batch, or none; raises StoreUnavailable where it is unknown which."""
+        return self._store.prepare_all(batches)
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host."""

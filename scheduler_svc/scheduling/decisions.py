@@ -3,7 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
@@ -15,12 +15,23 @@ from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.store.validation import MAX_BATCH_CANDIDATES, MAX_BATCH_PROVIDERS
 
 
+class Place(NamedTuple):
+    """The place of a call in its round, from 0, and the number of its calls."""
+
+    number: int
+    calls: int
+
+
+ALONE = Place(0, 1)
+
+
 @dataclass(frozen=True, slots=True)
 class DecisionBuilder:
     """Builds the claim batch and the record of one decision: one try for a call, in one partition.
 
     ``retry`` is 0 at the first try, ``log_position`` is the state that was decided on, ``last_contact_s`` the seconds
-    since the store last answered. ``lost_candidates`` has the store's verdicts on candidates that earlier tries lost.
+    since the store last answered. ``lost_candidates`` has the store's verdicts on candidates that earlier tries lost,
+    ``place`` is that in the round.
     """
 
     call: SelectionCall
@@ -30,6 +41,7 @@ class DecisionBuilder:
     driver: str
     last_contact_s: float = 0.0
     lost_candidates: Mapping[str, Verdict] = field(default_factory=dict)
+    place: Place = ALONE
 
     def batch(self, ctxt: RequestContext, ttl_ms: int) -> ClaimBatch:
         """Return the claim batch, with the decision record."""
@@ -71,12 +83,18 @@ class DecisionBuilder:
             final=call.final,
         )
 
+    def _latest_own_claim(self) -> int:
+        """Return the log position of the latest claim that was known ahead of the log; 0 without one."""
+        positions = self.snapshot.claimed_positions
+        names = {name for names in self.snapshot.ranking.candidates for name in names} if positions else ()
+        return max((positions[name] for name in names if name in positions), default=0)
+
     def document(self) -> Mapping[str, Any]:
         """Return the decision record; the store adds its answer."""
         ranking = self.snapshot.ranking
         document = document_header(self.call, self.log_position, self.driver) | {
             "seed": self.snapshot.seed,
-            "round": self.retry,
+            "retry": self.retry,
             "hosts": ranking.hosts,
             "reasons": dict(ranking.reasons),
             "best": list(ranking.best),
@@ -86,6 +104,9 @@ class DecisionBuilder:
                 if self.lost_candidates
                 else {}
             ),
+            **({"round": {"place": self.place.number, "calls": self.place.calls}} if self.place.calls > 1 else {}),
+            **({"ahead": ahead} if (ahead := self._latest_own_claim()) else {}),
+            **({"ranked": self.snapshot.shared._asdict()} if self.snapshot.shared else {}),
             **({"samples": dict(self.snapshot.samples)} if self.snapshot.samples else {}),
         }
         return document if ranking.batch is None else document | {"batch": dict(ranking.batch)}

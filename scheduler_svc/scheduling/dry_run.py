@@ -2,7 +2,7 @@
 """Dry run: decides a call without claims and without a decision record."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rpcapi import errors
@@ -41,10 +41,10 @@ class DryRunClaimer(StoreClaimer):
         self._partition = partition.name
         self._batches = batches
 
-    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
-        """Keep the batch."""
-        self._batches.append((self._partition, batch))
-        return accept_first_candidates(batch)
+    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+        """Keep the batches."""
+        self._batches += [(self._partition, batch) for batch in batches]
+        return [accept_first_candidates(batch) for batch in batches]
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         """Do nothing."""

@@ -4,6 +4,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import Ranking
@@ -14,6 +15,13 @@ from scheduler_svc.core.trees.ranking import rank
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 
 
+class SharedRanking(NamedTuple):
+    """The part of a call in a ranking for several calls: its first instance, and the instances of all."""
+
+    first: int
+    instances: int
+
+
 @dataclass(frozen=True, slots=True)
 class RankingSnapshot:
     """A ranking, and the log position of each partition of the table that it was made on.
@@ -21,7 +29,8 @@ class RankingSnapshot:
     ``homes`` maps each candidate to its partition's number. ``claimed_positions`` has the log positions of candidates'
     sums where these are later than their partition's: a worker knows its own claims before it reads them in the log.
     ``group_hosts`` are those of the request's affinity group, None if the members of its server group were not known.
-    ``samples`` names some of the rejected hosts for each reason, if none passed or the call asks for them.
+    ``samples`` names some of the rejected hosts for each reason, if none passed or the call asks for them. ``shared``
+    is set where the ranking was made for several calls.
     """
 
     ranking: Ranking
@@ -31,6 +40,7 @@ class RankingSnapshot:
     claimed_positions: Mapping[str, int]
     group_hosts: Sequence[str] | None = None
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    shared: SharedRanking | None = None
 
 
 def rank_hosts(

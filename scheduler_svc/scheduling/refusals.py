@@ -33,17 +33,18 @@ def no_valid_host(hosts: int, reasons: Mapping[str, int]) -> errors.NoValidHost:
     )
 
 
-def raise_claim_error(prepared: Iterable[IntentResult], partition: str) -> None:
-    """Raise the ClaimError of the first refused attempt, with the host and partition of its claim."""
+def claim_error(prepared: Iterable[IntentResult], partition: str) -> errors.ClaimError | None:
+    """Return the ClaimError of the first refused attempt, with its claim's host and partition; None without one."""
     for result in prepared:
         if result.answer in _FINAL_ANSWERS:
-            raise CLAIM_REFUSALS[result.answer].error(
+            return CLAIM_REFUSALS[result.answer].error(
                 consumer=result.consumer,
                 attempt=result.attempt,
                 why=str(result.answer),
                 host=result.host,
                 partition=partition,
             )
+    return None
 
 
 def last_verdicts(intents: Sequence[Intent], prepared: Sequence[IntentResult]) -> dict[str, Verdict]:

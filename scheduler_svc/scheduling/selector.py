@@ -2,28 +2,34 @@
 """The decision in one partition: ranks hosts on the table, claims them in the store, and retries lost claims."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
-from rpcapi.resources.claims import Answer, Verdict
+from rpcapi.resources.claims import Verdict
+from rpcapi.rounds import RoundLimits, Rounds
 from scheduler_svc import metrics
+from scheduler_svc.core.drivers.driver import LARGE_REQUEST
 from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
 from scheduler_svc.scheduling.claimer import Claimer
-from scheduler_svc.scheduling.decisions import DecisionBuilder, refusal_document
+from scheduler_svc.scheduling.decision_round import CallTry, DecidedTry, DecisionRound
+from scheduler_svc.scheduling.decisions import refusal_document
+from scheduler_svc.scheduling.pending_call import PendingCall, PlacementOutcome
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
 from scheduler_svc.scheduling.replica_view import ReplicaView
-from scheduler_svc.scheduling.server_groups import add_group_members
 
 LOG = log.getLogger(__name__)
+
+LARGEST_IN_ROUND = LARGE_REQUEST  # instances of a call that shares its round with others
+ROUND_SIZE = 4 * LARGEST_IN_ROUND  # instances of all calls of a round: its packet of scripts takes some milliseconds
+ROUND_LIMIT = LARGEST_IN_ROUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +42,21 @@ class RetryLimits:
 
 
 class Selector:
-    """Decides in one partition for one worker; safe to call from many threads."""
+    """Decides in one partition for one worker; safe to call from many threads.
 
-    def __init__(self, claimer: Claimer, replica: ReplicaView, limits: RetryLimits) -> None:
+    Concurrent calls are decided in rounds: what arrives while a round is ranked and claimed makes the next one. A call
+    of many instances is decided on its own, so that nobody waits for it.
+    """
+
+    def __init__(
+        self, claimer: Claimer, replica: ReplicaView, limits: RetryLimits, round_limit: int = ROUND_LIMIT
+    ) -> None:
+        """``round_limit`` is the number of instances of one project in a round while another project waits."""
         self.claimer = claimer
         self._replica = replica
         self._limits = limits
+        self._round = DecisionRound(claimer, replica, self.take_snapshot, limits.ttl_ms)
+        self._rounds = Rounds(self._round.decide, RoundLimits(ROUND_SIZE, round_limit))
 
     @property
     def partition(self) -> str:
@@ -78,12 +93,20 @@ class Selector:
         snapshot: RankingSnapshot | None = None,
     ) -> SelectionResult | RefusedCall:
         """Select as ``select`` does, but return a refusal. The first try uses ``snapshot``, if there is one."""
-        self._check_forced_hosts(policy, call)
-        outcome = self._place(policy, ctxt, call, snapshot)
-        if isinstance(outcome, RefusedCall):
-            LOG.info("Refused: %s", outcome.error)
-            return outcome
-        return self.claimer.conclude(call, outcome)
+        (outcome,) = self._place(policy, ctxt, [call], [snapshot], self._decide_beside_others)
+        if isinstance(outcome, errors.GanttError):
+            raise outcome
+        return outcome
+
+    def place_all(
+        self,
+        policy: SchedulingPolicy,
+        ctxt: RequestContext,
+        calls: Sequence[SelectionCall],
+        snapshots: Sequence[RankingSnapshot | None],
+    ) -> list[PlacementOutcome]:
+        """Place calls in rounds of their own; return for each what ``place`` returns, or the error that it raises."""
+        return self._place(policy, ctxt, calls, snapshots, self._decide_together)
 
     def take_snapshot(
         self,
@@ -102,84 +125,81 @@ class Selector:
         self,
         policy: SchedulingPolicy,
         ctxt: RequestContext,
-        call: SelectionCall,
-        snapshot: RankingSnapshot | None,
-    ) -> SelectionResult | RefusedCall:
-        """Claim hosts for all instances by one script, with as many tries as the limits allow."""
-        refused_call = RefusedCall(
-            errors.NotReady(
-                what="This scheduler worker", why="the store has begun a new epoch that it has not read yet"
-            ),
-            hosts=0,
-            reasons={},
-            may_hold_claims=True,
-        )
-        lost_candidates: Mapping[str, Verdict] = {}
-        for retry in range(self._limits.max_tries):
-            ctxt.check_deadline()
-            if snapshot is None or (call.request.group is not None and snapshot.group_hosts is None):
-                # A batch that was refused has no members: those that the store has now are read again.
-                request = add_group_members(self.claimer, call)
-                snapshot = replace(
-                    self.take_snapshot(policy, request, len(call.consumers), retry, explains=call.explains),
-                    group_hosts=request.decision.group_hosts,
-                )
-            decision = DecisionBuilder(
-                call,
-                retry,
-                snapshot,
-                snapshot.log_positions[self._replica.number],
-                policy.driver.name_for(call.request),
-                self._replica.last_contact_s,
-                lost_candidates,
+        calls: Sequence[SelectionCall],
+        snapshots: Sequence[RankingSnapshot | None],
+        decide: Callable[[Sequence[CallTry]], Sequence[DecidedTry | Exception]],
+    ) -> list[PlacementOutcome]:
+        """Place calls with as many tries as the limits allow."""
+        pending = [
+            PendingCall(
+                policy, ctxt, call, partition=self.partition, max_tries=self._limits.max_tries, snapshot=snapshot
             )
-            if call.request.decision.group_epoch not in (None, decision.log_position.epoch):
-                raise errors.NotReady(
-                    what="This scheduler worker",
-                    why="the store has begun a new epoch since the server group's partition was agreed on",
-                )
-            batch = decision.batch(ctxt, self._limits.ttl_ms)
-            ctxt.check_deadline()
-            answer = self.claimer.prepare(batch)
-            self._apply_answer(answer)
-            if answer.accepted:
-                # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a
-                # fifteenth of the call.
-                LOG.debug("Selected hosts for %d instances in %d tries", len(answer.prepared), retry + 1)
-                group_hosts = snapshot.group_hosts or ()
-                return SelectionResult(answer.prepared, *decision.log_position, self._replica.partition, group_hosts)
-            refusals.raise_claim_error(answer.prepared, self._replica.partition)
-            verdicts = refusals.last_verdicts(batch.intents, answer.prepared)
-            lost_candidates = refusals.merge_lost_candidates(lost_candidates, verdicts)
-            if answer.current:
-                reasons = {**snapshot.ranking.reasons, **refusals.count_lost_candidates(verdicts)}
-                may_hold_claims = any(result.answer is Answer.PREPARED for result in answer.prepared)
-                error = refusals.no_valid_host(snapshot.ranking.hosts, reasons)
-                refused_call = RefusedCall(error, snapshot.ranking.hosts, reasons, may_hold_claims)
-                if not snapshot.ranking.candidates:
-                    break
-            metrics.CONFLICTS.inc()
-            snapshot = None
-            catch_up_s = self._limits.catch_up_s
-            self._replica.reach(answer.position, min(catch_up_s, ctxt.remaining(catch_up_s)))
-        return refused_call
+            for call, snapshot in zip(calls, snapshots, strict=True)
+        ]
+        for pending_call in pending:
+            if error := self._unknown_forced_host(policy, pending_call.call):
+                pending_call.take(error)
+        tries = self._next_tries(pending)
+        while tries:
+            decided_tries = decide([call_try for _, call_try in tries])
+            position = 0
+            for (pending_call, _), decided in zip(tries, decided_tries, strict=True):
+                if isinstance(decided, DecidedTry):
+                    _count(decided.answer)
+                    position = max(position, decided.answer.position)
+                elif not isinstance(decided, errors.GanttError):
+                    raise decided
+                pending_call.take(decided)
+            if any(pending_call.outcome is None for pending_call in pending):
+                metrics.CONFLICTS.inc()
+                catch_up_s = self._limits.catch_up_s
+                self._replica.reach(position, min(catch_up_s, ctxt.remaining(catch_up_s)))
+            tries = self._next_tries(pending)
+        return [self._conclude(pending_call) for pending_call in pending]
 
-    def _apply_answer(self, answer: BatchAnswer) -> None:
-        self._replica.table.apply_used(answer.used, answer.position, self._replica.number)
-        for verdict, times in Counter(verdict for result in answer.prepared for verdict in result.verdicts).items():
-            metrics.VERDICTS.labels(verdict=verdict).inc(times)
-        if answer.accepted:
-            metrics.FIRST_CHOICES.inc(sum(_is_first_choice(result) for result in answer.prepared))
-            # A result without verdicts is a claim of an earlier call.
-            metrics.INSTANCES_PLACED.inc(sum(bool(result.verdicts) for result in answer.prepared))
+    def _next_tries(self, pending: Sequence[PendingCall]) -> list[tuple[PendingCall, CallTry]]:
+        return [
+            (pending_call, call_try)
+            for pending_call in pending
+            if pending_call.outcome is None and (call_try := pending_call.next_try(self.claimer)) is not None
+        ]
 
-    def _check_forced_hosts(self, policy: SchedulingPolicy, call: SelectionCall) -> None:
-        table = self._replica.table
+    def _decide_beside_others(self, tries: Sequence[CallTry]) -> Sequence[DecidedTry | Exception]:
+        """Decide a call's try in the next round, or one of many instances at once."""
+        (call_try,) = tries
+        if call_try.count > LARGEST_IN_ROUND:
+            return self._round.decide(tries)
+        return [self._rounds.call(call_try, call_try.ctxt.project_id or "", call_try.count)]
+
+    def _decide_together(self, tries: Sequence[CallTry]) -> Sequence[DecidedTry | Exception]:
+        decided: list[DecidedTry | Exception] = []
+        for chunk in _chunks(tries):
+            try:
+                decided += self._round.decide(chunk)
+            except errors.StoreUnavailable as error:
+                decided += [error] * len(chunk)
+        return decided
+
+    def _conclude(self, pending: PendingCall) -> PlacementOutcome:
+        outcome = pending.outcome
+        assert outcome is not None  # noqa: S101 - no tries are left
+        if isinstance(outcome, SelectionResult):
+            # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a fifteenth of
+            # the call.
+            LOG.debug("Selected hosts for %d instances", len(outcome.prepared))
+            return self.claimer.conclude(pending.call, outcome)
+        if isinstance(outcome, RefusedCall):
+            LOG.info("Refused: %s", outcome.error)
+        return outcome
+
+    def _unknown_forced_host(self, policy: SchedulingPolicy, call: SelectionCall) -> errors.UnknownHost | None:
+        """Return the error for a forced host that no partition has, and record it."""
         for name in call.request.force_hosts:
-            if not table.find_partitions(name):
+            if not self._replica.table.find_partitions(name):
                 error = errors.UnknownHost(name=name)
                 self._record_early_refusal(policy, call, error)
-                raise error
+                return error
+        return None
 
     def _record_early_refusal(self, policy: SchedulingPolicy, call: SelectionCall, cause: errors.GanttError) -> None:
         """Record a refusal that was decided without ranking hosts."""
@@ -196,3 +216,27 @@ class Selector:
 def _is_first_choice(result: IntentResult) -> bool:
     """Return whether no candidate was lost to other claims: those passed over were no longer better."""
     return bool(result.verdicts) and set(result.verdicts) <= {Verdict.FITS, Verdict.PASSED}
+
+
+def _count(answer: BatchAnswer) -> None:
+    """Count what became of the candidates of a try."""
+    for verdict, times in Counter(verdict for result in answer.prepared for verdict in result.verdicts).items():
+        metrics.VERDICTS.labels(verdict=verdict).inc(times)
+    if answer.accepted:
+        metrics.FIRST_CHOICES.inc(sum(_is_first_choice(result) for result in answer.prepared))
+        # A result without verdicts is a claim of an earlier call.
+        metrics.INSTANCES_PLACED.inc(sum(bool(result.verdicts) for result in answer.prepared))
+
+
+def _chunks(tries: Sequence[CallTry]) -> Iterator[list[CallTry]]:
+    """Yield the tries in rounds of at most ROUND_SIZE instances, except for one that is larger by itself."""
+    chunk: list[CallTry] = []
+    size = 0
+    for call_try in tries:
+        if chunk and size + call_try.count > ROUND_SIZE:
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(call_try)
+        size += call_try.count
+    if chunk:
+        yield chunk

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shadow mode: records decisions beside another, active scheduler; claims nothing."""
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from rpcapi import errors
@@ -17,8 +18,11 @@ SHADOW = "shadow"  # the outcome, and the answer for each consumer
 class ShadowClaimer(StoreClaimer):
     """Accepts the first candidate of each instance and records the decision; the store gets no claims."""
 
-    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
-        """Record the batch as if it had been claimed; raises StoreUnavailable."""
+    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+        """Record the batches as if they had been claimed; raises StoreUnavailable."""
+        return [self._prepare(batch) for batch in batches]
+
+    def _prepare(self, batch: ClaimBatch) -> BatchAnswer:
         answer = accept_first_candidates(batch)
         verdicts: list[dict[str, Any]] = [
             {

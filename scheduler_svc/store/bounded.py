@@ -75,6 +75,11 @@ class BoundedStore(ForwardingStore):
             self._bounds.check(CLAIMS, TOMBSTONES)
         return super().prepare(batch)
 
+    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+        if self.accepts_claims():
+            return super().prepare_all(batches)
+        return Store.prepare_all(self, batches)  # each is checked
+
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:
         self._check_pin(key)
         return super().pin(key, partition, ttl_ms, instead_of)

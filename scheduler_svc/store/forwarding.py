@@ -4,6 +4,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from rpcapi import errors
 from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
@@ -31,6 +32,9 @@ class ForwardingStore(Store):
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         return self._store.prepare(batch)
+
+    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+        return self._store.prepare_all(batches)
 
     def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         return self._store.confirm(host, refs)

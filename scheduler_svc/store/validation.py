@@ -71,6 +71,15 @@ def check_batch(batch: ClaimBatch) -> None:
         _check_intent(intent, batch.resources)
 
 
+def is_valid_batch(batch: ClaimBatch) -> bool:
+    """Return whether check_batch accepts the batch."""
+    try:
+        check_batch(batch)
+    except errors.InvalidRequest:
+        return False
+    return True
+
+
 def _check_intent(intent: Intent, resources: Amounts) -> None:
     check_ref(ClaimRef(intent.consumer, intent.attempt))
     if intent.replaces is not None:

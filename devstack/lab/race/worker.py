@@ -72,9 +72,15 @@ class CountingClaimer(StoreClaimer):
         super().__init__(store)
         self._tally = tally
 
-    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
+    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
         """Claim, and count the candidates' verdicts."""
-        answer = super().prepare(batch)
+        answers = super().prepare_all(batches)
+        for batch, answer in zip(batches, answers, strict=True):
+            if isinstance(answer, BatchAnswer):
+                self._count(batch, answer)
+        return answers
+
+    def _count(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
         verdicts_by_intent = [result.verdicts for result in answer.prepared]
         if any(verdicts_by_intent):
             self._tally.scripts += 1
@@ -83,7 +89,6 @@ class CountingClaimer(StoreClaimer):
         self._tally.verdicts.update(verdict for verdicts in verdicts_by_intent for verdict in verdicts)
         self._tally.first_choices += sum(bool(verdicts) and WON.issuperset(verdicts) for verdicts in verdicts_by_intent)
         self._tally.very_first_choices += sum(tuple(verdicts[:1]) == (Verdict.FITS,) for verdicts in verdicts_by_intent)
-        return answer
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ import abc
 from collections.abc import Sequence
 from typing import Protocol
 
+from rpcapi import errors
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult
 from scheduler_svc.store.records import AuditOutcome, RunningClaim, Verification
 
@@ -19,6 +20,19 @@ class ClaimVerbs(Protocol):
         A batch has at most MAX_INTENTS intents of MAX_CANDIDATES candidates each, MAX_BATCH_CANDIDATES in all. Claims
         past their deadline do not count, neither in sums nor in server groups.
         """
+
+    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+        """Prepare one batch after the other: return for each its answer, or the error that ``prepare`` would raise.
+
+        A store that can sends them together. Raises StoreUnavailable where it is unknown which of them were prepared.
+        """
+        outcomes: list[BatchAnswer | errors.GanttError] = []
+        for batch in batches:
+            try:
+                outcomes.append(self.prepare(batch))
+            except errors.GanttError as error:
+                outcomes.append(error)
+        return outcomes
 
     @abc.abstractmethod
     def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:

@@ -2,7 +2,7 @@
 """Connections to Redis: time-outs, the identity check on each new connection, and retries."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import redis
 from redis.backoff import NoBackoff
@@ -12,7 +12,7 @@ from redis.retry import Retry
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from rpcapi.redis_failover import connection, retries
-from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate, evaluate_all
+from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate, evaluate_all, evaluate_each
 from rpcapi.redis_failover.identity import EpochMissing
 from rpcapi.redis_failover.script_client import ScriptClient
 from rpcapi.redis_failover.scripts import LuaScript
@@ -70,16 +70,7 @@ class RedisConnection:
         script = load(verb)
         keys = script_keys(script, self.partition, values.get("namespace", ""))
         arguments = self._arguments(script, rest, values)
-        attempts = 0
-
-        def attempt() -> Any:
-            nonlocal attempts
-            attempts += 1
-            if attempts > 1:
-                self.repeats.add()
-            return self._evaluate(script, keys, arguments)
-
-        return self.run_with_retries(attempt)
+        return self._run_repeatedly(lambda: self._evaluate(script, keys, arguments))
 
     def run_all(self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]) -> list[Any]:
         """Run the script of ``verb`` for each of ``calls``, (rest, values) as in ``run``, in one round trip.
@@ -92,6 +83,39 @@ class RedisConnection:
         keys = script_keys(script, self.partition)
         arguments = [self._arguments(script, rest, values) for rest, values in calls]
         return self.run_with_retries(lambda: self._evaluate(script, keys, arguments, evaluate_all))
+
+    def run_each(self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]) -> list[Any]:
+        """Run the script of ``verb`` for each of ``calls``, (rest, values) as in ``run``, in one packet.
+
+        The answer of a call whose script failed is a ResponseError, and it is not retried. Raises StoreUnavailable
+        where no answer came: then it is unknown which of the calls were carried out.
+        """
+        script = load(verb)
+        keys = script_keys(script, self.partition)
+        arguments = [self._arguments(script, rest, values) for rest, values in calls]
+        return self._run_repeatedly(
+            lambda: evaluate_each(
+                self._client,
+                script.sha,
+                keys,
+                arguments,
+                replicas=self._replicas_of(script),
+                marker=self._marker,
+            )
+        )
+
+    def _run_repeatedly(self, send: Callable[[], T]) -> T:
+        """Return the result of scripts that ``send`` sends; counts how often they are sent again."""
+        attempts = 0
+
+        def attempt() -> T:
+            nonlocal attempts
+            attempts += 1
+            if attempts > 1:
+                self.repeats.add()
+            return send()
+
+        return self.run_with_retries(attempt)
 
     def _arguments(self, script: LuaScript, rest: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
         return script.arguments(rest, log_length=self.log_length, max_step_ms=self._max_step_ms, **values)
@@ -150,7 +174,7 @@ class RedisConnection:
             self._client.connection_pool.disconnect(inuse_connections=False)
             raise
 
-    def _open(self, url: str, answer_seconds: float) -> redis.Redis:
+    def _open(self, url: str, answer_seconds: float) -> ScriptClient:
         options: dict[str, Any] = {
             "decode_responses": True,
             "protocol": 2,
@@ -163,9 +187,10 @@ class RedisConnection:
             options["socket_keepalive"] = True
         try:
             # A partition is in one slot of a cluster, so that any of its keys locates all of them.
-            return ScriptClient.from_pool(connection.pool(url, prefix(self.partition), "store", **options))
+            pool = connection.pool(url, prefix(self.partition), "store", **options)
         except ValueError as error:
             raise errors.BadConfiguration(why=f"[store] url is not a valid Redis URL: {error}") from error
+        return cast("ScriptClient", ScriptClient.from_pool(pool))
 
     def _on_connect(self, fresh: AbstractConnection) -> None:
         """Authenticate, and check the server's identity before any verb is sent through this connection."""
@@ -186,7 +211,6 @@ class RedisConnection:
         self, script: LuaScript, keys: Sequence[str], arguments: Sequence[Any], run: Callable[..., Any] = evaluate
     ) -> Any:
         """Return what ``run``, which is evaluate or evaluate_all, returns."""
-        replicas = ReplicaAcknowledgement() if script.name in NO_REPLICA_WAIT else self._replicas
         try:
             return run(
                 self._client,
@@ -194,12 +218,20 @@ class RedisConnection:
                 script.text,
                 keys,
                 arguments,
-                replicas=replicas,
-                marker=f"{prefix(self.partition)}acknowledged",
+                replicas=self._replicas_of(script),
+                marker=self._marker,
             )
         except redis.ResponseError as error:
             self.identity.check_emptied(error, self._client.execute_command)
             raise
+
+    @property
+    def _marker(self) -> str:
+        """The key that is written before replicas are waited for."""
+        return f"{prefix(self.partition)}acknowledged"
+
+    def _replicas_of(self, script: LuaScript) -> ReplicaAcknowledgement:
+        return ReplicaAcknowledgement() if script.name in NO_REPLICA_WAIT else self._replicas
 
 
 def place(recorded: Sequence[str | None]) -> tuple[int, int]:

@@ -2,8 +2,10 @@
 """The Redis backend: each verb validates its input, runs one script, and decodes its answer."""
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
+from rpcapi import errors
 from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
@@ -65,9 +67,29 @@ class RedisStore(RedisApiStore):
 
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         validation.check_batch(batch)
-        rows, arguments = list(prepare.rows(batch)), prepare.arguments(batch)
-        while not (raw := self._connection.run("prepare", rows, decision_bytes=self._decision_bytes, **arguments)):
+        rows, arguments = self._prepare_arguments(batch)
+        while not (raw := self._connection.run("prepare", rows, **arguments)):
             pass  # it ended as many claims past their deadline as one script may
+        return self._prepare_answer(batch, raw)
+
+    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+        if len(batches) == 1:
+            return super().prepare_all(batches)
+        valid = [validation.is_valid_batch(batch) for batch in batches]
+        raws = iter(self._connection.run_each("prepare", [*map(self._prepare_arguments, compress(batches, valid))]))
+        outcomes: list[BatchAnswer | errors.GanttError] = []
+        for batch, is_valid in zip(batches, valid, strict=True):
+            raw = next(raws) if is_valid else None
+            # What was refused, failed, or only ended claims past their deadline, is answered on its own.
+            outcomes += (
+                [self._prepare_answer(batch, raw)] if isinstance(raw, list) and raw else super().prepare_all([batch])
+            )
+        return outcomes
+
+    def _prepare_arguments(self, batch: ClaimBatch) -> tuple[list[Any], dict[str, Any]]:
+        return list(prepare.rows(batch)), {**prepare.arguments(batch), "decision_bytes": self._decision_bytes}
+
+    def _prepare_answer(self, batch: ClaimBatch, raw: list[Any]) -> BatchAnswer:
         answer = prepare.answer(batch, raw)
         self._connection.identity.observe(answer.epoch, answer.position)
         return answer

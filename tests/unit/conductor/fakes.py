@@ -82,7 +82,8 @@ class FakeScheduler:
         answer = self.ledger.prepare(ctxt, spec, intents, snapshot.epoch, alternates, fresh=fresh)
         prepared = answer.prepared
         if not answer.accepted:
-            refusals.raise_claim_error(prepared, PARTITION)
+            if error := refusals.claim_error(prepared, PARTITION):
+                raise error
             verdicts = refusals.last_verdicts(intents, prepared)
             raise refusals.no_valid_host(len(nodes), refusals.count_lost_candidates(verdicts))
         if self.lose:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 from redis.backoff import NoBackoff
+from redis.exceptions import NoScriptError
 from redis.retry import Retry
 
 from devstack.servers.redis import RedisServer
@@ -160,3 +161,32 @@ def test_script_is_loaded_where_it_runs_and_not_where_a_former_primary_was(
     with other.client() as observer, server.client() as former:
         assert int(observer.get("k")) == 3
         assert not former.exists("k")
+
+
+def test_commands_in_one_packet_get_their_own_answers(
+    server: RedisServer, client: ScriptClient, echo: Callable[[str], str]
+) -> None:
+    echo("1")
+    before = connections(server)
+    sha = client.script_load("if ARGV[1] == 'fail' then return redis.error_reply('refused') end return ARGV[1]")
+    answers = client.execute_together([("EVALSHA", sha, 0, text) for text in ("a", "fail", "b")])
+    assert [answers[0], answers[2]] == ["a", "b"]
+    assert isinstance(answers[1], redis.ResponseError)
+    assert connections(server) == before
+
+
+def test_unknown_script_is_the_answer_to_each_command(client: ScriptClient) -> None:
+    answers = client.execute_together([("EVALSHA", "0" * 40, 0)] * 3)
+    assert [type(answer) for answer in answers] == [NoScriptError] * 3
+
+
+def test_late_answers_to_a_packet_are_nobody_elses(
+    server: RedisServer, client: ScriptClient, echo: Callable[[str], str]
+) -> None:
+    sha = client.script_load("return ARGV[1]")
+    server.pause()
+    with pytest.raises(redis.TimeoutError):
+        client.execute_together([("EVALSHA", sha, 0, text) for text in ("a", "b")])
+    server.resume()
+    assert client.execute_together([("EVALSHA", sha, 0, "c")]) == ["c"]
+    assert echo("next") == "next"

@@ -47,7 +47,7 @@ def test_an_unknown_driver_in_the_list_is_refused_at_start(configured):
         ("workers", 0),
         ("drivers", ["fil ter"]),
         ("mode", "dry"),
-        ("rounds", 0),
+        ("tries", 0),
         ("claim_ttl", 0.5),
         ("partitions", ["Cell 1"]),
         ("claims_partitions", ["Cell 1"]),

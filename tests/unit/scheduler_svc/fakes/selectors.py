@@ -50,6 +50,9 @@ class RefusingClaimer:
         self.current = current
         self.batches = []
 
+    def prepare_all(self, batches):
+        return [self.prepare(batch) for batch in batches]
+
     def prepare(self, batch):
         self.batches.append(batch)
         prepared = [
@@ -67,8 +70,8 @@ class RefusingClaimer:
 class AnswerLosingClaimer(StoreClaimer):
     """A claimer whose store claims, and becomes unavailable before it answers."""
 
-    def prepare(self, batch):
-        super().prepare(batch)
+    def prepare_all(self, batches):
+        super().prepare_all(batches)
         raise errors.StoreUnavailable(why="the answer was lost")
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ranking of hosts: near candidates, which are about as good as the best, samples, and own claims."""
 
-from rpcapi import context
+from collections.abc import Sequence
+
+from rpcapi import context, errors
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
@@ -68,9 +70,9 @@ class RecordingClaimer(StoreClaimer):
         super().__init__(store)
         self.batches: list[ClaimBatch] = []
 
-    def prepare(self, batch: ClaimBatch) -> BatchAnswer:
-        self.batches.append(batch)
-        return super().prepare(batch)
+    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+        self.batches += batches
+        return super().prepare_all(batches)
 
 
 def _place(worker: Selector, consumer: str) -> str | None:

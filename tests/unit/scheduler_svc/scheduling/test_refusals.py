@@ -29,16 +29,17 @@ def test_refusal_without_hosts_or_reasons_says_that_no_host_reported(hosts, reas
         (Answer.CLOSED, errors.ClaimClosed),
     ],
 )
-def test_refused_attempt_raises_the_error_of_its_answer(answer, error_class):
+def test_refused_attempt_has_the_error_of_its_answer(answer, error_class):
     results = [IntentResult("vm-0", 1, Answer.PREPARED, "a"), IntentResult("vm-1", 2, answer, "b")]
-    with pytest.raises(error_class) as raised:
-        refusals.raise_claim_error(results, "west")
-    fields = {name: raised.value.kwargs[name] for name in ("consumer", "attempt", "host", "partition")}
+    error = refusals.claim_error(results, "west")
+    assert isinstance(error, error_class)
+    fields = {name: error.kwargs[name] for name in ("consumer", "attempt", "host", "partition")}
     assert fields == {"consumer": "vm-1", "attempt": 2, "host": "b", "partition": "west"}
 
 
-def test_refused_candidates_raise_no_claim_error():
-    refusals.raise_claim_error([IntentResult("vm-0", 1, Answer.REFUSED, verdicts=[Verdict.FULL])], "west")
+def test_refused_candidates_have_no_claim_error():
+    results = [IntentResult("vm-0", 1, Answer.REFUSED, verdicts=[Verdict.FULL])]
+    assert refusals.claim_error(results, "west") is None
 
 
 def test_candidates_that_were_not_tried_have_no_verdict():

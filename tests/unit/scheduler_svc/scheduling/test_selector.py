@@ -154,4 +154,4 @@ def test_served_request_is_logged_at_debug_level_only(caplog):
     selector, _ = HostPartition().selector()
     select(selector, selection_call(3))
     messages = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == logger]
-    assert messages == [("DEBUG", "Selected hosts for 3 instances in 1 tries")]
+    assert messages == [("DEBUG", "Selected hosts for 3 instances")]

@@ -9,7 +9,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.core.records import BatchAnswer, ClaimRef
 from scheduler_svc.store.allocations import ANY, AllocationChange
 from scheduler_svc.store.bounded import OPTIONS, BoundedStore
 from scheduler_svc.store.forwarding import ForwardingStore
@@ -56,6 +56,13 @@ def partition() -> StorePartition:
 
 def prepare(partition: StorePartition) -> object:
     return partition.prepare("c3", "h1")
+
+
+def test_batches_of_new_claims_are_refused_each(partition: StorePartition) -> None:
+    repetition, new = (partition.batch(intent(consumer, "h1")) for consumer in ("c2", "new"))
+    answer, refusal = partition.store.prepare_all([repetition, new])
+    assert isinstance(answer, BatchAnswer) and answer.accepted
+    assert isinstance(refusal, errors.StoreFull)
 
 
 def register(partition: StorePartition) -> object:

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A round of decisions: calls that are ranked on the same table and claimed in one packet, each all or nothing.
+
+Each fails alone: by its deadline, its request, a plugin or a lost race.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ParamSpec, Protocol, TypeVar
+
+from rpcapi import errors
+from rpcapi.context import RequestContext
+from rpcapi.resources.claims import Verdict
+from scheduler_svc import metrics
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.partition import LogPosition
+from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.claimer import Claimer
+from scheduler_svc.scheduling.decisions import DecisionBuilder, Place
+from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.ranking import RankingSnapshot, SharedRanking
+from scheduler_svc.scheduling.replica_view import ReplicaView
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class TakeSnapshot(Protocol):
+    """Ranks hosts on the current table."""
+
+    def __call__(
+        self, policy: SchedulingPolicy, request: SchedulingRequest, count: int, salt: int, *, explains: bool
+    ) -> RankingSnapshot:
+        """Rank hosts for ``count`` instances, with samples of rejected hosts if it ``explains``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallTry:
+    """One try of a call: ``retry`` is 0 for the first one.
+
+    ``request`` is the call's with the members of its server group, ``snapshot`` the ranking if there is one already.
+    ``lost_candidates`` has the store's verdicts on the candidates that earlier tries lost.
+    """
+
+    policy: SchedulingPolicy
+    ctxt: RequestContext
+    call: SelectionCall
+    request: SchedulingRequest
+    retry: int = 0
+    snapshot: RankingSnapshot | None = None
+    lost_candidates: Mapping[str, Verdict] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """The number of instances."""
+        return len(self.call.consumers)
+
+    def is_like(self, other: "CallTry") -> bool:
+        """Return whether hosts pass and score for both alike."""
+        return (
+            (self.policy, self.retry, self.call.explains) == (other.policy, other.retry, other.call.explains)
+            and self.snapshot is other.snapshot is None
+            and self.request.is_like(other.request)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedTry:
+    """What a try was decided on, its batch, and the store's answer."""
+
+    snapshot: RankingSnapshot
+    log_position: LogPosition
+    batch: ClaimBatch
+    answer: BatchAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """A try that is ranked: what it was decided on, and its batch for the store."""
+
+    snapshot: RankingSnapshot
+    log_position: LogPosition
+    batch: ClaimBatch
+
+
+class DecisionRound:
+    """Decides tries of calls together, in one partition; safe to call from many threads."""
+
+    def __init__(self, claimer: Claimer, replica: ReplicaView, take_snapshot: TakeSnapshot, ttl_ms: int) -> None:
+        self._claimer = claimer
+        self._replica = replica
+        self._take_snapshot = take_snapshot
+        self._ttl_ms = ttl_ms
+
+    def decide(self, tries: Sequence[CallTry]) -> list[DecidedTry | Exception]:
+        """Return for each try how it was decided, or the error to raise.
+
+        Raises StoreUnavailable where it is unknown which of them were claimed.
+        """
+        metrics.ROUND_CALLS.observe(len(tries))
+        decisions = [
+            _attempt(self._build, call_try, snapshot, Place(number, len(tries)))
+            for number, (call_try, snapshot) in enumerate(zip(tries, self._rank(tries), strict=True))
+        ]
+        batches = [decision.batch for decision in decisions if isinstance(decision, _Decision)]
+        answers = iter(self._claimer.prepare_all(batches) if batches else ())
+        return [
+            self._apply(decision, next(answers)) if isinstance(decision, _Decision) else decision
+            for decision in decisions
+        ]
+
+    def _apply(self, decision: _Decision, answer: BatchAnswer | errors.GanttError) -> DecidedTry | errors.GanttError:
+        if isinstance(answer, errors.GanttError):
+            return answer
+        self._replica.table.apply_used(answer.used, answer.position, self._replica.number)
+        return DecidedTry(decision.snapshot, decision.log_position, decision.batch, answer)
+
+    def _build(self, call_try: CallTry, snapshot: RankingSnapshot | Exception, place: Place) -> _Decision:
+        if isinstance(snapshot, Exception):
+            raise snapshot
+        log_position = snapshot.log_positions[self._replica.number]
+        if call_try.request.decision.group_epoch not in (None, log_position.epoch):
+            raise errors.NotReady(
+                what="This scheduler worker",
+                why="the store has begun a new epoch since the server group's partition was agreed on",
+            )
+        builder = DecisionBuilder(
+            call_try.call,
+            call_try.retry,
+            snapshot,
+            log_position,
+            call_try.policy.driver.name_for(call_try.request),
+            self._replica.last_contact_s,
+            call_try.lost_candidates,
+            place,
+        )
+        batch = builder.batch(call_try.ctxt, self._ttl_ms)
+        call_try.ctxt.check_deadline()
+        return _Decision(snapshot, log_position, batch)
+
+    def _rank(self, tries: Sequence[CallTry]) -> list[RankingSnapshot | Exception]:
+        """Return the ranking of each try, those of requests that are alike from one ranking of all their instances."""
+        rankings: dict[int, RankingSnapshot | Exception] = {}
+        alike: list[list[int]] = []
+        for number, call_try in enumerate(tries):
+            if call_try.snapshot is not None:
+                rankings[number] = call_try.snapshot
+            elif isinstance(late := _attempt(call_try.ctxt.check_deadline), Exception):
+                rankings[number] = late
+            else:
+                same = next((numbers for numbers in alike if tries[numbers[0]].is_like(call_try)), None)
+                if same is None:
+                    alike.append([number])
+                else:
+                    same.append(number)
+        for numbers in alike:
+            rankings.update(zip(numbers, self._rank_alike([tries[number] for number in numbers]), strict=True))
+        return [rankings[number] for number in range(len(tries))]
+
+    def _rank_alike(self, tries: Sequence[CallTry]) -> Sequence[RankingSnapshot | Exception]:
+        if len(tries) > 1:
+            shared = _attempt(self._snapshot, tries[0], sum(call_try.count for call_try in tries))
+            if not isinstance(shared, Exception) and shared.ranking.candidates:
+                return _split(shared, [call_try.count for call_try in tries])
+        # Not all of them have room, or a plugin failed: each is ranked on its own, where that can make a difference.
+        refused: dict[int, RankingSnapshot] = {}
+        rankings: list[RankingSnapshot | Exception] = []
+        for call_try in tries:
+            if call_try.count in refused:
+                rankings.append(refused[call_try.count])
+                continue
+            ranking = _attempt(self._snapshot, call_try, call_try.count)
+            if not isinstance(ranking, Exception) and not ranking.ranking.candidates:
+                refused[call_try.count] = ranking
+            rankings.append(ranking)
+        return rankings
+
+    def _snapshot(self, call_try: CallTry, count: int) -> RankingSnapshot:
+        request = call_try.request
+        snapshot = self._take_snapshot(call_try.policy, request, count, call_try.retry, explains=call_try.call.explains)
+        return replace(snapshot, group_hosts=request.decision.group_hosts)
+
+
+def _split(snapshot: RankingSnapshot, counts: Sequence[int]) -> list[RankingSnapshot]:
+    """Return for each call its part of a ranking of so many instances."""
+    parts, first, ranking = [], 0, snapshot.ranking
+    for count in counts:
+        own = slice(first, first + count)
+        part = replace(ranking, candidates=ranking.candidates[own], allocations=ranking.allocations[own])
+        parts.append(replace(snapshot, ranking=part, shared=SharedRanking(first, sum(counts))))
+        first += count
+    return parts
+
+
+def _attempt(
+    work: Callable[Arguments, Result], *arguments: Arguments.args, **options: Arguments.kwargs
+) -> Result | Exception:
+    """Return the result of ``work``, or the exception that it raised."""
+    try:
+        return work(*arguments, **options)
+    except Exception as error:
+        return error
