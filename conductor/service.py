@@ -10,6 +10,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from conductor.adoption import InstanceAdoption
+from conductor.collected_selections import CollectingSchedulerAPI
 from conductor.conf import quota
 from conductor.conf.store import MEMORY
 from conductor.copies import MigrationCopies
@@ -44,7 +45,7 @@ from rpcapi.background import BackgroundLoop
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
-from rpcapi.clients.scheduler import BusBackend, SchedulerAPI
+from rpcapi.clients.scheduler import BusBackend
 from rpcapi.conf import replicas
 from rpcapi.daemon.coordination import CoordinationGroup
 from rpcapi.daemon.membership import Membership
@@ -65,7 +66,7 @@ class ConductorService:
         self._store = store or _open_store(conf)
         self._transport = bus.get_transport(conf)
         self._clients = ServiceClients(
-            scheduler=SchedulerAPI(conf, self._transport),
+            scheduler=CollectingSchedulerAPI(conf, self._transport),
             compute=ComputeAPI(conf, self._transport),
             claims=cache_clients(lambda partition: ClaimsAPI(conf, self._transport, partition)),
             partition=conf.rpc.partition,

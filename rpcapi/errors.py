@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The error classes of gantt. All are sent over the bus and raised with their type at the caller."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -387,3 +388,18 @@ class BadConfiguration(GanttError):
 
     code = "bad_configuration"
     template = "Bad configuration: {why}"
+
+
+def of_code(code: str | None, message: str, fields: Mapping[str, Any]) -> GanttError:
+    """Return the error that a peer answered with by its code; the base class for a code of a later release."""
+    kind = _CLASSES.get(code or "", GanttError)
+    return kind(message, **fields)
+
+
+def _subclasses(kind: type[GanttError]) -> Iterator[type[GanttError]]:
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
+
+
+_CLASSES = {kind.code: kind for kind in reversed([*_subclasses(GanttError)])}

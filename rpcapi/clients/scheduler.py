@@ -29,7 +29,7 @@ class BusBackend(ServiceClient):
     """Backend that calls gantt's scheduler workers over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.8"
+    VERSION = "1.9"
     CAP = "scheduler"
     UNREPORTED = "1.5"
     SHORT_CALLS = frozenset({"select_destinations"})
@@ -53,6 +53,7 @@ class SchedulerAPI:
     1.6 - Add audit_nova
     1.7 - report_service: add versions. Add get_oldest_versions
     1.8 - dry_run: add scope
+    1.9 - select_batch: add details, and requests of several projects with deadlines of their own
     """
 
     VERSION = BusBackend.VERSION
@@ -80,12 +81,16 @@ class SchedulerAPI:
             return self._backend.call(ctxt, "1.4", "select_destinations", fresh=True, **values)
         return self._backend.call(ctxt, "1.0", "select_destinations", **values)
 
-    def select_batch(self, ctxt: RequestContext, requests: objects.SelectionRequests) -> objects.SelectionAnswers:
+    def select_batch(
+        self, ctxt: RequestContext, requests: objects.SelectionRequests, *, details: bool = False
+    ) -> objects.SelectionAnswers:
         """Select and claim hosts for several requests, each all or none; raises InvalidCount, DeadlinePassed.
 
-        They are decided together when the configured driver supports it. An error of one request is its answer. None of
-        them is fresh, as select_destinations explains.
+        They are decided together when the configured driver supports it, and else in rounds. An error of one request is
+        its answer, with the error's fields if ``details`` are asked for.
         """
+        if details:
+            return self._backend.call(ctxt, "1.9", "select_batch", requests=requests, details=True)
         return self._backend.call(ctxt, "1.3", "select_batch", requests=requests)
 
     def update_resource_stats(

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Request and answer of select_batch."""
 
+from typing import Any, ClassVar
+
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base
+from rpcapi import errors
+from rpcapi.objects import base, versions
 from rpcapi.objects.selections import Selections
 
 
@@ -11,11 +14,18 @@ from rpcapi.objects.selections import Selections
 class SelectionRequests(base.GanttObject):
     """Requests to decide together, each with its own id, spec and list of uuids.
 
+    ``projects``, ``users`` and ``deadlines`` (seconds of Unix time, 0 for none) are those of each request; by default
+    those of the call's context. ``fresh`` is as in select_destinations, false without it.
+
     Version 1.0: Initial version
+    Version 1.1: Add projects, users, deadlines and fresh
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
+    obj_relationships: ClassVar = {"specs": [("1.0", "1.2"), ("1.1", "1.3")]}
     COLUMNS = ("request_ids", "specs", "uuids", "attempts")
+    SPARSE = ("projects", "users", "deadlines", "fresh")
+    SENT_AS = ("1.0", frozenset(SPARSE))
 
     fields = {
         "request_ids": base.ColumnField(str),
@@ -23,7 +33,15 @@ class SelectionRequests(base.GanttObject):
         "uuids": base.ColumnField(list),
         "attempts": base.ColumnField(int),
         "alternates": fields.IntegerField(default=2),
+        "projects": base.ColumnField(str, default=[]),
+        "users": base.ColumnField(str, default=[]),
+        "deadlines": base.ColumnField(float, default=[]),
+        "fresh": base.ColumnField(bool, default=[]),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, dict.fromkeys(self.SPARSE, (1, 1)))
 
 
 @base.GanttObjectRegistry.register
@@ -31,22 +49,37 @@ class SelectionAnswers(base.GanttObject):
     """For each request, in order, its selections or the reason of its refusal.
 
     ``served`` has the index in ``selections``, or None; then ``codes`` has the code of the error that
-    select_destinations would have raised, and ``reasons`` its message.
+    select_destinations would have raised, ``reasons`` its message, and ``details`` its fields, if they were asked for.
 
     Version 1.0: Initial version
+    Version 1.1: Add details
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
+    obj_relationships: ClassVar = {"selections": [("1.0", "1.1")]}
     COLUMNS = ("served", "codes", "reasons")
+    SPARSE = ("details",)
+    SENT_AS = ("1.0", frozenset(SPARSE))
 
     fields = {
         "selections": fields.ListOfObjectsField("Selections"),
         "served": base.ColumnField(int, nullable_items=True),
         "codes": base.ColumnField(str, nullable_items=True),
         "reasons": base.ColumnField(str),
+        "details": base.ColumnField(dict, default=[]),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"details": (1, 1)})
 
     def selections_of(self, index: int) -> Selections | None:
         """Return the selections of request ``index``, None when it was refused."""
         number = self.served[index]
         return None if number is None else self.selections[number]
+
+    def outcome(self, index: int) -> Selections | errors.GanttError:
+        """Return the selections of request ``index``, or the error that select_destinations would have raised."""
+        selections = self.selections_of(index)
+        details = self.details[index] if self.details else {}
+        return selections or errors.of_code(self.codes[index], self.reasons[index], details)

@@ -2,32 +2,24 @@
 """Conversion of select_batch requests to selection calls, and of their results to answers."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from rpcapi import errors, objects
-from rpcapi.context import RequestContext
+from rpcapi.context import MAX_ID, RequestContext
 from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
 from scheduler_svc.scheduling.intake import RewritingSelector
 
-LONGEST_ID = 255  # characters of a request id
-
-_CallOrError = SelectionCall | errors.GanttError
+CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError
 
 
-def select(
-    ctxt: RequestContext,
-    requests: objects.SelectionRequests,
-    selector: RewritingSelector,
-    *,
-    max_requests: int,
-    max_instances: int,
-) -> objects.SelectionAnswers:
-    """Select hosts for several requests together; at most ``max_requests`` with ``max_instances`` in total.
+def decode_calls(
+    ctxt: RequestContext, requests: objects.SelectionRequests, *, max_requests: int, max_instances: int
+) -> list[CallOrError]:
+    """Return the calls of several requests; at most ``max_requests`` with ``max_instances`` in total.
 
-    Raises InvalidCount and what check_uuids raises for all uuids together; an invalid spec gets an error as its answer.
+    Raises InvalidCount and what check_uuids raises for all uuids together; an invalid request has its error.
     """
     if len(requests.specs) > max_requests:
         raise errors.InvalidCount(
@@ -36,28 +28,54 @@ def select(
         )
     bounds.check("alternates", requests.alternates, 0, MAX_CANDIDATES - 1)
     check_uuids([uuid for uuids in requests.uuids for uuid in uuids], max_instances)
-    calls = [_decode_call(ctxt, requests, number) for number in range(len(requests.specs))]
-    results = iter(selector.select_batch(ctxt, [call for call in calls if isinstance(call, SelectionCall)]))
-    outcomes = [next(results) if isinstance(call, SelectionCall) else call for call in calls]
-    return _answers(requests.attempts, outcomes)
+    return [_decode_call(ctxt, requests, number) for number in range(len(requests.specs))]
 
 
-def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> _CallOrError:
-    """Return one selection call, or the error of an invalid request."""
+def select(selector: RewritingSelector, calls: Sequence[CallOrError]) -> list[SelectionOutcome]:
+    """Select hosts for the valid calls together; return for each call its claims or its error."""
+    valid = [call for call in calls if not isinstance(call, errors.GanttError)]
+    results = iter(selector.select_batch([own for own, _ in valid], [call for _, call in valid]))
+    return [call if isinstance(call, errors.GanttError) else next(results) for call in calls]
+
+
+def _decode_call(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> CallOrError:
+    """Return one selection call with its context, or the error of an invalid request."""
     request_id, spec, uuids = requests.request_ids[number], requests.specs[number], requests.uuids[number]
     try:
-        if not 1 <= len(request_id) <= LONGEST_ID or not request_id.isprintable():
-            raise errors.InvalidRequest(why=f"a request id must be 1 to {LONGEST_ID} printable characters")
+        own = _context(ctxt, requests, number)
         if not uuids:
             raise errors.InvalidRequest(why=f"request {request_id} has no instances")
         bounds.check("attempt", requests.attempts[number], 1)
-        request = replace(decode.request(ctxt, spec), id=request_id)
+        request = decode.request(own, spec)
     except errors.InvalidRequest as error:
         return error
-    return SelectionCall(request, uuids, requests.attempts[number], requests.alternates, spec.consumer_type)
+    return own, SelectionCall(
+        request,
+        uuids,
+        requests.attempts[number],
+        requests.alternates,
+        spec.consumer_type,
+        fresh=bool(requests.fresh and requests.fresh[number]),
+    )
 
 
-def _answers(attempts: Sequence[int], outcomes: Sequence[SelectionOutcome]) -> objects.SelectionAnswers:
+def _context(ctxt: RequestContext, requests: objects.SelectionRequests, number: int) -> RequestContext:
+    """Return the context of one request: that of the call, as far as the request has nothing else."""
+    request_id = requests.request_ids[number]
+    if not 1 <= len(request_id) <= MAX_ID or not request_id.isprintable():
+        raise errors.InvalidRequest(why=f"a request id must be 1 to {MAX_ID} printable characters")
+    columns = {"project_id": requests.projects, "user_id": requests.users, "deadline": requests.deadlines}
+    values = {name: column[number] for name, column in columns.items() if column}
+    try:
+        return RequestContext.from_dict({**ctxt.to_dict(), "request_id": request_id, **values}, overwrite=False)
+    except errors.MalformedObject as error:
+        raise errors.InvalidRequest(why=error.sentence) from error
+
+
+def answers(
+    attempts: Sequence[int], outcomes: Sequence[SelectionOutcome], *, details: bool
+) -> objects.SelectionAnswers:
+    """Return the answers; errors have their fields if ``details`` are asked for."""
     selected_numbers = [number for number, outcome in enumerate(outcomes) if isinstance(outcome, SelectionResult)]
     places = {number: place for place, number in enumerate(selected_numbers)}
     errors_by_call = [None if isinstance(outcome, SelectionResult) else outcome for outcome in outcomes]
@@ -70,4 +88,5 @@ def _answers(attempts: Sequence[int], outcomes: Sequence[SelectionOutcome]) -> o
         served=[places.get(number) for number in range(len(outcomes))],
         codes=[error.code if error else None for error in errors_by_call],
         reasons=[error.sentence if error else "" for error in errors_by_call],
+        details=[error.kwargs if error else {} for error in errors_by_call] if details else [],
     )

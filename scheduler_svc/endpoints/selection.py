@@ -53,11 +53,13 @@ class SelectionEndpoint(MeteredEndpoint):
         return encode.selections(attempt, self._selector.select(ctxt, call))
 
     @expose
-    def select_batch(self, ctxt: RequestContext, requests: objects.SelectionRequests) -> objects.SelectionAnswers:
+    def select_batch(
+        self, ctxt: RequestContext, requests: objects.SelectionRequests, *, details: bool = False
+    ) -> objects.SelectionAnswers:
         """Select and claim hosts for several requests together."""
-        return batches.select(
-            ctxt, requests, self._selector, max_requests=self._max_requests, max_instances=self._max_instances
-        )
+        calls = batches.decode_calls(ctxt, requests, max_requests=self._max_requests, max_instances=self._max_instances)
+        outcomes = batches.select(self._selector, calls)
+        return batches.answers(requests.attempts, outcomes, details=details is True)
 
     @expose
     def dry_run(

@@ -42,7 +42,7 @@ class BatchSelector:
         return outcome
 
     def select_batch(
-        self, policy: SchedulingPolicy, ctxt: RequestContext, calls: Sequence[SelectionCall]
+        self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
     ) -> list[SelectionOutcome]:
         """Return for each call its claims, or the error that ``select`` would raise.
 
@@ -53,7 +53,10 @@ class BatchSelector:
         for is_ranked in (True, False):
             numbers = [number for number in range(len(calls)) if (snapshots[number] is not None) is is_ranked]
             results = self._selector.place_all(
-                policy, ctxt, [calls[number] for number in numbers], [snapshots[number] for number in numbers]
+                policy,
+                [contexts[number] for number in numbers],
+                [calls[number] for number in numbers],
+                [snapshots[number] for number in numbers],
             )
             for number, outcome in zip(numbers, results, strict=True):
                 outcomes[number] = outcome.error if isinstance(outcome, RefusedCall) else outcome

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 
 from oslo_log import log
 
@@ -102,12 +103,15 @@ class RewritingSelector:
             self._record(policy, rewritten, error)
             raise
 
-    def select_batch(self, ctxt: RequestContext, calls: Sequence[SelectionCall]) -> list[SelectionOutcome]:
-        """Select for many calls; return for each its claims, or the error that ``select`` would raise."""
+    def select_batch(
+        self, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
+    ) -> list[SelectionOutcome]:
+        """Select for many calls, each with its context; return for each its claims, or the error of ``select``."""
         policy = self._current.policy
         rewritten = [self._try_rewrite(policy, call) for call in calls]
+        are_ready = [isinstance(call, SelectionCall) for call in rewritten]
         ready = [call for call in rewritten if isinstance(call, SelectionCall)]
-        outcomes = self._selector.select_batch(policy, ctxt, ready)
+        outcomes = self._selector.select_batch(policy, list(compress(contexts, are_ready)), ready)
         for number, (call, outcome) in enumerate(zip(ready, outcomes, strict=True)):
             if isinstance(outcome, errors.PluginFailed):
                 self._record(policy, call, outcome)

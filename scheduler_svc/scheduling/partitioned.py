@@ -36,9 +36,9 @@ class HostSelector(Protocol):
         """Select and claim a host for every consumer, or for none."""
 
     def select_batch(
-        self, policy: SchedulingPolicy, ctxt: RequestContext, calls: Sequence[SelectionCall]
+        self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
     ) -> list[SelectionOutcome]:
-        """Select for many calls; return for each its claims, or the error that ``select`` would raise."""
+        """Select for many calls, each with its context; return for each its claims, or the error of ``select``."""
 
 
 class Pins(Protocol):
@@ -107,11 +107,11 @@ class PartitionedSelector:
         return self._select(policy, ctxt, call, unavailable)
 
     def select_batch(
-        self, policy: SchedulingPolicy, ctxt: RequestContext, calls: Sequence[SelectionCall]
+        self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
     ) -> list[SelectionOutcome]:
         """Serve the calls one by one: the best partition of a call depends on what earlier calls took there."""
         outcomes: list[SelectionOutcome] = []
-        for call in calls:
+        for ctxt, call in zip(contexts, calls, strict=True):
             try:
                 outcomes.append(self.select(policy, ctxt, call))
             except errors.GanttError as error:

@@ -37,7 +37,7 @@ class PendingCall:
         self.outcome: PlacementOutcome | None = None
         self.call = call
         self._policy = policy
-        self._ctxt = ctxt
+        self.ctxt = ctxt
         self._partition = partition
         self._max_tries = max_tries
         self._snapshot = snapshot
@@ -55,7 +55,7 @@ class PendingCall:
     def next_try(self, store: DecisionStore) -> CallTry | None:
         """Return the next try; None where there can be none, such as after the deadline, which is the outcome then."""
         try:
-            self._ctxt.check_deadline()
+            self.ctxt.check_deadline()
             request, snapshot = self.call.request, self._snapshot
             if request.group is not None and (snapshot is None or snapshot.group_hosts is None):
                 # A ranking without members is of a batch that was refused: the store's present ones are read.
@@ -63,7 +63,7 @@ class PendingCall:
         except errors.GanttError as error:
             self.outcome = error
             return None
-        return CallTry(self._policy, self._ctxt, self.call, request, self._retry, snapshot, self._lost_candidates)
+        return CallTry(self._policy, self.ctxt, self.call, request, self._retry, snapshot, self._lost_candidates)
 
     def take(self, decided: DecidedTry | errors.GanttError) -> None:
         """Take what became of the try."""

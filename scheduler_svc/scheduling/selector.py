@@ -93,7 +93,7 @@ class Selector:
         snapshot: RankingSnapshot | None = None,
     ) -> SelectionResult | RefusedCall:
         """Select as ``select`` does, but return a refusal. The first try uses ``snapshot``, if there is one."""
-        (outcome,) = self._place(policy, ctxt, [call], [snapshot], self._decide_beside_others)
+        (outcome,) = self._place(policy, [ctxt], [call], [snapshot], self._decide_beside_others)
         if isinstance(outcome, errors.GanttError):
             raise outcome
         return outcome
@@ -101,12 +101,12 @@ class Selector:
     def place_all(
         self,
         policy: SchedulingPolicy,
-        ctxt: RequestContext,
+        contexts: Sequence[RequestContext],
         calls: Sequence[SelectionCall],
         snapshots: Sequence[RankingSnapshot | None],
     ) -> list[PlacementOutcome]:
         """Place calls in rounds of their own; return for each what ``place`` returns, or the error that it raises."""
-        return self._place(policy, ctxt, calls, snapshots, self._decide_together)
+        return self._place(policy, contexts, calls, snapshots, self._decide_together)
 
     def take_snapshot(
         self,
@@ -124,7 +124,7 @@ class Selector:
     def _place(
         self,
         policy: SchedulingPolicy,
-        ctxt: RequestContext,
+        contexts: Sequence[RequestContext],
         calls: Sequence[SelectionCall],
         snapshots: Sequence[RankingSnapshot | None],
         decide: Callable[[Sequence[CallTry]], Sequence[DecidedTry | Exception]],
@@ -134,7 +134,7 @@ class Selector:
             PendingCall(
                 policy, ctxt, call, partition=self.partition, max_tries=self._limits.max_tries, snapshot=snapshot
             )
-            for call, snapshot in zip(calls, snapshots, strict=True)
+            for ctxt, call, snapshot in zip(contexts, calls, snapshots, strict=True)
         ]
         for pending_call in pending:
             if error := self._unknown_forced_host(policy, pending_call.call):
@@ -150,10 +150,12 @@ class Selector:
                 elif not isinstance(decided, errors.GanttError):
                     raise decided
                 pending_call.take(decided)
-            if any(pending_call.outcome is None for pending_call in pending):
-                metrics.CONFLICTS.inc()
+            waiting = [pending_call for pending_call in pending if pending_call.outcome is None]
+            if waiting:
+                metrics.CONFLICTS.inc(len(waiting))
                 catch_up_s = self._limits.catch_up_s
-                self._replica.reach(position, min(catch_up_s, ctxt.remaining(catch_up_s)))
+                remaining = [pending_call.ctxt.remaining(catch_up_s) for pending_call in waiting]
+                self._replica.reach(position, min(catch_up_s, *remaining))
             tries = self._next_tries(pending)
         return [self._conclude(pending_call) for pending_call in pending]
 

@@ -43,8 +43,8 @@ FINGERPRINTS = {
     "PartitionList": "1.0-0fa3f028fa39a0c89f27c9a425faeada",
     "ProjectQuota": "1.0-c76d793f58f33778206e7915f4a7ae58",
     "RequestSpec": "1.3-e1644b0e2933e006c74bb962360ecaa3",
-    "SelectionAnswers": "1.0-6ff407c891f3f376c885395602684111",
-    "SelectionRequests": "1.0-fe82e919df1f6d41283ef343cf3c670c",
+    "SelectionAnswers": "1.1-c2f8d56305f860124131429da6c873c7",
+    "SelectionRequests": "1.1-37c0ef99ed30e89e29e93688e2c9460c",
     "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
     "StatsAnswer": "1.3-04ed7a6747a61190baefbf1fddd9d187",
     "StatsReport": "1.5-6fe60dac0f386b74e48b4a27aec23ca5",
@@ -69,6 +69,8 @@ FIELDS_ADDED = {
         | {"driver"},
         3: {"requested_destination"},
     },
+    "SelectionAnswers": {1: {"details"}},
+    "SelectionRequests": {1: {"projects", "users", "deadlines", "fresh"}},
     "Selections": {1: {"allocations"}},
     "StatsAnswer": {1: {"wanted"}, 2: {"incarnation", "superseded"}, 3: {"stamp"}},
     "StatsReport": {1: {"partition"}, 2: set(), 3: {"register", "agent"}, 4: {"stamp"}, 5: {"rpc_versions"}},
@@ -124,7 +126,7 @@ def test_object_without_later_fields_is_sent_as_the_version_before_them(name):
     assert primitive["gantt_object.version"] == older
     assert GanttObject.obj_from_primitive(copy.deepcopy(primitive)).VERSION == current.VERSION
     field = min(later)
-    for value in ("x", ["x"], {"compute": "1.0"}):
+    for value in ("x", ["x"], {"compute": "1.0"}, [1.5], [{"x": 1}]):
         with contextlib.suppress(ValueError):
             setattr(current, field, value)
             break
@@ -297,10 +299,12 @@ def sample(name):
         "RecordedHosts": lambda: {"hosts": ["h1"], "epoch": 7},
         "SelectionAnswers": lambda: (
             {"selections": [sample("Selections")], "served": [0, None]}
-            | {"codes": [None, "no_valid_host"], "reasons": ["", "full"]}
+            | {"codes": [None, "no_valid_host"], "reasons": ["", "full"], "details": [{}, {"reasons": {"full": 1}}]}
         ),
         "SelectionRequests": lambda: (
-            {"specs": [sample("RequestSpec")], "request_ids": ["r"]} | {"uuids": [["a"]], "attempts": [1]}
+            {"specs": [sample("RequestSpec")], "request_ids": ["r"]}
+            | {"uuids": [["a"]], "attempts": [1]}
+            | {"projects": ["p"], "users": ["u"], "deadlines": [1.5], "fresh": [True]}
         ),
     }
     return getattr(objects, name).of(**(nested[name]() if name in nested else values[name]))

@@ -77,7 +77,11 @@ def test_racing_batches_do_not_overcommit(redis_server: RedisServer, rounds):
         replica_view.reach(partition.store.snapshot().position, 30)
         barrier.wait(30)
         return list(
-            zip(selection_calls, batches.select_batch(POLICY, context.new("p", "u"), selection_calls), strict=True)
+            zip(
+                selection_calls,
+                batches.select_batch(POLICY, [context.new("p", "u")] * len(selection_calls), selection_calls),
+                strict=True,
+            )
         )
 
     try:

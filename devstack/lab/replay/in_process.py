@@ -83,7 +83,8 @@ class InProcessPlacer:
             for request in requests
         ]
         assignments: list[AssignedHosts] = []
-        for outcome in self._selector.select_batch(self._policy, context.new("lab", "lab"), calls):
+        contexts = [context.new("lab", "lab")] * len(calls)
+        for outcome in self._selector.select_batch(self._policy, contexts, calls):
             if isinstance(outcome, SelectionResult):
                 assignments.append([str(prepared.host) for prepared in outcome.prepared])
             elif isinstance(outcome, errors.NoValidHost):

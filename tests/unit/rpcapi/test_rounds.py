@@ -23,14 +23,17 @@ class HeldServer:
         self.began, self.release = threading.Event(), threading.Event()
         self.concurrent = self.most = 0
         self._answer = answer
+        self._lock = threading.Lock()
 
     def serve(self, texts: Sequence[str]) -> list[str | BaseException]:
-        self.concurrent += 1
-        self.most = max(self.most, self.concurrent)
-        self.rounds.append(texts)
+        with self._lock:
+            self.concurrent += 1
+            self.most = max(self.most, self.concurrent)
+            self.rounds.append(texts)
         self.began.set()
         assert self.release.wait(SECONDS)
-        self.concurrent -= 1
+        with self._lock:
+            self.concurrent -= 1
         return [self._answer(text) for text in texts]
 
 
@@ -77,6 +80,20 @@ def test_what_arrives_during_a_round_makes_the_next_one(server: HeldServer) -> N
     server.release.set()
     assert [future.result(SECONDS) for future in futures] == ["A", "B", "C", "D"]
     assert server.rounds == [["a"], ["b", "c", "d"]]
+
+
+def test_several_rounds_are_served_at_once_and_what_waits_makes_the_next(server: HeldServer) -> None:
+    crowd = Crowd(server, RoundLimits(size=100, per_owner=100, at_once=2))
+    futures = [crowd.call("a")]
+    futures.append(crowd._pool.submit(crowd.rounds.call, "b", "a"))
+    deadline = time.monotonic() + SECONDS
+    while len(server.rounds) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    futures += [crowd.call(text) for text in "cdef"]
+    server.release.set()
+    assert [future.result(SECONDS) for future in futures] == ["A", "B", "C", "D", "E", "F"]
+    assert server.rounds == [["a"], ["b"], ["c", "d", "e", "f"]]
 
 
 def test_owners_take_turns(server: HeldServer) -> None:
@@ -182,9 +199,10 @@ def test_a_killed_leader_appoints_the_next(server: HeldServer, monkeypatch: pyte
     assert server.rounds == [["a"], ["c"]]
 
 
-def test_many_threads_get_their_own_answers_one_round_at_a_time(server: HeldServer) -> None:
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_many_threads_get_their_own_answers(server: HeldServer, at_once: int) -> None:
     server.release.set()
-    rounds = Rounds[str, str](server.serve, RoundLimits(size=5, per_owner=2))
+    rounds = Rounds[str, str](server.serve, RoundLimits(size=5, per_owner=2, at_once=at_once))
 
     def work(thread: int) -> list[str]:
         return [rounds.call(f"t{thread} {number}", f"owner{thread % 3}") for number in range(100)]
@@ -192,7 +210,7 @@ def test_many_threads_get_their_own_answers_one_round_at_a_time(server: HeldServ
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(work, range(16)))
     assert answers == [[f"T{thread} {number}" for number in range(100)] for thread in range(16)]
-    assert server.most == 1
+    assert server.most <= at_once
     served = [text for texts in server.rounds for text in texts]
     assert len(served) == len(set(served)) == 1600
     assert max(map(len, server.rounds)) <= 5

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """select_batch through a worker: each request has its own answer, and invalid ones change nothing."""
 
+import time
 import uuid
 
 import pytest
@@ -23,7 +24,7 @@ def worker():
     worker_.service.wait()
 
 
-def ask(worker, *specs_, **values):
+def ask(worker, *specs_, details=False, **values):
     """Select hosts for instances with these numbers of processors, or these fields of a spec."""
     specs = [spec if isinstance(spec, dict) else {"resources": {"VCPU": spec}} for spec in specs_]
     columns = {
@@ -33,7 +34,7 @@ def ask(worker, *specs_, **values):
         "attempts": [1] * len(specs),
     } | values
     requests = objects.SelectionRequests.of(**columns)
-    return requests, worker.scheduler.select_batch(context.new("p", "u"), requests)
+    return requests, worker.scheduler.select_batch(context.new("p", "u"), requests, details=details)
 
 
 def live(worker):
@@ -93,9 +94,43 @@ def test_malformed_batch_is_refused_as_a_whole(worker, specs, values, error):
     assert live(worker) == set()
 
 
+def test_requests_have_projects_and_deadlines_of_their_own_and_details_of_their_errors(worker):
+    now = time.time()
+    requests, answers = ask(
+        worker,
+        *[1, 1, 99],
+        details=True,
+        projects=["p1", "p2", "p3"],
+        users=["u1", "u2", "u3"],
+        deadlines=[now + 60, now - 60, 0.0],
+        fresh=[True, False, True],
+    )
+    outcomes = [answers.outcome(number) for number in range(3)]
+    assert isinstance(outcomes[0], objects.Selections)
+    assert isinstance(outcomes[1], errors.DeadlinePassed)
+    assert outcomes[1].kwargs["request_id"] == requests.request_ids[1]
+    assert isinstance(outcomes[2], errors.NoValidHost)
+    assert outcomes[2].kwargs["reasons"] == {"not enough VCPU": 2}
+    (claim,) = worker.store.claims()[0]
+    assert (claim.project, claim.user, claim.request_id) == ("p1", "u1", requests.request_ids[0])
+    give_back(worker, requests)
+
+
+def test_answer_to_a_former_caller_has_no_details(worker):
+    _, answers = ask(worker, 99)
+    assert answers.details == []
+    assert answers.obj_to_primitive()["gantt_object.version"] == "1.0"
+
+
 @pytest.mark.parametrize(
     "values",
-    [{"uuids": [[], [str(uuid.UUID(int=7))]]}, {"attempts": [0, 1]}, {"request_ids": ["", "req-1"]}],
+    [
+        {"uuids": [[], [str(uuid.UUID(int=7))]]},
+        {"attempts": [0, 1]},
+        {"request_ids": ["", "req-1"]},
+        {"projects": ["a\nb", "p"]},
+        {"deadlines": [float(10**16), 0.0]},
+    ],
 )
 def test_invalid_request_fails_alone_in_a_batch(worker, values):
     requests, answers = ask(worker, 1, 1, **values)

@@ -40,7 +40,7 @@ class SolverSelector:
         return self.selector.select(self.policy, ctxt, call)
 
     def select_batch(self, ctxt, calls):
-        return self.selector.select_batch(self.policy, ctxt, calls)
+        return self.selector.select_batch(self.policy, [ctxt] * len(calls), calls)
 
 
 def selector(store, claimer=None, packs=True, **window):

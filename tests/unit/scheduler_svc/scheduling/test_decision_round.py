@@ -270,7 +270,9 @@ def test_batch_of_calls_is_placed_in_rounds_of_its_own():
     crowd = Crowd(TWENTY)
     crowd.claimer.release.set()
     selections = [*calls(40, {"VCPU": 1}), call("none", {"VCPU": 99}), *calls(40, {"VCPU": 1})[30:]]
-    outcomes = crowd.selector.place_all(crowd._policy, context.new("p", "u"), selections, [None] * len(selections))
+    outcomes = crowd.selector.place_all(
+        crowd._policy, [context.new("p", "u")] * len(selections), selections, [None] * len(selections)
+    )
     assert sum(isinstance(outcome, SelectionResult) for outcome in outcomes) == 50
     assert not isinstance(outcomes[40], SelectionResult)
     assert [len(packet) for packet in crowd.claimer.packets[1:]] == [51]

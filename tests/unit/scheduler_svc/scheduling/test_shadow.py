@@ -147,7 +147,7 @@ def test_shadow_mode_claims_no_alternates():
 def test_every_call_of_a_shadow_batch_is_answered_with_not_claimed():
     partition = ShadowPartition()
     calls = [SelectionCall(request(), (f"c-{number}",)) for number in range(2)]
-    outcomes = BatchSelector(partition.shadow).select_batch(FILTER_POLICY, context.new("p", "u"), calls)
+    outcomes = BatchSelector(partition.shadow).select_batch(FILTER_POLICY, [context.new("p", "u")] * len(calls), calls)
     assert [type(outcome) for outcome in outcomes] == [errors.NotClaimed] * 2
     assert partition.nothing_happened()
 

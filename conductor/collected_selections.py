@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Selections of many requests at once: what waits for the scheduler is sent to it in one call."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import oslo_messaging as messaging
+from oslo_config import cfg
+from oslo_log import log
+
+from conductor import metrics
+from rpcapi import context, errors, objects
+from rpcapi.clients.scheduler import SchedulerAPI, SchedulerBackend
+from rpcapi.context import RequestContext
+from rpcapi.rounds import RoundLimits, Rounds
+
+LOG = log.getLogger(__name__)
+
+CALLS_AT_ONCE = 4  # so that requests do not wait for one that is decided repeatedly
+MAX_INSTANCES = 64  # of one call; one with more is sent alone
+PAUSE_S = 60.0  # after which schedulers that cannot decide requests of several projects are asked again
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """One call of select_destinations."""
+
+    ctxt: RequestContext
+    spec: objects.RequestSpec
+    uuids: list[str]
+    attempt: int
+    alternates: int
+    fresh: bool
+
+
+class CollectingSchedulerAPI(SchedulerAPI):
+    """A client of the scheduler that sends concurrent selections together, each all or nothing; used by many threads.
+
+    A selection that finds fewer than CALLS_AT_ONCE calls under way is sent at once. While schedulers do not know such
+    calls yet, every selection is sent alone.
+    """
+
+    def __init__(self, conf: cfg.ConfigOpts, transport: Any, backend: SchedulerBackend | None = None) -> None:
+        super().__init__(conf, transport, backend)
+        limits = RoundLimits(MAX_INSTANCES, MAX_INSTANCES // 4, CALLS_AT_ONCE)
+        self._rounds = Rounds[_Selection, objects.Selections | None](self._send, limits)
+        self._alone_until = 0.0  # of the monotonic clock
+
+    def select_destinations(
+        self,
+        ctxt: RequestContext,
+        spec: objects.RequestSpec,
+        uuids: list[str],
+        attempt: int = 1,
+        alternates: int = 2,
+        *,
+        fresh: bool = False,
+    ) -> objects.Selections:
+        """Select and claim a host for each uuid, as SchedulerAPI does."""
+        selection = _Selection(ctxt, spec, uuids, attempt, alternates, fresh)
+        selections: objects.Selections | None = None
+        if len(uuids) < MAX_INSTANCES and time.monotonic() >= self._alone_until:
+            selections = self._rounds.call(selection, ctxt.project_id or "", len(uuids))
+        return selections or self._send_alone(selection)
+
+    def _send_alone(self, selection: _Selection) -> objects.Selections:
+        return super().select_destinations(
+            selection.ctxt,
+            selection.spec,
+            selection.uuids,
+            selection.attempt,
+            selection.alternates,
+            fresh=selection.fresh,
+        )
+
+    def _send(self, calls: Sequence[_Selection]) -> Sequence[objects.Selections | Exception | None]:
+        """Return the answer to each selection, or its error; None: it is to be sent alone."""
+        metrics.SELECTIONS_PER_CALL.observe(len(calls))
+        if len(calls) == 1:
+            return [self._send_alone(calls[0])]
+        uuids = Counter(uuid for call in calls for uuid in call.uuids)
+        is_distinct = [all(uuids[uuid] == 1 for uuid in call.uuids) for call in calls]
+        together = [call for call, is_alone in zip(calls, is_distinct, strict=True) if is_alone]
+        try:
+            answers = self.select_batch(_common_context(together), _requests(together), details=True)
+        except (errors.UnknownMethod, messaging.RPCVersionCapError) as error:
+            LOG.info("Selections are sent one by one for %.0f s: %s", PAUSE_S, error)
+            self._alone_until = time.monotonic() + PAUSE_S
+            return [None] * len(calls)
+        except errors.InvalidRequest as error:  # of one of them, or they are too many together
+            LOG.info("%d selections are sent one by one: %s", len(calls), error)
+            return [None] * len(calls)
+        outcomes = iter([answers.outcome(number) for number in range(len(together))])
+        return [next(outcomes) if is_sent else None for is_sent in is_distinct]
+
+
+def _common_context(calls: Sequence[_Selection]) -> RequestContext:
+    """Return a context that lasts as long as that of any call: each has a deadline of its own."""
+    ctxt, deadlines = context.new(), [call.ctxt.deadline for call in calls]
+    if all(deadlines):
+        ctxt.deadline = max(deadlines)
+    return ctxt
+
+
+def _requests(calls: Sequence[_Selection]) -> objects.SelectionRequests:
+    return objects.SelectionRequests.of(
+        request_ids=[str(call.ctxt.request_id) for call in calls],
+        specs=[call.spec for call in calls],
+        uuids=[call.uuids for call in calls],
+        attempts=[call.attempt for call in calls],
+        alternates=max(call.alternates for call in calls),
+        projects=[call.ctxt.project_id or "" for call in calls],
+        users=[call.ctxt.user_id or "" for call in calls],
+        deadlines=[call.ctxt.deadline for call in calls],
+        fresh=[call.fresh for call in calls],
+    )
