@@ -4,7 +4,7 @@
 Each fails alone: by its deadline, its request, a plugin or a lost race.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -12,14 +12,14 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Verdict
 from scheduler_svc import metrics
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch
+from scheduler_svc.core.records import Amounts, BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import Claimer
 from scheduler_svc.scheduling.decisions import DecisionBuilder, Place
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.ranking import RankingSnapshot, SharedRanking
+from scheduler_svc.scheduling.ranking import Plan, RankingSnapshot, SharedRanking
 from scheduler_svc.scheduling.replica_view import ReplicaView
 
 Arguments = ParamSpec("Arguments")
@@ -154,8 +154,20 @@ class DecisionRound:
                     alike.append([number])
                 else:
                     same.append(number)
-        for numbers in alike:
-            rankings.update(zip(numbers, self._rank_alike([tries[number] for number in numbers]), strict=True))
+        planned: list[Plan] = []
+        with self._replica.table.planning(self._replica.number) as plan:
+            for numbers in alike:
+                same_tries = [tries[number] for number in numbers]
+                if len(tries) > 1:
+                    same_tries = [replace(t, request=t.request.with_decision(is_contended=True)) for t in same_tries]
+                ranked = self._rank_alike(same_tries)
+                rankings.update(zip(numbers, (_after(snapshot, planned) for snapshot in ranked), strict=True))
+                if numbers is not alike[-1]:
+                    # The next requests are ranked as if these had been claimed.
+                    plans = list(_first_choices(same_tries[0].request, ranked))
+                    for name, amounts in plans:
+                        plan(name, amounts)
+                    planned = [*planned, *plans]
         return [rankings[number] for number in range(len(tries))]
 
     def _rank_alike(self, tries: Sequence[CallTry]) -> Sequence[RankingSnapshot | Exception]:
@@ -182,12 +194,30 @@ class DecisionRound:
         return replace(snapshot, group_hosts=request.decision.group_hosts)
 
 
+def _after(snapshot: RankingSnapshot | Exception, planned: Sequence[Plan]) -> RankingSnapshot | Exception:
+    return snapshot if isinstance(snapshot, Exception) or not planned else replace(snapshot, planned=planned)
+
+
+def _first_choices(
+    request: SchedulingRequest, snapshots: Sequence[RankingSnapshot | Exception]
+) -> Iterator[tuple[str, Amounts]]:
+    """Yield what the first candidates of rankings would take."""
+    for snapshot in snapshots:
+        ranking = None if isinstance(snapshot, Exception) else snapshot.ranking
+        for number, names in enumerate(ranking.candidates if ranking is not None else ()):
+            allocations = ranking.allocations[number] if ranking is not None and ranking.allocations else {}
+            yield from allocations.get(names[0], {names[0]: request.resources}).items()
+
+
 def _split(snapshot: RankingSnapshot, counts: Sequence[int]) -> list[RankingSnapshot]:
     """Return for each call its part of a ranking of so many instances."""
     parts, first, ranking = [], 0, snapshot.ranking
     for count in counts:
         own = slice(first, first + count)
-        part = replace(ranking, candidates=ranking.candidates[own], allocations=ranking.allocations[own])
+        near = ranking.nears[first] if count == 1 and ranking.nears else 1
+        part = replace(
+            ranking, candidates=ranking.candidates[own], allocations=ranking.allocations[own], near=near, nears=()
+        )
         parts.append(replace(snapshot, ranking=part, shared=SharedRanking(first, sum(counts))))
         first += count
     return parts

@@ -107,6 +107,7 @@ class DecisionBuilder:
             **({"round": {"place": self.place.number, "calls": self.place.calls}} if self.place.calls > 1 else {}),
             **({"ahead": ahead} if (ahead := self._latest_own_claim()) else {}),
             **({"ranked": self.snapshot.shared._asdict()} if self.snapshot.shared else {}),
+            **({"planned": list(self.snapshot.planned)} if self.snapshot.planned else {}),
             **({"samples": dict(self.snapshot.samples)} if self.snapshot.samples else {}),
         }
         return document if ranking.batch is None else document | {"batch": dict(ranking.batch)}

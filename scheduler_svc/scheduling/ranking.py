@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import Ranking
+from scheduler_svc.core.records import Amounts
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.ranking import rank
 from scheduler_svc.scheduling.policy import SchedulingPolicy
+
+Plan = tuple[str, Amounts]  # a provider, and what is planned to be taken from it
 
 
 class SharedRanking(NamedTuple):
@@ -30,7 +33,7 @@ class RankingSnapshot:
     sums where these are later than their partition's: a worker knows its own claims before it reads them in the log.
     ``group_hosts`` are those of the request's affinity group, None if the members of its server group were not known.
     ``samples`` names some of the rejected hosts for each reason, if none passed or the call asks for them. ``shared``
-    is set where the ranking was made for several calls.
+    is set where the ranking was made for several calls, ``planned`` has what other calls of the round were to take.
     """
 
     ranking: Ranking
@@ -41,6 +44,7 @@ class RankingSnapshot:
     group_hosts: Sequence[str] | None = None
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shared: SharedRanking | None = None
+    planned: Sequence[Plan] = ()
 
 
 def rank_hosts(

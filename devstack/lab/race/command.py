@@ -22,6 +22,7 @@ from scheduler_svc.store.redis import RedisStore
 
 FIRST_BUDGET = 0.98
 REGRET_BUDGET = 0.01
+ROUND_BUDGET, CALLERS_OF_ROUNDS = 4.0, 16  # calls in the mean round, where so many callers ask each worker
 JUDGED_CLAIMS = 2_000  # claims whose regret is computed, evenly spread over the race
 SEED = 5
 
@@ -68,6 +69,13 @@ class RaceBenchmark(Benchmark):
             help="Draw each choice from the N best hosts: host_subset_size (%(default)s). The single worker takes "
             "the best.",
         )
+        parser.add_argument(
+            "--callers",
+            type=positive,
+            default=1,
+            metavar="N",
+            help="Threads that ask each worker at the same time (%(default)s). The single worker has one.",
+        )
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
@@ -81,9 +89,13 @@ class RaceBenchmark(Benchmark):
         ):
             single_run = _run(worker.RaceSettings(server.url(), 1), "alone", nodes, servers, bar=bar)
             race_run = _run(
-                worker.RaceSettings(server.url(), args.workers, args.subset), "race", nodes, servers, bar=bar
+                worker.RaceSettings(server.url(), args.workers, args.subset, args.callers),
+                "race",
+                nodes,
+                servers,
+                bar=bar,
             )
-        return list(_rows(race_run, single_run))
+        return list(_rows(race_run, single_run, args.callers))
 
 
 def fill(nodes: hosts.Nodes, fill_share: float) -> list[ServerRequest]:
@@ -115,8 +127,21 @@ def _run(
         store.close()
 
 
-def _rows(race_run: RaceRun, single_run: RaceRun) -> Iterator[ResultRow]:
+def _rows(race_run: RaceRun, single_run: RaceRun, callers: int) -> Iterator[ResultRow]:
     tally, single_tally = race_run.tally, single_run.tally
+    yield ResultRow(
+        "calls a round",
+        tally.calls / tally.rounds,
+        ROUND_BUDGET if callers >= CALLERS_OF_ROUNDS else None,
+        "at least",
+        {"rounds": tally.rounds, "callers": callers},
+    )
+    yield ResultRow(
+        "servers refused beyond those of a single worker",
+        tally.refusals - single_tally.refusals,
+        0,
+        figures={"refused": tally.refusals, "alone_refused": single_tally.refusals},
+    )
     yield ResultRow(
         "first choice won",
         tally.first_choices / tally.scripts,
@@ -168,7 +193,5 @@ def _rows(race_run: RaceRun, single_run: RaceRun) -> Iterator[ResultRow]:
         figures={
             "placed_per_s": race_run.per_second,
             "alone_placed_per_s": single_run.per_second,
-            "refused": tally.refusals,
-            "alone_refused": single_tally.refusals,
         },
     )

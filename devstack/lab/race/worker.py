@@ -6,6 +6,7 @@ import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,8 +43,11 @@ class RaceTally:
     others before they claimed one, ``very_first_choices`` those that claimed the first candidate: the rest passed over
     near hosts that had changed. ``max_candidates`` is the longest list that a script tried. ``behind`` sums up by how
     many log entries (one per claim, the worker's own included) the deciding tables were behind when the scripts ran.
+    ``rounds`` counts the packets in which the scripts of ``calls`` were sent.
     """
 
+    rounds: int = 0
+    calls: int = 0
     placements: int = 0
     refusals: int = 0
     scripts: int = 0
@@ -55,6 +59,8 @@ class RaceTally:
 
     def add(self, tally: "RaceTally") -> None:
         """Add another worker's counts."""
+        self.rounds += tally.rounds
+        self.calls += tally.calls
         self.placements += tally.placements
         self.refusals += tally.refusals
         self.scripts += tally.scripts
@@ -75,6 +81,8 @@ class CountingClaimer(StoreClaimer):
     def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
         """Claim, and count the candidates' verdicts."""
         answers = super().prepare_all(batches)
+        self._tally.rounds += 1
+        self._tally.calls += len(batches)
         for batch, answer in zip(batches, answers, strict=True):
             if isinstance(answer, BatchAnswer):
                 self._count(batch, answer)
@@ -93,11 +101,15 @@ class CountingClaimer(StoreClaimer):
 
 @dataclass(frozen=True, slots=True)
 class RaceSettings:
-    """Settings of a race: the store's URL, the number of workers, and the number of best hosts that each draws from."""
+    """Settings of a race: the store's URL, and the number of workers.
+
+    Each worker draws from the ``subset`` best hosts, and has ``callers`` threads that ask at the same time.
+    """
 
     url: str
     workers: int
     subset: int = 1
+    callers: int = 1
 
 
 def run(settings: RaceSettings, partition: str, servers: Sequence[ServerRequest], bar: Any) -> tuple[RaceTally, float]:
@@ -141,9 +153,11 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
         policy = SchedulingPolicy(ranker)
         pipe.send(READY)
         pipe.recv()
-        for count, server in enumerate(servers, 1):
-            _place(selector, policy, server, tally)
-            done[index] = count
+        with ThreadPoolExecutor(settings.callers) as callers:
+            for is_placed in callers.map(functools.partial(_place, selector, policy), servers):
+                done[index] += 1
+                tally.placements += is_placed
+                tally.refusals += not is_placed
     finally:
         replica.stop()
         replica.wait()
@@ -152,10 +166,10 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
     pipe.send(tally)
 
 
-def _place(selector: Selector, policy: SchedulingPolicy, server: ServerRequest, tally: RaceTally) -> None:
+def _place(selector: Selector, policy: SchedulingPolicy, server: ServerRequest) -> bool:
+    """Return whether the server got a host."""
     try:
         selector.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
     except errors.NoValidHost:
-        tally.refusals += 1
-    else:
-        tally.placements += 1
+        return False
+    return True

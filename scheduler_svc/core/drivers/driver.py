@@ -32,7 +32,7 @@ class Ranking:
     ``batch`` is the part of the decision record about the batch, if the request was ranked in one. ``allocations`` has
     for each instance the allocations by candidate, where they differ from the request's resources on the root provider;
     ``samples`` names some of the hosts whose trees do not fit, by reason. A driver may leave out both (see
-    scheduler_svc.core.trees.ranking).
+    scheduler_svc.core.trees.ranking). ``nears`` is ``near`` of each instance, for a ranking that several calls share.
     """
 
     candidates: Sequence[Sequence[str]]
@@ -43,6 +43,7 @@ class Ranking:
     allocations: Sequence[Mapping[str, Allocations]] = ()
     batch: Mapping[str, Any] | None = None
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    nears: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)

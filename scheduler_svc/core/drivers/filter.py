@@ -8,7 +8,7 @@ import numpy as np
 
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES, Driver, Ranking
 from scheduler_svc.core.drivers.random_choice import Rows, SeededRandom
-from scheduler_svc.core.drivers.spread import instance_capacity, separate_alternates, spread
+from scheduler_svc.core.drivers.spread import ROUNDING, instance_capacity, separate_alternates, spread
 from scheduler_svc.core.drivers.top import top_indexes
 from scheduler_svc.core.filtering import pipeline, scopes
 from scheduler_svc.core.filtering.survey import PASSED, HostSurvey, survey_filters, with_scores
@@ -19,7 +19,7 @@ from scheduler_svc.core.table.view import View
 from scheduler_svc.core.weighers import scoring
 
 RECORDED_HOSTS = 5  # leading hosts in the decision record
-ROUNDING = 1e-9  # relative error of sums of floats, as a share of a step
+SPREAD_HOSTS = 128  # leading hosts from which several instances draw their near candidates
 REASON_COUNT = "no room beside the rest of this request"
 
 
@@ -48,24 +48,36 @@ class FilterDriver(Driver):
         random = SeededRandom(seed)
         hosts_per_instance = 2 if request.max_instances_per_host else 1  # its own, and one to move to
         top_count = max(MAX_CANDIDATES, self.subset) + (0 if request.is_affinity else hosts_per_instance * count - 1)
+        is_drawn = self.subset == 1 and request.decision.is_contended
+        if is_drawn:
+            top_count = max(top_count, SPREAD_HOSTS)
         top = top_indexes(scores.values, top_count, random)
         top_rows = top if rows is None else rows[top]
-        if request.is_affinity or count == 1:
-            choices = [self._first_candidates(len(top), random)] * count
+        if request.is_affinity or (count == 1 and not is_drawn):
+            choices, nears = [self._first_candidates(len(top), random)] * count, list[int]()
         else:
             capacities = instance_capacity(view, request, top_rows, applied).tolist()
             values = scores.values[top].tolist()
-            choices = spread(
-                values, capacities, steps=scores.steps(top), count=count, subset=self.subset, random=random
+            choices, nears = spread(
+                values,
+                capacities,
+                steps=scores.steps(top),
+                count=count,
+                subset=self.subset,
+                random=random,
+                draws_near=is_drawn,
             )
             if request.max_instances_per_host:
-                choices = separate_alternates(choices, range(len(top)))
+                choices, nears = separate_alternates(choices, range(len(top))), []
         if not choices:
             return _refuse_count(survivors)
         names = [view.name(row) for row in top_rows.tolist()]
         candidates = [[names[index] for index in indexes] for indexes in choices]
-        near = _near(scores, top) if count == 1 and self.subset == 1 and not request.is_affinity else 1
-        return Ranking(candidates, survivors.hosts, survivors.reasons, _best_entries(names, top, scores), near)
+        near = 1
+        if count == 1 and self.subset == 1 and not request.is_affinity:
+            near = nears[0] if nears else _near(scores, top)
+        best = _best_entries(names, top, scores)
+        return Ranking(candidates, survivors.hosts, survivors.reasons, best, near, nears=nears)
 
     def survey(self, view: View, request: SchedulingRequest) -> HostSurvey:
         """Return the reasons with the scores of the hosts that passed."""

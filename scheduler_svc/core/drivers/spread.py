@@ -15,6 +15,8 @@ from scheduler_svc.core.table.provider_columns import ProviderColumns
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import total_resources
 
+ROUNDING = 1e-9  # relative error of sums of floats, as a share of a step
+
 
 def instance_capacity(view: View, request: SchedulingRequest, rows: Rows, filters: Sequence[Filter] = ()) -> IntColumn:
     """Return how many more instances fit on each of ``rows``, by free amounts, the group's policy and ``filters``.
@@ -49,8 +51,12 @@ def spread(
     count: int,
     subset: int,
     random: SeededRandom,
-) -> list[list[int]]:
+    draws_near: bool = False,
+) -> tuple[list[list[int]], list[int]]:
     """Return for each of ``count`` instances up to ``max_candidates(count)`` indexes into ``scores``, best first.
+
+    With ``draws_near``, also the number of its leading ones that are near, no worse than the first with one more
+    instance; where more are near than fit, each instance draws its own, so that workers do not all try the same.
 
     ``scores`` come best first. An assigned instance changes its host's score by the host's entry in ``steps``, usually
     a negative number; a host leaves the queue when it has its ``capacities`` of instances. ``subset`` is the number of
@@ -58,17 +64,24 @@ def spread(
     """
     queue = [(-score, index) for index, score in enumerate(scores)]
     remaining = list(capacities)
-    choices = []
+    choices: list[list[int]] = []
+    nears: list[int] = []
     alternate_count = max_candidates(count) - 1
     for _ in range(count):
         if not queue:
-            return []
+            return [], []
         value, index = queue.pop(random.random_index(min(subset, len(queue))))
-        choices.append([index, *(other for _, other in queue[:alternate_count])])
+        alternates = queue[:alternate_count]
+        if draws_near:
+            near = bisect.bisect(queue, (value + abs(steps[index]) * (1 + ROUNDING), len(scores)))
+            if near > alternate_count:
+                alternates = [queue[place] for place in sorted(random.draw(np.arange(near), alternate_count).tolist())]
+            nears.append(1 + min(near, alternate_count))
+        choices.append([index, *(other for _, other in alternates)])
         remaining[index] -= 1
         if remaining[index]:
             bisect.insort(queue, (value - steps[index], index))
-    return choices
+    return choices, nears
 
 
 def separate_alternates(choices: Sequence[Sequence[int]], others: Sequence[int]) -> list[list[int]]:

@@ -47,7 +47,7 @@ class HostTable(HostRows):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(partitions, reads)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._clock = clock
 
     @classmethod
@@ -131,6 +131,30 @@ class HostTable(HostRows):
             for part in self.partitions:
                 part.services.expire_audit_waits(self._clock)
             yield View(self)
+
+    @contextlib.contextmanager
+    def planning(self, number: int = 0) -> Iterator[Callable[[str, Amounts], None]]:
+        """Return a context manager that yields a function (node name, amounts): a node has so much less until it ends.
+
+        Only what this thread reads in the block sees that, since changes and other readers wait: it must be short. What
+        is planned on other providers than nodes has no effect.
+        """
+        former: dict[tuple[str, int], int] = {}
+        with self._lock:
+            rows = self.partitions[number].rows
+
+            def take(name: str, amounts: Amounts) -> None:
+                for resource_class in amounts.keys() & self.resources.keys() if name in rows else ():
+                    columns, row = self.resources[resource_class], rows[name]
+                    used = int(columns.used[row])
+                    former.setdefault((resource_class, row), used)
+                    columns.set_used(row, used + amounts[resource_class])
+
+            try:
+                yield take
+            finally:
+                for (resource_class, row), used in former.items():
+                    self.resources[resource_class].set_used(row, used)
 
     @contextlib.contextmanager
     def reading_providers(self, number: int = 0) -> Iterator[PartitionProviders]:

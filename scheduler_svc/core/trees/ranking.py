@@ -114,6 +114,7 @@ class _AssignmentPlan:
             hosts=self._hosts,
             reasons=dict(reasons),
             near=max(1, near),
+            nears=(),
             allocations=allocations if any(allocations) else (),
         )
 

@@ -250,10 +250,14 @@ def test_the_record_names_round_and_place_and_replays_alone():
         None,
         *({"first": number, "instances": 3} for number in range(3)),
     ]
+    assert [len(document.get("planned", [])) for document in documents] == [0, 1, 1, 1]
     for document, host in zip(documents[1:], hosts[1:], strict=True):
         assert document["position"] == before.replica.log_position.position
-        with before.table.reading() as view:
-            ranking = filter_driver().rank(view, request({"VCPU": 2}), 3, document["seed"])
+        with before.table.planning() as plan, before.table.reading() as view:
+            for name, amounts in document["planned"]:
+                plan(name, amounts)
+            contended = request({"VCPU": 2}).with_decision(is_contended="round" in document)
+            ranking = filter_driver().rank(view, contended, 3, document["seed"])
         assert ranking.candidates[document["ranked"]["first"]][0] == host
 
 

@@ -36,7 +36,9 @@ def test_no_overcommit_and_every_request_is_counted(rows):
     requested = len(command.fill(hosts.make_nodes(HOSTS), FILL))
     assert rows["overcommit"]["ratio"] == 0
     assert rows["overcommit"]["alone_overcommit"] == 0
-    assert rows["overcommit"]["claims"] + rows["placements a second"]["refused"] == requested
+    assert (
+        rows["overcommit"]["claims"] + rows["servers refused beyond those of a single worker"]["refused"] == requested
+    )
     assert rows["overcommit"]["claims"] == rows["candidates lost, of those tried"]["FITS"]
 
 

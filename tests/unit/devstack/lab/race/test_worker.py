@@ -5,25 +5,36 @@ from collections import Counter
 from types import SimpleNamespace
 
 from devstack.lab.race.worker import CountingClaimer, RaceTally
+from rpcapi import errors
 from rpcapi.resources.claims import Verdict
+from scheduler_svc.core.records import BatchAnswer
 
 FITS, PASSED, CONCURRENT = Verdict.FITS, Verdict.PASSED, Verdict.CONCURRENT
 
 
 def test_tallies_are_added_and_the_longest_list_is_kept():
-    total = RaceTally(1, 2, 3, 4, 5, 6, 7, Counter({FITS: 1}))
-    total.add(RaceTally(10, 20, 30, 40, 50, 3, 70, Counter({FITS: 1, CONCURRENT: 2})))
-    assert total == RaceTally(11, 22, 33, 44, 55, 6, 77, Counter({FITS: 2, CONCURRENT: 2}))
+    total = RaceTally(1, 2, 3, 4, 5, 6, 7, 8, 9, Counter({FITS: 1}))
+    total.add(RaceTally(10, 20, 30, 40, 50, 60, 70, 3, 90, Counter({FITS: 1, CONCURRENT: 2})))
+    assert total == RaceTally(11, 22, 33, 44, 55, 66, 77, 8, 99, Counter({FITS: 2, CONCURRENT: 2}))
 
 
 def tally_of(*verdicts, position=20, accepted=1):
     """Return the tally of one claim script with these verdicts, decided at position 10."""
     prepared = [SimpleNamespace(verdicts=list(tried)) for tried in verdicts]
-    answer = SimpleNamespace(prepared=prepared, position=position, accepted=accepted)
+    answer = BatchAnswer(bool(accepted), True, 1, position, prepared)
     tally = RaceTally()
-    claimer = CountingClaimer(SimpleNamespace(prepare=lambda batch: answer), tally)
-    claimer.prepare(SimpleNamespace(position=10))
+    claimer = CountingClaimer(SimpleNamespace(prepare_all=lambda batches: [answer]), tally)
+    claimer.prepare_all([SimpleNamespace(position=10)])
     return tally
+
+
+def test_rounds_and_their_calls_are_counted():
+    tally = RaceTally()
+    refusal = errors.StoreUnavailable(why="down")
+    claimer = CountingClaimer(SimpleNamespace(prepare_all=lambda batches: [refusal] * len(batches)), tally)
+    for size in (1, 3):
+        claimer.prepare_all([SimpleNamespace(position=10)] * size)
+    assert (tally.rounds, tally.calls, tally.scripts) == (2, 4, 0)
 
 
 def test_first_choice_loses_no_candidate_to_others():

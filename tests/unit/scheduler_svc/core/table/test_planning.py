@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is planned on nodes is seen by its own reader, until the block ends."""
+
+import threading
+
+import pytest
+
+from scheduler_svc.core.table.table import HostTable
+from tests.unit.scheduler_svc.fakes import hosts
+from tests.unit.scheduler_svc.fakes.hosts import node
+
+
+def free(table: HostTable, name: str = "a", resource_class: str = "VCPU") -> float:
+    with table.reading() as view:
+        row = view.row(name)
+        assert row is not None
+        return float(view.hosts.free(resource_class)[row])
+
+
+@pytest.fixture
+def table() -> HostTable:
+    return hosts.table({"a": node({"VCPU": 8, "MEMORY_MB": 4096}), "b": node({"VCPU": 3})}, used={"a": {"VCPU": 1}})
+
+
+def test_plans_add_up_and_end_with_their_block(table: HostTable) -> None:
+    with table.planning() as plan:
+        plan("a", {"VCPU": 2})
+        plan("a", {"VCPU": 3, "MEMORY_MB": 96})
+        assert (free(table), free(table, resource_class="MEMORY_MB"), free(table, "b")) == (2, 4000, 3)
+    assert (free(table), free(table, resource_class="MEMORY_MB")) == (7, 4096)
+
+
+def test_plans_end_when_their_block_fails(table: HostTable) -> None:
+    with pytest.raises(KeyError), table.planning() as plan:
+        plan("a", {"VCPU": 2})
+        raise KeyError
+    assert free(table) == 7
+
+
+def test_unknown_providers_and_classes_are_ignored(table: HostTable) -> None:
+    with table.planning() as plan:
+        plan("nowhere", {"VCPU": 2})
+        plan("a", {"CUSTOM_UNKNOWN": 2})
+        assert free(table) == 7
+
+
+def test_changes_and_other_readers_wait(table: HostTable) -> None:
+    answers: list[float] = []
+    other = threading.Thread(target=lambda: answers.append(free(table)))
+    change = threading.Thread(target=lambda: table.apply_used({"b": {"VCPU": 2}}, 10**6))
+    with table.planning() as plan:
+        plan("a", {"VCPU": 2})
+        plan("b", {"VCPU": 1})
+        other.start()
+        change.start()
+        other.join(0.05)
+        assert (answers, free(table, "b")) == ([], 2)
+    other.join()
+    change.join()
+    assert answers == [7]
+    assert free(table, "b") == 1
