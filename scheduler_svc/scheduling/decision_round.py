@@ -154,26 +154,31 @@ class DecisionRound:
                     alike.append([number])
                 else:
                     same.append(number)
+        contended = [_contended(call_try) for call_try in tries] if len(tries) > 1 else tries
         planned: list[Plan] = []
+        crowded_out: list[list[int]] = []
         with self._replica.table.planning(self._replica.number) as plan:
             for numbers in alike:
-                same_tries = [tries[number] for number in numbers]
-                if len(tries) > 1:
-                    same_tries = [replace(t, request=t.request.with_decision(is_contended=True)) for t in same_tries]
-                ranked = self._rank_alike(same_tries)
+                ranked = self._rank_alike([contended[number] for number in numbers])
+                if planned and not all(map(_has_candidates, ranked)):
+                    crowded_out.append(numbers)
+                    continue
                 rankings.update(zip(numbers, (_after(snapshot, planned) for snapshot in ranked), strict=True))
                 if numbers is not alike[-1]:
                     # The next requests are ranked as if these had been claimed.
-                    plans = list(_first_choices(same_tries[0].request, ranked))
+                    plans = list(_first_choices(tries[numbers[0]].request, ranked))
                     for name, amounts in plans:
                         plan(name, amounts)
                     planned = [*planned, *plans]
+        for numbers in crowded_out:  # what was planned may not be claimed: no reason to refuse anybody
+            ranked = self._rank_alike([contended[number] for number in numbers])
+            rankings.update(zip(numbers, ranked, strict=True))
         return [rankings[number] for number in range(len(tries))]
 
     def _rank_alike(self, tries: Sequence[CallTry]) -> Sequence[RankingSnapshot | Exception]:
         if len(tries) > 1:
             shared = _attempt(self._snapshot, tries[0], sum(call_try.count for call_try in tries))
-            if not isinstance(shared, Exception) and shared.ranking.candidates:
+            if not isinstance(shared, Exception) and _has_candidates(shared):
                 return _split(shared, [call_try.count for call_try in tries])
         # Not all of them have room, or a plugin failed: each is ranked on its own, where that can make a difference.
         refused: dict[int, RankingSnapshot] = {}
@@ -183,7 +188,7 @@ class DecisionRound:
                 rankings.append(refused[call_try.count])
                 continue
             ranking = _attempt(self._snapshot, call_try, call_try.count)
-            if not isinstance(ranking, Exception) and not ranking.ranking.candidates:
+            if not isinstance(ranking, Exception) and not _has_candidates(ranking):
                 refused[call_try.count] = ranking
             rankings.append(ranking)
         return rankings
@@ -192,6 +197,14 @@ class DecisionRound:
         request = call_try.request
         snapshot = self._take_snapshot(call_try.policy, request, count, call_try.retry, explains=call_try.call.explains)
         return replace(snapshot, group_hosts=request.decision.group_hosts)
+
+
+def _contended(call_try: CallTry) -> CallTry:
+    return replace(call_try, request=call_try.request.with_decision(is_contended=True))
+
+
+def _has_candidates(snapshot: RankingSnapshot | Exception) -> bool:
+    return not isinstance(snapshot, Exception) and bool(snapshot.ranking.candidates)
 
 
 def _after(snapshot: RankingSnapshot | Exception, planned: Sequence[Plan]) -> RankingSnapshot | Exception:

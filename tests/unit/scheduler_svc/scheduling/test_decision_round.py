@@ -12,7 +12,7 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.driver import Ranking
 from scheduler_svc.core.drivers.filter import FilterDriver
-from scheduler_svc.core.records import ClaimGroup
+from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionResult
 from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
@@ -164,6 +164,21 @@ def test_where_not_all_have_room_some_are_served():
     assert len(served) == 4
     assert isinstance(next(o for o in outcomes if o not in served), errors.NoValidHost)
     assert not crowd.partition.store.verify().excess
+
+
+def test_what_others_plan_to_take_is_no_reason_to_refuse():
+    crowd = Crowd({"a": node({"VCPU": 5})})  # one VCPU is the first call's
+    crowd.partition.store.abort([ClaimRef("big-0", 1)])  # it has ended before it is decided
+    crowd.add(call("big", {"VCPU": 4}), call("small", {"VCPU": 2}))
+    big, small = crowd.outcomes()
+    assert isinstance(big, errors.ClaimEnded)
+    assert small.prepared[0].host == "a"
+
+
+def test_unlike_calls_do_not_prefer_the_same_host():
+    crowd = Crowd({"a": node({"VCPU": 33}), **{f"h{number}": node({"VCPU": 31}) for number in range(3)}})
+    crowd.add(*(call(f"r{size}", {"VCPU": size}) for size in (5, 4, 3, 2)))
+    assert sorted(crowd.hosts()) == ["a", "h0", "h1", "h2"]
 
 
 def test_a_refusal_is_found_once_for_alike_calls():
