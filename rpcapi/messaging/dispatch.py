@@ -6,9 +6,7 @@ import logging
 import math
 import re
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import Any
 
 import oslo_messaging as messaging
@@ -18,6 +16,7 @@ from oslo_messaging.rpc.server import RPCServer
 
 from rpcapi import errors
 from rpcapi.messaging import green
+from rpcapi.messaging.heartbeats import Heartbeats
 from rpcapi.messaging.thread_pool import ThreadPool
 from rpcapi.validation.text import abbreviate
 
@@ -61,6 +60,7 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
 
     def __init__(self, endpoints: list[Any], serializer: Any) -> None:
         super().__init__(endpoints, serializer, messaging.ExplicitRPCAccessPolicy)
+        self._heartbeats = Heartbeats()
 
     def dispatch(self, incoming: Any) -> Any:
         """Run the method of a received message and return its serialized answer.
@@ -73,7 +73,8 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
             if not isinstance(incoming.ctxt, dict):
                 raise _malformed("the context must be a mapping", incoming.ctxt)
             endpoint = self._endpoint_of(message)
-            with self._heartbeats(incoming):
+            is_monitored = is_monitor_interval(incoming.client_timeout)
+            with self._heartbeats.to_caller_of(incoming) if is_monitored else nullcontext():
                 return self._do_dispatch(endpoint, message["method"], incoming.ctxt, message.get("args", {}))
         except (errors.GanttError, dispatcher.RPCDispatcherError) as error:
             LOG.warning("Rejected a message: %s", str(error)[:MAX_LOGGED])
@@ -90,21 +91,6 @@ class StrictDispatcher(dispatcher.RPCDispatcher):
                 if hasattr(endpoint, method) and self.access_policy.is_allowed(endpoint, method):
                     return endpoint
         raise dispatcher.NoSuchMethod(method) if compatible else dispatcher.UnsupportedVersion(version, method=method)
-
-    @contextmanager
-    def _heartbeats(self, incoming: Any) -> Iterator[None]:
-        """Send heartbeats to a caller that monitors its call, as long as the method runs."""
-        if not is_monitor_interval(incoming.client_timeout):
-            yield
-            return
-        completed = threading.Event()
-        thread = threading.Thread(target=self._watchdog, args=(completed, incoming), daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            completed.set()
-            thread.join()
 
 
 def is_monitor_interval(seconds: Any) -> bool:

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Heartbeats to callers that monitor their calls."""
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+LOG = logging.getLogger(__name__)
+
+
+class _MonitoredCall:
+    """A call that runs, and the thread that sends its heartbeats, once the first one is due."""
+
+    def __init__(self, incoming: Any, interval_s: float) -> None:
+        self._incoming = incoming
+        self._interval_s = interval_s
+        self._lock = threading.Lock()
+        self._beats: tuple[threading.Thread, threading.Event] | None = None  # and whether the call has ended
+        self.has_ended = False
+
+    def begin_heartbeats(self) -> None:
+        """Send the first heartbeat, and further ones until the call has ended."""
+        with self._lock:
+            if self.has_ended:
+                return
+            ended = threading.Event()
+            thread = threading.Thread(target=self._beat, args=(ended,), name="heartbeats", daemon=True)
+            self._beats = thread, ended
+            thread.start()
+
+    def end(self) -> None:
+        """Send no more heartbeats: none may follow the answer."""
+        with self._lock:
+            self.has_ended = True
+        if self._beats is not None:
+            thread, ended = self._beats
+            ended.set()
+            thread.join()
+
+    def _beat(self, ended: threading.Event) -> None:
+        try:
+            while not ended.is_set():
+                self._incoming.heartbeat()
+                ended.wait(self._interval_s)
+        except Exception as error:
+            # The bus or the caller is away. A caller that still waits times out, as it does without a server.
+            LOG.debug("Heartbeats end: %s", error)
+
+
+class Heartbeats:
+    """Sends heartbeats to callers as long as their calls run, two in the time after which they give up.
+
+    oslo.messaging starts a thread for each call, a fifth of the time of a short one. Here one thread waits for all
+    calls, and starts another one only for a call that runs when its first heartbeat is due.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._due: list[tuple[float, int, _MonitoredCall]] = []  # a heap by the time of the first heartbeat
+        self._numbers = itertools.count()  # calls that are due at the same time are not compared
+        self._is_waiting = False
+
+    @contextmanager
+    def to_caller_of(self, incoming: Any) -> Iterator[None]:
+        """Send heartbeats to the caller of a received call while the block runs; ``client_timeout`` is 2 s or more."""
+        interval_s = int(incoming.client_timeout) / 2
+        call = _MonitoredCall(incoming, interval_s)
+        with self._changed:
+            heapq.heappush(self._due, (time.monotonic() + interval_s, next(self._numbers), call))
+            if not self._is_waiting:
+                self._is_waiting = True
+                threading.Thread(target=self._wait, name="first heartbeats", daemon=True).start()
+            elif self._due[0][2] is call:
+                self._changed.notify()
+        try:
+            yield
+        finally:
+            call.end()
+
+    def _wait(self) -> None:
+        """Begin the heartbeats of calls when they are due, until no call runs."""
+        while (call := self._next_due()) is not None:
+            try:
+                call.begin_heartbeats()
+            except RuntimeError as error:  # no thread can be started; the next call may have one
+                LOG.warning("A call gets no heartbeats: %s", error)
+
+    def _next_due(self) -> _MonitoredCall | None:
+        """Return the next call when its first heartbeat is due, None if no call runs."""
+        with self._changed:
+            while True:
+                while self._due and self._due[0][2].has_ended:
+                    heapq.heappop(self._due)
+                if not self._due:
+                    self._is_waiting = False
+                    return None
+                remaining = self._due[0][0] - time.monotonic()
+                if remaining <= 0:
+                    return heapq.heappop(self._due)[2]
+                self._changed.wait(remaining)
