@@ -12,6 +12,8 @@ from typing import Any
 
 LOG = logging.getLogger(__name__)
 
+LINGER_S = 60.0  # for which the waiting thread waits for a call
+
 
 class _MonitoredCall:
     """A call that runs, and the thread that sends its heartbeats, once the first one is due."""
@@ -59,7 +61,8 @@ class Heartbeats:
     calls, and starts another one only for a call that runs when its first heartbeat is due.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, linger_s: float = LINGER_S) -> None:
+        self._linger_s = linger_s
         self._changed = threading.Condition()
         self._due: list[tuple[float, int, _MonitoredCall]] = []  # a heap by the time of the first heartbeat
         self._numbers = itertools.count()  # calls that are due at the same time are not compared
@@ -83,7 +86,7 @@ class Heartbeats:
             call.end()
 
     def _wait(self) -> None:
-        """Begin the heartbeats of calls when they are due, until no call runs."""
+        """Begin the heartbeats of calls when they are due, until there is no call for a while."""
         while (call := self._next_due()) is not None:
             try:
                 call.begin_heartbeats()
@@ -91,14 +94,16 @@ class Heartbeats:
                 LOG.warning("A call gets no heartbeats: %s", error)
 
     def _next_due(self) -> _MonitoredCall | None:
-        """Return the next call when its first heartbeat is due, None if no call runs."""
+        """Return the next call when its first heartbeat is due, None if there is none for a while."""
         with self._changed:
             while True:
                 while self._due and self._due[0][2].has_ended:
                     heapq.heappop(self._due)
                 if not self._due:
-                    self._is_waiting = False
-                    return None
+                    if not self._changed.wait(self._linger_s) and not self._due:
+                        self._is_waiting = False
+                        return None
+                    continue
                 remaining = self._due[0][0] - time.monotonic()
                 if remaining <= 0:
                     return heapq.heappop(self._due)[2]

@@ -61,8 +61,21 @@ def test_short_calls_share_one_thread_and_get_no_heartbeats(started: list[str]) 
             pass
     assert started == ["first heartbeats"]
     assert not any(call.beats for call in calls)
-    wait_until(lambda: not sender._is_waiting)  # the first one would have been due
-    assert sender._due == []
+    wait_until(lambda: not sender._due)  # the first one would have been due
+    with sender.to_caller_of(calls[0]):
+        pass
+    assert started == ["first heartbeats"]
+
+
+def test_thread_ends_where_there_is_no_call_for_a_while_and_begins_again(started: list[str]) -> None:
+    sender, call = Heartbeats(linger_s=0.01), Incoming()
+    with sender.to_caller_of(Incoming()):
+        pass
+    wait_until(lambda: not sender._is_waiting)
+    with sender.to_caller_of(call):
+        wait_until(lambda: call.beats == 1)
+    wait_until(lambda: not sender._is_waiting)
+    assert started == ["first heartbeats", "first heartbeats", "heartbeats"]
 
 
 def test_long_call_gets_heartbeats_until_it_ends() -> None:
@@ -92,7 +105,7 @@ def test_concurrent_long_calls_all_get_heartbeats() -> None:
     with ThreadPoolExecutor(20) as pool:
         list(pool.map(run, calls))
     assert all(call.beats for call in calls)
-    wait_until(lambda: not sender._is_waiting)
+    wait_until(lambda: threads("heartbeats") == 0)
 
 
 def test_heartbeat_that_cannot_be_sent_ends_them_and_not_the_call() -> None:
@@ -121,5 +134,5 @@ def test_error_of_a_call_ends_its_heartbeats() -> None:
     sender, call = Heartbeats(), Incoming()
     with pytest.raises(KeyError), sender.to_caller_of(call):
         raise KeyError
-    wait_until(lambda: not sender._is_waiting)
+    wait_until(lambda: not sender._due)
     assert call.beats == 0
