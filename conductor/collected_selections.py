@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import oslo_messaging as messaging
@@ -83,7 +84,9 @@ class CollectingSchedulerAPI(SchedulerAPI):
             return [self._send_alone(calls[0])]
         uuids = Counter(uuid for call in calls for uuid in call.uuids)
         is_distinct = [all(uuids[uuid] == 1 for uuid in call.uuids) for call in calls]
-        together = [call for call, is_alone in zip(calls, is_distinct, strict=True) if is_alone]
+        together = list(compress(calls, is_distinct))
+        if not together:
+            return [None] * len(calls)
         try:
             answers = self.select_batch(_common_context(together), _requests(together), details=True)
         except (errors.UnknownMethod, messaging.RPCVersionCapError) as error:
@@ -93,7 +96,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
         except errors.InvalidRequest as error:  # of one of them, or they are too many together
             LOG.info("%d selections are sent one by one: %s", len(calls), error)
             return [None] * len(calls)
-        outcomes = iter([answers.outcome(number) for number in range(len(together))])
+        outcomes = map(answers.outcome, range(len(together)))
         return [next(outcomes) if is_sent else None for is_sent in is_distinct]
 
 

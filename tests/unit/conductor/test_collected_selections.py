@@ -4,7 +4,6 @@
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -16,8 +15,8 @@ from conductor import collected_selections
 from conductor.collected_selections import CALLS_AT_ONCE, MAX_INSTANCES, CollectingSchedulerAPI
 from rpcapi import context, errors, objects
 from rpcapi.context import RequestContext
+from tests.unit.rpcapi.waiting_calls import SECONDS, wait_until, waiting_calls
 
-SECONDS = 30.0
 SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
 
 
@@ -84,23 +83,12 @@ class Callers:
         ctxt = context.new(values.pop("project", "p"), "u", request_id=name)
         if (timeout := values.pop("timeout", None)) is not None:
             ctxt = ctxt.with_timeout(timeout)
-        before = self._waiting()
+        before = waiting_calls(self.api._rounds)
         uuids = values.pop("uuids", None) or [str(uuid.uuid4())]
         future = self._pool.submit(self.api.select_destinations, ctxt, SPEC, uuids, **values)
         if wait:
-            wait_until(lambda: self._waiting() > before)
+            wait_until(lambda: waiting_calls(self.api._rounds) > before)
         return future
-
-    def _waiting(self) -> int:
-        with self.api._rounds._lock:
-            return sum(map(len, self.api._rounds._waiting.values()))
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 @pytest.fixture
@@ -185,6 +173,14 @@ def test_one_instance_in_two_selections_is_sent_alone(callers: Callers) -> None:
     assert [future.result(SECONDS).host(0) for future in futures] == [f"host-of-{name}" for name in "abcd"]
     assert ["c", "d"] in callers.backend.batches()
     assert sorted(batch for batch in callers.backend.batches() if batch in (["a"], ["b"])) == [["a"], ["b"]]
+
+
+def test_selections_of_the_same_instance_alone_are_sent_alone(callers: Callers) -> None:
+    same = [str(uuid.uuid4())]
+    futures = [callers.select(name, uuids=same) for name in "ab"]
+    callers.backend.release.set()
+    assert [future.result(SECONDS).host(0) for future in futures] == ["host-of-a", "host-of-b"]
+    assert sorted(callers.backend.batches()[CALLS_AT_ONCE:]) == [["a"], ["b"]]
 
 
 def test_a_large_selection_waits_for_nobody(callers: Callers) -> None:
