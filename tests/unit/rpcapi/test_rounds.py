@@ -2,7 +2,6 @@
 """Rounds: what arrives while a round is served makes the next one, in turns between owners; nobody waits for ever."""
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import groupby
@@ -10,8 +9,8 @@ from itertools import groupby
 import pytest
 
 from rpcapi.rounds import RoundLimits, Rounds, _WaitingCall
+from tests.unit.rpcapi.waiting_calls import SECONDS, wait_until, waiting_calls
 
-SECONDS = 30.0
 WIDE = RoundLimits(size=100, per_owner=100)
 
 
@@ -46,20 +45,13 @@ class Crowd:
         self._pool = ThreadPoolExecutor(64)
 
     def call(self, text: str, owner: str = "a", size: int = 1) -> Future[str]:
-        is_first, before = not self._server.rounds, self._waiting()
+        is_first, before = not self._server.rounds, waiting_calls(self.rounds)
         future = self._pool.submit(self.rounds.call, text, owner, size)
         if is_first:
             assert self._server.began.wait(SECONDS)
         else:
-            deadline = time.monotonic() + SECONDS
-            while self._waiting() == before:
-                assert time.monotonic() < deadline
-                time.sleep(0.001)
+            wait_until(lambda: waiting_calls(self.rounds) != before)
         return future
-
-    def _waiting(self) -> int:
-        with self.rounds._lock:
-            return sum(map(len, self.rounds._waiting.values()))
 
 
 @pytest.fixture
@@ -86,10 +78,7 @@ def test_several_rounds_are_served_at_once_and_what_waits_makes_the_next(server:
     crowd = Crowd(server, RoundLimits(size=100, per_owner=100, at_once=2))
     futures = [crowd.call("a")]
     futures.append(crowd._pool.submit(crowd.rounds.call, "b", "a"))
-    deadline = time.monotonic() + SECONDS
-    while len(server.rounds) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    wait_until(lambda: len(server.rounds) == 2)
     futures += [crowd.call(text) for text in "cdef"]
     server.release.set()
     assert [future.result(SECONDS) for future in futures] == ["A", "B", "C", "D", "E", "F"]

@@ -3,15 +3,13 @@
 
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from rpcapi.messaging import heartbeats
 from rpcapi.messaging.heartbeats import Heartbeats
-
-SECONDS = 30.0
+from tests.unit.rpcapi.waiting_calls import wait_until
 
 
 class Incoming:
@@ -26,13 +24,6 @@ class Incoming:
         self.beats += 1
         if self._error is not None:
             raise self._error
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def threads(name: str) -> int:

@@ -2,7 +2,6 @@
 """Calls that are decided in one round: ranked and claimed together, spread as one request, each failing alone."""
 
 import threading
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 
@@ -17,11 +16,11 @@ from scheduler_svc.scheduling.calls import SelectionResult
 from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import LARGEST_IN_ROUND
+from tests.unit.rpcapi.waiting_calls import SECONDS, wait_until, waiting_calls
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
 from tests.unit.scheduler_svc.fakes.selectors import HostPartition, selection_call
 
-SECONDS = 30.0
 ONE_VCPU = {"VCPU": 1}
 FIRST = "first"  # the request that opens the first round
 
@@ -82,14 +81,11 @@ class Crowd:
 
     def add(self, *calls, ctxt=None):
         """Start calls, each once the one before it waits."""
-        waiting = self.selector._rounds._waiting
+        rounds = self.selector._rounds
         for selection in calls:
-            before = sum(map(len, waiting.values()))
+            before = waiting_calls(rounds)
             self._start(selection, ctxt)
-            deadline = time.monotonic() + SECONDS
-            while sum(map(len, list(waiting.values()))) == before:
-                assert time.monotonic() < deadline
-                time.sleep(0.001)
+            wait_until(lambda before=before: waiting_calls(rounds) != before)
 
     def outcomes(self):
         """Return the result or the error of each call but the first one."""
@@ -149,9 +145,7 @@ def test_calls_of_several_instances_get_their_own_parts():
 def test_a_large_call_is_decided_beside_the_round():
     crowd = Crowd(TWENTY)
     crowd._start(call("large", {"VCPU": 1}, count=LARGEST_IN_ROUND + 1))
-    deadline = time.monotonic() + SECONDS
-    while len(crowd.claimer.packets) < 2 and time.monotonic() < deadline:
-        time.sleep(0.001)
+    wait_until(lambda: len(crowd.claimer.packets) == 2)
     assert crowd.claimer.packets == [[FIRST], ["large"]]  # while the first round has not ended
     assert len(crowd.outcomes()[0].prepared) == LARGEST_IN_ROUND + 1
 
@@ -196,8 +190,7 @@ def test_a_call_past_its_deadline_fails_alone_and_claims_nothing():
     ctxt = context.new("p", "u").with_timeout(0.2)
     crowd.add(call("late", {"VCPU": 2}), ctxt=ctxt)
     crowd.add(*calls(2))
-    while ctxt.remaining(1.0) > 0:
-        time.sleep(0.01)
+    wait_until(lambda: not ctxt.remaining(1.0))
     late, *others = crowd.outcomes()
     assert isinstance(late, errors.DeadlinePassed)
     assert all(isinstance(outcome, SelectionResult) for outcome in others)
