@@ -13,10 +13,10 @@ STEPS = metrics.counter("saga_steps", "Saga steps taken, by step; one may serve 
 RETRIES = metrics.counter("saga_retries", "Instance steps postponed for a retry, by step.", ["step"])
 RECASTS = metrics.counter("build_recasts", "Build messages sent again to a silent host, by instance.")
 TAKEOVERS = metrics.counter("saga_takeovers", "Requests taken over from a conductor after its lease expired.")
+LOST_LEASES = metrics.counter("saga_leases_lost", "Requests that another conductor took over from this one.")
 SELECTIONS_PER_CALL = metrics.histogram(
     "selections_per_call", "Requests that were sent to the scheduler in one call.", buckets=(1, 2, 4, 8, 16, 32, 64)
 )
-LOST_LEASES = metrics.counter("saga_leases_lost", "Requests that another conductor took over from this one.")
 CALLS = metrics.counter("conductor_calls", "RPC calls answered, by method and result code.", ["method", "code"])
 CALL_SECONDS = metrics.histogram("conductor_call_seconds", "Time to answer an RPC call.", ["method"])
 REPORTS = metrics.counter("build_reports", "Build outcomes reported by agents, by outcome.", ["outcome"])

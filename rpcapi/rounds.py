@@ -112,7 +112,7 @@ class Rounds(Generic[Item, Answer]):
         return calls[0]
 
     def _fill(self, calls: list[_WaitingCall[Item, Answer]]) -> None:
-        """Add waiting calls to a round; one that does not fit any more is the first of the next, where it fits anyway.
+        """Add waiting calls to a round until the next one does not fit; an empty round takes any.
 
         While several owners wait, one that has its share is passed over.
         """

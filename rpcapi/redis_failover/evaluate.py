@@ -88,6 +88,7 @@ def evaluate_all(
 def evaluate_each(
     client: ScriptClient,
     sha: str,
+    text: str,
     keys: Sequence[str],
     calls: Sequence[Sequence[Any]],
     *,
@@ -96,17 +97,25 @@ def evaluate_each(
 ) -> list[Any]:
     """Return the results of the script for the arguments of each of ``calls``, sent in one packet.
 
-    The result of a call that fails is its ResponseError, which may be NoScriptError. Raises redis-py's other errors,
-    and TooFewReplicas: then it is unknown which of the calls were carried out.
+    The result of a call that fails is its ResponseError. A script that the server does not know is loaded. Raises
+    redis-py's other errors, and TooFewReplicas: then it is unknown which of the calls were carried out.
     """
     commands: list[Sequence[Any]] = [(SCRIPT, sha, len(keys), *keys, *arguments) for arguments in calls]
-    if not replicas.count:
-        return client.execute_together(commands)
-    *results, marked, acknowledged = client.execute_together([*commands, *_wait_commands(replicas, marker)])
-    for answer in (marked, acknowledged):
-        if isinstance(answer, redis.ResponseError):
-            raise answer
-    _check_acknowledged(acknowledged, replicas)
+
+    def attempt() -> list[Any]:
+        if not replicas.count:
+            return client.execute_together(commands)
+        *results, marked, acknowledged = client.execute_together([*commands, *_wait_commands(replicas, marker)])
+        for answer in (marked, acknowledged):
+            if isinstance(answer, redis.ResponseError):
+                raise answer
+        _check_acknowledged(acknowledged, replicas)
+        return results
+
+    results = attempt()
+    if any(isinstance(result, NoScriptError) for result in results):
+        client.script_load(text)
+        results = attempt()
     return results
 
 
@@ -116,12 +125,7 @@ def await_replicas(client: redis.Redis, replicas: ReplicaAcknowledgement, marker
 
 
 def _execute_and_wait(pipeline: redis.client.Pipeline, replicas: ReplicaAcknowledgement, marker: str) -> list[Any]:
-    """Return the answers to the pipeline's commands when enough replicas have all writes of this server so far.
-
-    A repetition that writes nothing must wait for the original write, made by another connection. Redis up to 7.0
-    waits for the offset at the connection's last command, but newer ones and Valkey for that of its own last write. So
-    each WAIT follows a write.
-    """
+    """Return the answers to the pipeline's commands when enough replicas have all writes of this server so far."""
     for command in _wait_commands(replicas, marker):
         pipeline.execute_command(*command)
     answers = _execute(pipeline)
@@ -130,6 +134,12 @@ def _execute_and_wait(pipeline: redis.client.Pipeline, replicas: ReplicaAcknowle
 
 
 def _wait_commands(replicas: ReplicaAcknowledgement, marker: str) -> list[Sequence[Any]]:
+    """Return the commands that wait for replicas.
+
+    A repetition that writes nothing must wait for the original write, made by another connection. Redis up to 7.0
+    waits for the offset at the connection's last command, but newer ones and Valkey for that of its own last write. So
+    each WAIT follows a write.
+    """
     return [("SET", marker, ""), ("WAIT", replicas.count, replicas.wait_ms)]
 
 

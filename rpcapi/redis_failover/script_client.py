@@ -54,6 +54,8 @@ class ScriptClient(redis.Redis):
                     answers.append(connection.read_response())
                 except redis.ResponseError as error:
                     answers.append(error)
+            if any(map(_is_of_another_server, answers)):
+                connection.disconnect()
         return answers
 
     @contextmanager
@@ -63,7 +65,7 @@ class ScriptClient(redis.Redis):
         try:
             yield connection
         except redis.ResponseError as error:
-            if is_not_primary(error) or isinstance(error, NoScriptError):
+            if _is_of_another_server(error):
                 connection.disconnect()
             raise
         except BaseException:
@@ -82,3 +84,8 @@ class ScriptClient(redis.Redis):
         except IndexError:
             connection: AbstractConnection = self.connection_pool.get_connection()
             return connection
+
+
+def _is_of_another_server(answer: Any) -> bool:
+    """Return whether an answer is that of a former primary, which may also say that it lacks the script."""
+    return isinstance(answer, NoScriptError) or (isinstance(answer, redis.ResponseError) and is_not_primary(answer))

@@ -83,12 +83,6 @@ class DecisionBuilder:
             final=call.final,
         )
 
-    def _latest_own_claim(self) -> int:
-        """Return the log position of the latest claim that was known ahead of the log; 0 without one."""
-        positions = self.snapshot.claimed_positions
-        names = {name for names in self.snapshot.ranking.candidates for name in names} if positions else ()
-        return max((positions[name] for name in names if name in positions), default=0)
-
     def document(self) -> Mapping[str, Any]:
         """Return the decision record; the store adds its answer."""
         ranking = self.snapshot.ranking
@@ -111,6 +105,12 @@ class DecisionBuilder:
             **({"samples": dict(self.snapshot.samples)} if self.snapshot.samples else {}),
         }
         return document if ranking.batch is None else document | {"batch": dict(ranking.batch)}
+
+    def _latest_own_claim(self) -> int:
+        """Return the log position of the latest claim that was known ahead of the log; 0 without one."""
+        positions = self.snapshot.claimed_positions
+        names = {name for names in self.snapshot.ranking.candidates for name in names} if positions else ()
+        return max((positions[name] for name in names if name in positions), default=0)
 
 
 def refusal_document(

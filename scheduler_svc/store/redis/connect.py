@@ -77,12 +77,7 @@ class RedisConnection:
 
         If any of them fails, all are sent again, as far as failures are retried.
         """
-        if not calls:
-            return []
-        script = load(verb)
-        keys = script_keys(script, self.partition)
-        arguments = [self._arguments(script, rest, values) for rest, values in calls]
-        return self.run_with_retries(lambda: self._evaluate(script, keys, arguments, evaluate_all))
+        return self.run_with_retries(self._sending(verb, calls, evaluate_all)) if calls else []
 
     def run_each(self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]) -> list[Any]:
         """Run the script of ``verb`` for each of ``calls``, (rest, values) as in ``run``, in one packet.
@@ -90,19 +85,16 @@ class RedisConnection:
         The answer of a call whose script failed is a ResponseError, and it is not retried. Raises StoreUnavailable
         where no answer came: then it is unknown which of the calls were carried out.
         """
+        return self._run_repeatedly(self._sending(verb, calls, evaluate_each))
+
+    def _sending(
+        self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]], run: Callable[..., list[Any]]
+    ) -> Callable[[], list[Any]]:
+        """Return a function that sends the script of ``verb`` for each of ``calls`` by ``run``."""
         script = load(verb)
         keys = script_keys(script, self.partition)
         arguments = [self._arguments(script, rest, values) for rest, values in calls]
-        return self._run_repeatedly(
-            lambda: evaluate_each(
-                self._client,
-                script.sha,
-                keys,
-                arguments,
-                replicas=self._replicas_of(script),
-                marker=self._marker,
-            )
-        )
+        return lambda: self._evaluate(script, keys, arguments, run)
 
     def _run_repeatedly(self, send: Callable[[], T]) -> T:
         """Return the result of scripts that ``send`` sends; counts how often they are sent again."""
@@ -210,7 +202,8 @@ class RedisConnection:
     def _evaluate(
         self, script: LuaScript, keys: Sequence[str], arguments: Sequence[Any], run: Callable[..., Any] = evaluate
     ) -> Any:
-        """Return what ``run``, which is evaluate or evaluate_all, returns."""
+        """Return what ``run``, which is evaluate, evaluate_all or evaluate_each, returns."""
+        replicas = ReplicaAcknowledgement() if script.name in NO_REPLICA_WAIT else self._replicas
         try:
             return run(
                 self._client,
@@ -218,20 +211,12 @@ class RedisConnection:
                 script.text,
                 keys,
                 arguments,
-                replicas=self._replicas_of(script),
-                marker=self._marker,
+                replicas=replicas,
+                marker=f"{prefix(self.partition)}acknowledged",
             )
         except redis.ResponseError as error:
             self.identity.check_emptied(error, self._client.execute_command)
             raise
-
-    @property
-    def _marker(self) -> str:
-        """The key that is written before replicas are waited for."""
-        return f"{prefix(self.partition)}acknowledged"
-
-    def _replicas_of(self, script: LuaScript) -> ReplicaAcknowledgement:
-        return ReplicaAcknowledgement() if script.name in NO_REPLICA_WAIT else self._replicas
 
 
 def place(recorded: Sequence[str | None]) -> tuple[int, int]:

@@ -12,7 +12,8 @@ import redis
 from devstack.servers.ports import free_port
 from devstack.servers.redis import RedisServer
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.redis_failover.evaluate import TooFewReplicas, await_replicas, evaluate, evaluate_all
+from rpcapi.redis_failover.evaluate import TooFewReplicas, await_replicas, evaluate, evaluate_all, evaluate_each
+from rpcapi.redis_failover.script_client import ScriptClient
 
 SCRIPT = "return redis.call('SETNX', KEYS[1], ARGV[1])"
 SHA = hashlib.sha1(SCRIPT.encode(), usedforsecurity=False).hexdigest()
@@ -67,6 +68,22 @@ def test_calls_that_are_sent_together_are_all_carried_out(redis_server: RedisSer
         with pytest.raises(redis.ResponseError):  # the first one lacks an argument
             evaluate_calls([[], ["w"]], ReplicaAcknowledgement())
         assert client.get("k") == "w"
+        client.delete("k")
+
+
+def test_packet_loads_a_flushed_script_and_a_call_that_fails_fails_alone(redis_server: RedisServer) -> None:
+    pool = redis.ConnectionPool.from_url(redis_server.url(), decode_responses=True)
+    with ScriptClient.from_pool(pool) as client:
+        client.delete("k")
+        client.script_flush()
+        calls: list[list[str]] = [["v"], [], ["w"]]  # the second one lacks an argument
+        first, failure, last = evaluate_each(
+            client, SHA, SCRIPT, ["k"], calls, replicas=ReplicaAcknowledgement(), marker="acknowledged"
+        )
+        assert (first, last) == (1, 0)
+        assert isinstance(failure, redis.ResponseError)
+        with pytest.raises(TooFewReplicas):
+            evaluate_each(client, SHA, SCRIPT, ["k"], calls, replicas=ONE_REPLICA_BRIEFLY, marker="acknowledged")
         client.delete("k")
 
 
