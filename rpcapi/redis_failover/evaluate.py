@@ -94,18 +94,19 @@ def evaluate_each(
     *,
     replicas: ReplicaAcknowledgement,
     marker: str,
+    commands: Sequence[Sequence[Any]] = (),
 ) -> list[Any]:
-    """Return the results of the script for the arguments of each of ``calls``, sent in one packet.
+    """Return the results of the script for the arguments of each of ``calls``, then of ``commands``, of one packet.
 
-    The result of a call that fails is its ResponseError. A script that the server does not know is loaded. Raises
-    redis-py's other errors, and TooFewReplicas: then it is unknown which of the calls were carried out.
+    The result of a call or command that fails is its ResponseError. A script that the server does not know is loaded.
+    Raises redis-py's other errors, and TooFewReplicas: then it is unknown which of the calls were carried out.
     """
-    commands: list[Sequence[Any]] = [(SCRIPT, sha, len(keys), *keys, *arguments) for arguments in calls]
+    packet = [*((SCRIPT, sha, len(keys), *keys, *arguments) for arguments in calls), *commands]
 
     def attempt() -> list[Any]:
         if not replicas.count:
-            return client.execute_together(commands)
-        *results, marked, acknowledged = client.execute_together([*commands, *_wait_commands(replicas, marker)])
+            return client.execute_together(packet)
+        *results, marked, acknowledged = client.execute_together([*packet, *_wait_commands(replicas, marker)])
         for answer in (marked, acknowledged):
             if isinstance(answer, redis.ResponseError):
                 raise answer

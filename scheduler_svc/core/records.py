@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from rpcapi import errors
 from rpcapi.resources.claims import MIGRATION, Answer, GroupPolicy, Verdict
 
 Amounts = Mapping[str, int]  # resource class -> amount
@@ -147,6 +148,16 @@ class BatchAnswer:
     position: int
     prepared: Sequence[IntentResult]
     used: Mapping[str, Amounts] = field(default_factory=dict)
+
+
+class BatchOutcomes(NamedTuple):
+    """The result of ``prepare_all``: the answer to each batch, or the error that it was refused with.
+
+    ``entries`` are those of the log that the store sent with them, None where it sent none or some are missing.
+    """
+
+    outcomes: list[BatchAnswer | errors.GanttError]
+    entries: "list[LogEntry] | None" = None
 
 
 @dataclass(frozen=True, slots=True)

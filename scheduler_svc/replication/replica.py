@@ -3,7 +3,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from oslo_log import log
 
@@ -11,11 +11,13 @@ from rpcapi import errors
 from rpcapi.background import BackgroundLoop
 from scheduler_svc import metrics
 from scheduler_svc.core import reads
+from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.table import HostCounts, HostTable
 from scheduler_svc.replication.operator_writes import LoggedStore, OperatorWrites
 from scheduler_svc.replication.presence import Presence
 from scheduler_svc.store import paging
+from scheduler_svc.store.log import CARRIED_ENTRIES
 
 LOG = log.getLogger(__name__)
 
@@ -24,6 +26,7 @@ BLOCK_MS = 1000  # bounds how long a stop waits for the follower
 # Seconds until the next read while the log brings nothing but this worker's claims, which it knows from their answers,
 # or while nobody waits for what it brings.
 RESTING_PAUSE = 0.01
+CARRIED_PAUSE = 0.05  # seconds until the next read while the answers to claims carry what the log brings
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 
 
@@ -56,6 +59,9 @@ class Replica(BackgroundLoop):
         self.presence = Presence()
         self._operator_writes = OperatorWrites()
         self._moved = threading.Condition()
+        self._waiting_calls = 0  # of ``reach``
+        self._applying = threading.RLock()
+        self._is_carried = False  # whether answers to claims carried all entries since the last pass of the follower
         self._reloads_requested = self._reloads_done = 0  # full reloads that were requested, and that were done
         self._is_loaded = False
         self.has_named_its_own = False  # whether the table had hosts to name at the last load, or knew of none
@@ -108,6 +114,10 @@ class Replica(BackgroundLoop):
 
     def load(self) -> None:
         """Load a full snapshot; raises StoreUnavailable."""
+        with self._applying:
+            self._load()
+
+    def _load(self) -> None:
         request_number = self._reloads_requested
         epoch, _began = self._store.check_identity()
         # Repeated and named before they are replaced by the rows of a store that may have forgotten them.
@@ -163,34 +173,67 @@ class Replica(BackgroundLoop):
             LOG.warning("The store of partition %s began a new epoch: loading a snapshot", self.partition)
             self.load()
             return False
-        own = 0
-        for entry in entries:
-            own += self._table.apply(entry, self.number)
-            self._operator_writes.apply(entry)
-            if entry.kind == "opened":
-                self.absent_hosts -= entry.payload.keys()
+        own = self._apply(entries)
         if entries:
-            with self._moved:
-                self._moved.notify_all()
             self._update_metrics(len(entries))
+        self._compact()
+        # The last one may have been read before the answer to its claim.
+        return own > 0 and own >= len(entries) - 1
+
+    def apply_carried(self, entries: Sequence[LogEntry], epochs: Collection[int]) -> None:
+        """Apply log entries that came with answers to claims of these epochs, read after ``log_position``.
+
+        While all of the log comes so, the follower only looks after each CARRIED_PAUSE. It gets what it alone may
+        apply: other epochs, and gaps. May be called while it applies the same entries.
+        """
+        if not self._applying.acquire(blocking=False):
+            return  # the follower is at it
+        try:
+            is_whole = len(entries) < CARRIED_ENTRIES and all(entry.kind != "epoch" for entry in entries)
+            self._is_carried = self._is_loaded and is_whole and set(epochs) == {self.log_position.epoch}
+            if self._is_carried:
+                self._apply(entries)
+                self.presence.record_answer()
+        finally:
+            self._applying.release()
+        if not self._is_carried and self._is_loaded:
+            self.wake()
+
+    def _compact(self) -> None:
         part = self._table.partitions[self.number]
         if part.needs_compaction:
             LOG.info("%d names of partition %s departed: loading a snapshot to free them", part.departures, part.name)
             self.load()
-        # The last one may have been read before the answer to its claim.
-        return own > 0 and own >= len(entries) - 1
+
+    def _apply(self, entries: Sequence[LogEntry]) -> int:
+        """Apply entries of the present epoch; return how many of them this worker knew from answers to its claims."""
+        own = 0
+        with self._applying:
+            for entry in entries:
+                own += self._table.apply(entry, self.number)
+                self._operator_writes.apply(entry)
+                if entry.kind == "opened":
+                    self.absent_hosts -= entry.payload.keys()
+        if entries:
+            with self._moved:
+                self._moved.notify_all()
+        return own
 
     def reach(self, position: int, timeout: float) -> bool:
         """Wait until the replica has applied ``position``; return False if it has not after ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
         with self._moved:
-            while not self.ready or self.log_position.position < position:
-                remaining_s = deadline - time.monotonic()
-                if remaining_s <= 0:
-                    return False
-                if self._is_loaded:  # a pause after a failure lasts
-                    self.wake()
-                self._moved.wait(remaining_s)
+            self._waiting_calls += 1
+            try:
+                while not self.ready or self.log_position.position < position:
+                    remaining_s = deadline - time.monotonic()
+                    if remaining_s <= 0:
+                        return False
+                    if self._is_loaded:  # a pause after a failure lasts
+                        self.wake()
+                    self._moved.wait(remaining_s)
+            finally:
+                self._waiting_calls -= 1
             return True
 
     def reload(self, timeout: float) -> bool:
@@ -205,6 +248,11 @@ class Replica(BackgroundLoop):
         if not self._is_loaded or self._reloads_requested > self._reloads_done:
             self.load()
             self._pause = FIRST_PAUSE
+        is_carried, self._is_carried = self._is_carried, False
+        if is_carried and not self._waiting_calls:
+            self._update_metrics(0)
+            self._compact()
+            return CARRIED_PAUSE
         brought_own_claims = self.step(BLOCK_MS)
         return RESTING_PAUSE if brought_own_claims or self._for_api else 0.0
 

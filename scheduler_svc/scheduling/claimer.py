@@ -4,17 +4,16 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from rpcapi import errors
 from rpcapi.resources.claims import Answer
-from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, Intent, IntentResult
+from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, Claim, ClaimBatch, Intent, IntentResult
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
 
 
 class DecisionStore(Protocol):
     """The store's methods that a decision uses."""
 
-    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
-        """Claim all intents of each batch, or none; return its answer, or the error that it was refused with."""
+    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
+        """Claim all intents of each batch, or none; with ``log_after``, return the log's entries after it too."""
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host."""
@@ -55,9 +54,9 @@ class StoreClaimer:
     def __init__(self, store: DecisionStore) -> None:
         self._store = store
 
-    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Claim all intents of each batch, or none; raises StoreUnavailable where it is unknown which."""
-        return self._store.prepare_all(batches)
+        return self._store.prepare_all(batches, log_after)
 
     def group_hosts(self, group_id: str) -> dict[str, int]:
         """Return the number of live claims of a server group on each host."""

@@ -104,11 +104,19 @@ class DecisionRound:
             for number, (call_try, snapshot) in enumerate(zip(tries, self._rank(tries), strict=True))
         ]
         batches = [decision.batch for decision in decisions if isinstance(decision, _Decision)]
-        answers = iter(self._claimer.prepare_all(batches) if batches else ())
+        answers = iter(self._prepare(batches) if batches else ())
         return [
             self._apply(decision, next(answers)) if isinstance(decision, _Decision) else decision
             for decision in decisions
         ]
+
+    def _prepare(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+        """Claim the batches, and apply the log entries that come with their answers."""
+        outcomes, entries = self._claimer.prepare_all(batches, self._replica.log_position.position)
+        if entries is not None:
+            epochs = {outcome.epoch for outcome in outcomes if isinstance(outcome, BatchAnswer)}
+            self._replica.apply_carried(entries, epochs)
+        return outcomes
 
     def _apply(self, decision: _Decision, answer: BatchAnswer | errors.GanttError) -> DecidedTry | errors.GanttError:
         if isinstance(answer, errors.GanttError):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.validation.hints import named_instances
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch
+from scheduler_svc.core.records import BatchOutcomes, ClaimBatch
 from scheduler_svc.core.request import FilterScope, SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall
@@ -41,10 +41,10 @@ class DryRunClaimer(StoreClaimer):
         self._partition = partition.name
         self._batches = batches
 
-    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Keep the batches."""
         self._batches += [(self._partition, batch) for batch in batches]
-        return [accept_first_candidates(batch) for batch in batches]
+        return BatchOutcomes([accept_first_candidates(batch) for batch in batches])
 
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         """Do nothing."""

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The read interface of the deciding core to a partition's hosts."""
 
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
+from scheduler_svc.core.records import LogEntry
+from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.table import HostTable
 
 
@@ -20,8 +23,15 @@ class ReplicaView(Protocol):
         """This worker's host table."""
 
     @property
+    def log_position(self) -> LogPosition:
+        """Epoch and position up to which the table has the partition's log."""
+
+    @property
     def last_contact_s(self) -> float:
         """Seconds since the partition's store last answered, with news or without."""
+
+    def apply_carried(self, entries: Sequence[LogEntry], epochs: Collection[int]) -> None:
+        """Apply log entries after ``log_position`` that came with answers to claims, which were of these epochs."""
 
     def reach(self, position: int, timeout: float) -> bool:
         """Wait until the table has the partition's log up to ``position``; return whether it has."""

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch
+from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
@@ -18,9 +18,9 @@ SHADOW = "shadow"  # the outcome, and the answer for each consumer
 class ShadowClaimer(StoreClaimer):
     """Accepts the first candidate of each instance and records the decision; the store gets no claims."""
 
-    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Record the batches as if they had been claimed; raises StoreUnavailable."""
-        return [self._prepare(batch) for batch in batches]
+        return BatchOutcomes([self._prepare(batch) for batch in batches])
 
     def _prepare(self, batch: ClaimBatch) -> BatchAnswer:
         answer = accept_first_candidates(batch)

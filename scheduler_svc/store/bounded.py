@@ -7,7 +7,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.bounds import Bound, CollectionSize, StoreBounds
 from rpcapi.resources.claims import Answer
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch, ClaimRef
+from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch, ClaimRef
 from scheduler_svc.store import documents, namespaces
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport
 from scheduler_svc.store.forwarding import ForwardingStore
@@ -75,9 +75,9 @@ class BoundedStore(ForwardingStore):
             self._bounds.check(CLAIMS, TOMBSTONES)
         return super().prepare(batch)
 
-    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         if self.accepts_claims():
-            return super().prepare_all(batches)
+            return super().prepare_all(batches, log_after)
         return Store.prepare_all(self, batches)  # each is checked
 
     def pin(self, key: str, partition: str, ttl_ms: int, instead_of: str | None = None) -> str:

@@ -4,9 +4,17 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from rpcapi import errors
 from rpcapi.bounds import CollectionSize
-from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
+from scheduler_svc.core.records import (
+    BatchAnswer,
+    BatchOutcomes,
+    Claim,
+    ClaimBatch,
+    ClaimRef,
+    ClaimResult,
+    LogEntry,
+    Snapshot,
+)
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal, SetInventories
@@ -33,8 +41,8 @@ class ForwardingStore(Store):
     def prepare(self, batch: ClaimBatch) -> BatchAnswer:
         return self._store.prepare(batch)
 
-    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
-        return self._store.prepare_all(batches)
+    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
+        return self._store.prepare_all(batches, log_after)
 
     def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         return self._store.confirm(host, refs)

@@ -3,6 +3,8 @@
 
 from scheduler_svc.core.records import LogEntry
 
+CARRIED_ENTRIES = 256  # that the answers to claims carry; a longer gap is left to whoever follows the log
+
 
 def without_gap(position: int, entries: list[LogEntry], newest: int) -> list[LogEntry] | None:
     """Return ``entries``, which were read after ``position``, or None where entries are missing.

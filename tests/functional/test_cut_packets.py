@@ -102,7 +102,9 @@ def through(proxy: CuttingProxy, partition: StorePartition, **options: Any) -> R
 def claim(store: RedisStore, partition: StorePartition, turn: int) -> None:
     """Prepare a packet of claims, and check that each answer is of its own consumer."""
     batches = [partition.batch(intent(f"c{turn}-{name}", name), request_id=f"r{turn}-{name}") for name in HOSTS]
-    outcomes = store.prepare_all(batches)
+    position = partition.store.snapshot().position
+    outcomes, entries = store.prepare_all(batches, position)
+    assert entries == partition.store.follow(position, 0)
     assert all(isinstance(outcome, BatchAnswer) and outcome.accepted for outcome in outcomes)
     assert [outcome.prepared[0].host for outcome in outcomes if isinstance(outcome, BatchAnswer)] == HOSTS
 

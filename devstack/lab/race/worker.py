@@ -15,7 +15,7 @@ from devstack.lab.requests import ServerRequest
 from devstack.lab.worker_processes import PipeEnd, WorkerProcesses
 from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch
+from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.scheduling.calls import SelectionCall
@@ -78,15 +78,15 @@ class CountingClaimer(StoreClaimer):
         super().__init__(store)
         self._tally = tally
 
-    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Claim, and count the candidates' verdicts."""
-        answers = super().prepare_all(batches)
+        prepared = super().prepare_all(batches, log_after)
         self._tally.rounds += 1
         self._tally.calls += len(batches)
-        for batch, answer in zip(batches, answers, strict=True):
+        for batch, answer in zip(batches, prepared.outcomes, strict=True):
             if isinstance(answer, BatchAnswer):
                 self._count(batch, answer)
-        return answers
+        return prepared
 
     def _count(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
         verdicts_by_intent = [result.verdicts for result in answer.prepared]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from rpcapi import errors
-from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult
+from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, Claim, ClaimBatch, ClaimRef, ClaimResult
 from scheduler_svc.store.records import AuditOutcome, RunningClaim, Verification
 
 
@@ -21,10 +21,12 @@ class ClaimVerbs(Protocol):
         past their deadline do not count, neither in sums nor in server groups.
         """
 
-    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Prepare one batch after the other: return for each its answer, or the error that ``prepare`` would raise.
 
-        A store that can sends them together. Raises StoreUnavailable where it is unknown which of them were prepared.
+        A store that can sends them together, and with ``log_after``, a log position, returns at most
+        CARRIED_ENTRIES of the log's entries after it too, as ``follow`` would after the last batch. Raises
+        StoreUnavailable where it is unknown which of them were prepared.
         """
         outcomes: list[BatchAnswer | errors.GanttError] = []
         for batch in batches:
@@ -32,7 +34,7 @@ class ClaimVerbs(Protocol):
                 outcomes.append(self.prepare(batch))
             except errors.GanttError as error:
                 outcomes.append(error)
-        return outcomes
+        return BatchOutcomes(outcomes)
 
     @abc.abstractmethod
     def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Connections to Redis: time-outs, the identity check on each new connection, and retries."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -79,13 +80,19 @@ class RedisConnection:
         """
         return self.run_with_retries(self._sending(verb, calls, evaluate_all)) if calls else []
 
-    def run_each(self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]) -> list[Any]:
-        """Run the script of ``verb`` for each of ``calls``, (rest, values) as in ``run``, in one packet.
+    def run_each(
+        self,
+        verb: str,
+        calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]],
+        commands: Sequence[Sequence[Any]] = (),
+    ) -> list[Any]:
+        """Send the script of ``verb`` for each of ``calls``, as in ``run_all``, and ``commands`` in one packet.
 
-        The answer of a call whose script failed is a ResponseError, and it is not retried. Raises StoreUnavailable
+        The answer of a call or command that failed is a ResponseError, and it is not retried. Raises StoreUnavailable
         where no answer came: then it is unknown which of the calls were carried out.
         """
-        return self._run_repeatedly(self._sending(verb, calls, evaluate_each))
+        run = functools.partial(evaluate_each, commands=commands)
+        return self._run_repeatedly(self._sending(verb, calls, run))
 
     def _sending(
         self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]], run: Callable[..., list[Any]]

@@ -2,10 +2,13 @@
 """The log of a partition in Redis."""
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import redis
+
 from rpcapi import errors
-from scheduler_svc.core.records import LogEntry
+from scheduler_svc.core.records import Amounts, BatchAnswer, LogEntry
 from scheduler_svc.store import log
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import BLOCK_MS, RedisConnection
@@ -35,6 +38,41 @@ def follow(connection: RedisConnection, position: int, block_ms: int, limit: int
     return _check_gap(connection, position, _entries(streams), int(newest or 0))
 
 
+def read_command(partition: str, position: int) -> Sequence[Any]:
+    """Return the command that reads the next CARRIED_ENTRIES entries after ``position``."""
+    return "XREAD", "COUNT", log.CARRIED_ENTRIES, "STREAMS", f"{prefix(partition)}log", f"{position}-0"
+
+
+def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.GanttError]) -> list[LogEntry] | None:
+    """Decode the answer to ``read_command``, sent after batches with these ``outcomes``; None means a gap, or an error.
+
+    The entries of batches have the sums of their answers, and are not decoded again.
+    """
+    if isinstance(raw, redis.ResponseError):
+        return None
+    answers = [outcome for outcome in outcomes if isinstance(outcome, BatchAnswer)]
+    known = {answer.position: answer.used for answer in answers if answer.used}
+    try:
+        entries = [
+            _own_entry(entry_id, known) or _entry(entry_id, dict(zip(fields[::2], fields[1::2], strict=True)))
+            for _stream, items in raw or ()
+            for entry_id, fields in items
+        ]
+    except errors.IncompatibleObject:
+        return None  # the claims stand; whoever follows the log reports it
+    newest = entries[-1].position if entries else max((answer.position for answer in answers), default=position)
+    return log.without_gap(position, entries, newest)
+
+
+def _own_entry(entry_id: str, known: Mapping[int, Mapping[str, Amounts]]) -> LogEntry | None:
+    position = _position(entry_id)
+    return LogEntry(position, "used", known[position]) if position in known else None
+
+
+def _position(entry_id: str) -> int:
+    return int(entry_id.partition("-")[0])
+
+
 def _check_gap(
     connection: RedisConnection, position: int, entries: list[LogEntry], newest: int
 ) -> list[LogEntry] | None:
@@ -52,4 +90,4 @@ def _entry(entry_id: str, fields: dict[str, str]) -> LogEntry:
     schema = int(fields.get("schema", SCHEMA))
     if schema != SCHEMA:
         raise errors.IncompatibleObject(name="stored log entry", version=schema, supported=SCHEMA)
-    return LogEntry(int(entry_id.partition("-")[0]), fields["kind"], json.loads(fields["body"]))
+    return LogEntry(_position(entry_id), fields["kind"], json.loads(fields["body"]))

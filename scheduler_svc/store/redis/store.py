@@ -9,7 +9,16 @@ from rpcapi import errors
 from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, LogEntry, Snapshot
+from scheduler_svc.core.records import (
+    BatchAnswer,
+    BatchOutcomes,
+    Claim,
+    ClaimBatch,
+    ClaimRef,
+    ClaimResult,
+    LogEntry,
+    Snapshot,
+)
 from scheduler_svc.store import reports, validation, verification
 from scheduler_svc.store.records import (
     COLLECT_MS,
@@ -72,19 +81,24 @@ class RedisStore(RedisApiStore):
             pass  # it ended as many claims past their deadline as one script may
         return self._prepare_answer(batch, raw)
 
-    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
-        if len(batches) == 1:
+    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
+        if len(batches) == 1 and log_after is None:
             return super().prepare_all(batches)
         valid = [validation.is_valid_batch(batch) for batch in batches]
-        raws = iter(self._connection.run_each("prepare", [*map(self._prepare_arguments, compress(batches, valid))]))
+        calls = [*map(self._prepare_arguments, compress(batches, valid))]
+        read = [] if log_after is None else [log.read_command(self.partition, log_after)]
+        answers = self._connection.run_each("prepare", calls, read)
+        raws = iter(answers)
         outcomes: list[BatchAnswer | errors.GanttError] = []
         for batch, is_valid in zip(batches, valid, strict=True):
             raw = next(raws) if is_valid else None
             # What was refused, failed, or only ended claims past their deadline, is answered on its own.
             outcomes += (
-                [self._prepare_answer(batch, raw)] if isinstance(raw, list) and raw else super().prepare_all([batch])
+                [self._prepare_answer(batch, raw)]
+                if isinstance(raw, list) and raw
+                else super().prepare_all([batch]).outcomes
             )
-        return outcomes
+        return BatchOutcomes(outcomes, None if log_after is None else log.carried(log_after, next(raws), outcomes))
 
     def _prepare_arguments(self, batch: ClaimBatch) -> tuple[list[Any], dict[str, Any]]:
         return list(prepare.rows(batch)), {**prepare.arguments(batch), "decision_bytes": self._decision_bytes}

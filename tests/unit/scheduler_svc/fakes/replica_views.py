@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The replica view of selectors in tests: a table that follows its store only on demand."""
 
+from collections.abc import Collection, Sequence
+
 from scheduler_svc.conf import weighers
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.reads import NO_READS, Reads
+from scheduler_svc.core.records import LogEntry
+from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.replication.replica import Replica
@@ -30,6 +34,13 @@ class FollowingReplicaView:
     @property
     def table(self) -> HostTable:
         return self.replica.table
+
+    @property
+    def log_position(self) -> LogPosition:
+        return self.replica.log_position
+
+    def apply_carried(self, entries: Sequence[LogEntry], epochs: Collection[int]) -> None:
+        self.replica.apply_carried(entries, epochs)
 
     def reach(self, position: int, timeout: float) -> bool:
         self.reached.append(position)

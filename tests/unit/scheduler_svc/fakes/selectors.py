@@ -3,7 +3,7 @@
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import Answer, Verdict
-from scheduler_svc.core.records import BatchAnswer, IntentResult
+from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, IntentResult
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
@@ -50,8 +50,8 @@ class RefusingClaimer:
         self.current = current
         self.batches = []
 
-    def prepare_all(self, batches):
-        return [self.prepare(batch) for batch in batches]
+    def prepare_all(self, batches, log_after=None):
+        return BatchOutcomes([self.prepare(batch) for batch in batches])
 
     def prepare(self, batch):
         self.batches.append(batch)
@@ -70,8 +70,8 @@ class RefusingClaimer:
 class AnswerLosingClaimer(StoreClaimer):
     """A claimer whose store claims, and becomes unavailable before it answers."""
 
-    def prepare_all(self, batches):
-        super().prepare_all(batches)
+    def prepare_all(self, batches, log_after=None):
+        super().prepare_all(batches, log_after)
         raise errors.StoreUnavailable(why="the answer was lost")
 
 

@@ -9,7 +9,7 @@ from prometheus_client import REGISTRY
 from rpcapi import errors
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.replication.replica import Replica
+from scheduler_svc.replication.replica import CARRIED_PAUSE, Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
 from tests.unit.scheduler_svc.fakes import hosts
@@ -21,6 +21,11 @@ def figure(name, **labels):
 
 
 NODES = {"a/1": node(), "a/2": node(zone="az1"), "b/1": node(traits=["CUSTOM_X"])}
+
+
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch):
+    monkeypatch.setattr("scheduler_svc.replication.replica.BLOCK_MS", 10)
 
 
 @pytest.fixture
@@ -219,6 +224,120 @@ def test_pause_after_a_failure_lasts_although_a_position_is_needed(store, monkey
     replica.handle_failure(errors.StoreUnavailable(why="taken away by the test"))
     assert not replica.reach(replica.log_position.position + 1, 0.01)
     assert wakes == []
+
+
+def follow(store, replica):
+    return store.follow(replica.log_position.position, 0)
+
+
+def test_carried_entries_are_applied_as_those_of_the_log(store):
+    replica = Replica(store)
+    replica.run_once()
+    claim(store, "vm", "a/1")
+    hosts.join(store, {"c/1": node()})
+    version, _ = store.get_state("service", "b")
+    store.put_state("service", "b", version, {"enabled": False})
+    replica.apply_carried(follow(store, replica), {replica.log_position.epoch})
+    same(replica, store)
+
+
+def test_follower_rests_while_claims_carry_the_log(store, monkeypatch):
+    replica = Replica(store)
+    replica.run_once()
+    for name in ("first", "second"):
+        claim(store, name, "a/1")
+        replica.apply_carried(follow(store, replica), {replica.log_position.epoch})
+        monkeypatch.setattr(store, "follow", None)  # not called
+        assert replica.run_once() == CARRIED_PAUSE
+        monkeypatch.undo()
+        assert figure("replica_position", partition="p") == store.state.position
+    claim(store, "others", "a/1")
+    replica.run_once()
+    same(replica, store)
+
+
+def test_reach_ends_the_pause_of_a_follower_whose_log_is_carried(store, monkeypatch):
+    monkeypatch.setattr("scheduler_svc.replication.replica.CARRIED_PAUSE", 3600)
+    replica = Replica(store)
+    replica.run_once()
+    claim(store, "carried", "a/1")
+    replica.apply_carried(follow(store, replica), {replica.log_position.epoch})
+    replica.start()
+    try:
+        assert replica.reach(claim(store, "others", "b/1"), 10)
+        same(replica, store)
+    finally:
+        replica.stop()
+        replica.wait()
+
+
+@pytest.mark.parametrize("loss", ["another epoch", "an epoch entry", "no answer", "as many as an answer carries"])
+def test_what_the_follower_alone_may_apply_is_left_to_it(store, monkeypatch, loss):
+    replica = Replica(store)
+    replica.run_once()
+    epochs = {replica.log_position.epoch}
+    claim(store, "vm", "a/1")
+    match loss:
+        case "another epoch":
+            epochs = {replica.log_position.epoch + 1}
+        case "an epoch entry":
+            store.begin_epoch()
+        case "no answer":
+            epochs = set()
+        case _:
+            monkeypatch.setattr("scheduler_svc.replication.replica.CARRIED_ENTRIES", 1)
+    before = replica.log_position
+    replica.apply_carried(follow(store, replica), epochs)
+    assert replica.log_position == before
+    replica.run_once()
+    same(replica, store)
+
+
+def test_entries_carried_and_followed_in_any_order_give_the_same_table(store):
+    replica = Replica(store)
+    replica.run_once()
+    for number in range(3):
+        claim(store, f"vm{number}", "a/1")
+    entries = follow(store, replica)
+    replica.apply_carried(entries[:2], {replica.log_position.epoch})
+    replica.step(0)
+    replica.apply_carried(entries, {replica.log_position.epoch})
+    same(replica, store)
+
+
+def test_carried_entries_wait_for_no_load(store):
+    replica = Replica(store)
+    replica.run_once()
+    claim(store, "vm", "a/1")
+    entries, before = follow(store, replica), replica.log_position
+
+    class Loading(MemoryStore):
+        def snapshot(self, namespaces=()):
+            carrying = threading.Thread(target=replica.apply_carried, args=(entries, {before.epoch}))
+            carrying.start()
+            carrying.join(10)
+            assert not carrying.is_alive()
+            assert replica.log_position == before
+            return super().snapshot(namespaces)
+
+    store.__class__ = Loading
+    replica.load()
+    store.__class__ = MemoryStore
+    same(replica, store)
+
+
+def test_departed_names_are_freed_although_claims_carry_the_log(store, monkeypatch):
+    monkeypatch.setattr("scheduler_svc.core.table.partition.MIN_DEPARTURES", 1)
+    replica = Replica(store)
+    replica.run_once()
+    loads = figure("snapshots_total", partition="p")
+    for number in range(4):
+        hosts.join(store, {f"a/{number + 3}": node()}, sequence=number + 3)
+        replica.apply_carried(follow(store, replica), {replica.log_position.epoch})
+    assert replica.unchecked_table.partitions[0].needs_compaction
+    replica.run_once()
+    assert figure("snapshots_total", partition="p") == loads + 1
+    same(replica, store)
 
 
 class Flaky(MemoryStore):

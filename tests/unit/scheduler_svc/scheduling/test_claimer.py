@@ -22,7 +22,7 @@ def test_store_claimer_claims_in_the_store():
     hosts.join(store, {"a": node(), "b": node()})
     claimer = StoreClaimer(store)
     state = store.state
-    (answer,) = claimer.prepare_all([batch(["b", "a"], epoch=state.epoch, position=state.position)])
+    (answer,) = claimer.prepare_all([batch(["b", "a"], epoch=state.epoch, position=state.position)]).outcomes
     assert (answer.accepted, [claim.host for claim in store.claims()[0]]) == (True, ["b"])
 
 

@@ -34,11 +34,11 @@ class HeldClaimer(StoreClaimer):
         self.began, self.release = threading.Event(), threading.Event()
         self.failures = []  # raised instead of the answers to the next packets
 
-    def prepare_all(self, batches):
+    def prepare_all(self, batches, log_after=None):
         self.packets.append([batch.request_id for batch in batches])
         self.began.set()
         assert self.release.wait(SECONDS)
-        answers = super().prepare_all(batches)
+        answers = super().prepare_all(batches, log_after)
         if len(self.packets) > 1 and self.failures:
             raise self.failures.pop()
         return answers

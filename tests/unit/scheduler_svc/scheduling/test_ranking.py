@@ -3,11 +3,11 @@
 
 from collections.abc import Sequence
 
-from rpcapi import context, errors
+from rpcapi import context
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
-from scheduler_svc.core.records import BatchAnswer, ClaimBatch
+from scheduler_svc.core.records import BatchOutcomes, ClaimBatch
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import StoreClaimer
@@ -70,9 +70,9 @@ class RecordingClaimer(StoreClaimer):
         super().__init__(store)
         self.batches: list[ClaimBatch] = []
 
-    def prepare_all(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
+    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         self.batches += batches
-        return super().prepare_all(batches)
+        return super().prepare_all(batches, log_after)
 
 
 def _place(worker: Selector, consumer: str) -> str | None:

@@ -22,14 +22,14 @@ def test_members_of_the_group_are_read_before_each_try():
     class Overtaken(StoreClaimer):
         is_first = True
 
-        def prepare_all(self, batches):
+        def prepare_all(self, batches, log_after=None):
             (batch,) = batches
             if self.is_first:
                 self.is_first = False
                 other = replace(apart, id="other", force_hosts=(batch.intents[0].candidates[0].host,))
                 select(partition.selector()[0], selection_call(first=1, scheduling_request=other))
                 batch = replace(batch, intents=[replace(batch.intents[0], candidates=batch.intents[0].candidates[:1])])
-            return super().prepare_all([batch])
+            return super().prepare_all([batch], log_after)
 
     selector, _ = partition.selector(Overtaken(partition.store))
     select(selector, selection_call(scheduling_request=apart))

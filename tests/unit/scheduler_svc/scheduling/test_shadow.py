@@ -99,7 +99,7 @@ def test_shadow_claimer_returns_the_requested_number_of_alternates():
     partition = ShadowPartition()
     intents = [Intent("c-1", 1, [Candidate(name) for name in FOUR]), Intent("c-2", 1, [Candidate("h3/n")])]
     batch = ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000, alternates=2)
-    (answer,) = ShadowClaimer(partition.store).prepare_all([batch])
+    (answer,) = ShadowClaimer(partition.store).prepare_all([batch]).outcomes
     answered = answer.prepared
     assert [(result.host, result.alternates) for result in answered] == [("h0/n", ("h1/n", "h2/n")), ("h3/n", ())]
 
@@ -107,8 +107,10 @@ def test_shadow_claimer_returns_the_requested_number_of_alternates():
 def test_shadow_batch_with_an_intent_without_candidates_is_refused():
     partition = ShadowPartition()
     intents = [Intent("c-1", 1, [Candidate("h0/n")]), Intent("c-2", 1, [])]
-    (answer,) = ShadowClaimer(partition.store).prepare_all(
-        [ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000)]
+    (answer,) = (
+        ShadowClaimer(partition.store)
+        .prepare_all([ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000)])
+        .outcomes
     )
     assert not answer.accepted
     assert [result.host for result in answer.prepared] == [None, None]

@@ -60,7 +60,7 @@ def prepare(partition: StorePartition) -> object:
 
 def test_batches_of_new_claims_are_refused_each(partition: StorePartition) -> None:
     repetition, new = (partition.batch(intent(consumer, "h1")) for consumer in ("c2", "new"))
-    answer, refusal = partition.store.prepare_all([repetition, new])
+    answer, refusal = partition.store.prepare_all([repetition, new]).outcomes
     assert isinstance(answer, BatchAnswer) and answer.accepted
     assert isinstance(refusal, errors.StoreFull)
 

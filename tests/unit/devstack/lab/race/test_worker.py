@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from devstack.lab.race.worker import CountingClaimer, RaceTally
 from rpcapi import errors
 from rpcapi.resources.claims import Verdict
-from scheduler_svc.core.records import BatchAnswer
+from scheduler_svc.core.records import BatchAnswer, BatchOutcomes
 
 FITS, PASSED, CONCURRENT = Verdict.FITS, Verdict.PASSED, Verdict.CONCURRENT
 
@@ -23,7 +23,7 @@ def tally_of(*verdicts, position=20, accepted=1):
     prepared = [SimpleNamespace(verdicts=list(tried)) for tried in verdicts]
     answer = BatchAnswer(bool(accepted), True, 1, position, prepared)
     tally = RaceTally()
-    claimer = CountingClaimer(SimpleNamespace(prepare_all=lambda batches: [answer]), tally)
+    claimer = CountingClaimer(SimpleNamespace(prepare_all=lambda batches, log_after: BatchOutcomes([answer])), tally)
     claimer.prepare_all([SimpleNamespace(position=10)])
     return tally
 
@@ -31,7 +31,9 @@ def tally_of(*verdicts, position=20, accepted=1):
 def test_rounds_and_their_calls_are_counted():
     tally = RaceTally()
     refusal = errors.StoreUnavailable(why="down")
-    claimer = CountingClaimer(SimpleNamespace(prepare_all=lambda batches: [refusal] * len(batches)), tally)
+    claimer = CountingClaimer(
+        SimpleNamespace(prepare_all=lambda batches, log_after: BatchOutcomes([refusal] * len(batches))), tally
+    )
     for size in (1, 3):
         claimer.prepare_all([SimpleNamespace(position=10)] * size)
     assert (tally.rounds, tally.calls, tally.scripts) == (2, 4, 0)
