@@ -65,7 +65,8 @@ class _BatchColumn(FieldsColumn):
 
     def human_readable(self) -> str:
         batch = self._value
-        quality = "proven maximum" if batch["is_most"] else "best found in time"
+        cut_by = f"best found within the limit of {batch['cut_by']}" if "cut_by" in batch else "best found"
+        quality = "proven maximum" if batch["is_most"] else cut_by
         return (
             f"{batch['served']} of {batch['calls']} requests served, {quality}, objective {batch['objective']}; "
             f"{batch['served_one_by_one']} one by one; {batch['ms']:.1f} ms"

@@ -53,7 +53,13 @@ def solver_driver(conf: cfg.ConfigOpts) -> SolverDriver:
     """Build the driver 'solver' with [solver] and the options of the driver 'filter'; raises BadConfiguration."""
     solver.check(conf)
     group = conf.solver
-    limits = SolverLimits(group.objective == solver.PACK, group.time_limit / 1000, group.hosts, group.max_pairs)
+    limits = SolverLimits(
+        packs=group.objective == solver.PACK,
+        work=group.work_limit,
+        limit_s=group.time_limit / 1000,
+        hosts=group.hosts,
+        max_pairs=group.max_pairs,
+    )
     return SolverDriver(filter_driver(conf), limits)
 
 

@@ -35,7 +35,7 @@ ROUNDS = [
 ]
 
 
-POLICY = SchedulingPolicy(SolverDriver(filter_driver(), SolverLimits(packs=True, limit_s=0.2)))
+POLICY = SchedulingPolicy(SolverDriver(filter_driver(), SolverLimits(packs=True)))
 
 
 class SilentProgress:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scheduler_svc.core.drivers.solver import greedy
 from scheduler_svc.core.drivers.solver.problem import CallKind, GroupRule, PlacementProblem, count_members
 from scheduler_svc.core.drivers.solver.solve import solve
-
-LONG_S = 20.0  # far more than such small problems take: all are solved to optimality
+from tests.unit.scheduler_svc.core.drivers.solver.placements import ample_budget
 
 
 @st.composite
@@ -108,7 +107,7 @@ def as_pairs(problem, solution):
 @example(MISJUDGED, False)
 @settings(max_examples=150, deadline=None)
 def test_maximum_number_of_calls_is_served(problem, packs):
-    result = solve(problem, packs=packs, limit_s=LONG_S, seed=1)
+    result = solve(problem, packs=packs, budget=ample_budget(), seed=1)
     solution = result.solution
     assert _is_valid_placement(problem, as_pairs(problem, solution))
     for kind, counts, served in zip(problem.kinds, solution.placements, solution.served_calls, strict=True):
@@ -129,7 +128,7 @@ def test_greedy_placement_is_valid(problem, packs):
 @given(problems(), st.booleans(), st.integers(0, 2**40))
 @settings(max_examples=40, deadline=None)
 def test_same_seed_gives_the_same_solution(problem, packs, seed):
-    first, second = (solve(problem, packs=packs, limit_s=LONG_S, seed=seed).solution for _ in range(2))
+    first, second = (solve(problem, packs=packs, budget=ample_budget(), seed=seed).solution for _ in range(2))
     assert first.served_calls == second.served_calls
     assert all(
         (counts == other_counts).all() for counts, other_counts in zip(first.placements, second.placements, strict=True)
@@ -145,7 +144,7 @@ def single_call_problem(free, empty, *, size, cost, rules=()):
 
 
 def solve_single(problem, packs):
-    (counts,) = solve(problem, packs=packs, limit_s=LONG_S, seed=1).solution.placements
+    (counts,) = solve(problem, packs=packs, budget=ample_budget(), seed=1).solution.placements
     return counts.tolist()
 
 
@@ -169,7 +168,7 @@ def test_remaining_capacity_is_balanced_between_classes(packs):
         CallKind(np.array(amounts), np.array(host_order[call]), np.array([1, 1]), cost, (call,), (1,))
         for call, amounts in enumerate([(3, 1), (1, 3)])
     )
-    solution = solve(PlacementProblem(free, capacity, kinds), packs=packs, limit_s=LONG_S, seed=1).solution
+    solution = solve(PlacementProblem(free, capacity, kinds), packs=packs, budget=ample_budget(), seed=1).solution
     assert [counts.tolist() for counts in solution.placements] == [[0, 1], [0, 1]]
 
 
@@ -197,7 +196,7 @@ def test_most_calls_are_served_when_not_all_can_be():
     large = CallKind(np.array([4]), np.array([0]), np.array([1]), np.zeros(1), (0,), (1,))
     small = CallKind(np.array([2]), np.array([0]), np.array([2]), np.zeros(1), (1, 2), (1, 1))
     problem = PlacementProblem(np.array([[4]]), np.array([[4]]), (large, small))
-    result = solve(problem, packs=True, limit_s=LONG_S, seed=1)
+    result = solve(problem, packs=True, budget=ample_budget(), seed=1)
     # When the large call comes first, the greedy solution serves only it
     assert result.greedy_calls == 1
     assert result.solution.served_calls == ((False,), (True, True))
@@ -205,14 +204,14 @@ def test_most_calls_are_served_when_not_all_can_be():
 
 def test_without_time_the_greedy_solution_is_returned():
     problem = single_call_problem([2, 2], [False] * 2, size=3, cost=[0, 1])
-    result = solve(problem, packs=True, limit_s=0.0, seed=1)
-    assert result.is_late
+    result = solve(problem, packs=True, budget=ample_budget(0.0), seed=1)
+    assert result.is_greedy
     assert result.solution.placements[0].tolist() == greedy.place(problem, True).placements[0].tolist() == [2, 1]
 
 
 def test_members_are_counted_over_all_kinds():
     kinds = tuple(CallKind(np.array([1]), np.array([0]), np.array([2]), np.zeros(1), (call,), (2,)) for call in (0, 1))
     problem = PlacementProblem(np.array([[9]]), np.array([[9]]), kinds, (GroupRule((0, 1), np.array([0]), 3),))
-    solution = solve(problem, packs=True, limit_s=LONG_S, seed=1).solution
+    solution = solve(problem, packs=True, budget=ample_budget(), seed=1).solution
     assert count_members(problem, solution, problem.rules[0]).tolist() == [2]
     assert solution.calls == 1

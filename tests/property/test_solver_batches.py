@@ -11,10 +11,10 @@ from scheduler_svc.core.drivers.driver import RankRequest
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.core.request import DecisionContext, SchedulingRequest
+from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
 
-LONG_S = 20.0  # far more than such small batches take
 AMOUNTS = st.fixed_dictionaries({"VCPU": st.integers(1, 4)}, optional={"MEMORY_MB": st.integers(1, 4)})
 CLOUD = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9), st.booleans()), min_size=1, max_size=6)
 SOFT = (GroupPolicy.SOFT_AFFINITY, GroupPolicy.SOFT_ANTI_AFFINITY)
@@ -43,7 +43,7 @@ def table(cloud):
 
 
 def rank(host_table, rank_requests, packs, **bounds):
-    driver = SolverDriver(filter_driver(), SolverLimits(packs=packs, limit_s=LONG_S, **bounds))
+    driver = SolverDriver(filter_driver(), SolverLimits(packs=packs, work=AMPLE_WORK, limit_s=AMPLE_S, **bounds))
     with host_table.reading() as view:
         pending = driver.rank_batch(view, rank_requests)
     return pending()

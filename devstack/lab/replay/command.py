@@ -111,10 +111,10 @@ class ReplayBenchmark(Benchmark):
             "(%(default)s).",
         )
         parser.add_argument(
-            "--solver-limit",
+            "--solver-work",
             type=positive,
-            metavar="MS",
-            help="The solver's time limit per batch in milliseconds. Default: that of [solver] time_limit.",
+            metavar="N",
+            help="The solver's limit of work per batch. Default: that of [solver] work_limit.",
         )
         parser.add_argument(
             "--through",
@@ -131,7 +131,7 @@ class ReplayBenchmark(Benchmark):
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
-        replay_policies = [policies.load(name, args.solver_limit) for name in args.drivers]
+        replay_policies = [policies.load(name, args.solver_work) for name in args.drivers]
         setup = _make_setup(args)
         oracles = {policy.oracle for policy in replay_policies}
         self._runs = {}

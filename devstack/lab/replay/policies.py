@@ -38,19 +38,19 @@ class ReplayPolicy:
     oracle: str
 
 
-def load(name: str, limit_ms: int | None = None) -> ReplayPolicy:
+def load(name: str, work: int | None = None) -> ReplayPolicy:
     """Return the policy of this name; raises BadConfiguration for a driver that is not installed.
 
     ``filter`` is the default driver, which spreads; ``nova`` is the same with the weighers of Nova's default policy,
     without BalanceWeigher; ``pack`` is ``filter`` with ``placement = pack``, a best fit; ``solver`` and ``solver-pack``
-    are the solver with either objective and ``limit_ms`` per batch; any other name is an entry point in gantt.drivers
+    are the solver with either objective and ``work`` per batch; any other name is an entry point in gantt.drivers
     with its defaults, judged like ``filter``.
     """
     placement = weighers.PACK if _ORACLES.get(name) == PACK else weighers.SPREAD
     configured: Groups = {
         "scheduler": {"driver": _DRIVERS.get(name, name)},
         "filter_scheduler": {"placement": placement},
-        "solver": {"objective": placement} | ({"time_limit": limit_ms} if limit_ms else {}),
+        "solver": {"objective": placement} | ({"work_limit": work} if work else {}),
     }
     judges = [*weighers.AMOUNTS, BALANCE]  # the other default weighers read nothing in which the trace's hosts differ
     if name == NOVA:

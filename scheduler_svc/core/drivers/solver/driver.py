@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scheduler_svc.core.drivers.driver import BatchRanking, Driver, PendingRanking, Ranking, RankRequest
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.solver import answers, grouping, survey
+from scheduler_svc.core.drivers.solver.budget import Budget
 from scheduler_svc.core.drivers.solver.solve import solve
 from scheduler_svc.core.drivers.solver.survey import BatchProblem
 from scheduler_svc.core.request import SchedulingRequest
@@ -16,7 +17,7 @@ from scheduler_svc.core.weighers import cpu, disk, ram
 from scheduler_svc.core.weighers.scoring import WeigherSet
 
 REASON_TOO_LARGE = "the batch is too large"
-REASON_TIME = "the time is over"
+REASON_CUT = "the limit of the search is reached"
 REASON_NO_CAPACITY = "no room beside the others"
 AMOUNT_WEIGHERS = (ram.WEIGHER.name, cpu.WEIGHER.name, disk.WEIGHER.name)  # the weighers that spread or pack
 
@@ -26,7 +27,8 @@ class SolverLimits:
     """Limits and objective of the solver; see the options of [solver]."""
 
     packs: bool = False
-    limit_s: float = 0.2
+    work: int = 10_000
+    limit_s: float = 2.0
     hosts: int = 32
     max_pairs: int = 20_000
 
@@ -71,7 +73,8 @@ class SolverDriver(Driver):
         rankings: dict[int, Ranking] = dict(batch_problem.refused_rankings)
         if problem.calls:
             limits = self._limits
-            result = solve(problem, packs=limits.packs, limit_s=limits.limit_s, seed=requests[0].seed)
+            budget = Budget(limits.work, limits.limit_s)
+            result = solve(problem, packs=limits.packs, budget=budget, seed=requests[0].seed)
             batch_record = {
                 "calls": problem.calls,
                 "served": result.solution.calls,
@@ -79,10 +82,11 @@ class SolverDriver(Driver):
                 "is_most": result.solution.optimal,
                 "objective": "pack" if limits.packs else "spread",
                 "ms": round(1000 * result.seconds, 1),
+                **({} if result.cut is None else {"cut_by": str(result.cut)}),
             }
             rankings |= answers.rankings(batch_problem, result.solution, requests, batch_record)
             unbatched[REASON_NO_CAPACITY] += problem.calls - result.solution.calls
-            unbatched[REASON_TIME] += result.solution.calls if result.is_late else 0
+            unbatched[REASON_CUT] += result.solution.calls if result.is_greedy else 0
         return BatchRanking([rankings.get(number) for number in range(len(requests))], +unbatched)
 
 

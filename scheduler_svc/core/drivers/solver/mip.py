@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A mixed integer program, built block by block and solved by HiGHS."""
 
-import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from scheduler_svc.core.drivers.solver.budget import Budget
 from scheduler_svc.core.table.columns import FloatColumn, IntColumn
 
 INFINITY = float("inf")
+SHORTEST_S = 0.001  # that HiGHS is given
 TOLERANCE = 1e-6  # relative, of an objective
 
 MipTerm = tuple[IntColumn, IntColumn, npt.ArrayLike]  # rows of a block, from 0 up, columns, and factors
@@ -58,36 +59,30 @@ class MipProgram:
         self._row_upper.append(upper_bounds)
 
     def minimise(
-        self, costs: FloatColumn, start_values: FloatColumn, *, limit_s: float, gap: float, seed: int
+        self, costs: FloatColumn, start_values: FloatColumn, *, budget: Budget, gap: float, seed: int
     ) -> MipResult:
         """Search for values of minimal cost from ``start_values``; ``gap`` is the relative gap at which to stop.
 
         One thread and a seed: a run that ends before the time limit is reproducible.
         """
-        options = {
-            "threads": 1,
-            "random_seed": seed % 2**31,
-            "time_limit": max(0.001, limit_s),
-            "mip_rel_gap": gap,
-        }
-        began = time.monotonic()
-        result, objective = self._run(costs, start_values, options)
+        options = {"threads": 1, "random_seed": seed % 2**31, "mip_rel_gap": gap}
+        result, objective = self._run(costs, start_values, options, budget)
         if result.values is None or abs(costs @ result.values - objective) <= TOLERANCE * max(1.0, abs(objective)):
             return result
         # Presolving of HiGHS 1.16 may return values that are not those of the objective that it calls optimal.
-        rest_s = max(0.001, limit_s - (time.monotonic() - began))
-        return self._run(costs, start_values, {**options, "presolve": "off", "time_limit": rest_s})[0]
+        return self._run(costs, start_values, {**options, "presolve": "off"}, budget)[0]
 
     def _run(
-        self, costs: FloatColumn, start_values: FloatColumn, options: Mapping[str, Any]
+        self, costs: FloatColumn, start_values: FloatColumn, options: Mapping[str, Any], budget: Budget
     ) -> tuple[MipResult, float]:
         """Return the result of HiGHS, and the objective that it claims for it."""
         import highspy  # noqa: PLC0415 - an extra: only who configures the driver needs it
 
         solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # not annotated
         solver.silent()
-        for option, value in options.items():
+        for option, value in {**options, "time_limit": max(SHORTEST_S, budget.remaining_s)}.items():
             solver.setOptionValue(option, value)
+        solver.cbMipInterrupt += lambda event: budget.take_step(self.columns) or event.interrupt()
         solver.passModel(self._model(highspy, costs))
         start = highspy.HighsSolution()
         start.col_value = start_values.tolist()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two-stage solving within a time limit: first serve the most calls, then place them best."""
+"""Two-stage solving within a budget: first serve the most calls, then place them best."""
 
-import time
 from dataclasses import dataclass, replace
 
 from scheduler_svc.core.drivers.solver import greedy
+from scheduler_svc.core.drivers.solver.budget import Budget, Cut
 from scheduler_svc.core.drivers.solver.model import MipModel
 from scheduler_svc.core.drivers.solver.objectives import SoftObjectives
 from scheduler_svc.core.drivers.solver.problem import PlacementProblem, PlacementSolution, is_feasible
@@ -16,39 +16,34 @@ GAP = 0.01  # relative gap to the proven bound at which placing stops
 class SolveResult:
     """The best solution found, the calls that the greedy placement serves, and the seconds taken.
 
-    ``is_late`` says whether the time ran out before anything better than the greedy placement was found.
+    ``cut`` is the limit that ended the search, if one did: with work, the same problem has the same solution again.
+    ``is_greedy`` says whether the limit was reached before anything better than the greedy placement was found.
     """
 
     solution: PlacementSolution
     greedy_calls: int
     seconds: float
-    is_late: bool
+    cut: Cut | None
+    is_greedy: bool
 
 
-def solve(problem: PlacementProblem, *, packs: bool, limit_s: float, seed: int) -> SolveResult:
+def solve(problem: PlacementProblem, *, packs: bool, budget: Budget, seed: int) -> SolveResult:
     """Return a solution that serves at least as many calls as the greedy placement."""
-    started = time.monotonic()
-
-    def remaining_s() -> float:
-        return limit_s - (time.monotonic() - started)
-
     greedy_solution = greedy.place(problem, packs)
     best = replace(greedy_solution, optimal=greedy_solution.calls == problem.calls or not problem.columns)
-    if problem.columns and remaining_s() > 0:
+    if problem.columns and not budget.cut:
         model = MipModel(problem)
         if not best.optimal:
-            best = _serve_most(model, best, remaining_s(), seed)
-        if best.calls and remaining_s() > 0:
-            best = _improve_placement(model, best, packs, remaining_s(), seed)
-    seconds = time.monotonic() - started
-    return SolveResult(
-        best, greedy_solution.calls, seconds, best.placements is greedy_solution.placements and seconds >= limit_s
-    )
+            best = _serve_most(model, best, budget, seed)
+        if best.calls and not budget.cut:
+            best = _improve_placement(model, best, packs, budget, seed)
+    is_greedy = best.placements is greedy_solution.placements and budget.cut is not None
+    return SolveResult(best, greedy_solution.calls, budget.elapsed_s, budget.cut, is_greedy)
 
 
-def _serve_most(model: MipModel, baseline: PlacementSolution, limit_s: float, seed: int) -> PlacementSolution:
+def _serve_most(model: MipModel, baseline: PlacementSolution, budget: Budget, seed: int) -> PlacementSolution:
     costs = model.serving_costs()
-    result = model.program.minimise(costs, model.values(baseline), limit_s=limit_s, gap=0.0, seed=seed)
+    result = model.program.minimise(costs, model.values(baseline), budget=budget, gap=0.0, seed=seed)
     if result.values is None:
         return baseline
     solution = model.solution(result.values, result.optimal)
@@ -59,12 +54,12 @@ def _serve_most(model: MipModel, baseline: PlacementSolution, limit_s: float, se
 
 
 def _improve_placement(
-    model: MipModel, baseline: PlacementSolution, packs: bool, limit_s: float, seed: int
+    model: MipModel, baseline: PlacementSolution, packs: bool, budget: Budget, seed: int
 ) -> PlacementSolution:
     objectives = SoftObjectives(model, packs)
     model.serve_at_least(baseline.calls)
     start = objectives.complete(model.values(baseline))
-    result = model.program.minimise(objectives.costs(), start, limit_s=limit_s, gap=GAP, seed=seed)
+    result = model.program.minimise(objectives.costs(), start, budget=budget, gap=GAP, seed=seed)
     if result.values is None:
         return baseline
     solution = model.solution(result.values, baseline.optimal)

@@ -35,7 +35,15 @@ def test_package_is_needed_by_the_enabled_driver_only(conf, monkeypatch, driver)
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("objective", "both"), ("time_limit", 0), ("hosts", 0), ("max_pairs", 0), ("window", -1), ("max_batch", 0)],
+    [
+        ("objective", "both"),
+        ("work_limit", 0),
+        ("time_limit", 0),
+        ("hosts", 0),
+        ("max_pairs", 0),
+        ("window", -1),
+        ("max_batch", 0),
+    ],
 )
 def test_value_outside_the_limits_is_refused(conf, option, value):
     scheduler_conf.register_opts(conf)

@@ -14,12 +14,11 @@ from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
+from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView, filter_driver
 from tests.unit.scheduler_svc.fakes.selectors import RefusingClaimer, selection_call
-
-LONG_S = 20.0
 
 
 def make_store(*sizes):
@@ -44,7 +43,9 @@ class SolverSelector:
 
 
 def selector(store, claimer=None, packs=True, **window):
-    policy = SchedulingPolicy(SolverDriver(filter_driver(), SolverLimits(packs=packs, limit_s=LONG_S)))
+    policy = SchedulingPolicy(
+        SolverDriver(filter_driver(), SolverLimits(packs=packs, work=AMPLE_WORK, limit_s=AMPLE_S))
+    )
     selector = Selector(claimer or StoreClaimer(store), FollowingReplicaView(store), RetryLimits())
     return SolverSelector(policy, BatchSelector(selector, **window))
 

@@ -46,9 +46,9 @@ def test_oracle_places_as_what_the_policy_approximates(name, oracle):
     assert policies.load(name).oracle == oracle
 
 
-def test_solver_has_its_objective_and_time_limit():
+def test_solver_has_its_objective_and_limit_of_work():
     spread, pack = policies.load("solver", 50), policies.load("solver-pack")
-    assert spread.configured["solver"] == {"objective": "spread", "time_limit": 50}
+    assert spread.configured["solver"] == {"objective": "spread", "work_limit": 50}
     assert pack.configured["solver"] == {"objective": "pack"}
     assert pack.configured["scheduler"] == {"driver": "solver"}
 

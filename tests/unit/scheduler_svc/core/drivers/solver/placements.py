@@ -5,7 +5,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scheduler_svc.core.drivers.solver.budget import Budget
 from scheduler_svc.core.drivers.solver.problem import CallKind, GroupRule, PlacementProblem, PlacementSolution
+
+AMPLE_WORK, AMPLE_S = 1 << 40, 20.0  # far more than such small problems need: all are solved to optimality
+
+
+def ample_budget(seconds: float = AMPLE_S) -> Budget:
+    """Return a budget that is only limited by ``seconds``."""
+    return Budget(AMPLE_WORK, seconds)
 
 
 def kind(

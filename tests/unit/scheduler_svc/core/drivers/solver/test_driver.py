@@ -13,11 +13,11 @@ from scheduler_svc.core.drivers.solver import driver, grouping, survey
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
+from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node
 from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
 
-LONG_S = 20.0
 READS = filter_driver().reads
 
 
@@ -43,7 +43,7 @@ def calls(*sizes, **more):
 def rank_batch(table, requests, **bounds):
     with table.reading() as view:
         pending = SolverDriver(
-            filter_driver(), SolverLimits(**({"packs": True, "limit_s": LONG_S} | bounds))
+            filter_driver(), SolverLimits(**({"packs": True, "work": AMPLE_WORK, "limit_s": AMPLE_S} | bounds))
         ).rank_batch(view, requests)
     return pending()
 
@@ -79,10 +79,12 @@ def test_too_large_batch_is_not_solved():
     assert batch.rankings[2].reasons == {"not enough VCPU": 2}
 
 
-def test_greedy_placement_is_used_and_counted_when_time_runs_out():
-    batch = rank_batch(flat(4, 4), calls(1, 2), limit_s=0.0)
+@pytest.mark.parametrize(("bounds", "cut_by"), [({"limit_s": 0.0}, "time"), ({"work": 0}, "work")])
+def test_greedy_placement_is_used_and_counted_when_a_limit_is_reached(bounds, cut_by):
+    batch = rank_batch(flat(4, 4), calls(1, 2), **bounds)
     assert all(ranking.candidates for ranking in batch.rankings)
-    assert batch.unbatched == {driver.REASON_TIME: 2}
+    assert [ranking.batch["cut_by"] for ranking in batch.rankings] == [cut_by] * 2
+    assert batch.unbatched == {driver.REASON_CUT: 2}
 
 
 def test_call_that_does_not_fit_beside_the_batch_is_decided_on_its_own():

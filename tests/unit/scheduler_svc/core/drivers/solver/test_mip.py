@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 
 from scheduler_svc.core.drivers.solver.mip import MipProgram
+from tests.unit.scheduler_svc.core.drivers.solver.placements import ample_budget
 
-LONG_S = 20.0
 ROW = np.zeros(2, np.int64)  # both entries are in the first row of the block
 
 
 def minimise(program, costs):
     start = np.zeros(program.columns)
-    return program.minimise(np.array(costs, float), start, limit_s=LONG_S, gap=0.0, seed=1)
+    return program.minimise(np.array(costs, float), start, budget=ample_budget(), gap=0.0, seed=1)
 
 
 def test_integer_columns_have_integer_values():

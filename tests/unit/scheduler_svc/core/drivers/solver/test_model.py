@@ -6,9 +6,8 @@ import pytest
 
 from scheduler_svc.core.drivers.solver.model import MipModel
 from scheduler_svc.core.drivers.solver.problem import is_feasible
-from tests.unit.scheduler_svc.core.drivers.solver.placements import kind, problem, rule, solution
+from tests.unit.scheduler_svc.core.drivers.solver.placements import ample_budget, kind, problem, rule, solution
 
-LONG_S = 20.0
 # Kind 0: four calls of one or two instances on two hosts. Kind 1: one call on the second host.
 PROBLEM = problem(
     [[4], [3]], kind([1], [4, 3], calls=(0, 1, 3, 4), sizes=(1, 2, 1, 2)), kind([2], [1], calls=(2,), hosts=[1])
@@ -18,7 +17,7 @@ SOLUTION = solution([[3, 1], [1]], [[True, True, True, False], [True]])
 
 def most_calls(model):
     start = np.zeros(model.program.columns)
-    result = model.program.minimise(model.serving_costs(), start, limit_s=LONG_S, gap=0.0, seed=1)
+    result = model.program.minimise(model.serving_costs(), start, budget=ample_budget(), gap=0.0, seed=1)
     return None if result.values is None else model.solution(result.values, result.optimal)
 
 
