@@ -154,7 +154,7 @@ class RedisServer:
             with self.client() as client:
                 client.ping()
                 return self.replica_of is None or client.info("replication")["master_link_status"] == "up"
-        except (redis.BusyLoadingError, redis.ConnectionError):
+        except (redis.BusyLoadingError, redis.ConnectionError, redis.TimeoutError):
             return False
 
     def _configuration(self) -> str:

@@ -77,7 +77,7 @@ class Sentinel:
         try:
             with self.client() as client:
                 return bool(client.ping())
-        except redis.ConnectionError:
+        except (redis.ConnectionError, redis.TimeoutError):
             return False
 
     def _configuration(self) -> str:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configuration and address of a group with sentinels; nothing is started."""
 
+import socket
 from pathlib import Path
 
 import pytest
+import redis
 
 from devstack.servers.errors import ServerError
 from devstack.servers.redis_users import SCHEDULER
@@ -38,3 +40,11 @@ def test_address_names_all_sentinels_and_the_logins(tmp_path):
 def test_group_that_does_not_run_has_no_primary(tmp_path):
     with pytest.raises(ServerError, match="No sentinel runs"):
         SentinelGroup(tmp_path, binary=BINARY).primary()
+
+
+def test_sentinel_that_accepts_connections_and_does_not_answer_yet_is_not_ready(tmp_path, monkeypatch):
+    (sentinel,) = SentinelGroup(tmp_path, binary=BINARY, sentinels=1).sentinels
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        impatient = redis.Redis("127.0.0.1", silent.getsockname()[1], socket_timeout=0.1)
+        monkeypatch.setattr(sentinel, "client", lambda: impatient)
+        assert not sentinel._answers()
