@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Polls the store for due requests and advances each in its own thread."""
+"""Polls the store for due requests and advances each in a thread of its own."""
 
 import threading
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from conductor.store.interface import ConductorStore
 from conductor.store.records import LeaseLost, RequestLease
 from rpcapi import errors
 from rpcapi.background import BackgroundLoop
+from rpcapi.messaging.thread_pool import ThreadPool
 from rpcapi.resources.claims import MAX_INSTANCES
 
 LOG = log.getLogger(__name__)
@@ -40,6 +41,7 @@ class Pump(BackgroundLoop):
         self._advance = advance
         self._owner = owner
         self._threads = threads
+        self._pool = ThreadPool(threads, "saga")
         self._max_in_flight = max_in_flight
         self._max_building = max_building
         self._interval = interval
@@ -54,14 +56,15 @@ class Pump(BackgroundLoop):
         super().wait()
         with self._idle:
             self._idle.wait_for(lambda: not self._busy)
+        self._pool.shutdown()
 
     def run_once(self) -> float:
-        """Take due work, including work left by other conductors, and start a thread for each request."""
+        """Take due work, including work left by other conductors, and process each request in a thread of its own."""
         for lease in self._take():
             with self._idle:
                 self._busy += 1
                 self._in_flight += lease.steps
-            threading.Thread(target=self._work, args=(lease,), name="saga", daemon=True).start()
+            self._pool.submit(self._work, lease)
         return self._interval
 
     def _take(self) -> list[RequestLease]:

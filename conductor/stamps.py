@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The conductors' evidence of what the partitions' stores had, if a backup is restored."""
 
+from collections.abc import Sequence
+
 from conductor.store.interface import ConductorStore
 from rpcapi import errors
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
+from rpcapi.rounds import RoundLimits, Rounds
+
+MAX_CALLS = 10_000  # that one exchange answers: more than a conductor has threads
 
 
 class PartitionStamps:
@@ -13,13 +18,21 @@ class PartitionStamps:
     def __init__(self, store: ConductorStore, scheduler: SchedulerAPI) -> None:
         self._store = store
         self._scheduler = scheduler
+        self._rounds = Rounds(self._answer_all, RoundLimits(MAX_CALLS, MAX_CALLS))
 
     def exchange(self, ctxt: RequestContext) -> None:
         """Let each partition that is behind its stamp begin an epoch.
 
-        Raises errors of the scheduler's call, and StoreUnavailable for a partition with a stamp that does not answer,
-        or for the conductors' store.
+        Calls that wait for the end of another exchange share the next one. Raises errors of the scheduler's call, and
+        StoreUnavailable for a partition with a stamp that does not answer, or for the conductors' store.
         """
+        self._rounds.call(ctxt, owner="")
+
+    def _answer_all(self, contexts: Sequence[RequestContext]) -> list[None]:
+        self._exchange(contexts[-1])  # the latest has the most time left
+        return [None] * len(contexts)
+
+    def _exchange(self, ctxt: RequestContext) -> None:
         stamps = self._store.stamps()
         answer = self._scheduler.exchange_stamps(ctxt, dict(stamps))
         later = {name: stamp for name, stamp in answer.items() if stamp is not None and stamp != stamps.get(name)}
