@@ -3,25 +3,30 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import redis
 from redis.backoff import NoBackoff
+from redis.connection import AbstractConnection
 from redis.retry import Retry
 
 from conductor.store.keys import PREFIX, key
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
+from rpcapi.messaging import green
 from rpcapi.redis_failover import connection, retries
 from rpcapi.redis_failover.evaluate import TooFewReplicas, await_replicas, evaluate
 from rpcapi.redis_failover.identity import EpochMissing, ServerIdentity
+from rpcapi.redis_failover.script_client import ScriptClient
 from rpcapi.redis_failover.scripts import LuaScript
+from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 
 T = TypeVar("T")
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
-CONNECTIONS = 128  # more than the threads that may use the store at a time
+# Twice the threads that may use the store at a time: scripts keep their connections, and other commands need some too.
+CONNECTIONS = 256
 # Scripts that do not wait for replicas: a lease that a failover loses is simply taken again, an older stamp is weaker.
 UNACKNOWLEDGED = frozenset({"load", "page", "page_migrations", "purge", "release", "stamp", "take"})
 
@@ -50,13 +55,13 @@ class ConductorConnection:
                 socket_connect_timeout=CONNECT_SECONDS,
                 socket_timeout=ANSWER_SECONDS,
                 retry=Retry(NoBackoff(), 0),  # retries are counted in one place: execute
-                redis_connect_func=identity.check_connection,
+                redis_connect_func=self._on_connect,
             )
             # Created and discarded: reveals an unsupported connection option. It does not connect yet.
             pool.connection_class(**pool.connection_kwargs)
         except (TypeError, ValueError) as error:
             raise errors.BadConfiguration(why=f"[conductor_store] url cannot be used: {error}") from error
-        self._client = redis.Redis.from_pool(pool)
+        self._client = cast("ScriptClient", ScriptClient.from_pool(pool))
 
     def run(self, script: LuaScript, arguments: Sequence[str | int]) -> Any:
         """Run a script and return its answer after enough replicas have acknowledged; raises StoreUnavailable."""
@@ -84,6 +89,10 @@ class ConductorConnection:
         if not self.identity.observed_epoch:
             self.execute(lambda client: client.ping())
         return self.identity.observed_epoch
+
+    def _on_connect(self, fresh: AbstractConnection) -> None:
+        use_fewer_system_calls(fresh, on_green_threads=green.is_patched())
+        self.identity.check_connection(fresh)
 
     def execute(self, command: Callable[[redis.Redis], T]) -> T:
         """Return the result of ``command``; raises StoreUnavailable, after which the caller may retry."""

@@ -18,7 +18,8 @@ class BootBenchmark(Benchmark):
     """Time booting servers through conductor, scheduler and agents, from request to ACTIVE, against an empty call.
 
     Runs a private cluster of real processes; the simulated guests start without delay. Boots single servers first,
-    alternating with echo calls, then batches of servers. There is no time budget; servers, claims and sums must agree.
+    alternating with echo calls, then batches of servers. ``processor_ms`` is the processor time of all processes
+    but the callers' for each server of a batch. There is no time budget; servers, claims and sums must agree.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -38,13 +39,20 @@ class BootBenchmark(Benchmark):
             help="Batches of servers, all requested at once (%(default)s).",
         )
         parser.add_argument("--batch", type=positive, default=100, metavar="N", help="Servers per batch (%(default)s).")
+        parser.add_argument(
+            "--callers",
+            type=positive,
+            default=1,
+            metavar="N",
+            help="Threads that request batches, each the next one when its last was answered (%(default)s).",
+        )
         deployment.add_bus_option(parser)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
         rows: list[ResultRow] = []
         buses = deployment.buses(args.bus)
-        plan = BootPlan(args.singles, args.orders, args.batch)
+        plan = BootPlan(args.singles, args.orders, args.batch, args.callers)
         with self.bar(len(buses) * plan.servers, "booting", args) as bar:
             for bus in buses:
                 size = ClusterSize(deployment.MODES[bus], args.hosts, NODES_PER_HOST, args.schedulers)
@@ -67,6 +75,7 @@ def _rows(bus: str, plan: BootPlan, measurements: BootMeasurements) -> Iterator[
     figures: dict[str, float | int | str] = {
         "batch": plan.batch,
         "instances_per_s": measurements.per_second,
+        "processor_ms": 1e3 * measurements.processor_s,
         "p50_ms": measurements.batch_times.p50_us / 1e3,
         "p99_ms": measurements.batch_times.p99_us / 1e3,
         "echo_calls_per_s": echo.per_second,

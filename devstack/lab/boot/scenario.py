@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The measurement of gantt-lab boot: single servers alternating with echoes, batches of servers, then verification."""
 
+import os
+import threading
 import time
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +19,7 @@ from oslo_messaging.transport import RPCTransport
 
 from devstack import exercise
 from devstack.cluster_size import ClusterSize
+from devstack.lab.processor_time import descendant_cpu_seconds
 from devstack.lab.rpc import deployment
 from devstack.lab.rpc.echo_service import TOPIC
 from devstack.lab.timing import Times, interleave
@@ -35,11 +40,15 @@ POLL_SECONDS = 0.002  # between two queries of a booting server
 
 @dataclass(frozen=True, slots=True)
 class BootPlan:
-    """How many single servers, then how many batches of ``batch`` servers each, requested without waiting."""
+    """How many single servers, then how many batches of ``batch`` servers each, requested without waiting.
+
+    ``callers`` threads request the batches, each as soon as its previous request was answered.
+    """
 
     singles: int
     orders: int
     batch: int
+    callers: int = 1
 
     @property
     def block_size(self) -> int:
@@ -56,13 +65,15 @@ class BootPlan:
 class BootMeasurements:
     """The measured times, and one sentence for each fault.
 
-    ``batch_times`` are the boot times of the batches' servers by their own records, ``per_second`` their rate.
+    ``batch_times`` are the boot times of the batches' servers by their own records, ``per_second`` their rate, and
+    ``processor_s`` the processor time of all processes but this one, in seconds for each of them.
     """
 
     single_times: Times
     echo: Times
     batch_times: Times
     per_second: float
+    processor_s: float
     servers: int
     claims: int
     faults: Sequence[str]
@@ -87,9 +98,14 @@ def measure(size: ClusterSize, plan: BootPlan, bar: Any) -> BootMeasurements:
         finally:
             transport.cleanup()
         batch_uuids = [str(uuid.uuid4()) for _ in range(plan.orders * plan.batch)]
-        for start in range(0, len(batch_uuids), plan.batch):
-            request_boot(session, batch_uuids[start : start + plan.batch])
+        processor_s = -descendant_cpu_seconds(os.getpid())
+        _request_batches(
+            plan,
+            [batch_uuids[start : start + plan.batch] for start in range(0, len(batch_uuids), plan.batch)],
+            private_cluster.cluster.client_conf,
+        )
         waiting.wait_for_status(session, batch_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, bar)
+        processor_s += descendant_cpu_seconds(os.getpid())
         records = waiting.fetch_instances(session, single_uuids + batch_uuids)
         result = exercise.inspect_servers(session, records)
     batch_records = [record for record in records if record.uuid in set(batch_uuids)]
@@ -102,6 +118,7 @@ def measure(size: ClusterSize, plan: BootPlan, bar: Any) -> BootMeasurements:
         times["echo"],
         Times(seconds),
         len(batch_records) / max(span, 1e-3),
+        processor_s / len(batch_records),
         len(records),
         len(result.claims),
         list(find_faults(result)),
@@ -134,6 +151,25 @@ def boot_single(session: Session) -> str:
             raise CommandFailed(f"Server {server_uuid} was neither ACTIVE nor in ERROR after {BOOT_SECONDS:g} s")
         time.sleep(POLL_SECONDS)
     return server_uuid
+
+
+def _request_batches(plan: BootPlan, batches: Sequence[list[str]], client_conf: Path) -> None:
+    """Request the batches; each caller has a session of its own."""
+    waiting_batches = iter(batches)
+    lock = threading.Lock()
+
+    def request_some() -> None:
+        with closing(Session([str(client_conf)])) as session:
+            while True:
+                with lock:
+                    batch = next(waiting_batches, None)
+                if batch is None:
+                    return
+                request_boot(session, batch)
+
+    with ThreadPoolExecutor(plan.callers) as callers:
+        for future in [callers.submit(request_some) for _ in range(plan.callers)]:
+            future.result()
 
 
 def request_boot(session: Session, uuids: list[str]) -> None:

@@ -12,15 +12,16 @@ from redis.retry import Retry
 
 from rpcapi import errors
 from rpcapi.conf.replicas import ReplicaAcknowledgement
+from rpcapi.messaging import green
 from rpcapi.redis_failover import connection, retries
 from rpcapi.redis_failover.evaluate import TooFewReplicas, evaluate, evaluate_all, evaluate_each
 from rpcapi.redis_failover.identity import EpochMissing
 from rpcapi.redis_failover.script_client import ScriptClient
 from rpcapi.redis_failover.scripts import LuaScript
+from rpcapi.redis_failover.system_calls import use_fewer_system_calls
 from scheduler_svc.store.certainty import RepeatCounter
 from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis.identity import RedisIdentity
-from scheduler_svc.store.redis.kernel_timeouts import use_kernel_timeouts
 from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.redis.scripts import load, script_keys
 
@@ -193,11 +194,7 @@ class RedisConnection:
 
     def _on_connect(self, fresh: AbstractConnection) -> None:
         """Authenticate, and check the server's identity before any verb is sent through this connection."""
-        # Before each command the pool polls the socket for an unread earlier answer, on green threads through their
-        # hub: half the cost of a short command. There is never one, because an interrupted command disconnects; and
-        # a connection closed by the server fails the command itself.
-        fresh.can_read = _nothing_unread  # type: ignore[method-assign]
-        use_kernel_timeouts(fresh)
+        use_fewer_system_calls(fresh, on_green_threads=green.is_patched())
         self.identity.check_connection(fresh)
 
     def _unavailable(self, error: redis.RedisError) -> errors.StoreUnavailable:
@@ -230,7 +227,3 @@ def place(recorded: Sequence[str | None]) -> tuple[int, int]:
     """Return (epoch, position) of a partition, given these fields of its hash ``meta``."""
     epoch, position = (int(value or 0) for value in recorded)
     return epoch, position
-
-
-def _nothing_unread(timeout: float = 0) -> bool:
-    return False
