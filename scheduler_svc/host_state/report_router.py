@@ -3,7 +3,9 @@
 
 from oslo_log import log
 
-from scheduler_svc.replication.partitions import OpenPartitions
+from rpcapi import errors
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.store.namespaces import SERVICE
 from scheduler_svc.store.records import HostReport, StatsOutcome
 
 LOG = log.getLogger(__name__)
@@ -18,17 +20,30 @@ class HostReportRouter:
     def update_stats(self, host: str, partition: str | None, report: HostReport) -> StatsOutcome:
         """Apply a report; see Store.update_stats. ``partition`` None: this worker's own partition.
 
-        A host that registers while it is known in another partition is removed there first, because claims cannot
+        A host that registers while another partition has it is removed there first, because claims cannot
         move with it. Raises HostInUse if it has claims there, Conflict if it may have some, StoreUnavailable if that
         store is unavailable, and UnknownPartition.
         """
         target = self._partitions.find(partition)
-        if report.register and len(self._partitions) > 1:
-            for former in self._partitions.of_host(host):
-                if former is not target:
+        if report.register:
+            for former in self._partitions:
+                if former is not target and self._has_host(former, host):
                     former.store.remove(host)
                     LOG.warning("Host %s moved from partition %s to %s", host, former.name, target.name)
         return target.store.update_stats(host, report)
+
+    def _has_host(self, partition: OpenPartition, host: str) -> bool:
+        """Return whether a partition has a host: by its store, since the table may lack one that has just registered.
+
+        By the table while the store is unavailable, so that hosts of other partitions may register.
+        """
+        try:
+            partition.store.get_state(SERVICE, host)
+        except errors.UnknownHost:
+            return False
+        except errors.StoreUnavailable:
+            return partition in self._partitions.of_host(host)
+        return True
 
     def remove(self, host: str) -> None:
         """Remove a lost service host from every partition that may have it; raises HostInUse, Conflict."""

@@ -25,7 +25,7 @@ from tests.run_folders import claim_folder, release_folder
 
 HERE, THERE = "default", "second"
 SHAPE = ClusterSize(computes=4, nodes_per_host=3, schedulers=2)
-PREPARE = "scheduler_svc.store.redis.store:RedisStore.prepare"
+PREPARE = "scheduler_svc.store.redis.store:RedisStore.prepare_all"
 
 
 @dataclass

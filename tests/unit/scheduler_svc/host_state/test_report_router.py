@@ -6,12 +6,13 @@ import logging
 import pytest
 
 from rpcapi import context, errors
-from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimRef, Intent
 from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.store.records import HostReport
+from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
-from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
 
 A = {"a1": node(), "m/1": node(), "z": node()}
@@ -72,11 +73,25 @@ def test_host_with_claims_cannot_move(cells):
     assert "m/1" in cells.names("b")
 
 
+def test_host_with_claims_cannot_move_although_the_table_lacks_it(cells):
+    # Given a host that has just registered, got its claim from another worker, and registers elsewhere
+    hosts.join(cells.deployment.stores["b"], {"late": node()})
+    state = cells.deployment.stores["b"].snapshot()
+    intents = [Intent("vm", 1, [Candidate("late")])]
+    batch = ClaimBatch("r", "p", "u", SMALL_REQUEST, intents, state.epoch, state.position, ttl_ms=60_000)
+    assert cells.deployment.stores["b"].prepare(batch).accepted
+    assert cells.partitions.of_host("late") == []
+    with pytest.raises(errors.HostInUse, match="'late' holds 1 live claims in partition 'b'"):
+        cells.report("late", "a")
+
+
 def test_host_cannot_leave_an_unavailable_partition(cells):
     cells.deployment.take_away("a")
     with pytest.raises(errors.StoreUnavailable):
         cells.report("m", "b", {"m/1": node()})
     assert "m/1" not in cells.names("b")
+    cells.report("new", "b")
+    assert "new" in cells.names("b")
 
 
 def test_host_is_removed_from_its_partition(cells):
