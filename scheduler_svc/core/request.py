@@ -44,7 +44,7 @@ class DecisionContext:
     a later one may have forgotten that the group left. ``unavailable_partitions`` names those whose stores do not
     answer. ``rewritten`` has what each prefilter added to the request. ``unread_cells`` are the cells of Nova whose
     databases have not answered for too long, ``nova_state_age_s`` how old the state of all is, 0 while it is current.
-    ``is_contended``: others are decided at the same time.
+    ``is_contended``: others are decided at the same time. ``lost_tries`` is how often the store refused all candidates.
     """
 
     instance_hosts: Mapping[str, str] = field(default_factory=dict)
@@ -59,6 +59,7 @@ class DecisionContext:
     unread_cells: tuple[str, ...] = ()
     nova_state_age_s: float = 0.0
     is_contended: bool = False
+    lost_tries: int = 0
 
 
 @dataclass(frozen=True, slots=True)

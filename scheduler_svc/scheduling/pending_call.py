@@ -63,6 +63,8 @@ class PendingCall:
         except errors.GanttError as error:
             self.outcome = error
             return None
+        if self._retry:
+            request = request.with_decision(lost_tries=self._retry)
         return CallTry(self._policy, self.ctxt, self.call, request, self._retry, snapshot, self._lost_candidates)
 
     def take(self, decided: DecidedTry | errors.GanttError) -> None:

@@ -20,6 +20,7 @@ from scheduler_svc.core.weighers import scoring
 
 RECORDED_HOSTS = 5  # leading hosts in the decision record
 SPREAD_HOSTS = 128  # leading hosts from which several instances draw their near candidates
+SAMPLED = 8  # one host in this many is considered after a lost try
 REASON_COUNT = "no room beside the rest of this request"
 
 
@@ -34,7 +35,10 @@ class FilterDriver(Driver):
         self.reads = union([*(filter_.reads for filter_ in filters), weigher_set.reads])
 
     def rank(self, view: View, request: SchedulingRequest, count: int, seed: int) -> Ranking:
-        """Filter and weigh all hosts once, then assign the instances one by one to the best."""
+        """Filter and weigh all hosts once, then assign the instances one by one to the best.
+
+        A request that lost a try gets the best of a random sample: those that race would choose the same hosts again.
+        """
         survivors = pipeline.run(self.filters, view, request)
         if not survivors.count:
             return Ranking((), survivors.hosts, survivors.reasons)
@@ -44,9 +48,14 @@ class FilterDriver(Driver):
             rows = _rows_that_fit_all(view, request, rows, count, applied)
             if not len(rows):
                 return _refuse_count(survivors)
-        scores = scoring.score(self.weigher_set, view, request, rows)
         random = SeededRandom(seed)
-        hosts_per_instance = 2 if request.max_instances_per_host else 1  # its own, and one to move to
+        # Members that exclude each other and instances that lost a try have a host each, and one of their own to move to.
+        is_separated = bool(request.max_instances_per_host or request.decision.lost_tries)
+        hosts_per_instance = 2 if is_separated else 1
+        if request.decision.lost_tries:
+            fewest = MAX_CANDIDATES + (0 if request.is_affinity else hosts_per_instance * count)
+            rows = _sample(view, rows, fewest, random)
+        scores = scoring.score(self.weigher_set, view, request, rows)
         top_count = max(MAX_CANDIDATES, self.subset) + (0 if request.is_affinity else hosts_per_instance * count - 1)
         is_drawn = self.subset == 1 and request.decision.is_contended
         if is_drawn:
@@ -67,7 +76,7 @@ class FilterDriver(Driver):
                 random=random,
                 draws_near=is_drawn,
             )
-            if request.max_instances_per_host:
+            if is_separated:
                 choices, nears = separate_alternates(choices, range(len(top))), []
         if not choices:
             return _refuse_count(survivors)
@@ -99,6 +108,13 @@ def _rows_that_fit_all(
     """Return those of ``rows`` that have capacity for all instances."""
     candidate_rows = np.arange(view.size) if rows is None else rows
     return candidate_rows[instance_capacity(view, request, candidate_rows, filters) >= count]
+
+
+def _sample(view: View, rows: Rows | None, fewest: int, random: SeededRandom) -> Rows:
+    """Return a random share of ``rows``, at least ``fewest`` of them, in their order."""
+    candidate_rows = np.arange(view.size) if rows is None else rows
+    size = max(fewest, len(candidate_rows) // SAMPLED)
+    return candidate_rows if size >= len(candidate_rows) else random.sample(candidate_rows, size, view.size)
 
 
 def _refuse_count(survivors: pipeline.Survivors) -> Ranking:

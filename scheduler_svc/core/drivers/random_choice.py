@@ -24,6 +24,14 @@ class SeededRandom:
         """Return ``rows`` in random order."""
         return self._lazy_generator().permutation(rows)
 
+    def sample(self, rows: Rows, size: int, bound: int) -> Rows:
+        """Return ``size`` of ``rows``, which are numbers below ``bound``, in their order.
+
+        The sample is the same for the same seed and bound, but for rows that are missing: the next ones replace those.
+        """
+        keys = self._lazy_generator().random(bound)[rows]
+        return np.sort(rows[np.argpartition(keys, size - 1)[:size]])
+
     def random_index(self, bound: int) -> int:
         """Return a number from 0 to ``bound`` - 1."""
         return int(self._lazy_generator().integers(bound)) if bound > 1 else 0

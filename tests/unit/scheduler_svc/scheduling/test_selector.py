@@ -7,12 +7,13 @@ from collections import Counter
 import pytest
 
 from rpcapi import context, errors
+from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, select, selection_call
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, filter_driver
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingClaimer, select, selection_call
 
 
 def test_an_instance_gets_a_host_a_claim_and_alternates():
@@ -155,3 +156,18 @@ def test_served_request_is_logged_at_debug_level_only(caplog):
     select(selector, selection_call(3))
     messages = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == logger]
     assert messages == [("DEBUG", "Selected hosts for 3 instances")]
+
+
+def test_driver_knows_how_many_tries_were_lost(monkeypatch):
+    lost_tries = []
+
+    def rank(driver, view, request, count, seed):
+        lost_tries.append(request.decision.lost_tries)
+        return FilterDriver.rank(driver, view, request, count, seed)
+
+    driver = filter_driver()
+    monkeypatch.setattr(driver, "rank", rank.__get__(driver))
+    selector, _ = HostPartition().selector(RefusingClaimer(), max_tries=3)
+    with pytest.raises(errors.NoValidHost):
+        select(selector, selection_call(), policy=SchedulingPolicy(driver))
+    assert lost_tries == [0, 1, 2]

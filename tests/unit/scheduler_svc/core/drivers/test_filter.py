@@ -78,3 +78,43 @@ def test_reads_are_those_of_filters_and_weighers():
     for part in (*driver.filters, *driver.weighers):
         for namespace, keys in part.reads.items():
             assert keys <= driver.reads[namespace]
+
+
+def place_in_turn(lost_tries: int, requests: int, count: int) -> int:
+    """Rank requests on the same table, each with its own seed, and claim in turn; return how many get all their hosts.
+
+    Each of the unlike hosts has capacity for one instance.
+    """
+    nodes = {f"h{number:04}": node({"VCPU": 2000 + number}) for number in range(1600)}
+    driver, taken, placed = filter_driver(), set[str](), 0
+    for seed in range(requests):
+        many = request({"VCPU": 2000}).with_decision(lost_tries=lost_tries)
+        ranking = rank(driver, nodes, many, count=count, seed=seed)
+        hosts = set[str]()
+        for candidates in ranking.candidates:
+            hosts |= {next((name for name in candidates if name not in taken | hosts), "none")}
+        if "none" not in hosts and len(hosts) == count:
+            taken |= hosts
+            placed += 1
+    return placed
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_requests_that_lost_a_try_do_not_choose_the_same_hosts_again(count):
+    assert place_in_turn(1, requests=8, count=count) == 8
+    if count > 1:
+        assert place_in_turn(0, requests=8, count=count) == 1
+
+
+def test_request_that_lost_a_try_gets_the_best_of_its_sample():
+    driver = filter_driver()
+    ranking = rank(driver, GRADED_HOSTS, request(ONE_VCPU).with_decision(lost_tries=1))
+    assert ranking.candidates[0] == sorted(ranking.candidates[0], reverse=True)
+    assert ranking.hosts == 40
+
+
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_few_hosts_are_all_considered_after_a_lost_try(hosts):
+    nodes = {f"h{number}": node({"VCPU": 4}) for number in range(hosts)}
+    ranking = rank(filter_driver(), nodes, request(ONE_VCPU).with_decision(lost_tries=2), count=4 * hosts)
+    assert Counter(candidates[0] for candidates in ranking.candidates) == dict.fromkeys(nodes, 4)

@@ -42,3 +42,16 @@ def test_index_with_one_choice_does_not_change_later_choices():
     random, other_random = SeededRandom(5), SeededRandom(5)
     assert random.random_index(1) == 0
     assert [random.random_index(100) for _ in range(5)] == [other_random.random_index(100) for _ in range(5)]
+
+
+def test_sample_is_in_order_and_the_same_but_for_missing_rows():
+    rows = np.arange(0, 200, 2)
+    for seed in range(20):
+        sample = SeededRandom(seed).sample(rows, 30, 200)
+        assert len(set(sample.tolist())) == 30
+        assert sample.tolist() == sorted(sample.tolist())
+        missing = sample[3]
+        other = SeededRandom(seed).sample(rows[rows != missing], 30, 200)
+        assert len(set(other.tolist()) - set(sample.tolist())) == 1
+        assert set(sample.tolist()) - set(other.tolist()) == {missing}
+    assert len({str(SeededRandom(seed).sample(rows, 30, 200)) for seed in range(20)}) == 20
