@@ -49,7 +49,7 @@ class FilterDriver(Driver):
             if not len(rows):
                 return _refuse_count(survivors)
         random = SeededRandom(seed)
-        # Members that exclude each other and instances that lost a try have a host each, and one of their own to move to.
+        # Members that exclude each other, and instances after a lost try: each has a host, and another to move to.
         is_separated = bool(request.max_instances_per_host or request.decision.lost_tries)
         hosts_per_instance = 2 if is_separated else 1
         if request.decision.lost_tries:

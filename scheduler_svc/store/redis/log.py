@@ -51,10 +51,10 @@ def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.Gan
     if isinstance(raw, redis.ResponseError):
         return None
     answers = [outcome for outcome in outcomes if isinstance(outcome, BatchAnswer)]
-    known = {answer.position: answer.used for answer in answers if answer.used}
+    own_sums = {answer.position: answer.used for answer in answers if answer.used}
     try:
         entries = [
-            _own_entry(entry_id, known) or _entry(entry_id, dict(zip(fields[::2], fields[1::2], strict=True)))
+            _own_entry(entry_id, own_sums) or _entry(entry_id, dict(zip(fields[::2], fields[1::2], strict=True)))
             for _stream, items in raw or ()
             for entry_id, fields in items
         ]
@@ -64,9 +64,9 @@ def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.Gan
     return log.without_gap(position, entries, newest)
 
 
-def _own_entry(entry_id: str, known: Mapping[int, Mapping[str, Amounts]]) -> LogEntry | None:
+def _own_entry(entry_id: str, own_sums: Mapping[int, Mapping[str, Amounts]]) -> LogEntry | None:
     position = _position(entry_id)
-    return LogEntry(position, "used", known[position]) if position in known else None
+    return LogEntry(position, "used", own_sums[position]) if position in own_sums else None
 
 
 def _position(entry_id: str) -> int:

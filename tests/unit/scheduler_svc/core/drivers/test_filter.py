@@ -86,17 +86,17 @@ def place_in_turn(lost_tries: int, requests: int, count: int) -> int:
     Each of the unlike hosts has capacity for one instance.
     """
     nodes = {f"h{number:04}": node({"VCPU": 2000 + number}) for number in range(1600)}
-    driver, taken, placed = filter_driver(), set[str](), 0
+    driver, claimed_hosts, successes = filter_driver(), set[str](), 0
     for seed in range(requests):
         many = request({"VCPU": 2000}).with_decision(lost_tries=lost_tries)
         ranking = rank(driver, nodes, many, count=count, seed=seed)
         hosts = set[str]()
         for candidates in ranking.candidates:
-            hosts |= {next((name for name in candidates if name not in taken | hosts), "none")}
+            hosts |= {next((name for name in candidates if name not in claimed_hosts | hosts), "none")}
         if "none" not in hosts and len(hosts) == count:
-            taken |= hosts
-            placed += 1
-    return placed
+            claimed_hosts |= hosts
+            successes += 1
+    return successes
 
 
 @pytest.mark.parametrize("count", [1, 40])

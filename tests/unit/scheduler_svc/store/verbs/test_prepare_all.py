@@ -121,6 +121,6 @@ def test_log_comes_with_the_answers_or_not_at_all(partition: StorePartition) -> 
     assert entries in (None, partition.store.follow(before, 0))
 
 
-def test_no_log_comes_where_none_is_asked_for(partition: StorePartition) -> None:
+def test_answers_carry_no_log_without_a_position(partition: StorePartition) -> None:
     partition.add_host("h1")
     assert partition.store.prepare_all(batches(partition, "h1", "h1")).entries is None
