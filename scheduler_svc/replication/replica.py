@@ -184,19 +184,23 @@ class Replica(BackgroundLoop):
         """Apply log entries that came with answers to claims of these epochs, read after ``log_position``.
 
         While all of the log comes so, the follower only looks after each CARRIED_PAUSE. It gets what it alone may
-        apply: other epochs, and gaps. May be called while it applies the same entries.
+        apply: other epochs, gaps, and entries that cannot be applied. May be called while it applies the same entries.
         """
         if not self._applying.acquire(blocking=False):
             return  # the follower is at it
         try:
             is_whole = len(entries) < CARRIED_ENTRIES and all(entry.kind != "epoch" for entry in entries)
-            self._is_carried = self._is_loaded and is_whole and set(epochs) == {self.log_position.epoch}
-            if self._is_carried:
+            is_carried = self._is_loaded and is_whole and set(epochs) == {self.log_position.epoch}
+            if is_carried:
                 self._apply(entries)
                 self.presence.record_answer()
+        except Exception:  # the claims stand, whatever the log says of others
+            LOG.exception("Cannot apply the log of partition %s that came with claims", self.partition)
+            is_carried = False
         finally:
             self._applying.release()
-        if not self._is_carried and self._is_loaded:
+        self._is_carried = is_carried
+        if not is_carried and self._is_loaded:
             self.wake()
 
     def _compact(self) -> None:

@@ -305,6 +305,19 @@ def test_entries_carried_and_followed_in_any_order_give_the_same_table(store):
     same(replica, store)
 
 
+def test_carried_entry_that_cannot_be_applied_fails_no_claim(store, monkeypatch, caplog):
+    replica = Replica(store)
+    replica.run_once()
+    claim(store, "vm", "a/1")
+    entries = follow(store, replica)
+    with monkeypatch.context() as patch:
+        patch.setattr(replica.table, "apply", lambda entry, number: 1 / 0)
+        replica.apply_carried(entries, {replica.log_position.epoch})
+    assert "Cannot apply the log of partition p" in caplog.text
+    replica.run_once()
+    same(replica, store)
+
+
 def test_carried_entries_wait_for_no_load(store):
     replica = Replica(store)
     replica.run_once()
