@@ -27,7 +27,7 @@ class SolverLimits:
     """Limits and objective of the solver; see the options of [solver]."""
 
     packs: bool = False
-    work: int = 10_000
+    work: int = 20_000
     limit_s: float = 2.0
     hosts: int = 32
     max_pairs: int = 20_000
