@@ -3,7 +3,7 @@
 
 from scheduler_svc.core.records import LogEntry
 
-CARRIED_ENTRIES = 256  # that the answers to claims carry; a longer gap is left to whoever follows the log
+CARRIED_ENTRIES = 256  # that the answers to claims carry; a longer gap is left to the follower of the log
 
 
 def without_gap(position: int, entries: list[LogEntry], newest: int) -> list[LogEntry] | None:

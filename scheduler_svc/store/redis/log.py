@@ -59,7 +59,7 @@ def carried(position: int, raw: Any, outcomes: Iterable[BatchAnswer | errors.Gan
             for entry_id, fields in items
         ]
     except errors.IncompatibleObject:
-        return None  # the claims stand; whoever follows the log reports it
+        return None  # the claims stand; the follower of the log reports it
     newest = entries[-1].position if entries else max((answer.position for answer in answers), default=position)
     return log.without_gap(position, entries, newest)
 
