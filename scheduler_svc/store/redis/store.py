@@ -87,8 +87,7 @@ class RedisStore(RedisApiStore):
         valid = [validation.is_valid_batch(batch) for batch in batches]
         calls = [*map(self._prepare_arguments, compress(batches, valid))]
         read = [] if log_after is None else [log.read_command(self.partition, log_after)]
-        answers = self._connection.run_each("prepare", calls, read)
-        raws = iter(answers)
+        raws = iter(self._connection.run_each("prepare", calls, read))
         outcomes: list[BatchAnswer | errors.GanttError] = []
         for batch, is_valid in zip(batches, valid, strict=True):
             raw = next(raws) if is_valid else None
