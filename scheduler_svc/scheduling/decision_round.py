@@ -10,7 +10,7 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
-from rpcapi.resources.claims import Verdict
+from rpcapi.resources.claims import INSTANCE, Verdict
 from scheduler_svc import metrics
 from scheduler_svc.core.records import Amounts, BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
@@ -121,7 +121,10 @@ class DecisionRound:
     def _apply(self, decision: _Decision, answer: BatchAnswer | errors.GanttError) -> DecidedTry | errors.GanttError:
         if isinstance(answer, errors.GanttError):
             return answer
-        self._replica.table.apply_used(answer.used, answer.position, self._replica.number)
+        table, number = self._replica.table, self._replica.number
+        table.apply_used(answer.used, answer.position, number)
+        if answer.accepted and decision.batch.consumer_type == INSTANCE:
+            table.count_builds([result.host for result in answer.prepared if result.host is not None], number)
         return DecidedTry(decision.snapshot, decision.log_position, decision.batch, answer)
 
     def _build(self, call_try: CallTry, snapshot: RankingSnapshot | Exception, place: Place) -> _Decision:

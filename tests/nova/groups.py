@@ -10,6 +10,7 @@ from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import host_of
 
 MakeGroup = Callable[..., str]
+Boot = Callable[[NovaCloud, str, int], list[str]]
 
 
 def one_by_one(cloud: NovaCloud, group: str, count: int) -> list[str]:

@@ -11,6 +11,7 @@ from devstack.nova.cloud import NovaCloud
 from tests.nova.actions import LARGE, SMALL, boot, fill, host_of, migration_of, provider_of, refused
 from tests.nova.aggregates import host_aggregate
 from tests.nova.conftest import SIZE, compared, delete_servers, require_equal, started_cloud
+from tests.nova.groups import Boot, MakeGroup, in_one_request, members_by_host, one_by_one
 
 FILTERS = ("ComputeFilter", "ComputeCapabilitiesFilter", "ImagePropertiesFilter", "AggregateInstanceExtraSpecsFilter")
 OPTIONS = {
@@ -103,16 +104,15 @@ def test_flavor_goes_to_aggregates_whose_metadata_match(cloud: NovaCloud) -> Non
     assert NO_HOST in refused(cloud, fast)
 
 
-def test_soft_affinity_outweighs_free_capacity_by_its_multiplier(cloud: NovaCloud) -> None:
-    group = {"name": f"group-{uuid.uuid4()}", "policy": "soft-affinity"}
-    identity = cloud.nova.call("POST", "/os-server-groups", {"server_group": group})["server_group"]["id"]
-    try:
-        boot(cloud, host=HOST)  # the other host has more free capacity from now on
-        servers = [boot(cloud, hints={"group": identity}, host=HOST)]
-        servers += [boot(cloud, hints={"group": identity}) for _ in range(3)]
-        assert {host_of(cloud.nova, server) for server in servers} == {HOST}
-    finally:
-        cloud.nova.call("DELETE", f"/os-server-groups/{identity}")
+@pytest.mark.parametrize("way", [one_by_one, in_one_request])
+def test_soft_affinity_outweighs_free_capacity_by_its_multiplier(
+    cloud: NovaCloud, make_group: MakeGroup, way: Boot
+) -> None:
+    group = make_group("soft-affinity")
+    boot(cloud, host=HOST)  # the other host has more free capacity from now on
+    boot(cloud, hints={"group": group}, host=HOST)
+    assert set(way(cloud, group, 3)) == {"ACTIVE"}
+    assert members_by_host(cloud) == {HOST: 5}
 
 
 def _flavor(cloud: NovaCloud, **extra_specs: str) -> str:

@@ -10,82 +10,20 @@ from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.registry import COMPOSED
 from scheduler_svc.core.reads import NO_READS, Reads
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
-from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
+from scheduler_svc.core.table.columns import Column, FloatColumn, Rows
 from scheduler_svc.core.table.partition_documents import Document
 from scheduler_svc.core.table.read_errors import METRIC_PREFIX, explain_key
-from scheduler_svc.core.table.traits import TraitColumns
+from scheduler_svc.core.table.state_column import NO_TEXT, StateColumn
+from scheduler_svc.core.table.unreported_builds import METRICS, UnreportedBuilds
 
-NO_TEXT = -1
 FAMILY_SUFFIX = "="  # suffix of a key that stands for all metrics with this prefix (a metric family)
 MAX_FAMILY_COLUMNS = 256  # limit of columns for metrics of families; further metrics are ignored
-
-
-class StateColumn:
-    """The values of one key of a namespace's documents: per row a number, a text, a list of texts, or nothing.
-
-    ``numbers`` is NaN where the value is not a number; true is 1 and false 0. ``codes`` are the codes of texts, or
-    NO_TEXT. Lists are stored as bits per text, allocated when the first list is set.
-    """
-
-    __slots__ = ("_lists", "codes", "numbers", "texts")
-
-    def __init__(self, size: int) -> None:
-        self.numbers: FloatColumn = np.full(size, np.nan)
-        self.codes: IntColumn = np.full(size, NO_TEXT, np.int64)
-        self.texts: dict[str, int] = {}
-        self._lists: TraitColumns | None = None
-
-    def grow(self, size: int) -> None:
-        """Extend the column to ``size`` rows."""
-        self.numbers = extend_column(self.numbers, size, np.nan)
-        self.codes = extend_column(self.codes, size, NO_TEXT)
-        if self._lists is not None:
-            self._lists.grow(size)
-
-    def set_row(self, row: int, value: Any) -> None:
-        """Set a JSON value. Objects are ignored, and so are elements of a list that are not texts."""
-        self.numbers[row] = value if isinstance(value, (int, float)) else np.nan
-        text = isinstance(value, str)
-        self.codes[row] = self.texts.setdefault(value, len(self.texts)) if text else NO_TEXT
-        if isinstance(value, list) or self._lists is not None:
-            self._list_columns().set_row(row, _texts(value))
-
-    def contains(self, text: str, size: int) -> Column:
-        """Return a mask of the first ``size`` rows: True where the list contains this text."""
-        return np.zeros(size, np.bool_) if self._lists is None else self._lists.has_all((text,), size)
-
-    def elements(self, row: int) -> list[str]:
-        """Return the elements of a row's list, sorted."""
-        return [] if self._lists is None else sorted(self._lists.of(row))
-
-    def copy_from(self, rows: Rows, other: "StateColumn") -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
-        count = len(rows)
-        codes = [self.texts.setdefault(text, len(self.texts)) for text in other.texts]
-        self.numbers[rows] = other.numbers[:count]
-        self.codes[rows] = np.array([*codes, NO_TEXT], np.int64)[other.codes[:count]]  # NO_TEXT is index -1
-        if other._lists is not None:
-            self._list_columns().copy_from(rows, other._lists)
-        elif self._lists is not None:
-            self._lists.clear(rows)
-
-    def clear(self, rows: Rows) -> None:
-        """Remove the values of ``rows``."""
-        self.numbers[rows] = np.nan
-        self.codes[rows] = NO_TEXT
-        if self._lists is not None:
-            self._lists.clear(rows)
-
-    def _list_columns(self) -> TraitColumns:
-        if self._lists is None:
-            self._lists = TraitColumns(len(self.codes))
-        return self._lists
 
 
 class StateColumns:
     """One column per key in ``reads``: of the hosts' metrics, and of the documents named after hosts."""
 
-    __slots__ = ("_columns", "_families", "_family_columns", "_metrics", "_size")
+    __slots__ = ("_builds", "_columns", "_families", "_family_columns", "_metrics", "_size")
 
     def __init__(self, size: int, reads: Reads = NO_READS) -> None:
         self._size = size
@@ -93,6 +31,7 @@ class StateColumns:
         self._metrics: dict[str, StateColumn] = {}
         self._families: tuple[str, ...] = ()
         self._family_columns = 0
+        self._builds = UnreportedBuilds()
         self.add_reads(reads)
 
     def add_reads(self, reads: Reads) -> None:
@@ -122,12 +61,21 @@ class StateColumns:
 
     def set_metrics(self, row: int, metrics: Mapping[str, float]) -> None:
         """Set the metrics of ``row``, as reported by its host."""
+        self._builds.forget(row)
         if self._families:
             for name in metrics.keys() - self._metrics.keys():
                 if name.startswith(self._families):
                     self._add_family_column(name)
         for name, column in self._metrics.items():
             column.set_row(row, metrics.get(name))
+
+    def count_build(self, row: int, now: float) -> None:
+        """Count a build on ``row`` in its metrics, until its host reports them or UnreportedBuilds loses patience."""
+        self._builds.add(row, [self._metrics[name] for name in METRICS if name in self._metrics], now)
+
+    def expire_builds(self, now: float) -> None:
+        """Take back builds that were counted and that no host reported."""
+        self._builds.expire(now)
 
     def numbers(self, namespace: str, key: str) -> FloatColumn:
         """Return the column of a key; raises LookupError if the key has no column."""
@@ -168,6 +116,7 @@ class StateColumns:
 
     def copy_from(self, rows: Rows, other: "StateColumns") -> None:
         """Copy the first rows of ``other`` to ``rows``."""
+        self._builds.clear()
         for name in other._metrics.keys() - self._metrics.keys():
             if name.startswith(self._families):
                 self._add_family_column(name)
@@ -180,6 +129,7 @@ class StateColumns:
 
     def clear(self, rows: Rows) -> None:
         """Remove all values of ``rows``."""
+        self._builds.clear()
         for _, column in self._all_columns():
             column.clear(rows)
 
@@ -201,10 +151,6 @@ class StateColumns:
         if column is None:
             raise LookupError(explain_key(namespace, key))
         return column
-
-
-def _texts(value: Any) -> list[str]:
-    return [element for element in value if isinstance(element, str)] if isinstance(value, list) else []
 
 
 def _has_column(namespace: str, key: str) -> bool:

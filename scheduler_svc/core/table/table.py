@@ -4,7 +4,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,6 +130,7 @@ class HostTable(HostRows):
         with self._lock:
             for part in self.partitions:
                 part.services.expire_audit_waits(self._clock)
+            self.states.expire_builds(self._clock())
             yield View(self)
 
     @contextlib.contextmanager
@@ -196,6 +197,13 @@ class HostTable(HostRows):
         with self._lock:
             for name, amounts in used.items():
                 self._set_used(self.partitions[number], name, amounts, position)
+
+    def count_builds(self, nodes: Iterable[str], number: int = 0) -> None:
+        """Count an instance that this worker placed in the metrics of each of ``nodes``, until the node reports."""
+        with self._lock:
+            rows, now = self.partitions[number].rows, self._clock()
+            for row in (rows[name] for name in nodes if name in rows):
+                self.states.count_build(row, now)
 
     @property
     def _only(self) -> PartitionRows:

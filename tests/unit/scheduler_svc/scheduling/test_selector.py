@@ -8,11 +8,15 @@ import pytest
 
 from rpcapi import context, errors
 from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.records import ClaimRef
+from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
-from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, filter_driver
+from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
 from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingClaimer, select, selection_call
 
 
@@ -36,6 +40,23 @@ def test_table_counts_own_claims_immediately():
     assert Counter(selected_hosts) == {"a": 4, "b": 4}
     assert [set(selected_hosts[pair : pair + 2]) for pair in (0, 2, 4, 6)] == [{"a", "b"}] * 4
     assert replica_view.reached == []
+
+
+@pytest.mark.parametrize("volume", [False, True])
+def test_table_counts_own_builds_until_their_hosts_report(volume):
+    filters = pipeline.build(["NumInstancesFilter"], FilterOptions(max_instances_per_host=3))
+    driver = FilterDriver(filters, scoring.build({}))
+    policy = SchedulingPolicy(driver)
+    partition = HostPartition({"a": node(metrics={"instances": 1})})
+    replica_view = FollowingReplicaView(partition.store, driver.reads)
+    selector = Selector(StoreClaimer(partition.store), replica_view, RetryLimits())
+    if volume:
+        select(selector, selection_call(consumer_type="VOLUME"), policy=policy)
+    for number in (1, 2):
+        select(selector, selection_call(first=number), policy=policy)
+    with pytest.raises(errors.NoValidHost) as caught:
+        select(selector, selection_call(first=3), policy=policy)
+    assert caught.value.kwargs["reasons"] == {"too many instances": 1}
 
 
 def test_repeated_call_returns_the_same_answer_on_a_full_host():

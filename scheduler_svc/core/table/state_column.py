@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values of one key of host state, a row per host."""
+
+from typing import Any
+
+import numpy as np
+
+from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
+from scheduler_svc.core.table.traits import TraitColumns
+
+NO_TEXT = -1
+
+
+class StateColumn:
+    """The values of one key of a namespace's documents: per row a number, a text, a list of texts, or nothing.
+
+    ``numbers`` is NaN where the value is not a number; true is 1 and false 0. ``codes`` are the codes of texts, or
+    NO_TEXT. Lists are stored as bits per text, allocated when the first list is set.
+    """
+
+    __slots__ = ("_lists", "codes", "numbers", "texts")
+
+    def __init__(self, size: int) -> None:
+        self.numbers: FloatColumn = np.full(size, np.nan)
+        self.codes: IntColumn = np.full(size, NO_TEXT, np.int64)
+        self.texts: dict[str, int] = {}
+        self._lists: TraitColumns | None = None
+
+    def grow(self, size: int) -> None:
+        """Extend the column to ``size`` rows."""
+        self.numbers = extend_column(self.numbers, size, np.nan)
+        self.codes = extend_column(self.codes, size, NO_TEXT)
+        if self._lists is not None:
+            self._lists.grow(size)
+
+    def set_row(self, row: int, value: Any) -> None:
+        """Set a JSON value. Objects are ignored, and so are elements of a list that are not texts."""
+        self.numbers[row] = value if isinstance(value, (int, float)) else np.nan
+        text = isinstance(value, str)
+        self.codes[row] = self.texts.setdefault(value, len(self.texts)) if text else NO_TEXT
+        if isinstance(value, list) or self._lists is not None:
+            self._list_columns().set_row(row, _texts(value))
+
+    def contains(self, text: str, size: int) -> Column:
+        """Return a mask of the first ``size`` rows: True where the list contains this text."""
+        return np.zeros(size, np.bool_) if self._lists is None else self._lists.has_all((text,), size)
+
+    def elements(self, row: int) -> list[str]:
+        """Return the elements of a row's list, sorted."""
+        return [] if self._lists is None else sorted(self._lists.of(row))
+
+    def copy_from(self, rows: Rows, other: "StateColumn") -> None:
+        """Copy the first rows of ``other`` to ``rows``."""
+        count = len(rows)
+        codes = [self.texts.setdefault(text, len(self.texts)) for text in other.texts]
+        self.numbers[rows] = other.numbers[:count]
+        self.codes[rows] = np.array([*codes, NO_TEXT], np.int64)[other.codes[:count]]  # NO_TEXT is index -1
+        if other._lists is not None:
+            self._list_columns().copy_from(rows, other._lists)
+        elif self._lists is not None:
+            self._lists.clear(rows)
+
+    def clear(self, rows: Rows) -> None:
+        """Remove the values of ``rows``."""
+        self.numbers[rows] = np.nan
+        self.codes[rows] = NO_TEXT
+        if self._lists is not None:
+            self._lists.clear(rows)
+
+    def _list_columns(self) -> TraitColumns:
+        if self._lists is None:
+            self._lists = TraitColumns(len(self.codes))
+        return self._lists
+
+
+def _texts(value: Any) -> list[str]:
+    return [element for element in value if isinstance(element, str)] if isinstance(value, list) else []
