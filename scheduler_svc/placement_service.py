@@ -10,6 +10,7 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.daemon.waiting import wait_for
+from scheduler_svc import heap
 from scheduler_svc.composition.placement import PlacementParts, PlacementWorker, build, build_worker
 from scheduler_svc.composition.stores import ConfiguredStores
 from scheduler_svc.replication.partition_set import StoreOpener
@@ -74,6 +75,7 @@ def load_application(conf: cfg.ConfigOpts, opener: StoreOpener | None = None) ->
 
 
 def _load(parts: PlacementParts, stopping: threading.Event) -> None:
+    heap.keep_freed_memory()
     wait_for("The store", parts.partition_set.load, stopping, retry_on=(errors.Unavailable,))
     parts.partition_set.follow()
 

@@ -11,6 +11,7 @@ from rpcapi import errors
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.daemon.waiting import wait_for
 from rpcapi.messaging.probe import probe_bus
+from scheduler_svc import heap
 from scheduler_svc.composition import policy, worker
 from scheduler_svc.composition.stores import ConfiguredStores
 from scheduler_svc.core import reads
@@ -35,6 +36,7 @@ class SchedulerService:
 
     def start(self) -> None:
         """Load the hosts and serve; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
+        heap.keep_freed_memory()
         parts = self._worker = worker.build(self._conf, self._index, self._opener)
         wait_for("The store", parts.partition_set.load, self._stopping, retry_on=(errors.Unavailable,))
         wait_for(
