@@ -10,7 +10,7 @@ from typing import Any
 
 from devstack.lab import hosts, private_redis, requests
 from devstack.lab.benchmark import Benchmark, host_count, positive, share
-from devstack.lab.race import worker
+from devstack.lab.race import groups, worker
 from devstack.lab.race.regret import JudgedClaim, entries, judged_claims, regret
 from devstack.lab.requests import ServerRequest
 from devstack.lab.rows import ResultRow
@@ -35,6 +35,8 @@ class RaceRun:
     seconds: float
     claims: Sequence[JudgedClaim]
     verification: Verification
+    groups: int  # server groups with members
+    violations: int  # of these, groups whose policy does not hold
 
     @property
     def per_second(self) -> float:
@@ -76,6 +78,13 @@ class RaceBenchmark(Benchmark):
             metavar="N",
             help="Threads that ask each worker at the same time (%(default)s). The single worker has one.",
         )
+        parser.add_argument(
+            "--groups",
+            type=share,
+            metavar="SHARE",
+            help="Share of the servers that are members of affinity and anti-affinity groups of four (none). The "
+            "regret is that of the others.",
+        )
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
@@ -83,6 +92,7 @@ class RaceBenchmark(Benchmark):
         servers = fill(nodes, args.fill)
         if not servers:
             raise CommandFailed(f"A share of {args.fill} of {args.hosts} hosts is less than one server: ask for more")
+        servers = groups.with_groups(servers, args.groups or 0.0)
         with (
             self.bar(2 * len(servers), "placing", args) as bar,
             private_redis.running("everysec") as server,
@@ -122,7 +132,8 @@ def _run(
         before = store.snapshot()
         tally, seconds = worker.run(settings, partition, servers, bar)
         claims = list(judged_claims(before, entries(store, before.position), max(1, tally.placements // JUDGED_CLAIMS)))
-        return RaceRun(tally, seconds, claims, store.verify())
+        members = groups.members_by_host(groups.all_claims(store))
+        return RaceRun(tally, seconds, claims, store.verify(), len(members), groups.count_violations(members))
     finally:
         store.close()
 
@@ -141,6 +152,11 @@ def _rows(race_run: RaceRun, single_run: RaceRun, callers: int) -> Iterator[Resu
         tally.refusals - single_tally.refusals,
         0,
         figures={"refused": tally.refusals, "alone_refused": single_tally.refusals},
+    )
+    yield ResultRow(
+        "members of affinity groups refused beyond those of a single worker",
+        tally.affinity_refusals - single_tally.affinity_refusals,
+        figures={"refused": tally.affinity_refusals, "alone_refused": single_tally.affinity_refusals},
     )
     yield ResultRow(
         "first choice won",
@@ -179,6 +195,12 @@ def _rows(race_run: RaceRun, single_run: RaceRun, callers: int) -> Iterator[Resu
         len(verification.excess) + len(verification.problems),
         0,
         figures={"claims": sum(verification.claims.values()), "alone_overcommit": len(single_run.verification.excess)},
+    )
+    yield ResultRow(
+        "server groups whose policy does not hold",
+        race_run.violations,
+        0,
+        figures={"groups": race_run.groups, "alone": single_run.violations},
     )
     lost_candidates = {verdict.value: tally.verdicts[verdict] for verdict in Verdict if verdict not in worker.WON}
     fits, passed = tally.verdicts[Verdict.FITS], tally.verdicts[Verdict.PASSED]

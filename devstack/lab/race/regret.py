@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from devstack.lab import default_driver
+from devstack.lab.race.groups import is_member
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import Amounts, LogEntry, Snapshot
 from scheduler_svc.core.request import SchedulingRequest
@@ -42,7 +43,10 @@ def entries(store: LogStore, position: int) -> Iterator[LogEntry]:
 
 
 def judged_claims(before: Snapshot, log: Iterable[LogEntry], every: int) -> Iterator[JudgedClaim]:
-    """Judge one of ``every`` claims in the log of a partition in which nothing but single claims happened."""
+    """Judge one of ``every`` claims in the log of a partition in which nothing but single claims happened.
+
+    Members of groups are not judged: the log does not tell which hosts their policies allowed.
+    """
     table = HostTable.from_snapshot(before, reads=default_driver.default().reads)
     filters, weighted = default_driver.filters(), default_driver.weighted()
     used = {name: dict(amounts) for name, amounts in before.used.items()}
@@ -50,8 +54,9 @@ def judged_claims(before: Snapshot, log: Iterable[LogEntry], every: int) -> Iter
         if entry.kind != "used" or len(entry.payload) != 1:
             raise LookupError(f"The log holds an entry of kind {entry.kind} that is no single claim: {entry}")
         ((name, sums),) = entry.payload.items()
-        if number % every == 0:
-            yield judge(table, filters, weighted, name, _increase(used.get(name, {}), sums))
+        amounts = _increase(used.get(name, {}), sums)
+        if number % every == 0 and not is_member(amounts):
+            yield judge(table, filters, weighted, name, amounts)
         used[name] = sums
         table.apply(entry)
 

@@ -43,13 +43,15 @@ class RaceTally:
     others before they claimed one, ``very_first_choices`` those that claimed the first candidate: the rest passed over
     near hosts that had changed. ``max_candidates`` is the longest list that a script tried. ``behind`` sums up by how
     many log entries (one per claim, the worker's own included) the deciding tables were behind when the scripts ran.
-    ``rounds`` counts the packets in which the scripts of ``calls`` were sent.
+    ``rounds`` counts the packets in which the scripts of ``calls`` were sent. ``refusals`` are those of all servers but
+    the members of affinity groups: whether these fit depends on which host their first member drew.
     """
 
     rounds: int = 0
     calls: int = 0
     placements: int = 0
     refusals: int = 0
+    affinity_refusals: int = 0
     scripts: int = 0
     first_choices: int = 0
     very_first_choices: int = 0
@@ -63,6 +65,7 @@ class RaceTally:
         self.calls += tally.calls
         self.placements += tally.placements
         self.refusals += tally.refusals
+        self.affinity_refusals += tally.affinity_refusals
         self.scripts += tally.scripts
         self.first_choices += tally.first_choices
         self.very_first_choices += tally.very_first_choices
@@ -154,10 +157,15 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
         pipe.send(READY)
         pipe.recv()
         with ThreadPoolExecutor(settings.callers) as callers:
-            for is_placed in callers.map(functools.partial(_place, selector, policy), servers):
+            outcomes = callers.map(functools.partial(_place, selector, policy), servers)
+            for server, is_placed in zip(servers, outcomes, strict=True):
                 done[index] += 1
-                tally.placements += is_placed
-                tally.refusals += not is_placed
+                if is_placed:
+                    tally.placements += 1
+                elif server.request.is_affinity:
+                    tally.affinity_refusals += 1
+                else:
+                    tally.refusals += 1
     finally:
         replica.stop()
         replica.wait()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Server groups in a race: which servers are members, and whether their policies hold at the end."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from devstack.lab.requests import ServerRequest
+from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.core.records import Amounts, Claim, ClaimGroup
+from scheduler_svc.store.interface import Store
+
+GROUP_SIZE = 4
+POLICIES = (GroupPolicy.ANTI_AFFINITY, GroupPolicy.AFFINITY)  # in turn
+DISK_GB = 1  # that members take besides: all other servers take an even amount, so that the log of sums tells them
+
+
+def with_groups(servers: Sequence[ServerRequest], share: float) -> list[ServerRequest]:
+    """Return the servers with about this share of them in groups, consecutive ones, so that workers race for them."""
+    grouped = list(servers)
+    distance = int(GROUP_SIZE / share) if share else len(servers)
+    for number, first in enumerate(range(0, len(servers) - GROUP_SIZE + 1, distance) if share else ()):
+        group = ClaimGroup(f"group-{number}", POLICIES[number % len(POLICIES)])
+        for index in range(first, first + GROUP_SIZE):
+            request = servers[index].request
+            amounts = {**request.resources, "DISK_GB": request.resources["DISK_GB"] + DISK_GB}
+            grouped[index] = replace(servers[index], request=replace(request, resources=amounts, group=group))
+    return grouped
+
+
+def is_member(amounts: Amounts) -> bool:
+    """Return whether a server that took these amounts is a member of a group."""
+    return amounts.get("DISK_GB", 0) % 2 == 1
+
+
+def members_by_host(claims: Iterable[Claim]) -> Mapping[ClaimGroup, Counter[str]]:
+    """Return for each group the number of its members on each host that has any."""
+    groups: dict[ClaimGroup, Counter[str]] = defaultdict(Counter)
+    for claim in claims:
+        if claim.group is not None:
+            groups[claim.group][claim.host] += 1
+    return groups
+
+
+def count_violations(groups: Mapping[ClaimGroup, Mapping[str, int]]) -> int:
+    """Return the number of groups whose members are where their policy forbids."""
+    return sum(_is_violated(group, members) for group, members in groups.items())
+
+
+def all_claims(store: Store) -> Iterator[Claim]:
+    """Yield all live claims."""
+    marker = None
+    while True:
+        page, marker = store.claims(marker=marker)
+        yield from page
+        if marker is None:
+            return
+
+
+def _is_violated(group: ClaimGroup, members: Mapping[str, int]) -> bool:
+    if group.policy is GroupPolicy.AFFINITY:
+        return len(members) > 1
+    return max(members.values()) > group.max_per_host
