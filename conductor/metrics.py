@@ -4,20 +4,26 @@
 from rpcapi.daemon import metrics
 
 # Every conductor reports the state of the one shared store: a sum would count each instance several times.
-INSTANCES = metrics.gauge("instances", "Instances recorded, by status.", ["status"], across="max")
+INSTANCES = metrics.gauge("conductor_instances", "Instances recorded, by status.", ["status"], across="max")
 _COLLECTION = ["collection"]
-STORE_ENTRIES = metrics.gauge("records_entries", "Entries of the store's collections.", _COLLECTION, across="max")
-STORE_BYTES = metrics.gauge("records_bytes", "Bytes of the store's collections.", _COLLECTION, across="max")
-STORE_BOUND = metrics.gauge("records_bound_bytes", "Bytes at which requests are refused.", _COLLECTION, across="max")
-STEPS = metrics.counter("saga_steps", "Saga steps taken, by step; one may serve many instances.", ["step"])
-RETRIES = metrics.counter("saga_retries", "Instance steps postponed for a retry, by step.", ["step"])
-RECASTS = metrics.counter("build_recasts", "Build messages sent again to a silent host, by instance.")
-TAKEOVERS = metrics.counter("saga_takeovers", "Requests taken over from a conductor after its lease expired.")
-LOST_LEASES = metrics.counter("saga_leases_lost", "Requests that another conductor took over from this one.")
+STORE_ENTRIES = metrics.gauge(
+    "conductor_records_entries", "Entries of the store's collections.", _COLLECTION, across="max"
+)
+STORE_BYTES = metrics.gauge("conductor_records_bytes", "Bytes of the store's collections.", _COLLECTION, across="max")
+STORE_BOUND = metrics.gauge(
+    "conductor_records_bound_bytes", "Bytes at which requests are refused.", _COLLECTION, across="max"
+)
+STEPS = metrics.counter("conductor_saga_steps", "Saga steps taken, by step; one may serve many instances.", ["step"])
+RETRIES = metrics.counter("conductor_saga_retries", "Instance steps postponed for a retry, by step.", ["step"])
+RECASTS = metrics.counter("conductor_build_recasts", "Build messages sent again to a silent host, by instance.")
+TAKEOVERS = metrics.counter("conductor_saga_takeovers", "Requests taken over from a conductor after its lease expired.")
+LOST_LEASES = metrics.counter("conductor_saga_leases_lost", "Requests that another conductor took over from this one.")
 SELECTIONS_PER_CALL = metrics.histogram(
-    "selections_per_call", "Requests that were sent to the scheduler in one call.", buckets=(1, 2, 4, 8, 16, 32, 64)
+    "conductor_selections_per_call",
+    "Requests that were sent to the scheduler in one call.",
+    buckets=(1, 2, 4, 8, 16, 32, 64),
 )
 CALLS = metrics.counter("conductor_calls", "RPC calls answered, by method and result code.", ["method", "code"])
 CALL_SECONDS = metrics.histogram("conductor_call_seconds", "Time to answer an RPC call.", ["method"])
-REPORTS = metrics.counter("build_reports", "Build outcomes reported by agents, by outcome.", ["outcome"])
-RECONCILED = metrics.counter("records_reconciled", "ACTIVE records changed because their claims differed.")
+REPORTS = metrics.counter("conductor_build_reports", "Build outcomes reported by agents, by outcome.", ["outcome"])
+RECONCILED = metrics.counter("conductor_records_reconciled", "ACTIVE records changed because their claims differed.")

@@ -3,29 +3,35 @@
 
 from rpcapi.daemon import metrics
 
-CALLS = metrics.counter("calls_total", "Calls served, by method and by error code or 'ok'", ("method", "code"))
+CALLS = metrics.counter(
+    "scheduler_calls_total", "Calls served, by method and by error code or 'ok'", ("method", "code")
+)
 DROPPED_CALLS = metrics.counter(
-    "dropped_calls_total", "Calls on Nova's bus that were dropped since their caller had gone", ("method",)
+    "scheduler_dropped_calls_total", "Calls on Nova's bus that were dropped since their caller had gone", ("method",)
 )
-CALL_SECONDS = metrics.histogram("call_seconds", "Time from reading a call to its answer", ("method",))
-DECISION_SECONDS = metrics.histogram("decision_seconds", "Time to rank hosts for one request, the claim excepted")
+CALL_SECONDS = metrics.histogram("scheduler_call_seconds", "Time from reading a call to its answer", ("method",))
+DECISION_SECONDS = metrics.histogram(
+    "scheduler_decision_seconds", "Time to rank hosts for one request, the claim excepted"
+)
 ROUND_CALLS = metrics.histogram(
-    "round_calls", "Calls that were decided and claimed together", buckets=(1, 2, 4, 8, 16, 32, 64)
+    "scheduler_round_calls", "Calls that were decided and claimed together", buckets=(1, 2, 4, 8, 16, 32, 64)
 )
-BATCH_SECONDS = metrics.histogram("batch_seconds", "Time to rank a batch of requests together, the claims excepted")
-BATCHED_REQUESTS = metrics.counter("batched_requests_total", "Requests that were ranked together with others")
+BATCH_SECONDS = metrics.histogram(
+    "scheduler_batch_seconds", "Time to rank a batch of requests together, the claims excepted"
+)
+BATCHED_REQUESTS = metrics.counter("scheduler_batched_requests_total", "Requests that were ranked together with others")
 UNBATCHED_REQUESTS = metrics.counter(
-    "unbatched_requests_total", "Requests of a batch that were placed one by one, by reason", ("reason",)
+    "scheduler_unbatched_requests_total", "Requests of a batch that were placed one by one, by reason", ("reason",)
 )
-INSTANCES_PLACED = metrics.counter("instances_placed_total", "Instances that got a host and a claim")
-VERDICTS = metrics.counter("verdicts_total", "Verdicts of the store on the candidates it tried", ("verdict",))
+INSTANCES_PLACED = metrics.counter("scheduler_instances_placed_total", "Instances that got a host and a claim")
+VERDICTS = metrics.counter("scheduler_verdicts_total", "Verdicts of the store on the candidates it tried", ("verdict",))
 FIRST_CHOICES = metrics.counter(
-    "first_choices_total", "Instances that got their first choice, without a candidate lost to others"
+    "scheduler_first_choices_total", "Instances that got their first choice, without a candidate lost to others"
 )
-CONFLICTS = metrics.counter("conflicts_total", "Decisions repeated because others had claimed the candidates")
-CLAIMS = metrics.counter("claims_total", "Answers to claim verbs", ("verb", "answer"))
+CONFLICTS = metrics.counter("scheduler_conflicts_total", "Decisions repeated because others had claimed the candidates")
+CLAIMS = metrics.counter("scheduler_claims_total", "Answers to claim verbs", ("verb", "answer"))
 LIVE_CLAIMS = metrics.gauge(
-    "live_claims", "Live claims by partition and state, as of the last reaper pass", ("partition", "state"), "max"
+    "store_claims", "Live claims by partition and state, as of the last reaper pass", ("partition", "state"), "max"
 )
 _COLLECTION_LABELS = ("partition", "collection")
 STORE_ENTRIES = metrics.gauge("store_entries", "Entries of a store's collections", _COLLECTION_LABELS, "max")
@@ -36,7 +42,18 @@ STORE_BOUND = metrics.gauge(
     _COLLECTION_LABELS,
     "max",
 )
-EXPIRED_CLAIMS = metrics.counter("claims_expired_total", "Unconfirmed claims that this reaper expired")
+REFUSALS = metrics.counter(
+    "scheduler_refusals_total",
+    "Requests without a valid host, for each reason that rejected one of the hosts",
+    ("reason",),
+)
+REAP_REMAINS = metrics.gauge(
+    "store_reap_remains",
+    "Whether claims were still past their deadline, or tombstones past their age, after the last reaper pass",
+    ("partition",),
+    "max",
+)
+EXPIRED_CLAIMS = metrics.counter("scheduler_expired_claims_total", "Unconfirmed claims that this reaper expired")
 _PARTITION_LABEL = ("partition",)
 POSITION = metrics.gauge(
     "replica_position", "Log position that the slowest worker has reached", _PARTITION_LABEL, "min"
@@ -47,37 +64,68 @@ LAG = metrics.gauge(
     _PARTITION_LABEL,
     "max",
 )
-EPOCH = metrics.gauge("epoch", "Epoch that the workers decide in", _PARTITION_LABEL, "min")
-HOSTS = metrics.gauge("hosts", "Hosts in the workers' tables", _PARTITION_LABEL, "max")
-SNAPSHOTS = metrics.counter("snapshots_total", "Full snapshots loaded by workers", _PARTITION_LABEL)
-OUTAGES = metrics.counter("store_outages_total", "Store outages noticed by workers", _PARTITION_LABEL)
+EPOCH = metrics.gauge("replica_epoch", "Epoch that the workers decide in", _PARTITION_LABEL, "min")
+SILENCE = metrics.gauge(
+    "replica_silence_seconds",
+    "Time since the store last answered a read of its log, of the worker that waits longest",
+    _PARTITION_LABEL,
+    "max",
+)
+HOSTS = metrics.gauge(
+    "replica_hosts",
+    "Hosts by state: schedulable, disabled, awaiting_audit, down. Those of Nova are schedulable: the bridge knows more",
+    ("partition", "state"),
+    "max",
+)
+CAPACITY = metrics.gauge(
+    "replica_capacity",
+    "Capacity of all hosts and of the providers below them, reserved amounts subtracted",
+    ("partition", "resource_class"),
+    "max",
+)
+USED = metrics.gauge("replica_used", "Claimed amounts of the same", ("partition", "resource_class"), "max")
+AGGREGATE_CAPACITY = metrics.gauge(
+    "replica_aggregate_capacity",
+    "Capacity of an aggregate's hosts, of the first 100 aggregates by name",
+    ("aggregate", "resource_class"),
+    "max",
+)
+AGGREGATE_USED = metrics.gauge(
+    "replica_aggregate_used", "Claimed amounts of the same", ("aggregate", "resource_class"), "max"
+)
+SNAPSHOTS = metrics.counter("replica_snapshots_total", "Full snapshots loaded by workers", _PARTITION_LABEL)
+OUTAGES = metrics.counter("replica_store_outages_total", "Store outages noticed by workers", _PARTITION_LABEL)
 GROUP_MEMBERS = metrics.gauge(
-    "service_group_members", "Services in the service group at the last poll", ("partition",), "max"
+    "scheduler_service_group_members", "Services in the service group at the last poll", ("partition",), "max"
 )
 GROUP_AWAY = metrics.counter(
-    "service_group_away_total",
+    "scheduler_service_group_away_total",
     "Polls of the service group without an answer; the liveness of services was kept as it was",
     ("partition",),
 )
 NOTIFICATIONS = metrics.counter(
-    "host_state_notifications_total", "Published changes of host state", ("partition", "kind")
+    "scheduler_notifications_total", "Published changes of host state", ("partition", "kind")
 )
 PLUGIN_ERRORS = metrics.counter(
-    "plugin_errors_total", "Failures of filters and weighers that are not gantt's own", ("kind", "name")
+    "scheduler_plugin_errors_total", "Failures of filters and weighers that are not gantt's own", ("kind", "name")
 )
 HTTP_REQUESTS = metrics.counter(
-    "http_requests_total",
+    "placement_requests_total",
     "Requests of Placement's HTTP API, by method, path of the route and status",
     ("method", "route", "status"),
 )
 HTTP_SECONDS = metrics.histogram(
-    "http_request_seconds", "Time from reading a request of Placement's HTTP API to its answer", ("method", "route")
+    "placement_request_seconds",
+    "Time from reading a request of Placement's HTTP API to its answer",
+    ("method", "route"),
 )
 SHADOWED_REQUESTS = metrics.counter(
-    "shadowed_requests_total", "Requests to another Placement by what became of them on gantt", ("kind", "outcome")
+    "placement_shadow_requests_total",
+    "Requests to another Placement by what became of them on gantt",
+    ("kind", "outcome"),
 )
 SHADOW_REFUSED_WRITES = metrics.counter(
-    "shadow_refused_writes_total",
+    "placement_shadow_refused_writes_total",
     "Writes that another Placement acknowledged and gantt refused",
     ("method", "route", "status", "code"),
 )

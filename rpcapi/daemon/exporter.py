@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the sum of all workers' metrics to Prometheus, in a separate process.
+"""Serves the sum of all workers' metrics to Prometheus, and whether the daemon serves, in a separate process.
 
+``/healthz`` answers 200 while the daemon runs, ``/readyz`` while all its workers serve, else 503; any other path the
+metrics.
 A separate process keeps slow scrapers and threads out of the master. The master binds the address,
 so that a bad one is reported at start, and stays bound when this process is respawned.
 """
@@ -9,11 +11,18 @@ import socket
 import threading
 from http.server import ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.daemon.service import Factory, Service
+
+if TYPE_CHECKING:
+    from rpcapi.daemon.process_figures import DaemonProcesses
+
+REQUEST_SECONDS = 10
 
 
 def bind(listen: str) -> socket.socket:
@@ -36,15 +45,19 @@ def bind(listen: str) -> socket.socket:
 class Exporter:
     """A service of the daemon framework that answers GET with the metrics in ``folder``."""
 
-    def __init__(self, listener: socket.socket, folder: Path) -> None:
+    def __init__(self, listener: socket.socket, folder: Path, workers: int) -> None:
         # Imported in this process only: the master must not import it, see metrics_folder.use_folder().
         from prometheus_client import CollectorRegistry, multiprocess  # noqa: PLC0415
-        from prometheus_client.exposition import MetricsHandler  # noqa: PLC0415
+
+        from rpcapi.daemon.process_figures import DaemonProcesses  # noqa: PLC0415
 
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry, path=str(folder))
-        handler = type("Handler", (MetricsHandler.factory(registry),), {"timeout": 10})
-        self._server = ThreadingHTTPServer(listener.getsockname()[:2], handler, bind_and_activate=False)
+        processes = DaemonProcesses(folder, workers)
+        registry.register(processes)
+        self._server = ThreadingHTTPServer(
+            listener.getsockname()[:2], _handler(registry, processes), bind_and_activate=False
+        )
         self._server.socket.close()
         self._server.socket = listener
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="exporter", daemon=True)
@@ -65,10 +78,40 @@ class Exporter:
         """Do nothing: address and folder are fixed at start."""
 
 
-def factory(listener: socket.socket, folder: Path) -> Factory:
-    """Return a factory of the exporter, for its worker process."""
+def _handler(registry: Any, processes: "DaemonProcesses") -> type[Any]:
+    """Return the class of the server's requests."""
+    from prometheus_client.exposition import MetricsHandler  # noqa: PLC0415
+
+    class Handler(MetricsHandler.factory(registry)):  # type: ignore[misc]
+        timeout = REQUEST_SECONDS
+
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+            """Answer a probe, or send the metrics."""
+            match urlsplit(self.path).path:
+                case "/healthz":
+                    self._answer(200, "ok")
+                case "/readyz":
+                    serving = len(processes.serving())
+                    status = 200 if serving >= processes.workers else 503
+                    self._answer(status, f"{serving} of {processes.workers} workers serve")
+                case _:
+                    super().do_GET()
+
+        def _answer(self, status: int, text: str) -> None:
+            body = f"{text}\n".encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "text/plain; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    return Handler
+
+
+def factory(listener: socket.socket, folder: Path, workers: int) -> Factory:
+    """Return a factory of the exporter of a daemon with so many workers, for its own process."""
 
     def make(conf: cfg.ConfigOpts, worker_index: int) -> Service:
-        return Exporter(listener, folder)
+        return Exporter(listener, folder, workers)
 
     return make

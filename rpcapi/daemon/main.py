@@ -64,7 +64,7 @@ def _run(prog: str, make_service: str, workers: int, conf: cfg.ConfigOpts, notif
         if conf.metrics.listen:
             listener = stack.enter_context(exporter.bind(conf.metrics.listen))
             folder = stack.enter_context(metrics_folder.shared_folder(conf.metrics.folder))
-            roles.append(_exporter_role(prog, exporter.factory(listener, folder)))
+            roles.append(_exporter_role(prog, exporter.factory(listener, folder, workers)))
         roles += [_worker_role(prog, make_service, index, folder, listener) for index in range(workers)]
 
         def on_worker_exit(role: worker.Role) -> None:
@@ -86,7 +86,12 @@ def _worker_role(
             metrics_folder.use_folder(folder, index)
         logs.setup(conf, prog, version.installed_version())
 
-    return worker.Role(f"worker {index}", index, prepare, lambda: service.load_factory(make_service))
+    def record_serving() -> None:
+        from rpcapi.daemon import process_metrics  # noqa: PLC0415 - only a worker may import it
+
+        process_metrics.record_serving()
+
+    return worker.Role(f"worker {index}", index, prepare, lambda: service.load_factory(make_service), record_serving)
 
 
 def _exporter_role(prog: str, factory: service.Factory) -> worker.Role:

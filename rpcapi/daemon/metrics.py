@@ -3,15 +3,16 @@
 
 Declare them at module level in modules that only workers import: the framework sets the folder of the metrics
 just before it imports the service. With metrics disabled they are plain in-memory counters. Every name begins
-with ``gantt_``.
+with ``gantt_`` and its subsystem, such as ``gantt_scheduler_``. docs/metrics.md lists them all.
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import prometheus_client
 
 PREFIX = "gantt_"
+COUNTER_SUFFIX = "_total"
 # Seconds: from a decision (tens of microseconds) to a call that times out.
 TIME_BUCKETS = (
     0.0001,
@@ -32,6 +33,21 @@ TIME_BUCKETS = (
     60.0,
 )
 
+Across = Literal["sum", "max", "min", "all"]
+
+
+class Declaration(NamedTuple):
+    """A metric as Prometheus shows it; ``across`` is how a gauge's values of several workers are combined."""
+
+    name: str
+    type: Literal["counter", "gauge", "histogram"]
+    text: str
+    labels: Sequence[str] = ()
+    across: Across = "sum"
+
+
+declarations: list[Declaration] = []
+
 _LIVE: dict[str, Literal["livesum", "livemax", "livemin", "liveall"]] = {
     "sum": "livesum",
     "max": "livemax",
@@ -42,17 +58,18 @@ _LIVE: dict[str, Literal["livesum", "livemax", "livemin", "liveall"]] = {
 
 def counter(name: str, text: str, labels: Sequence[str] = ()) -> prometheus_client.Counter:
     """Declare a counter; a respawned worker continues that of the dead worker of its index."""
-    return prometheus_client.Counter(PREFIX + name, text, labels)
+    full_name = f"{PREFIX}{name.removesuffix(COUNTER_SUFFIX)}{COUNTER_SUFFIX}"
+    declarations.append(Declaration(full_name, "counter", text, labels))
+    return prometheus_client.Counter(full_name, text, labels)
 
 
-def gauge(
-    name: str, text: str, labels: Sequence[str] = (), across: Literal["sum", "max", "min", "all"] = "sum"
-) -> prometheus_client.Gauge:
+def gauge(name: str, text: str, labels: Sequence[str] = (), across: Across = "sum") -> prometheus_client.Gauge:
     """Declare a gauge; a dead worker's value is dropped.
 
     ``across`` says how the workers' values are combined: the sum, the largest, the smallest, or all (each
     with its worker's index as label ``pid``).
     """
+    declarations.append(Declaration(PREFIX + name, "gauge", text, labels, across))
     return prometheus_client.Gauge(PREFIX + name, text, labels, multiprocess_mode=_LIVE[across])
 
 
@@ -60,4 +77,5 @@ def histogram(
     name: str, text: str, labels: Sequence[str] = (), buckets: Sequence[float] = TIME_BUCKETS
 ) -> prometheus_client.Histogram:
     """Declare a histogram; the default buckets are in seconds."""
+    declarations.append(Declaration(PREFIX + name, "histogram", text, labels))
     return prometheus_client.Histogram(PREFIX + name, text, labels, buckets=buckets)

@@ -35,12 +35,14 @@ class Role:
     """The role of a worker process: its name in logs, its index, and its service factory.
 
     ``prepare`` runs first in the child: monkey-patching, logs, metrics folder; ``load`` then imports the factory.
+    ``on_serving`` is called once its service has started.
     """
 
     name: str
     index: int
     prepare: Callable[[cfg.ConfigOpts], None]
     load: Callable[[], Factory]
+    on_serving: Callable[[], None] = lambda: None
 
 
 class Worker:
@@ -95,6 +97,7 @@ class Worker:
                 # Objects of the start (modules, tables) live as long as the worker: exempt them from the collector.
                 gc.collect()
                 gc.freeze()
+                self._role.on_serving()
         except ShutdownRequested as exc:
             LOG.info("%s stops: %s was not reachable yet", self._role.name, exc)
             if not self._stopping.is_set():

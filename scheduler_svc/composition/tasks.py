@@ -5,6 +5,7 @@ import os
 import time
 import uuid
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 from oslo_config import cfg
@@ -15,6 +16,7 @@ from rpcapi.daemon.coordination import CoordinationGroup
 from scheduler_svc.composition.selection import milliseconds
 from scheduler_svc.composition.stores import liveness_source
 from scheduler_svc.conf import weighers
+from scheduler_svc.host_state import measurement
 from scheduler_svc.host_state.aggregate_warnings import AggregateMetadataChecker
 from scheduler_svc.host_state.service_versions import VersionReports
 from scheduler_svc.notifications.publishers import NotificationPublishers
@@ -57,6 +59,7 @@ def build(
         *(_reaping(conf, store, follows_load=is_first) for store in served),
         *(_measuring(conf, partition.store) for partition in partition_set.partitions),
         _heartbeat(conf, partition_set.partitions.own.store),
+        _host_measurement(conf, partition_set, all_hosts=is_first),
     ]
     if is_first:
         tasks.append(_aggregate_check(conf, partition_set))
@@ -140,6 +143,17 @@ def _aggregate_check(conf: cfg.ConfigOpts, partition_set: PartitionSet) -> Perio
         lambda: partition_set.partitions.own.replica.unchecked_table, weighers.AGGREGATE_OPTIONS
     )
     return Periodic("Reading aggregates", checker.check, lambda: conf.scheduler.report_interval)
+
+
+def _host_measurement(conf: cfg.ConfigOpts, partition_set: PartitionSet, *, all_hosts: bool) -> Periodic:
+    """Return the measurement of this worker's table; of one that is like the first worker's, only how old it is."""
+    partitions = partition_set.partitions
+    measure = (
+        measurement.HostMeasurement(partitions).measure
+        if all_hosts
+        else partial(measurement.measure_silence, partitions)
+    )
+    return Periodic("Measuring hosts", measure, lambda: conf.scheduler.report_interval)
 
 
 def _nova_state_measurement(conf: cfg.ConfigOpts, partition_set: PartitionSet, nova_state: NovaStateAge) -> Periodic:

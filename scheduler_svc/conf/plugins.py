@@ -20,8 +20,8 @@ OPTS: list[cfg.Opt] = [
         ],
         mutable=True,
         help="What happens when a filter or weigher plugin raises an error or returns an invalid column. In both cases "
-        "the failure is logged and counted: see 'gantt filter list' and gantt_plugin_errors_total. Use 'skip' only if "
-        "a request may be placed on a host that the plugin would have rejected.",
+        "the failure is logged and counted: see 'gantt filter list' and gantt_scheduler_plugin_errors_total. Use "
+        "'skip' only if a request may be placed on a host that the plugin would have rejected.",
     ),
     cfg.DictOpt(
         "plugin_weight_multipliers",

@@ -280,4 +280,3 @@ class Replica(BackgroundLoop):
         metrics.EPOCH.labels(partition=self.partition).set(epoch)
         metrics.POSITION.labels(partition=self.partition).set(position)
         metrics.LAG.labels(partition=self.partition).set(lag)
-        metrics.HOSTS.labels(partition=self.partition).set(self.host_counts.hosts)

@@ -13,7 +13,7 @@ from rpcapi.validation.hints import named_instances, single_value
 from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartitions
-from scheduler_svc.scheduling import nova_state
+from scheduler_svc.scheduling import nova_state, refusals
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
 from scheduler_svc.scheduling.decisions import refusal_document
 from scheduler_svc.scheduling.nova_state import NovaStateAge
@@ -98,6 +98,7 @@ class RewritingSelector:
         try:
             return self._selector.select(policy, ctxt, rewritten)
         except errors.NoValidHost as error:
+            refusals.count(error)
             raise nova_state.with_age(error, rewritten.request) from error
         except errors.PluginFailed as error:
             self._record(policy, rewritten, error)
@@ -116,6 +117,7 @@ class RewritingSelector:
             if isinstance(outcome, errors.PluginFailed):
                 self._record(policy, call, outcome)
             elif isinstance(outcome, errors.NoValidHost):
+                refusals.count(outcome)
                 outcomes[number] = nova_state.with_age(outcome, call.request)
         remaining_outcomes = iter(outcomes)
         return [next(remaining_outcomes) if isinstance(call, SelectionCall) else call for call in rewritten]

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rpcapi import errors
 from rpcapi.resources.claims import CLAIM_REFUSALS, NOT_AUDITED, Answer, Verdict
+from scheduler_svc import metrics
 from scheduler_svc.core.records import Intent, IntentResult
 
 MAX_LOST_CANDIDATES = 32  # recorded in a decision
+MAX_COUNTED_REASONS = 200  # labels of the metric
+OTHER_REASON = "other"
 NO_HOSTS = "no host has reported in this partition"
 
 # Reasons by verdict of the store on a candidate.
@@ -24,6 +27,8 @@ REASONS: Mapping[str, str] = {
 # Answers that no retry changes: the attempt itself is refused.
 _FINAL_ANSWERS = frozenset({Answer.ENDED, Answer.CONFLICT, Answer.CONFIRMED, Answer.CLOSED})
 
+_counted_reasons: set[str] = set()
+
 
 def no_valid_host(hosts: int, reasons: Mapping[str, int]) -> errors.NoValidHost:
     """Return the error, with the reasons in the order of the filters: "812 not enough VCPU, 88 ..."."""
@@ -31,6 +36,14 @@ def no_valid_host(hosts: int, reasons: Mapping[str, int]) -> errors.NoValidHost:
     return errors.NoValidHost(
         reason=", ".join(reason_texts) if hosts and reason_texts else NO_HOSTS, reasons=dict(reasons)
     )
+
+
+def count(error: errors.NoValidHost) -> None:
+    """Count a refusal in the metrics; the number of labels is bounded, since plugins word reasons as they like."""
+    for reason in error.kwargs["reasons"]:
+        if reason not in _counted_reasons and len(_counted_reasons) < MAX_COUNTED_REASONS:
+            _counted_reasons.add(reason)
+        metrics.REFUSALS.labels(reason=reason if reason in _counted_reasons else OTHER_REASON).inc()
 
 
 def claim_error(prepared: Iterable[IntentResult], partition: str) -> errors.ClaimError | None:

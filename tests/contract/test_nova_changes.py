@@ -82,7 +82,7 @@ def written_namespaces(cloud, position):
 
 def answered_casts():
     """Return the number of casts that were handled, by this process's metrics."""
-    return sum(metric_value("calls_total", method=f"nova.{method}", code="ok") for method in CASTS)
+    return sum(metric_value("scheduler_calls_total", method=f"nova.{method}", code="ok") for method in CASTS)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -92,7 +92,7 @@ def test_call_of_a_caller_that_gave_up_while_nobody_listened_claims_nothing(make
     client = NovaClient(url)
     # Some worker must have declared the queue, or the call would be lost.
     make_cloud().stop()
-    before = metric_value("dropped_calls_total", method="select_destinations")
+    before = metric_value("scheduler_dropped_calls_total", method="select_destinations")
     consumer = str(uuid.uuid4())
     with pytest.raises(messaging.MessagingTimeout):
         client.client.prepare(version="4.5", timeout=CALL_SECONDS, call_monitor_timeout=PATIENCE).call(
@@ -102,7 +102,7 @@ def test_call_of_a_caller_that_gave_up_while_nobody_listened_claims_nothing(make
     cloud.add_host("h1")
     assert hosts_of(cloud.select(spec())[1]) == [["h1"]]
     # The queue is read in order, but by several threads.
-    dropped = partial(metric_value, "dropped_calls_total", method="select_destinations")
+    dropped = partial(metric_value, "scheduler_dropped_calls_total", method="select_destinations")
     wait_until(lambda: dropped() == before + 1, "the end of the late call")
     assert not cloud.store.claims(consumer=consumer)[0]
 
@@ -120,7 +120,7 @@ def test_call_that_waited_for_a_thread_until_its_caller_gave_up_claims_nothing(m
         return prepare(batch)
 
     monkeypatch.setattr(cloud.store, "prepare", blocked_prepare)
-    before = metric_value("dropped_calls_total", method="select_destinations")
+    before = metric_value("scheduler_dropped_calls_total", method="select_destinations")
     first = threading.Thread(target=cloud.client.select, args=(spec(), [str(uuid.uuid4())]))
     first.start()
     assert is_busy.wait(CALL_SECONDS)
@@ -129,7 +129,7 @@ def test_call_that_waited_for_a_thread_until_its_caller_gave_up_claims_nothing(m
         NovaClient(url, call_monitor_timeout=MONITOR_SECONDS).select(spec(), [consumer])
     is_free.set()
     first.join()
-    dropped = partial(metric_value, "dropped_calls_total", method="select_destinations")
+    dropped = partial(metric_value, "scheduler_dropped_calls_total", method="select_destinations")
     wait_until(lambda: dropped() == before + 1, "the end of the late call")
     assert not cloud.store.claims(consumer=consumer)[0]
 
@@ -148,14 +148,14 @@ def test_call_that_waited_while_the_connection_was_lost_claims_nothing(proxy, ma
     client = NovaClient(url, call_monitor_timeout=PATIENCE)
     time.sleep(PATIENCE)
     assert hosts_of(client.select(spec(), [str(uuid.uuid4())], old_context())) == [["h1"]]
-    before = metric_value("dropped_calls_total", method="select_destinations")
+    before = metric_value("scheduler_dropped_calls_total", method="select_destinations")
     proxy.cut()
     proxy.close_connections()
     consumer = str(uuid.uuid4())
     with pytest.raises(messaging.MessagingTimeout):
         client.select(spec(), [consumer], old_context())
     proxy.mend()
-    dropped = partial(metric_value, "dropped_calls_total", method="select_destinations")
+    dropped = partial(metric_value, "scheduler_dropped_calls_total", method="select_destinations")
     wait_until(lambda: dropped() == before + 1, "the end of the late call")
     assert not cloud.store.claims(consumer=consumer)[0]
     # A later request is served at once.

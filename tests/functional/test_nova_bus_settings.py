@@ -155,7 +155,7 @@ def test_calls_and_refusals_are_answered_and_casts_to_all_arrive(make_cloud, bro
 def test_call_whose_caller_gave_up_while_nobody_listened_claims_nothing(make_cloud, broker, setting, tmp_path):
     make_cloud(setting).stop()  # some worker must have declared the queue, or the call would be lost
     client = NovaClient(broker.url(setting), rabbit=broker.options(setting), lock_path=str(tmp_path))
-    before = metric_value("dropped_calls_total", method="select_destinations")
+    before = metric_value("scheduler_dropped_calls_total", method="select_destinations")
     consumer = str(uuid.uuid4())
     hour_ago = datetime.datetime.now(datetime.UTC) - datetime.timedelta(hours=1)
     context = nova_clouds.new_context(timestamp=hour_ago.replace(tzinfo=None).isoformat())
@@ -165,7 +165,7 @@ def test_call_whose_caller_gave_up_while_nobody_listened_claims_nothing(make_clo
     cloud = make_cloud(setting)
     cloud.add_host("h1")
     assert hosts_of(cloud.select(spec())[1]) == [["h1"]]
-    dropped = partial(metric_value, "dropped_calls_total", method="select_destinations")
+    dropped = partial(metric_value, "scheduler_dropped_calls_total", method="select_destinations")
     wait_until(lambda: dropped() == before + 1, "the end of the late call")
     assert not cloud.store.claims(consumer=consumer)[0]
     client.transport.cleanup()

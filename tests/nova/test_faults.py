@@ -35,7 +35,7 @@ DOWN_SECONDS = 3.0
 IN_FLIGHT_SECONDS = 2.0
 AUDIT = ("audit", "--nova", "-f", "value", "-c", "instance")
 BUS_SECONDS = 150.0
-DROPPED = 'gantt_dropped_calls_total{method="select_destinations"}'
+DROPPED = 'gantt_scheduler_dropped_calls_total{method="select_destinations"}'
 
 
 def kill_scheduler_worker(cloud: NovaCloud) -> set[str]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from prometheus_client.parser import text_string_to_metric_families
 
 PAGE_SECONDS = 10.0
-DECISIONS = ("gantt_decision_seconds_count", "gantt_batched_requests_total")
-PLACED = "gantt_instances_placed_total"
-VERBS = "gantt_claims_total"  # confirm, release, move and others, each for one claim
+DECISIONS = ("gantt_scheduler_decision_seconds_count", "gantt_scheduler_batched_requests_total")
+PLACED = "gantt_scheduler_instances_placed_total"
+VERBS = "gantt_scheduler_claims_total"  # confirm, release, move and others, each for one claim
 
 
 @dataclass(frozen=True, slots=True)

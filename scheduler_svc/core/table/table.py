@@ -25,11 +25,17 @@ from scheduler_svc.core.table.view import View
 
 
 class HostCounts(NamedTuple):
-    """Numbers of hosts: all, those that take instances (regardless of capacity), and those awaiting their audit."""
+    """Numbers of hosts by state: those that take instances (regardless of capacity), and why the others do not."""
 
-    hosts: int
     schedulable: int
+    disabled: int
     awaiting_audit: int
+    down: int
+
+    @property
+    def hosts(self) -> int:
+        """The number of all hosts."""
+        return sum(self)
 
 
 class HostTable(HostRows):
@@ -108,8 +114,9 @@ class HostTable(HostRows):
         present = self.present & (self.partition == number)
         services = self.services
         alive = present & services.alive
-        schedulable = alive & services.enabled & services.opened
-        return HostCounts(*(int(np.count_nonzero(mask)) for mask in (present, schedulable, alive & ~services.opened)))
+        audited = alive & services.opened
+        masks = (audited & services.enabled, audited & ~services.enabled, alive & ~services.opened, present & ~alive)
+        return HostCounts(*(int(np.count_nonzero(mask)) for mask in masks))
 
     def audited_hosts(self, number: int) -> list[str]:
         """Return the service hosts of one partition on which claims may run, as far as its log was applied."""

@@ -73,14 +73,14 @@ def compare(decision: ShadowDecision, nova_hosts: Sequence[str], find: FindHost)
 
     The instances of a request are alike, so it does not matter which of them is on which host.
     """
-    gantt_hosts = list(decision.hosts)
+    gantt_replica_hosts = list(decision.hosts)
     if not nova_hosts:
         return [
             _refused_by_nova(decision, consumer, host)
-            for consumer, host in zip(decision.consumers, _names(gantt_hosts, find, decision), strict=True)
+            for consumer, host in zip(decision.consumers, _names(gantt_replica_hosts, find, decision), strict=True)
         ]
-    common = Counter(nova_hosts) & Counter(gantt_hosts)
-    others = list((Counter(gantt_hosts) - common).elements())
+    common = Counter(nova_hosts) & Counter(gantt_replica_hosts)
+    others = list((Counter(gantt_replica_hosts) - common).elements())
     comparisons = []
     for consumer, name in zip(decision.consumers, nova_hosts, strict=True):
         if common[name]:

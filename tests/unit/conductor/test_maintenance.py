@@ -18,7 +18,7 @@ from tests.unit.conductor.store.conftest import request
 
 
 def instances(status: str) -> float | None:
-    return prometheus_client.REGISTRY.get_sample_value("gantt_instances", {"status": status})
+    return prometheus_client.REGISTRY.get_sample_value("gantt_conductor_instances", {"status": status})
 
 
 def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
@@ -41,7 +41,7 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
     until(lambda: instances("DELETED") == 0, "the figures follow")
     assert instances("SCHEDULING") == 1
     figure = prometheus_client.REGISTRY.get_sample_value
-    assert figure("gantt_records_entries", {"collection": "records"}) == 1
+    assert figure("gantt_conductor_records_entries", {"collection": "records"}) == 1
     assert heartbeats[0] == ("gantt-conductor", "c1")
     assert store.stamps() == {"p1": "1.1.x"}
     upkeep.stop()

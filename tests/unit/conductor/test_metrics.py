@@ -13,15 +13,15 @@ def test_instances_are_not_summed_over_the_workers_that_read_one_store() -> None
 @pytest.mark.parametrize(
     ("metric", "name", "labels"),
     [
-        (metrics.INSTANCES, "gantt_instances", ("status",)),
-        (metrics.STEPS, "gantt_saga_steps", ("step",)),
-        (metrics.RETRIES, "gantt_saga_retries", ("step",)),
-        (metrics.RECASTS, "gantt_build_recasts", ()),
-        (metrics.TAKEOVERS, "gantt_saga_takeovers", ()),
-        (metrics.LOST_LEASES, "gantt_saga_leases_lost", ()),
+        (metrics.INSTANCES, "gantt_conductor_instances", ("status",)),
+        (metrics.STEPS, "gantt_conductor_saga_steps", ("step",)),
+        (metrics.RETRIES, "gantt_conductor_saga_retries", ("step",)),
+        (metrics.RECASTS, "gantt_conductor_build_recasts", ()),
+        (metrics.TAKEOVERS, "gantt_conductor_saga_takeovers", ()),
+        (metrics.LOST_LEASES, "gantt_conductor_saga_leases_lost", ()),
         (metrics.CALLS, "gantt_conductor_calls", ("method", "code")),
         (metrics.CALL_SECONDS, "gantt_conductor_call_seconds", ("method",)),
-        (metrics.REPORTS, "gantt_build_reports", ("outcome",)),
+        (metrics.REPORTS, "gantt_conductor_build_reports", ("outcome",)),
     ],
 )
 def test_exported_name_and_labels(metric, name, labels):

@@ -31,5 +31,6 @@ def test_every_figure_has_a_help_text_and_is_exported():
 
 
 def test_figures_of_a_partition_have_it_as_a_label():
-    for figure in (metrics.POSITION, metrics.LAG, metrics.EPOCH, metrics.HOSTS, metrics.SNAPSHOTS, metrics.OUTAGES):
+    of_replicas = (metrics.POSITION, metrics.LAG, metrics.EPOCH, metrics.SILENCE, metrics.SNAPSHOTS, metrics.OUTAGES)
+    for figure in of_replicas:
         assert figure._labelnames == ("partition",)

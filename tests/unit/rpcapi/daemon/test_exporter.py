@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import urllib.error
 import urllib.request
 
 import pytest
@@ -58,6 +59,43 @@ def test_killed_exporter_is_respawned(toy: ToyDaemon) -> None:
 
     eventually(lambda: toy.text().count("metrics exporter is process") == 2, "another exporter")
     assert scrape(port)["gantt_toy_served_total"] == 1
+
+
+def probe(port: int, path: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as why:
+        return why.code, why.read().decode()
+
+
+def test_daemon_is_ready_while_all_workers_serve(toy: ToyDaemon) -> None:
+    port = free_port()
+    toy.begin(workers=2, metrics=f"listen = 127.0.0.1:{port}")
+    assert probe(port, "/healthz") == (200, "ok\n")
+    assert probe(port, "/readyz") == (200, "2 of 2 workers serve\n")
+
+    (toy.folder / "broken").touch()
+    os.kill(toy.events("start")[0][2], signal.SIGKILL)
+    eventually(lambda: probe(port, "/readyz") == (503, "1 of 2 workers serve\n"), "readiness to end")
+    assert probe(port, "/healthz") == (200, "ok\n")
+
+    (toy.folder / "broken").unlink()
+    eventually(lambda: probe(port, "/readyz") == (200, "2 of 2 workers serve\n"), "readiness to return")
+
+
+def test_figures_of_all_processes_are_the_kernels(toy: ToyDaemon) -> None:
+    port = free_port()
+    toy.begin(workers=2, metrics=f"listen = 127.0.0.1:{port}")
+    _, page = probe(port, "/metrics")
+    resident = dict(re.findall(r'^process_resident_memory_bytes{process="([^"]+)"} (\S+)$', page, re.M))
+    assert resident.keys() == {"master", "exporter", "worker 0", "worker 1"}
+    assert all(float(size) > 2**20 for size in resident.values())
+    worker_ids = dict(re.findall(r'^gantt_worker_process_id{pid="(\d)"} (\S+)$', page, re.M))
+    assert {index: float(pid) for index, pid in worker_ids.items()} == {
+        str(index): pid for _, index, pid, _ in toy.events("start")
+    }
+    assert re.search(r'^gantt_build_info{python="3\.\d+\.\d+",version="\S+"} 1.0$', page, re.M)
 
 
 @pytest.mark.parametrize("listen", ["9100", "localhost:", ":9100", "127.0.0.1:http", "127.0.0.1:65536", ""])

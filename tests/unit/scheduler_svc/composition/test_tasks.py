@@ -20,9 +20,9 @@ def test_first_worker_also_checks_aggregates_and_publishes_notifications(conf):
     configure(conf).set_override("partitions", ["default", "west"], group="scheduler")
     conf.set_override("enabled", True, group="host_state_notifications")
     conf.set_override("transport_url", "fake://", group="host_state_notifications")
-    # Two reapers, two measurements and the heartbeat; the first worker also has the check of aggregates.
-    assert task_classes(conf, 0) == [*[Periodic] * 6, NotificationPublishers]
-    assert task_classes(conf, 1) == [Periodic] * 5
+    # Two reapers, two measurements of stores, one of hosts and the heartbeat; the first also checks aggregates.
+    assert task_classes(conf, 0) == [*[Periodic] * 7, NotificationPublishers]
+    assert task_classes(conf, 1) == [Periodic] * 6
 
 
 def test_partition_is_cleaned_up_twice_within_the_longest_step_of_its_time(conf):

@@ -60,10 +60,10 @@ def test_each_request_of_a_batch_has_its_own_answer(worker):
 
 
 def test_requests_placed_together_are_counted_and_recorded(worker):
-    before = metric_value("batched_requests_total")
+    before = metric_value("scheduler_batched_requests_total")
     requests, answers = ask(worker, 3, 8, 5)
     assert None not in [answers.selections_of(number) for number in range(3)]
-    assert metric_value("batched_requests_total") == before + 3
+    assert metric_value("scheduler_batched_requests_total") == before + 3
     batch_record = worker.scheduler.explain(context.new(), requests.request_ids[0]).document["batch"]
     assert (batch_record["calls"], batch_record["served"], batch_record["is_most"]) == (3, 3, True)
     give_back(worker, requests)

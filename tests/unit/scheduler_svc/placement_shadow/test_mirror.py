@@ -65,7 +65,7 @@ def counted():
 
     def read(kind, outcome):
         labels = {"kind": kind, "outcome": outcome}
-        return REGISTRY.get_sample_value("gantt_shadowed_requests_total", labels) or 0
+        return REGISTRY.get_sample_value("gantt_placement_shadow_requests_total", labels) or 0
 
     before = {(kind, outcome): read(kind, outcome) for kind in ("read", "write") for outcome in Outcome}
     return lambda kind, outcome: read(kind, outcome) - before[kind, outcome]
@@ -236,7 +236,7 @@ def test_write_that_gantt_refuses_is_counted_by_route_and_code(gantt, start, rep
     labels = {"method": "PUT", "route": "/traits/{name}", "status": "409", "code": "placement.concurrent_update"}
 
     def count():
-        return REGISTRY.get_sample_value("gantt_shadow_refused_writes_total", labels) or 0
+        return REGISTRY.get_sample_value("gantt_placement_shadow_refused_writes_total", labels) or 0
 
     before = count()
     gantt.answers = [Answer(409, (), b'{"errors": [{"code": "placement.concurrent_update"}]}'), CREATED]

@@ -47,7 +47,7 @@ def test_limits_are_read_for_each_batch():
         {"dead_after_ms": 1000, "tombstone_ms": 2000, "collect_ms": 3000, "limit": BATCH},
         {"dead_after_ms": 5, "tombstone_ms": 6, "collect_ms": 7, "limit": BATCH},
     ]
-    assert REGISTRY.get_sample_value("gantt_live_claims", {"partition": "p", "state": "confirmed"}) == 7
+    assert REGISTRY.get_sample_value("gantt_store_claims", {"partition": "p", "state": "confirmed"}) == 7
 
 
 def test_batches_follow_each_other_while_more_is_due():

@@ -107,9 +107,9 @@ def test_gap_in_the_log_loads_a_snapshot(store):
     for number in range(8):
         version, _ = store.get_state("service", "a")
         store.put_state("service", "a", version, {"enabled": bool(number % 2)})
-    loads = figure("snapshots_total", partition="p")
+    loads = figure("replica_snapshots_total", partition="p")
     replica.step(0)
-    assert figure("snapshots_total", partition="p") == loads + 1
+    assert figure("replica_snapshots_total", partition="p") == loads + 1
     same(replica, store)
 
 
@@ -343,13 +343,13 @@ def test_departed_names_are_freed_although_claims_carry_the_log(store, monkeypat
     monkeypatch.setattr("scheduler_svc.core.table.partition.MIN_DEPARTURES", 1)
     replica = Replica(store)
     replica.run_once()
-    loads = figure("snapshots_total", partition="p")
+    loads = figure("replica_snapshots_total", partition="p")
     for number in range(4):
         hosts.join(store, {f"a/{number + 3}": node()}, sequence=number + 3)
         replica.apply_carried(follow(store, replica), {replica.log_position.epoch})
     assert replica.unchecked_table.partitions[0].needs_compaction
     replica.run_once()
-    assert figure("snapshots_total", partition="p") == loads + 1
+    assert figure("replica_snapshots_total", partition="p") == loads + 1
     same(replica, store)
 
 
@@ -404,13 +404,13 @@ def claim_away(store):
 def test_error_in_follower_does_not_end_it(store, monkeypatch):
     replica = Replica(store)
     replica.load()
-    loads = figure("snapshots_total", partition="p")
+    loads = figure("replica_snapshots_total", partition="p")
     monkeypatch.setattr(replica.table, "apply", lambda entry, number: 1 / 0)
     replica.start()
     try:
         position = claim(store, "vm", "a/1")
         assert replica.reach(position, 10)
-        assert figure("snapshots_total", partition="p") == loads + 1
+        assert figure("replica_snapshots_total", partition="p") == loads + 1
         same(replica, store)
     finally:
         replica.stop()

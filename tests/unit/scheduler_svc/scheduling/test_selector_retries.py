@@ -43,7 +43,7 @@ def test_first_choice_is_counted_once_for_a_repeated_call():
     fast, _ = partition.selector()
 
     def first_choices():
-        return REGISTRY.get_sample_value("gantt_first_choices_total")
+        return REGISTRY.get_sample_value("gantt_scheduler_first_choices_total")
 
     before = first_choices()
     for _ in range(2):

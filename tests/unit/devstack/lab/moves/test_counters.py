@@ -4,16 +4,16 @@
 from devstack.lab.moves.counters import SchedulerCounts, parse
 
 PAGE = """\
-# HELP gantt_claims_total Answers to claim verbs
-# TYPE gantt_claims_total counter
-gantt_claims_total{answer="confirmed",verb="confirm"} 50.0
-gantt_claims_total{answer="moved",verb="move"} 4.0
-gantt_claims_expired_total 9.0
-gantt_instances_placed_total 54.0
-gantt_decision_seconds_bucket{le="0.1"} 3.0
-gantt_decision_seconds_count 3.0
-gantt_decision_seconds_sum 0.5
-gantt_batched_requests_total 2.0
+# HELP gantt_scheduler_claims_total Answers to claim verbs
+# TYPE gantt_scheduler_claims_total counter
+gantt_scheduler_claims_total{answer="confirmed",verb="confirm"} 50.0
+gantt_scheduler_claims_total{answer="moved",verb="move"} 4.0
+gantt_scheduler_expired_claims_total 9.0
+gantt_scheduler_instances_placed_total 54.0
+gantt_scheduler_decision_seconds_bucket{le="0.1"} 3.0
+gantt_scheduler_decision_seconds_count 3.0
+gantt_scheduler_decision_seconds_sum 0.5
+gantt_scheduler_batched_requests_total 2.0
 gantt_position{partition="default"} NaN
 """
 

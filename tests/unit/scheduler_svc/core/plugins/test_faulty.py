@@ -69,7 +69,7 @@ def decide(conf, **more):
 
 
 def count_errors(kind):
-    return REGISTRY.get_sample_value("gantt_plugin_errors_total", {"kind": kind, "name": "Bad"}) or 0
+    return REGISTRY.get_sample_value("gantt_scheduler_plugin_errors_total", {"kind": kind, "name": "Bad"}) or 0
 
 
 @pytest.mark.parametrize("what", FILTERS)

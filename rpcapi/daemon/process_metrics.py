@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each worker process says of itself once it serves. Only workers import it: see ``rpcapi.daemon.metrics``."""
+
+import os
+import platform
+
+from rpcapi import version
+from rpcapi.daemon import metrics
+
+PROCESS_ID = metrics.gauge(
+    "worker_process_id", "Process id of each worker that serves; label pid is the worker's number", across="all"
+)
+BUILD_INFO = metrics.gauge("build_info", "1, with the versions of gantt and of Python", ("version", "python"), "max")
+
+
+def record_serving() -> None:
+    """Record that this worker serves."""
+    PROCESS_ID.set(os.getpid())
+    BUILD_INFO.labels(version=version.installed_version(), python=platform.python_version()).set(1)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the hosts of a worker's table: how many are in which state, and what they have and gave away."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from scheduler_svc import metrics
+from scheduler_svc.core.table.columns import Column
+from scheduler_svc.core.table.view import View
+from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+
+MAX_CLASSES = 64  # of resources; the metrics of further ones are left out
+MAX_AGGREGATES = 100
+
+
+class Amount(NamedTuple):
+    """The sums of one resource class over some hosts and the providers below them."""
+
+    resource_class: str
+    capacity: int
+    used: int
+
+
+class HostMeasurement:
+    """Sets the gauges of one worker's table. The table is held for one partition or aggregate at a time."""
+
+    def __init__(self, partitions: OpenPartitions) -> None:
+        self._partitions = partitions
+        self._gauges: set[Any] = set()  # those that were set at the last measurement
+
+    def measure(self) -> None:
+        """Measure everything; what no longer exists is set to 0."""
+        measure_silence(self._partitions)
+        former, self._gauges = self._gauges, set()
+        for partition in self._partitions:
+            self._measure_partition(partition)
+        self._measure_aggregates()
+        for gauge in former - self._gauges:
+            gauge.set(0)
+
+    def _measure_partition(self, partition: OpenPartition) -> None:
+        name, replica = partition.name, partition.replica
+        for state, count in replica.host_counts._asdict().items():
+            metrics.HOSTS.labels(partition=name, state=state).set(count)
+        with replica.unchecked_table.reading() as view:
+            amounts = list(_amounts(view, view.present & view.partitions.members(name)))
+        for amount in amounts:
+            labels = {"partition": name, "resource_class": amount.resource_class}
+            self._set(metrics.CAPACITY.labels(**labels), amount.capacity)
+            self._set(metrics.USED.labels(**labels), amount.used)
+
+    def _measure_aggregates(self) -> None:
+        table = self._partitions.own.replica.unchecked_table
+        with table.reading() as view:
+            names = sorted(view.aggregates.names)[:MAX_AGGREGATES]
+        for name in names:
+            with table.reading() as view:
+                amounts = list(_amounts(view, view.present & view.aggregates.members([name])))
+            for amount in amounts:
+                labels = {"aggregate": name, "resource_class": amount.resource_class}
+                self._set(metrics.AGGREGATE_CAPACITY.labels(**labels), amount.capacity)
+                self._set(metrics.AGGREGATE_USED.labels(**labels), amount.used)
+
+    def _set(self, gauge: Any, value: float) -> None:
+        gauge.set(value)
+        self._gauges.add(gauge)
+
+
+def measure_silence(partitions: Iterable[OpenPartition]) -> None:
+    """Set for each partition how long its store has been silent."""
+    for partition in partitions:
+        metrics.SILENCE.labels(partition=partition.name).set(partition.replica.last_contact_s)
+
+
+def _amounts(view: View, hosts: Column) -> Iterator[Amount]:
+    """Yield the sums of each resource class over ``hosts`` and the providers below them, where there are any."""
+    for resource_class in sorted(view.trees.classes)[:MAX_CLASSES]:
+        capacities = view.hosts.capacity(resource_class)[hosts]
+        capacity, free = int(capacities.sum()), float(view.hosts.free(resource_class)[hosts].sum())
+        for forest, providers in view.trees.forests:
+            below = forest.rows_below(hosts)
+            capacity += int(providers.capacity(resource_class)[below].sum())
+            free += float(providers.free(resource_class)[below].sum())
+        used = capacity - round(free)
+        if capacity or used:
+            yield Amount(resource_class, capacity, used)
