@@ -121,7 +121,15 @@ setup(
         "scheduler_svc": ["py.typed", "store/redis/lua/*.lua"],
         "conductor": ["py.typed", "store/lua/*.lua"],
         "compute_agent": ["py.typed"],
-        "devstack": ["py.typed", "etc/*", "systemd/*", "lab/claim/*.lua", "*.sh"],
+        "devstack": [
+            "py.typed",
+            "etc/*",
+            "systemd/*",
+            "lab/claim/*.lua",
+            "monitoring/*.yml",
+            "monitoring/*.json",
+            "*.sh",
+        ],
     },
     # `tox -e lowest` tests the lower bounds. A next major version of what has private modules or methods that are used
     # here, those of oslo.messaging and kombu, may have others.

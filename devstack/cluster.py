@@ -10,6 +10,7 @@ from pathlib import Path
 from devstack import confs
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.layout import BUS_USERS, CLIENT, PLACEMENT, SIMULATED_DAEMONS, Layout
+from devstack.monitoring import prometheus
 from devstack.servers import redis_bus_users, redis_users
 from devstack.servers.errors import ServerError
 from devstack.servers.folder import Passwords, write_private
@@ -31,7 +32,7 @@ class Cluster:
 
     def __init__(self, folder: Path, size: ClusterSize, overrides: Mapping[str, confs.Groups] | None = None) -> None:
         self.layout = Layout(folder)
-        self.size = replace(size, placement_port=free_port()) if size.placement_port == 0 else size
+        self.size = _with_ports(size)
         self.overrides = dict(overrides or {})
         # The command of each daemon and its additional environment variables; tests may replace them.
         self.commands = {name: _command(name) for name in size.daemons}
@@ -113,6 +114,8 @@ class Cluster:
             groups = confs.render(name, self.size, self.layout, self._urls(name))
             merged = confs.merge(groups, self.overrides.get(name, {}))
             write_private(self.layout.conf(name), confs.text(merged))
+        if self.size.metrics:
+            write_private(self.layout.prometheus_conf, prometheus.configuration(self.size.metrics_ports))
 
     def start_daemon(self, name: str) -> None:
         """Start one daemon; it waits for its servers by itself."""
@@ -170,6 +173,14 @@ class Cluster:
             store = self.store.tcp_url(name) if self.size.mode is Mode.STANDARD else self.store.url(name)
         stamp_key = Passwords(self.layout.etc).of("stamp") if name == "scheduler" else None
         return confs.Urls(bus=bus, store=store, stamp_key=stamp_key)
+
+
+def _with_ports(size: ClusterSize) -> ClusterSize:
+    """Return the size with a free port wherever any would do."""
+    if size.placement_port == 0:
+        size = replace(size, placement_port=free_port())
+    ports = {name: size.metrics_ports.get(name) or free_port() for name in size.exporters}
+    return replace(size, metrics_ports=ports)
 
 
 def _command(name: str) -> list[str]:

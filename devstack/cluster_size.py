@@ -2,10 +2,11 @@
 """The size of a cluster, and which servers it runs on."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from devstack.layout import DAEMONS, PLACEMENT
+from devstack.layout import DAEMONS, PLACEMENT, PUBLISHER
 from rpcapi.daemon.options import DEFAULT_EXECUTOR
 
 
@@ -27,7 +28,8 @@ class ClusterSize:
 
     ``report_interval`` is in seconds; ``churn`` is the share of nodes, from 0 to 1, that change in each interval.
     ``pools`` and ``networks`` are the numbers of storage pools and physical networks of the simulated services.
-    ``placement_port`` is the port of Placement's HTTP API; None: the cluster has none.
+    ``placement_port`` is the port of Placement's HTTP API; None: the cluster has none. With ``metrics`` the daemons
+    export their metrics, on ``metrics_ports``; free ones are chosen for those that it lacks.
     """
 
     mode: Mode = Mode.EMBEDDED
@@ -43,13 +45,20 @@ class ClusterSize:
     pools: int = 0
     networks: int = 0
     placement_port: int | None = None
+    metrics: bool = False
+    metrics_ports: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @property
     def daemons(self) -> tuple[str, ...]:
         """Names of the daemon processes."""
-        simulated = {"volume": self.pools, "network": self.networks, "publisher": self.pools or self.networks}
+        simulated = {"volume": self.pools, "network": self.networks, PUBLISHER: self.pools or self.networks}
         optional = [name for name, count in simulated.items() if count]
         return (*DAEMONS, *optional, *([] if self.placement_port is None else [PLACEMENT]))
+
+    @property
+    def exporters(self) -> tuple[str, ...]:
+        """Names of the daemons that export metrics: the publisher stands for programs that are not gantt's."""
+        return tuple(name for name in self.daemons if name != PUBLISHER) if self.metrics else ()
 
     @property
     def nodes(self) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from devstack.cluster_size import ClusterSize
 from devstack.layout import PLACEMENT, Layout
+from devstack.servers.ports import LOOPBACK
 
 Groups = Mapping[str, Mapping[str, object]]
 
@@ -88,6 +89,12 @@ def _shapes(name: str, count: int) -> Groups:
 
 def render(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
     """Return the option groups of one service's configuration file."""
+    groups = _service(name, size, layout, urls)
+    port = size.metrics_ports.get(name)
+    return groups if port is None else {**groups, "metrics": {"listen": f"{LOOPBACK}:{port}"}}
+
+
+def _service(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups:
     if name == PLACEMENT:
         return _placement(size, urls)
     base: dict[str, Mapping[str, object]] = {

@@ -16,8 +16,9 @@ from devstack.servers.process import ServerProcess
 DAEMONS = ("scheduler", "conductor", "compute")
 # The optional HTTP API, which uses no bus.
 PLACEMENT = "placement"
+PUBLISHER = "publisher"
 # Optional simulated services, and the bus user of each.
-SIMULATED_DAEMONS = {"volume": "compute", "network": "compute", "publisher": "operator"}
+SIMULATED_DAEMONS = {"volume": "compute", "network": "compute", PUBLISHER: "operator"}
 CLIENT = "client"
 # The commands of the run folder's owner are an operator's.
 BUS_USERS = {**SIMULATED_DAEMONS, CLIENT: "operator"}
@@ -56,6 +57,11 @@ class Layout:
     def conf(self, name: str) -> Path:
         """Return the path of the configuration file of a daemon, or of the operator's client."""
         return self.etc / ("gantt.conf" if name == CLIENT else f"{name}.conf")
+
+    @property
+    def prometheus_conf(self) -> Path:
+        """The path of the configuration file for a Prometheus that scrapes the daemons."""
+        return self.etc / "prometheus.yml"
 
     def pid_file(self, daemon: str) -> Path:
         """Return the path of a daemon's pid file."""

@@ -126,13 +126,15 @@ def _shape(options: argparse.Namespace) -> ClusterSize:
         pools=options.pools,
         networks=options.networks,
         placement_port=options.placement,
+        metrics=options.metrics,
     )
 
 
 def _describe(size: ClusterSize) -> str:
     parts = f"{size.schedulers} scheduler workers, 1 conductor, {size.nodes} nodes on {size.computes} service hosts"
     api = "" if size.placement_port is None else ", Placement's HTTP API"
-    return f"the {size.mode} cluster ({parts}{api})"
+    metrics = ", with metrics" if size.metrics else ""
+    return f"the {size.mode} cluster ({parts}{api}{metrics})"
 
 
 def _hint(cluster: Cluster) -> str:
@@ -145,6 +147,8 @@ def _hint(cluster: Cluster) -> str:
             f"Placement's API:   {cluster.placement_url}, which believes any token; with osc-placement:",
             f"                   openstack {OSC_OPTIONS} --os-endpoint {cluster.placement_url} resource provider list",
         ]
+    if cluster.size.metrics:
+        lines += [f"Watch it with:     prometheus --config.file={shlex.quote(str(cluster.layout.prometheus_conf))}"]
     return "\n".join([*lines, f"Stop it with:      {UNSTACK}"])
 
 

@@ -50,6 +50,7 @@ PRESENCE_CHECKS: Mapping[str, Callable[[], bool]] = {
     "mariadb-server-core": lambda: _runs(mariadb_binary),
     "memcached": lambda: _runs(memcached_binary),
     "zookeeper": lambda: _runs(zookeeper_classes),
+    "prometheus": _on_path("promtool"),
     "systemd-container": _on_path("systemd-nspawn"),
     "debootstrap": _on_path("debootstrap"),
     "zsh": _on_path("zsh"),

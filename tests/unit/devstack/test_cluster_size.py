@@ -13,5 +13,12 @@ def test_every_cluster_has_the_three_daemons_and_optional_ones_by_its_size():
     assert ClusterSize(pools=1, networks=1).daemons == (*core, "volume", "network", "publisher")
 
 
+def test_all_daemons_but_the_publisher_export_metrics_where_the_size_says_so():
+    assert ClusterSize(pools=1, placement_port=1, metrics=True).exporters == (
+        *("scheduler", "conductor", "compute", "volume", "placement"),
+    )
+    assert ClusterSize(placement_port=1).exporters == ()
+
+
 def test_nodes_are_those_of_all_hosts():
     assert ClusterSize(computes=3, nodes_per_host=7).nodes == 21

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/metrics.md from the metrics that the services declare: ``python -m devstack.monitoring.metrics_page``."""
+
+import importlib
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+MODULES = ("rpcapi.daemon.process_metrics", "scheduler_svc.metrics", "conductor.metrics", "compute_agent.metrics")
+
+# The subsystem of a name gantt_<subsystem>_...: where it is exported, longest prefixes first.
+SUBSYSTEMS = {
+    "placement_shadow": "gantt-placement-shadow",
+    "nova_bridge": "gantt-nova-bridge",
+    "nova_shadow": "gantt-scheduler with `[nova] shadow`",
+    "nova_state": "gantt-scheduler with `[nova] enabled`",
+    "placement": "gantt-placement",
+    "scheduler": "gantt-scheduler",
+    "replica": "gantt-scheduler, and of gantt-placement all but hosts and amounts",
+    "store": "gantt-scheduler",
+    "conductor": "gantt-conductor",
+    "compute": "gantt-compute",
+    "worker": "every daemon",
+    "build": "every daemon",
+}
+ACROSS = {"sum": "sum", "max": "largest", "min": "smallest", "all": "each, by label `pid`"}
+
+HEAD = """\
+# Metrics
+
+`[metrics] listen = 192.0.2.1:9402` makes a daemon serve what all its workers count to Prometheus, without
+authentication: use a management network. `/healthz` on the same address answers 200 while the daemon runs, `/readyz`
+while all its workers serve, else 503. `devstack/stack.sh --metrics` turns it on for a development cluster.
+
+Names are `gantt_<subsystem>_<what>_<unit>`. Counters end in `_total`, and stay as they are when a worker is replaced.
+Gauges of a worker that died are gone; *across* says how those of several workers become one. Histograms have `_bucket`,
+`_sum` and `_count`. A label has a bounded number of values. [runbook.md](runbook.md) says what to do about an alert.
+
+Besides these each daemon exports `process_*` of its processes from /proc, with label `process` ("master", "exporter",
+"worker 0"): `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_virtual_memory_bytes`,
+`process_open_fds`, `process_max_fds`, `process_start_time_seconds`.
+
+This page is written by `tox -e samples`.
+"""
+
+
+def text() -> str:
+    """Return the page."""
+    return "\n".join([HEAD, *_sections()])
+
+
+def _sections() -> Iterator[str]:
+    for module in MODULES:
+        importlib.import_module(module)
+    from rpcapi.daemon import metrics  # noqa: PLC0415 - it fixes how metrics are stored, so that daemons import it late
+
+    declared = sorted(metrics.declarations, key=lambda metric: (_subsystem(metric.name), metric.name))
+    for subsystem, members in groupby(declared, key=lambda metric: _subsystem(metric.name)):
+        yield f"## {subsystem}\n\nExported by {SUBSYSTEMS[subsystem]}.\n"
+        yield "| metric | type | labels | across | what |\n|---|---|---|---|---|"
+        for metric in members:
+            across = ACROSS[metric.across] if metric.type == "gauge" else "sum"
+            cells = (f"`{metric.name}`", metric.type, _labels(metric.labels), across, metric.text.rstrip("."))
+            yield f"| {' | '.join(cells)} |"
+        yield ""
+
+
+def _labels(labels: Sequence[str]) -> str:
+    return ", ".join(f"`{label}`" for label in labels)
+
+
+def _subsystem(name: str) -> str:
+    words = name.removeprefix("gantt_")
+    return next(subsystem for subsystem in SUBSYSTEMS if words.startswith(f"{subsystem}_"))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text())

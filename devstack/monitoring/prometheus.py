@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration of a Prometheus that scrapes the daemons of a development cluster, and its programs."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from devstack.servers.errors import BinaryMissing
+from devstack.servers.ports import LOOPBACK
+from devstack.servers.redis_binary import SYSTEM_PATH
+
+RULES = Path(__file__).with_name("alerts.yml")
+SCRAPE_INTERVAL = "5s"
+
+
+def find_program(name: str) -> str:
+    """Return the path of `prometheus` or `promtool`; raises BinaryMissing."""
+    program = shutil.which(name, path=SYSTEM_PATH)
+    if program is None:
+        raise BinaryMissing(f"No {name} was found: install Debian's package (`apt-get install prometheus`).")
+    return program
+
+
+def configuration(ports: Mapping[str, int]) -> str:
+    """Return the text of prometheus.yml, for the exporter's port of each daemon. JSON is YAML too."""
+    targets = [
+        {"targets": [f"{LOOPBACK}:{port}"], "labels": {"daemon": f"gantt-{name}"}} for name, port in ports.items()
+    ]
+    document = {
+        "global": {"scrape_interval": SCRAPE_INTERVAL, "evaluation_interval": SCRAPE_INTERVAL},
+        "rule_files": [str(RULES)],
+        "scrape_configs": [{"job_name": "gantt", "static_configs": targets}],
+    }
+    return json.dumps(document, indent=1) + "\n"

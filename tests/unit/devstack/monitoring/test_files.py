@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of metrics, the alert rules, the dashboard and the runbook agree with what the services declare."""
+
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from devstack.monitoring import dashboard, metrics_page, prometheus
+from devstack.servers.errors import BinaryMissing
+from tests.conftest import missing
+from tests.documentation import ROOT
+
+TESTS, PROMTOOL_SECONDS = "alerts-test.yml", 60
+FOLDER = prometheus.RULES.parent
+RULES = yaml.safe_load(prometheus.RULES.read_text())["groups"][0]["rules"]
+OF_OTHERS = {"up", "process_cpu_seconds_total", "process_resident_memory_bytes"}  # of Prometheus and its client
+METRIC = re.compile(r"\b(?:gantt|process)_[a-z_]+\b|\bup\b")
+
+
+def declared():
+    page = metrics_page.text()
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.M)
+    assert len(rows) > 60
+    names = {name for name, _ in rows}
+    suffixes = {
+        f"{name}_{suffix}" for name, kind in rows if kind == "histogram" for suffix in ("bucket", "sum", "count")
+    }
+    return names | suffixes | OF_OTHERS
+
+
+def queries():
+    yield from ((rule["alert"], rule["expr"]) for rule in RULES)
+    for panels in dashboard.ROWS.values():
+        yield from ((panel.title, query.expr) for panel in panels for query in panel.queries)
+
+
+def test_page_is_written_from_the_declarations():
+    assert metrics_page.PAGE.read_text() == metrics_page.text(), "run `tox -e samples`"
+
+
+def test_dashboard_is_written_from_its_panels():
+    assert dashboard.PATH.read_text() == dashboard.text(), "run `tox -e samples`"
+
+
+def test_names_follow_the_scheme():
+    for name in declared() - OF_OTHERS:
+        assert re.fullmatch(rf"gantt_({'|'.join(metrics_page.SUBSYSTEMS)})_[a-z_]+", name), name
+
+
+@pytest.mark.parametrize(("title", "expr"), queries())
+def test_queries_name_metrics_that_exist(title, expr):
+    quoted = re.sub(r'"[^"]*"', "", expr)
+    names = set(METRIC.findall(quoted)) or {"gantt_scheduler_calls_total"} & declared()
+    assert names or "rabbitmq_" in expr or "probe_" in expr, title
+    assert names <= declared(), title
+
+
+def test_panels_do_not_overlap_and_lie_within_the_grid():
+    cells = set()
+    for panel in dashboard.dashboard()["panels"]:
+        at = panel["gridPos"]
+        own = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not own & cells, panel["title"]
+        assert all(x < 24 for x, _ in own)
+        cells |= own
+    ids = [panel["id"] for panel in dashboard.dashboard()["panels"]]
+    assert len(set(ids)) == len(ids)
+
+
+def test_every_alert_has_a_section_in_the_runbook():
+    sections = re.findall(r"^## (Gantt\w+)$", (ROOT / "docs" / "runbook.md").read_text(), re.M)
+    assert sections == [rule["alert"] for rule in RULES]
+    for rule in RULES:
+        assert rule["annotations"]["runbook"] == f"docs/runbook.md#{rule['alert'].lower()}"
+
+
+def test_runbook_names_metrics_that_exist():
+    text = (ROOT / "docs" / "runbook.md").read_text()
+    assert set(re.findall(r"\bgantt_[a-z_]+\b", text)) <= declared()
+
+
+def promtool(folder, *arguments):
+    try:
+        program = prometheus.find_program("promtool")
+    except BinaryMissing as why:
+        missing(why)
+    return subprocess.run(
+        [program, *arguments], cwd=folder, capture_output=True, text=True, timeout=PROMTOOL_SECONDS, check=False
+    )
+
+
+@pytest.mark.parametrize("arguments", [("check", "rules", "alerts.yml"), ("test", "rules", TESTS)])
+def test_rules_pass_their_own_tests(arguments):
+    result = promtool(FOLDER, *arguments)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
+@pytest.mark.parametrize("expr", ["vector(1)", "vector(1) < 0"], ids=["always", "never"])
+def test_a_rule_that_fires_always_or_never_is_noticed(tmp_path, rule, expr):
+    document = yaml.safe_load(prometheus.RULES.read_text())
+    (changed,) = (other for other in document["groups"][0]["rules"] if other["alert"] == rule["alert"])
+    changed["expr"] = expr
+    (tmp_path / "alerts.yml").write_text(json.dumps(document))
+    (tmp_path / TESTS).write_text((FOLDER / TESTS).read_text())
+    assert promtool(tmp_path, "test", "rules", TESTS).returncode == 1
