@@ -9,6 +9,7 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.daemon import state_report
 from rpcapi.daemon.waiting import wait_for
 from rpcapi.messaging.probe import probe_bus
 from scheduler_svc import heap
@@ -48,6 +49,7 @@ class SchedulerService:
         if parts.nova is not None:
             wait_for("Nova's message bus", parts.nova.probe, self._stopping, retry_on=(errors.Unavailable,))
         parts.partition_set.follow()
+        state_report.add_section("Partitions", parts.partition_set.describe)
         for server in parts.servers:
             server.start()
             self._servers.append(server)

@@ -37,6 +37,8 @@ The service protocol (``rpcapi.daemon.service.Service``), all of it called in th
         SIGHUP: the mutable options were reloaded; apply them. Raises a GanttError, BadConfiguration among them,
         when it refuses them and keeps the previous ones; the master then reports that the reload was refused.
 
+On SIGUSR2 a worker writes ``rpcapi.daemon.state_report``, to which a service may add sections.
+
 Services use the standard library's threading names; under the eventlet executor these are green. They set no
 signal handlers. Metrics are declared with ``rpcapi.daemon.metrics``, which only a worker may import.
 """

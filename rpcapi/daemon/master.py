@@ -46,7 +46,8 @@ class Master:
         self._notifier = notifier
         self._on_worker_exit = on_worker_exit
         self._selector = selectors.PollSelector()
-        self._signals = process.SignalSocket([signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD])
+        # SIGUSR2 asks workers for reports, and has no effect on the master: service managers send it to all processes.
+        self._signals = process.SignalSocket(process.HANDLED)
         self._selector.register(self._signals.reader, selectors.EVENT_READ)
         self._once_flag = ProcessOnceFlag()
         self._ready_sent = False

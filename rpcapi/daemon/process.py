@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 
-HANDLED = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD})
+HANDLED = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGUSR2})
 EX_SOFTWARE = 70
 EX_CONFIG = 78
 

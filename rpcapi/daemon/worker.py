@@ -16,7 +16,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from rpcapi import errors
-from rpcapi.daemon import process, unknown_options
+from rpcapi.daemon import process, state_report, unknown_options
 from rpcapi.daemon.log_once import ProcessOnceFlag
 from rpcapi.daemon.service import Factory, Service
 from rpcapi.daemon.waiting import ShutdownRequested
@@ -64,7 +64,7 @@ class Worker:
         self._service: Service | None = None
         self._exit_status = 0
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        self._inbox = process.SignalSocket([signal.SIGTERM, signal.SIGHUP])
+        self._inbox = process.SignalSocket([signal.SIGTERM, signal.SIGHUP, signal.SIGUSR2])
 
     def run(self) -> int:
         """Run until SIGTERM, the master's death or a failed start; return the exit status."""
@@ -84,6 +84,8 @@ class Worker:
                         unknown_options.warn(self._conf)
                 elif number == signal.SIGHUP:
                     self._reload(serving)
+                elif number == signal.SIGUSR2:
+                    state_report.write(self._role.name, self._conf)
         self._drain(starter)
         return self._exit_status
 

@@ -76,6 +76,10 @@ class PartitionSet:
         renewed = [partition.reload(max(0.0, deadline - time.monotonic())) for partition in present]
         return all(renewed)
 
+    def describe(self) -> dict[str, object]:
+        """Return a text for each partition: where its replica is in the log, and its hosts by state."""
+        return {partition.name: _describe(partition) for partition in self.partitions}
+
     def stop(self) -> None:
         """Stop following."""
         for partition in self.partitions:
@@ -100,6 +104,13 @@ class PartitionSet:
         self._stores += [store, follower_store]
         replica = Replica(follower_store, on_loaded or _ignore_load, table, for_api=self._for_api)
         return OpenPartition(store, replica)
+
+
+def _describe(partition: OpenPartition) -> str:
+    replica = partition.replica
+    epoch, position = replica.log_position
+    hosts = ", ".join(f"{state} {count}" for state, count in replica.host_counts._asdict().items())
+    return f"epoch {epoch}, position {position}, store silent for {replica.last_contact_s:.1f} s; hosts: {hosts}"
 
 
 def _ignore_load(replica: Replica) -> None:

@@ -2,6 +2,9 @@
 """A cluster that Prometheus scrapes: targets, the dashboard's queries and the alert rules, on what a run exports."""
 
 import json
+import os
+import re
+import signal
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
@@ -132,6 +135,20 @@ def test_rules_are_loaded_and_none_of_them_fires(server: Prometheus) -> None:
     (group,) = truth.until("evaluated rules", lambda: _evaluated_groups(server))
     assert {rule["health"] for rule in group["rules"]} == {"ok"}
     assert [rule["name"] for rule in group["rules"] if rule["state"] == "firing"] == []
+
+
+def test_report_of_a_worker_has_its_partitions_and_no_passwords(cluster: RunningCluster) -> None:
+    layout = cluster.cluster.layout
+    passwords = re.findall(r"://[^:/]*:([^@]+)@", layout.conf("scheduler").read_text())
+    pids = clusters.workers(cluster.cluster.daemons["scheduler"])
+    for pid in pids:
+        os.kill(pid, signal.SIGUSR2)
+    log = layout.log_file("scheduler")
+    end = "==== End of the state of worker"
+    truth.until("the reports", lambda: log.read_text().count(end) >= SIZE.schedulers)
+    text = log.read_text()
+    assert re.search(rf"^default: epoch \d+, position \d+, .*hosts: schedulable {SIZE.nodes}, ", text, re.M)
+    assert passwords and not any(password in text for password in passwords)
 
 
 def _evaluated_groups(server: Prometheus) -> list[Any]:

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report of a worker's state, written to standard error on SIGUSR2: threads, what its service adds, configuration.
+
+Values of secret options are masked by oslo.config, and what else looks like a password as in logs.
+"""
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from oslo_config import cfg
+from oslo_log import log
+
+from rpcapi.daemon.redaction import redact
+
+Describe = Callable[[], Mapping[str, object]]
+
+_sections: dict[str, Describe] = {}
+
+
+def add_section(title: str, describe: Describe) -> None:
+    """Add a section of names and values to this process's report; one of the same title is replaced."""
+    _sections[title] = describe
+
+
+def write(name: str, conf: cfg.ConfigOpts) -> None:
+    """Write the report of the worker ``name``."""
+    print(redact(text(name, conf)), file=sys.stderr, flush=True)
+
+
+def text(name: str, conf: cfg.ConfigOpts) -> str:
+    """Return the report, not redacted."""
+    lines = [f"==== State of {name} ===="]
+    for title, describe in _sections.items():
+        lines += [f"---- {title} ----", *_described(describe)]
+    lines += ["---- Threads ----", *_stacks(), "---- Configuration ----", *_options(conf)]
+    return "\n".join([*lines, f"==== End of the state of {name} ===="])
+
+
+def _described(describe: Describe) -> list[str]:
+    try:
+        return [f"{key}: {value}" for key, value in describe().items()]
+    except Exception as why:  # the rest of the report is needed all the more
+        return [f"cannot be described: {why!r}"]
+
+
+def _stacks() -> Iterator[str]:
+    # Of native threads: under eventlet that is the green thread that writes the report.
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    for ident, frame in sys._current_frames().items():
+        yield f"Thread {names.get(ident, ident)}:"
+        yield "".join(traceback.format_stack(frame)).rstrip()
+
+
+def _options(conf: cfg.ConfigOpts) -> list[str]:
+    lines = _Lines()
+    conf.log_opt_values(lines, log.INFO)
+    return lines.texts
+
+
+class _Lines:
+    """The logger that oslo.config writes options to."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def log(self, level: int, text: str, *arguments: Any) -> None:
+        """Keep a line."""
+        self.texts.append(text % arguments if arguments else text)
