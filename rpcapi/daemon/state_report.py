@@ -8,7 +8,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from oslo_config import cfg
 from oslo_log import log
@@ -66,6 +65,6 @@ class _Lines:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def log(self, level: int, text: str, *arguments: Any) -> None:
+    def log(self, level: int, msg: object, *args: object) -> None:
         """Keep a line."""
-        self.texts.append(text % arguments if arguments else text)
+        self.texts.append(str(msg) % args if args else str(msg))
