@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Prepare the tests' environment and run them: lint, types, import contracts, the default suite with the systemd units.
+# Prepare the tests' environment and run them: lint, types, import contracts, the default suite with the systemd units,
+# and the documentation with its links.
 # With --quick only lint, types, import contracts and unit tests: under three minutes once installed. With --full also the
 # long tests. With CI=true a missing server fails tests instead of skipping them.
 set -euo pipefail
@@ -16,7 +17,7 @@ case "${1:-}" in
     --full) tests=py,long ;;
     -h | --help)
         printf '%s\n' "Usage: $(basename "$0") [--quick | --full]" \
-            "Run lint, types, import contracts, the default tests and those of the systemd units." \
+            "Run lint, types, import contracts, the default tests and those of the systemd units; make the documentation." \
             "  --quick  lint, types, import contracts and unit tests only (without those of the lab)" \
             "  --full   also the long tests"
         exit 0
@@ -69,6 +70,7 @@ types=$!
 
 status=0
 "$tox/bin/tox" run -e "$tests" || status=$?
+[ "${1:-}" = --quick ] || check docs || { status=$?; say "gantt: docs failed; see above."; }
 wait "$sources" || { status=$?; say "gantt: lint or imports failed; see above."; }
 wait "$types" || { status=$?; say "gantt: types failed; see above."; }
 exit "$status"

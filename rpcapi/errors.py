@@ -72,14 +72,14 @@ class UnknownImage(InvalidRequest):
 
 
 class UnknownTrait(InvalidRequest):
-    """Raised when a trait is neither standard (os-traits) nor CUSTOM_."""
+    """Raised when a trait is neither standard (os-traits) nor ``CUSTOM_``."""
 
     code = "unknown_trait"
     template = "There is no trait {name!r}: it is not a standard one and does not begin with CUSTOM_"
 
 
 class UnknownResourceClass(InvalidRequest):
-    """Raised when a resource class is neither standard (os-resource-classes) nor CUSTOM_."""
+    """Raised when a resource class is neither standard (os-resource-classes) nor ``CUSTOM_``."""
 
     code = "unknown_resource_class"
     template = "There is no resource class {name!r}: it is not a standard one and does not begin with CUSTOM_"

@@ -19,7 +19,7 @@ PCI_OPTS = [
     cfg.StrOpt(
         "resource_class",
         default="",
-        help="Resource class of the device. Empty: CUSTOM_PCI_ followed by vendor and product, in capitals.",
+        help="Resource class of the device. Empty: CUSTOM_PCI_VENDOR_PRODUCT, with both in capitals.",
     ),
     cfg.StrOpt(
         "physical_network",

@@ -28,7 +28,7 @@ OPTS: list[cfg.Opt] = [
         "query_placement_for_image_type_support",
         default=False,
         mutable=True,
-        help="Whether a host must have the trait COMPUTE_IMAGE_TYPE_... of the image's disk format.",
+        help="Whether a host must have the trait of the image's disk format, such as COMPUTE_IMAGE_TYPE_QCOW2.",
     ),
     cfg.BoolOpt(
         "enable_isolated_aggregate_filtering",
