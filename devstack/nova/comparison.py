@@ -2,13 +2,14 @@
 """Comparisons after a test: Placement's usages, gantt's claims, and the guests of hypervisors."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from devstack.nova.client import PlacementClient
 from devstack.nova.records import Guests
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Claim
+from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.claims import ClaimQueries
 
 ProviderAllocations = dict[str, dict[str, dict[str, int]]]  # amounts by provider, consumer and resource class
@@ -31,7 +32,7 @@ def usage_differences(placement: PlacementClient, allocations: ProviderAllocatio
 def claim_differences(store: ClaimQueries, allocations: ProviderAllocations) -> list[str]:
     """Return a sentence for each consumer whose claim is not what it holds by the API, and what `verify` finds."""
     by_api = _by_consumer(allocations)
-    claims = {claim.consumer: claim for claim in _claims(store)}
+    claims = {claim.consumer: claim for claim in paging.read_claims(store)}
     verification = store.verify()
     return [
         *(
@@ -60,15 +61,6 @@ def guest_differences(guests: Mapping[str, Sequence[str]], recorded: Guests, hos
                 f" and at most on {sorted(allowed)}"
             )
     return sentences
-
-
-def _claims(store: ClaimQueries) -> Iterator[Claim]:
-    marker = None
-    while True:
-        page, marker = store.claims(marker=marker)
-        yield from page
-        if marker is None:
-            return
 
 
 def _confirmed(claim: Claim | None) -> dict[str, dict[str, int]] | None:

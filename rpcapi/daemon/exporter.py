@@ -3,6 +3,7 @@
 
 ``/healthz`` answers 200 while the daemon runs, ``/readyz`` while all its workers serve, else 503; any other path the
 metrics.
+
 A separate process keeps slow scrapers and threads out of the master. The master binds the address,
 so that a bad one is reported at start, and stays bound when this process is respawned.
 """

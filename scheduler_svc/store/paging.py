@@ -4,6 +4,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from scheduler_svc.core.records import Claim
+from scheduler_svc.store.protocols.claims import ClaimQueries
 from scheduler_svc.store.protocols.providers import ProviderStore
 from scheduler_svc.store.providers.checks import MAX_GENERATIONS
 
@@ -19,6 +21,16 @@ def cut(names: Iterable[str], marker: str | None, limit: int) -> tuple[list[str]
 def batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
     """Yield all items in order, ``size`` at a time and at last the rest; nothing if there are none."""
     return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def read_claims(store: ClaimQueries) -> Iterator[Claim]:
+    """Yield all live claims, ordered by node and consumer; pages are of different moments."""
+    marker = None
+    while True:
+        page, marker = store.claims(marker=marker)
+        yield from page
+        if marker is None:
+            return
 
 
 def read_generations(store: ProviderStore, ids: Sequence[str]) -> dict[str, int]:

@@ -17,6 +17,7 @@ from devstack.lab.rows import ResultRow
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
+from scheduler_svc.store import paging
 from scheduler_svc.store.records import Verification
 from scheduler_svc.store.redis import RedisStore
 
@@ -132,7 +133,7 @@ def _run(
         before = store.snapshot()
         tally, seconds = worker.run(settings, partition, servers, bar)
         claims = list(judged_claims(before, entries(store, before.position), max(1, tally.placements // JUDGED_CLAIMS)))
-        members = groups.members_by_host(groups.all_claims(store))
+        members = groups.members_by_host(paging.read_claims(store))
         return RaceRun(tally, seconds, claims, store.verify(), len(members), groups.count_violations(members))
     finally:
         store.close()

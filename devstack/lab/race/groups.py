@@ -2,13 +2,12 @@
 """Server groups in a race: which servers are members, and whether their policies hold at the end."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from devstack.lab.requests import ServerRequest
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Amounts, Claim, ClaimGroup
-from scheduler_svc.store.interface import Store
 
 GROUP_SIZE = 4
 POLICIES = (GroupPolicy.ANTI_AFFINITY, GroupPolicy.AFFINITY)  # in turn
@@ -45,16 +44,6 @@ def members_by_host(claims: Iterable[Claim]) -> Mapping[ClaimGroup, Counter[str]
 def count_violations(groups: Mapping[ClaimGroup, Mapping[str, int]]) -> int:
     """Return the number of groups whose members are where their policy forbids."""
     return sum(_is_violated(group, members) for group, members in groups.items())
-
-
-def all_claims(store: Store) -> Iterator[Claim]:
-    """Yield all live claims."""
-    marker = None
-    while True:
-        page, marker = store.claims(marker=marker)
-        yield from page
-        if marker is None:
-            return
 
 
 def _is_violated(group: ClaimGroup, members: Mapping[str, int]) -> bool:
