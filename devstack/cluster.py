@@ -9,7 +9,7 @@ from pathlib import Path
 
 from devstack import confs
 from devstack.cluster_size import ClusterSize, Mode
-from devstack.layout import BUS_USERS, CLIENT, PLACEMENT, SIMULATED_DAEMONS, Layout
+from devstack.layout import BUS_USERS, CLIENT, PLACEMENT, PUBLISHER, SIMULATED_DAEMONS, Layout
 from devstack.monitoring import prometheus
 from devstack.servers import redis_bus_users, redis_users
 from devstack.servers.errors import ServerError
@@ -184,7 +184,7 @@ def _with_ports(size: ClusterSize) -> ClusterSize:
 
 
 def _command(name: str) -> list[str]:
-    if name == "publisher":
+    if name == PUBLISHER:
         return [sys.executable, "-m", "devstack.publishers"]
     program = SIMULATED_DAEMONS.get(name, name)
     return [str(Path(sys.executable).with_name(f"gantt-{program}"))]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from devstack.cluster_size import ClusterSize
-from devstack.layout import PLACEMENT, Layout
+from devstack.layout import PLACEMENT, PUBLISHER, Layout
 from devstack.servers.ports import LOOPBACK
 
 Groups = Mapping[str, Mapping[str, object]]
@@ -117,7 +117,7 @@ def _service(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups
         }
     elif name == "conductor":
         base |= {"conductor_store": {"url": urls.store, "durability": _durability(size)}}
-    elif name == "publisher":
+    elif name == PUBLISHER:
         base["DEFAULT"] = {"transport_url": urls.bus}
         base |= {"publisher": {"interval": size.report_interval, "racks": RACKS, "physnets": max(1, size.networks)}}
     elif name in SIMULATED_SERVICES:

@@ -27,7 +27,6 @@ myst_heading_anchors = 4
 myst_ref_domains = ["std", "py"]  # others cannot resolve a link of Markdown
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
-linkcheck_timeout = 10
 
 html_theme = "furo"
 html_title = f"gantt {release}"

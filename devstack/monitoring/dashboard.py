@@ -26,10 +26,14 @@ class Panel(NamedTuple):
     stacked: bool = False
 
 
+def _grouped(aggregation: str, expr: str, *labels: str) -> Query:
+    """Return an aggregation of an expression by labels, which are the legend."""
+    return Query(f"{aggregation} by ({', '.join(labels)}) ({expr})", " ".join(f"{{{{{label}}}}}" for label in labels))
+
+
 def _rates(counter: str, *labels: str) -> Query:
-    """Return the rate of a counter by these labels, which are the legend."""
-    by = f" by ({', '.join(labels)})" if labels else ""
-    return Query(f"sum{by} (rate({counter}[$__rate_interval]))", " ".join(f"{{{{{label}}}}}" for label in labels))
+    """Return the rate of a counter by labels, which are the legend."""
+    return _grouped("sum", f"rate({counter}[$__rate_interval])", *labels)
 
 
 def _quantiles(histogram: str, label: str = "") -> tuple[Query, ...]:
@@ -95,7 +99,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel(
             "Hosts by state",
             "none",
-            (Query("max by (partition, state) (gantt_replica_hosts)", "{{partition}} {{state}}"),),
+            (_grouped("max", "gantt_replica_hosts", "partition", "state"),),
             stacked=True,
         ),
         Panel(
@@ -123,7 +127,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel(
             "Claims by state",
             "none",
-            (Query("max by (partition, state) (gantt_store_claims)", "{{partition}} {{state}}"),),
+            (_grouped("max", "gantt_store_claims", "partition", "state"),),
             stacked=True,
         ),
         Panel(
@@ -139,25 +143,22 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         ),
     ),
     "Workers and stores": (
-        Panel("Epochs", "none", (Query("min by (partition) (gantt_replica_epoch)", "{{partition}}"),)),
+        Panel("Epochs", "none", (_grouped("min", "gantt_replica_epoch", "partition"),)),
         Panel(
             "Silence of the log",
             "s",
-            (Query("max by (partition, instance) (gantt_replica_silence_seconds)", "{{partition}} {{instance}}"),),
+            (_grouped("max", "gantt_replica_silence_seconds", "partition", "instance"),),
         ),
         Panel(
             "Log entries behind",
             "none",
-            (Query("max by (partition, instance) (gantt_replica_lag_entries)", "{{partition}} {{instance}}"),),
+            (_grouped("max", "gantt_replica_lag_entries", "partition", "instance"),),
         ),
         Panel(
             "Share of the store's bounds",
             "percentunit",
             (
-                Query(
-                    "max by (partition, collection) (gantt_store_bytes / (gantt_store_bound_bytes > 0))",
-                    "{{partition}} {{collection}}",
-                ),
+                _grouped("max", "gantt_store_bytes / (gantt_store_bound_bytes > 0)", "partition", "collection"),
                 Query(
                     "max by (collection) (gantt_conductor_records_bytes / (gantt_conductor_records_bound_bytes > 0))",
                     "records: {{collection}}",
@@ -179,7 +180,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel(
             "Instances by status",
             "none",
-            (Query("max by (status) (gantt_conductor_instances)", "{{status}}"),),
+            (_grouped("max", "gantt_conductor_instances", "status"),),
             stacked=True,
         ),
         Panel(

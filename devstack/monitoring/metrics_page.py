@@ -17,7 +17,7 @@ SUBSYSTEMS = {
     "nova_state": "gantt-scheduler with `[nova] enabled`",
     "placement": "gantt-placement",
     "scheduler": "gantt-scheduler",
-    "replica": "gantt-scheduler, and of gantt-placement all but hosts and amounts",
+    "replica": "gantt-scheduler, and of gantt-placement all but silence, hosts and amounts",
     "store": "gantt-scheduler",
     "conductor": "gantt-conductor",
     "compute": "gantt-compute",

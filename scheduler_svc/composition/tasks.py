@@ -146,7 +146,7 @@ def _aggregate_check(conf: cfg.ConfigOpts, partition_set: PartitionSet) -> Perio
 
 
 def _host_measurement(conf: cfg.ConfigOpts, partition_set: PartitionSet, *, all_hosts: bool) -> Periodic:
-    """Return the measurement of this worker's table; of one that is like the first worker's, only how old it is."""
+    """Return the measurement of this worker's table, or only of how long its stores have been silent."""
     partitions = partition_set.partitions
     measure = (
         measurement.HostMeasurement(partitions).measure

@@ -17,8 +17,8 @@ DISK_GB = 1  # that members take besides: all other servers take an even amount,
 def with_groups(servers: Sequence[ServerRequest], share: float) -> list[ServerRequest]:
     """Return the servers with about this share of them in groups, consecutive ones, so that workers race for them."""
     grouped = list(servers)
-    distance = int(GROUP_SIZE / share) if share else len(servers)
-    for number, first in enumerate(range(0, len(servers) - GROUP_SIZE + 1, distance) if share else ()):
+    firsts = range(0, len(servers) - GROUP_SIZE + 1, int(GROUP_SIZE / share)) if share else ()
+    for number, first in enumerate(firsts):
         group = ClaimGroup(f"group-{number}", POLICIES[number % len(POLICIES)])
         for index in range(first, first + GROUP_SIZE):
             request = servers[index].request

@@ -71,7 +71,9 @@ class StateColumns:
 
     def count_build(self, row: int, now: float) -> None:
         """Count a build on ``row`` in its metrics, until its host reports them or UnreportedBuilds loses patience."""
-        self._builds.add(row, [self._metrics[name] for name in METRICS if name in self._metrics], now)
+        columns = [self._metrics[name] for name in METRICS if name in self._metrics]
+        if columns:  # by default nothing reads them
+            self._builds.add(row, columns, now)
 
     def expire_builds(self, now: float) -> None:
         """Take back builds that were counted and that no host reported."""
