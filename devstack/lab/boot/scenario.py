@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measurement of gantt-lab boot: single servers alternating with echoes, batches of servers, then verification."""
+"""The measurement of gantt-lab boot: single servers alternating with echoes, batches of servers, then verification.
 
+What an accepted request costs is measured with batches of their own, while the schedulers are paused: nothing then
+happens to a server between the conductor's answer and the next request.
+"""
+
+import itertools
 import os
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -35,6 +40,7 @@ RESOURCES = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 BLOCKS = 4  # of single boots, and as many of echo calls
 READY_SECONDS = 90.0
 BOOT_SECONDS = 120.0
+LEAST_ECHOES = 200  # calls, because the clock of processor time has ticks of 10 ms
 POLL_SECONDS = 0.002  # between two queries of a booting server
 
 
@@ -57,16 +63,22 @@ class BootPlan:
 
     @property
     def servers(self) -> int:
-        """Number of servers booted in total."""
-        return self.block_size * (BLOCKS + 1) + self.orders * self.batch
+        """Number of servers booted in total; the batches are booted twice, first with paused schedulers."""
+        return self.block_size * (BLOCKS + 1) + 2 * self.orders * self.batch
+
+    def new_batches(self) -> list[list[str]]:
+        """Return the uuids of new servers, by batch."""
+        return [[str(uuid.uuid4()) for _ in range(self.batch)] for _ in range(self.orders)]
 
 
 @dataclass(frozen=True, slots=True)
 class BootMeasurements:
     """The measured times, and one sentence for each fault.
 
-    ``batch_times`` are the boot times of the batches' servers by their own records, ``per_second`` their rate, and
-    ``processor_s`` the processor time of all processes but this one, in seconds for each of them.
+    ``batch_times`` are the boot times of the batches' servers by their own records, and ``per_second`` their rate.
+    The others are processor times of all processes but this one, in seconds: ``processor_s`` for each server of a
+    batch until it is ACTIVE, ``answer_s`` for each answered request of a batch, ``echo_s`` for each echo call by as
+    many callers.
     """
 
     single_times: Times
@@ -74,6 +86,8 @@ class BootMeasurements:
     batch_times: Times
     per_second: float
     processor_s: float
+    answer_s: float
+    echo_s: float
     servers: int
     claims: int
     faults: Sequence[str]
@@ -95,18 +109,23 @@ def measure(size: ClusterSize, plan: BootPlan, bar: Any) -> BootMeasurements:
         )  # as the user that may call the echo service; no service's user may
         try:
             times = _boot_singly(session, transport, plan, single_uuids, bar)
+            echo_s = _echo_processor_s(plan, transport)
         finally:
             transport.cleanup()
-        batch_uuids = [str(uuid.uuid4()) for _ in range(plan.orders * plan.batch)]
-        processor_s = -descendant_cpu_seconds(os.getpid())
-        _request_batches(
-            plan,
-            [batch_uuids[start : start + plan.batch] for start in range(0, len(batch_uuids), plan.batch)],
-            private_cluster.cluster.client_conf,
-        )
-        waiting.wait_for_status(session, batch_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, bar)
-        processor_s += descendant_cpu_seconds(os.getpid())
-        records = waiting.fetch_instances(session, single_uuids + batch_uuids)
+        client_conf = private_cluster.cluster.client_conf
+        paused_batches, batches = plan.new_batches(), plan.new_batches()
+        with private_cluster.paused_daemon("scheduler"):
+            answer_s = _processor_s(lambda: _request_batches(plan, paused_batches, client_conf)) / plan.orders
+        paused_uuids = list(itertools.chain.from_iterable(paused_batches))
+        waiting.wait_for_status(session, paused_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, bar)
+        batch_uuids = list(itertools.chain.from_iterable(batches))
+
+        def boot_batches() -> None:
+            _request_batches(plan, batches, client_conf)
+            waiting.wait_for_status(session, batch_uuids, exercise.FINAL_STATUSES, BOOT_SECONDS, bar)
+
+        processor_s = _processor_s(boot_batches)
+        records = waiting.fetch_instances(session, [*single_uuids, *paused_uuids, *batch_uuids])
         result = exercise.inspect_servers(session, records)
     batch_records = [record for record in records if record.uuid in set(batch_uuids)]
     seconds = np.array([(record.updated_ms - record.created_ms) / 1e3 for record in batch_records])
@@ -119,6 +138,8 @@ def measure(size: ClusterSize, plan: BootPlan, bar: Any) -> BootMeasurements:
         Times(seconds),
         len(batch_records) / max(span, 1e-3),
         processor_s / len(batch_records),
+        answer_s,
+        echo_s,
         len(records),
         len(result.claims),
         list(find_faults(result)),
@@ -139,6 +160,26 @@ def _boot_singly(
         echo.call({}, "echo")
 
     return interleave({"boot": boot, "echo": echoes}, blocks=BLOCKS, size=plan.block_size)
+
+
+def _processor_s(work: Callable[[], None]) -> float:
+    """Return the processor time of all processes but this one while ``work`` runs, in seconds."""
+    before = descendant_cpu_seconds(os.getpid())
+    work()
+    return descendant_cpu_seconds(os.getpid()) - before
+
+
+def _echo_processor_s(plan: BootPlan, transport: RPCTransport) -> float:
+    """Return the processor time of an echo call while as many callers call as request batches, in seconds."""
+    echo = get_client(transport, messaging.Target(topic=TOPIC, version="1.0"), timeout=BOOT_SECONDS)
+    calls = max(plan.orders, LEAST_ECHOES)
+
+    def call_all() -> None:
+        with ThreadPoolExecutor(plan.callers) as callers:
+            for future in [callers.submit(echo.call, {}, "echo") for _ in range(calls)]:
+                future.result()
+
+    return _processor_s(call_all) / calls
 
 
 def boot_single(session: Session) -> str:

@@ -4,6 +4,7 @@
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from devstack import confs
 from devstack.cluster import INHERITED, Cluster
 from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.temporary_folder import in_temporary_folder
+from devstack.servers.errors import ServerError
 from devstack.servers.folder import write_private
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.redis import AppendFsync
@@ -73,6 +75,18 @@ class PrivateCluster:
     def start_daemon(self, name: str) -> None:
         """Start one of gantt's daemons with its configuration file."""
         _start_and_wait(self.cluster.daemons[name], lambda: self.cluster.start_daemon(name))
+
+    @contextlib.contextmanager
+    def paused_daemon(self, name: str) -> Iterator[None]:
+        """Stop a daemon's processes from running for the duration of the block, by SIGSTOP."""
+        group = self.cluster.daemons[name].group
+        if group is None:
+            raise ServerError(f"gantt-{name} is not running, so it cannot be paused.")
+        os.killpg(group, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(group, signal.SIGCONT)
 
     def start_agent(self, name: str, hosts: Sequence[str]) -> None:
         """Start one more agent, with service hosts that no other one has; after it was killed, with all its guests.

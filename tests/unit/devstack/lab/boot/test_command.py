@@ -15,17 +15,18 @@ SMALL = ("--hosts", "1", "--schedulers", "1", "--singles", "2", "--orders", "2",
 @pytest.mark.parametrize("bus", ["embedded", pytest.param("rabbit", marks=pytest.mark.long)])
 def test_every_server_runs_under_a_claim(bus, monkeypatch):
     monkeypatch.setattr(scenario, "BLOCKS", 1)
-    single, batch, account = asking.run_json("boot", *SMALL, "--bus", bus)
+    single, batch, answer, account = asking.run_json("boot", *SMALL, "--bus", bus)
     assert single["ratio"] == pytest.approx(single["p50_ms"] / single["echo_p50_ms"])
     assert batch["instances_per_s"] > 0
     assert batch["processor_ms"] > 0
-    # Two blocks of two servers, the first of them as warm-up, then two batches of three
-    assert (account["servers"], account["claims"], account["ratio"]) == (10, 10, 0)
+    assert answer["ratio"] == pytest.approx(answer["echo_processor_ms"] / answer["answer_processor_ms"])
+    # Two blocks of two servers, the first of them as warm-up, then two batches of three, twice
+    assert (account["servers"], account["claims"], account["ratio"]) == (16, 16, 0)
 
 
 def test_plan_counts_the_warm_up_and_rounds_blocks_up():
-    assert BootPlan(singles=40, orders=4, batch=100).servers == 50 + 400
-    assert BootPlan(singles=1, orders=1, batch=1).servers == 5 + 1
+    assert BootPlan(singles=40, orders=4, batch=100).servers == 50 + 2 * 400
+    assert BootPlan(singles=1, orders=1, batch=1).servers == 5 + 2
 
 
 def test_faulty_servers_and_sums_are_reported():

@@ -12,7 +12,7 @@ from devstack.lab.boot.scenario import BLOCKS, BootPlan, find_faults
 def test_single_servers_are_divided_into_equal_blocks(singles, size):
     plan = BootPlan(singles, orders=2, batch=10)
     assert plan.block_size == size
-    assert plan.servers == size * (BLOCKS + 1) + 20
+    assert plan.servers == size * (BLOCKS + 1) + 2 * 20
 
 
 def result(statuses, unclaimed=(), verify=None):
