@@ -78,6 +78,7 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "audit_host": _by(AGENT, host="report.host"),
         "verify": _by(OPERATOR),
         "store_sizes": _by(OPERATOR),
+        "list_changes": _by(OPERATOR),
         "fence_host": _by(OPERATOR),
     },
     "conductor": {

@@ -70,6 +70,7 @@ COMMANDS = {
     "aggregate delete": "rpcapi.cli.aggregate:DeleteAggregate",
     "service list": "rpcapi.cli.service:ListServices",
     "complete": "rpcapi.cli.complete:PrintCompletion",
+    "events": "rpcapi.cli.events:FollowEvents",
     "explain": "rpcapi.cli.explain:ExplainDecision",
     "filter list": "rpcapi.cli.filter:ListFilters",
     "weigher list": "rpcapi.cli.filter:ListWeighers",

@@ -4,9 +4,9 @@
 import argparse
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from rpcapi.cli import progress, waiting
+from rpcapi.cli import live_output, progress, waiting
 from rpcapi.cli.columns import LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
@@ -27,7 +27,11 @@ def rows(instances: Iterable[Any], args: argparse.Namespace) -> tuple[Sequence[s
     """Return the columns and one row per server, in the form of a list command."""
     wide = args.formatter != "table" or WIDE in args.columns
     columns = [name for name in COLUMNS if wide or name != WIDE]
-    return columns, [[TextColumn(getattr(instance, name)) for name in columns] for instance in instances]
+    return columns, [_row(instance, columns) for instance in instances]
+
+
+def _row(instance: Any, columns: Sequence[str]) -> list[TextColumn]:
+    return [TextColumn(getattr(instance, name)) for name in columns]
 
 
 class ListServers(Lister):
@@ -40,23 +44,71 @@ class ListServers(Lister):
         parser.add_argument("--request", metavar="REQUEST_ID", help="Only servers of this request.")
         parser.add_argument("--limit", type=_positive, metavar="N", help="At most N servers.")
         parser.add_argument("--deleted", action="store_true", help="Include deleted servers that are still recorded.")
+        parser.add_argument(
+            "--watch",
+            action="store_true",
+            help="Print each server on a line, and again when its status, host or reason changes, until interrupted.",
+        )
+        live_output.add_interval_option(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        status = None if parsed_args.status is None else _status(parsed_args.status)
-        instances = self._matching_instances(parsed_args, status)
+        server_filter = ServerFilter.of(parsed_args)
+        if parsed_args.watch:
+            if parsed_args.limit is not None:
+                raise CommandFailed("--limit cannot be used with --watch")
+            changed = self._changes(server_filter, parsed_args.interval)
+            return COLUMNS, (_row(instance, COLUMNS) for instance in changed)
+        instances = filter(server_filter.matches, self._instances(server_filter.deleted))
         return rows(itertools.islice(instances, parsed_args.limit), parsed_args)
 
-    def _matching_instances(self, args: argparse.Namespace, status: str | None) -> Iterator[Any]:
-        deleted = args.deleted or status == "DELETED"
-        for instance in self.session.list_all(self.session.conductor.list_instances, "instances", deleted=deleted):
-            host = instance.host or ""
-            if (
-                (args.host is None or args.host in (host, host.partition("/")[0]))
-                and (status is None or instance.status == status)
-                and (args.request is None or instance.request_id == args.request)
-            ):
-                yield instance
+    def produce_output(
+        self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Iterable[Sequence[Any]]
+    ) -> int:
+        if not parsed_args.watch:
+            return super().produce_output(parsed_args, column_names, data)
+        live_output.print_rows(column_names, data, parsed_args, self.app.stdout)
+        return 0
+
+    def _instances(self, deleted: bool) -> Iterator[Any]:
+        return self.session.list_all(self.session.conductor.list_instances, "instances", deleted=deleted)
+
+    def _changes(self, server_filter: "ServerFilter", interval: float) -> Iterator[Any]:
+        """Yield each instance that matches, and again when it has changed, even if it no longer matches then."""
+        states: dict[str, tuple[Any, ...]] = {}  # as yielded last
+        while True:
+            for instance in self._instances(deleted=True):
+                state = (instance.status, instance.host, instance.reason)
+                last = states.get(instance.uuid)
+                if state != last and (last is not None or server_filter.matches(instance)):
+                    states[instance.uuid] = state
+                    yield instance
+            live_output.pause(interval)
+
+
+class ServerFilter(NamedTuple):
+    """Which servers are listed; None means any."""
+
+    host: str | None
+    status: str | None
+    request: str | None
+    deleted: bool
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> "ServerFilter":
+        """Return the filter of the options; raises CommandFailed for an unknown status."""
+        status = None if args.status is None else _status(args.status)
+        return cls(args.host, status, args.request, args.deleted or status == "DELETED")
+
+    def matches(self, instance: Any) -> bool:
+        """Return whether an instance is listed."""
+        host = instance.host or ""
+        return (
+            (self.deleted or instance.status != "DELETED")
+            and (self.host is None or self.host in (host, host.partition("/")[0]))
+            and (self.status is None or instance.status == self.status)
+            and (self.request is None or instance.request_id == self.request)
+        )
 
 
 def _positive(text: str) -> int:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Client of the claims service of one partition, for agents, conductors and operators."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from oslo_config import cfg
@@ -27,10 +28,11 @@ class ClaimsAPI(ServiceClient):
     1.6 - abort_claims: add destinations
     1.7 - prepare_claims: answer possible
     1.8 - Add move_claims, answer moved
+    1.9 - Add list_changes
     """
 
     TOPIC = "claims"
-    VERSION = "1.8"
+    VERSION = "1.9"
     CAP = "claims"
     UNREPORTED = "1.7"
 
@@ -118,6 +120,17 @@ class ClaimsAPI(ServiceClient):
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
         """Measure the collections of the partition's store."""
         return self._call(ctxt, "1.5", "store_sizes")
+
+    def list_changes(
+        self, ctxt: RequestContext, epoch: int, position: int, kinds: Sequence[str] | None = None, limit: int = 1000
+    ) -> objects.ChangePage:
+        """Return the changes of host state in the next ``limit`` entries of the log after ``position`` of ``epoch``.
+
+        ``kinds`` are those of docs/host-state.md; None: all but "used". The page begins anew with a change of kind
+        "resync" if the log no longer has what followed ``position``. Raises InvalidRequest.
+        """
+        values = {"epoch": epoch, "position": position, "kinds": None if kinds is None else list(kinds), "limit": limit}
+        return self._call(ctxt, "1.9", "list_changes", **values)
 
     def fence_host(self, ctxt: RequestContext, host: str, token: str, *, force: bool = False) -> int:
         """End all claims of a service host that an operator declares powered off or isolated.

@@ -2,6 +2,7 @@
 """Versioned objects: all payloads of RPC messages."""
 
 from rpcapi.objects.build import BuildReport, BuildRequest
+from rpcapi.objects.change import ChangePage
 from rpcapi.objects.claim import (
     AuditAnswer,
     AuditReport,
@@ -34,6 +35,7 @@ __all__ = [
     "AuditReport",
     "BuildReport",
     "BuildRequest",
+    "ChangePage",
     "ClaimAnswers",
     "ClaimIntents",
     "ClaimPage",

@@ -4,9 +4,9 @@
 from oslo_config import cfg
 
 from rpcapi import errors
+from scheduler_svc.notifications.changes import DEFAULT_KINDS, KINDS
 
 GROUP = "host_state_notifications"
-KINDS = ("provider", "gone", "used", "service", "alive", "opened", "state", "epoch")
 
 OPTS: list[cfg.Opt] = [
     cfg.BoolOpt(
@@ -34,7 +34,7 @@ OPTS: list[cfg.Opt] = [
     ),
     cfg.ListOpt(
         "kinds",
-        default=[kind for kind in KINDS if kind != "used"],
+        default=list(DEFAULT_KINDS),
         help="Kinds of changes that are published. 'used', the sums of live claims, changes with every claim.",
     ),
     cfg.FloatOpt(

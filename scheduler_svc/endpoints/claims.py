@@ -16,8 +16,10 @@ from scheduler_svc.core.records import ClaimBatch, ClaimResult, IntentResult
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.host_state.stamps import StampSigner
+from scheduler_svc.notifications import changes
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
+from scheduler_svc.store import validation
 from scheduler_svc.store.interface import Store
 
 LOG = log.getLogger(__name__)
@@ -168,6 +170,21 @@ class ClaimsEndpoint(MeteredEndpoint):
     def store_sizes(self, ctxt: RequestContext) -> objects.StoreSizes:
         """Measure the store's collections."""
         return objects.StoreSizes.of_sizes(self._store.sizes())
+
+    @expose
+    def list_changes(
+        self, ctxt: RequestContext, epoch: int, position: int, kinds: list[str] | None = None, limit: int = 1000
+    ) -> objects.ChangePage:
+        """Return the changes after a position of the log."""
+        bounds.check("epoch", epoch, 0)
+        bounds.check("position", position, 0)
+        bounds.check("limit", limit, 1, validation.MAX_PAGE)
+        kinds = list(changes.DEFAULT_KINDS) if kinds is None else kinds
+        if not isinstance(kinds, list) or not all(kind in changes.KINDS for kind in kinds):
+            raise errors.InvalidRequest(
+                why=f"kinds must be a list of {', '.join(changes.KINDS)}, got {repr(kinds)[:80]}"
+            )
+        return encode.change_page(changes.read(self._store, epoch, position, kinds, limit))
 
     @expose
     def fence_host(self, ctxt: RequestContext, host: str, token: str, force: bool = False) -> int:

@@ -9,6 +9,7 @@ from rpcapi.resources.claim_identity import format_identity
 from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
 from scheduler_svc.core.records import Claim, ClaimResult, Intent, IntentResult
 from scheduler_svc.host_state.deployment import LocatedDocument
+from scheduler_svc.notifications.changes import ChangePage
 from scheduler_svc.replication.partitions import PartitionOverview
 from scheduler_svc.scheduling.alternates import PreparedBatch
 from scheduler_svc.scheduling.calls import SelectionResult
@@ -128,6 +129,16 @@ def verify_report(partition: str, verification: Verification) -> objects.VerifyR
         problems=list(verification.problems),
         excess=[dict(entry) for entry in verification.excess],
         awaited=list(verification.awaited),
+    )
+
+
+def change_page(page: ChangePage) -> objects.ChangePage:
+    """Return the answer to list_changes."""
+    return objects.ChangePage.of(
+        changes=[change._asdict() for change in page.changes],
+        epoch=page.epoch,
+        position=page.position,
+        at_end=page.at_end,
     )
 
 

@@ -11,13 +11,14 @@ from rpcapi import errors
 from rpcapi.background import BackgroundLoop
 from scheduler_svc import metrics
 from scheduler_svc.core.records import LogEntry
-from scheduler_svc.notifications.lease import NAMESPACE, PublishedPosition, PublisherLease
+from scheduler_svc.notifications import changes
+from scheduler_svc.notifications.changes import Change
+from scheduler_svc.notifications.lease import PublishedPosition, PublisherLease
 from scheduler_svc.store.protocols.log import LogStore
 
 LOG = log.getLogger(__name__)
 
 VERSION = "1.0"  # of the payload
-RESYNC = "resync"
 BATCH = 200  # changes published between two renewals of the lease: at most these are published twice
 BLOCK_MS = 1000
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
@@ -52,7 +53,7 @@ class NotificationPublisher(BackgroundLoop):
         sent = False
         try:
             if entries is None:
-                self._resync()
+                self._published = self._resync(changes.GAP)
                 sent = True
             for entry in entries or ():
                 if not self._lease.is_valid and not self._lease.renew(self._published):
@@ -69,35 +70,27 @@ class NotificationPublisher(BackgroundLoop):
 
     def _start_position(self) -> PublishedPosition:
         """Return the start position, after a resync notification that makes listeners read everything."""
-        snapshot = self._store.snapshot()
-        published = PublishedPosition(snapshot.epoch, snapshot.position)
-        self._notify(RESYNC, published, {"why": "publishing has started"})
-        return published
+        return self._resync("publishing has started")
 
-    def _resync(self) -> None:
+    def _resync(self, why: str) -> PublishedPosition:
         snapshot = self._store.snapshot()
-        self._published = PublishedPosition(snapshot.epoch, snapshot.position)
-        self._notify(RESYNC, self._published, {"why": "the log no longer reaches back to the last published position"})
+        self._notify(Change(snapshot.epoch, snapshot.position, changes.RESYNC, {"why": why}))
+        return PublishedPosition(snapshot.epoch, snapshot.position)
 
     def _publish(self, entry: LogEntry) -> bool:
         """Publish one change if its kind is configured; return whether it was published."""
         assert self._published is not None  # noqa: S101 - this worker has the lease
-        epoch = entry.payload if entry.kind == "epoch" else self._published.epoch
-        published = PublishedPosition(epoch, entry.position)
-        payload = _without_lease_changes(entry)
-        is_published = entry.kind in self._kinds and payload != {}
-        if entry.kind == "epoch" and is_published:
-            self._notify(RESYNC, published, {"why": "the store may have lost data"})
-        elif is_published:
-            self._notify(entry.kind, published, payload)
-        self._published = published
-        return is_published
+        epoch = self._published.epoch
+        change = changes.of_entry(entry, epoch, self._kinds)
+        if change is not None:
+            self._notify(change)
+        self._published = PublishedPosition(changes.epoch_after(entry, epoch), entry.position)
+        return change is not None
 
-    def _notify(self, kind: str, at: PublishedPosition, payload: Any) -> None:
+    def _notify(self, change: Change) -> None:
         partition = self._store.partition
-        header = {"partition": partition, "epoch": at.epoch, "position": at.position, "kind": kind, "payload": payload}
-        self._send(f"host_state.{kind}", {"version": VERSION, **header})
-        metrics.NOTIFICATIONS.labels(partition=partition, kind=kind).inc()
+        self._send(f"host_state.{change.kind}", {"version": VERSION, "partition": partition, **change._asdict()})
+        metrics.NOTIFICATIONS.labels(partition=partition, kind=change.kind).inc()
 
     def _stop_publishing(self) -> bool:
         LOG.warning("Lease lost: another worker now publishes the changes of partition %s", self._store.partition)
@@ -125,10 +118,3 @@ class NotificationPublisher(BackgroundLoop):
         if self._published is not None:
             with contextlib.suppress(errors.Unavailable):  # then another worker takes over when the lease expires
                 self._lease.release(self._published)
-
-
-def _without_lease_changes(entry: LogEntry) -> Any:
-    """Return the payload without the documents of the publisher lease."""
-    if entry.kind != "state":
-        return entry.payload
-    return {namespace: documents for namespace, documents in entry.payload.items() if namespace != NAMESPACE}

@@ -36,7 +36,7 @@ ENDPOINTS = {
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
     "SchedulerAPI": "1.9-26bc7e43d2e5b0c76d20a824ec2e3aa3",
-    "ClaimsAPI": "1.8-0c20c18aebfe5110c634b4798cbf96c6",
+    "ClaimsAPI": "1.9-df5d19c77062198d6adbe9377e9d0bf0",
     "ConductorAPI": "1.21-d556d6d4a459a25649d88310fbbae1e7",
     "ComputeAPI": "1.6-fb724d5a06fdb57bbb248f98fba6d550",
 }

@@ -17,6 +17,7 @@ FINGERPRINTS = {
     "AuditReport": "1.1-80b4c18c6fce8bb66314cbc7713e4520",
     "BuildReport": "1.3-811db9ac5ee3a18107e2efa58e1b5771",
     "BuildRequest": "1.2-0955339085a929d4c7a20d63921b0d6e",
+    "ChangePage": "1.0-0b469a2a0e7db806f40b8a4be1588bc2",
     "ClaimAnswers": "1.3-5fbe4d380d27211ba3f79553a1984ea1",
     "ClaimIntents": "1.1-3d0a1cc7f6daa683d49d26dae902accd",
     "ClaimPage": "1.0-e9278d647822ddd8fa9d8512dacf8e58",
@@ -250,6 +251,7 @@ def sample(name):
         "CopyPage": {"migrations": ["m"], "numbers": [2], "phases": ["running"], "reasons": [""]}
         | {"total_mb": [2048], "remaining_mb": [1024], "copied_mb": [1024]},
         "BuildReport": {"host": "h", "uuids": ["a"], "attempts": [1], "outcomes": ["active"], "reasons": [""]},
+        "ChangePage": {"changes": [{"kind": "gone"}], "epoch": 1, "position": 2, "at_end": True},
         "ClaimAnswers": REFS | {"answers": ["prepared"], "hosts": [None], "reasons": [""], "deadlines_ms": [None]},
         "ClaimPage": {"claims": [{"consumer": "a"}]},
         "ClaimRefs": REFS,

@@ -3,7 +3,7 @@
 # Words that may follow the words of a command.
 _gantt_words() {
     case "$1" in
-        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim client complete decision explain filter flavor group help host image migration partition quota server service state weigher" ;;
+        "") _gantt_reply="--version -v --verbose -q --quiet --log-file -h --help --debug --config-file --project aggregate audit boot claim client complete decision events explain filter flavor group help host image migration partition quota server service state weigher" ;;
         "aggregate") _gantt_reply="delete list set show unset" ;;
         "aggregate delete") _gantt_reply="-h --help" ;;
         "aggregate list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host" ;;
@@ -23,6 +23,7 @@ _gantt_words() {
         "decision") _gantt_reply="compare export" ;;
         "decision compare") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --partition" ;;
         "decision export") _gantt_reply="-h --help --output --partition" ;;
+        "events") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --after --kind --once --interval --partition" ;;
         "explain") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix --dry-run --count --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
         "filter") _gantt_reply="list" ;;
         "filter list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --all" ;;
@@ -60,7 +61,7 @@ _gantt_words() {
         "server confirm") _gantt_reply="-h --help --group --wait --timeout --progress" ;;
         "server delete") _gantt_reply="-h --help --wait --timeout --progress" ;;
         "server evacuate") _gantt_reply="-h --help --wait --timeout --progress --host" ;;
-        "server list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --status --request --limit --deleted" ;;
+        "server list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --status --request --limit --deleted --watch --interval" ;;
         "server live-migrate") _gantt_reply="-h --help --group --wait --timeout --progress --host" ;;
         "server migrate") _gantt_reply="-h --help --group --wait --timeout --progress --allow-cross-cell --host" ;;
         "server offload") _gantt_reply="-h --help --wait --timeout --progress" ;;
@@ -110,6 +111,9 @@ _gantt_values() {
         "decision compare --format") _gantt_reply="csv json table value yaml" ;;
         "decision compare --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "decision compare -f") _gantt_reply="csv json table value yaml" ;;
+        "events --format") _gantt_reply="csv json table value yaml" ;;
+        "events --quote") _gantt_reply="all minimal none nonnumeric" ;;
+        "events -f") _gantt_reply="csv json table value yaml" ;;
         "explain --format") _gantt_reply="json shell table value yaml" ;;
         "explain -f") _gantt_reply="json shell table value yaml" ;;
         "filter list --format") _gantt_reply="csv json table value yaml" ;;

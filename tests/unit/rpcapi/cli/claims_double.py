@@ -20,6 +20,11 @@ class Claims:
         self.fenced = []
         self.down = 0  # remaining calls that fail because the store is down
         self.replicas_missing = False
+        self.changes = []  # (position, kind, payload), after position 9 of epoch 7
+        self.requested_kinds = []  # of each call of list_changes
+
+    def change(self, kind, payload):
+        self.changes.append((10 + len(self.changes), kind, payload))
 
     def claim(self, consumer, host="host1/node1", state="confirmed", **values):
         self.claims[consumer] = {
@@ -80,6 +85,14 @@ class Claims:
             excess=self.excess,
             awaited=self.awaited,
         )
+
+    @expose
+    def list_changes(self, ctxt, epoch, position, kinds, limit=2):
+        self.requested_kinds.append(kinds)
+        page = [change for change in self.changes if change[0] > position][:2]
+        end = page[-1][0] if page else position
+        documents = [{"epoch": epoch, "position": at, "kind": kind, "payload": payload} for at, kind, payload in page]
+        return objects.ChangePage.of(changes=documents, epoch=epoch, position=end, at_end=len(page) < 2)
 
     @expose
     def fence_host(self, ctxt, host, token, force):

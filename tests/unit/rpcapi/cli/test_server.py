@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """``gantt server``."""
 
+import json
+
+import pytest
+
 from conductor.store.records import InstanceStatus
-from rpcapi.cli import server
+from rpcapi.cli import live_output, server
 from tests.unit.rpcapi.cli import doubles
 
 
@@ -118,3 +122,64 @@ def test_delete_reports_servers_that_are_deleted_already(cluster, gantt):
     assert gantt("server", "delete", "a", "b").err == "2 are deleted already\n"
     assert {cluster.conductor.instances[name].status for name in "ab"} == {"DELETED"}
     assert gantt("server", "delete", "a", "b", "c", "--wait").err == "1 deleted, 2 are deleted already\n"
+
+
+@pytest.fixture
+def watched(cluster, gantt, monkeypatch):
+    """Return a function that watches servers and makes one change in each pause; the last pause is interrupted."""
+
+    def watch(*changes, options=("-f", "json")):
+        steps = iter(changes)
+
+        def pause(seconds):
+            step = next(steps, None)
+            if step is None:
+                raise KeyboardInterrupt
+            step()
+
+        monkeypatch.setattr(live_output, "pause", pause)
+        result = gantt("server", "list", "--watch", *options)
+        assert result.code == 0
+        return result.out.splitlines()
+
+    return watch
+
+
+def set_fields(cluster, uuid, **values):
+    return lambda: cluster.conductor.instances.update({uuid: doubles.instance(uuid, **values)})
+
+
+def test_watch_prints_each_server_and_its_changes(cluster, watched):
+    add_instances(cluster, "a", status="BUILDING")
+    add_instances(cluster, "old", status="DELETED", host=None)
+    lines = watched(
+        lambda: add_instances(cluster, "b", status="SCHEDULING", host=None),
+        lambda: None,
+        set_fields(cluster, "a", status="ACTIVE"),
+        set_fields(cluster, "a", status="DELETED", host=None),
+    )
+    rows = [json.loads(line) for line in lines]
+    assert [(row["uuid"], row["status"]) for row in rows] == [
+        ("a", "BUILDING"),
+        ("b", "SCHEDULING"),
+        ("a", "ACTIVE"),
+        ("a", "DELETED"),
+    ]
+
+
+def test_watch_follows_a_server_that_no_longer_matches(cluster, watched):
+    add_instances(cluster, "a", status="BUILDING")
+    add_instances(cluster, "b")
+    lines = watched(
+        set_fields(cluster, "a", status="ACTIVE"), options=("--status", "building", "-f", "csv", "-c", "status")
+    )
+    assert lines == ['"status"', '"BUILDING"', '"ACTIVE"']
+
+
+def test_watch_aligns_a_table_and_takes_no_limit(cluster, gantt, watched):
+    add_instances(cluster, "a", reason="first\nsecond")
+    header, row = watched(options=("-c", "uuid", "-c", "status", "-c", "reason"))
+    assert header == "uuid  status  reason"
+    assert row == "a     ACTIVE  first, second"
+    result = gantt("server", "list", "--watch", "--limit", "3")
+    assert (result.code, result.err) == (1, "--limit cannot be used with --watch\n")

@@ -228,3 +228,33 @@ def test_abort_without_a_host_is_one_in_all_partitions_with_its_destinations(hos
 def test_invalid_destinations_of_an_abort_are_refused(worker):
     with pytest.raises(errors.InvalidRequest, match="destinations must be a list of strings and None"):
         worker.claims.abort_claims(context.new(), worker.refs([str(uuid.uuid4())]), destinations=[1])
+
+
+def test_changes_of_host_state_are_listed_after_a_position(worker):
+    ctxt = context.new("p", "u")
+    epochs = worker.scheduler.list_partitions(ctxt)
+    epoch, position = epochs.epochs[0], worker.store.state.position
+    worker.join("chg", {"chg/1": node_report()})
+    page = worker.claims.list_changes(ctxt, epoch, position)
+    assert {"service", "provider", "alive", "opened"} <= {change["kind"] for change in page.changes}
+    assert "used" not in {change["kind"] for change in page.changes}
+    assert all(change["epoch"] == epoch and change["position"] > position for change in page.changes)
+    (opened,) = worker.claims.list_changes(ctxt, epoch, position, ["opened"]).changes
+    assert opened["payload"] == {"chg": epoch}
+    assert not worker.claims.list_changes(ctxt, epoch, position, limit=1).at_end
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ((-1, 0), "epoch"),
+        ((1, "5"), "position"),
+        ((1, 0, ["weather"]), "kinds"),
+        ((1, 0, [["used"]]), "kinds"),
+        ((1, 0, None, 0), "limit"),
+        ((1, 0, None, 100_000), "limit"),
+    ],
+)
+def test_malformed_requests_for_changes_are_refused(worker, arguments, named):
+    with pytest.raises(errors.InvalidRequest, match=named):
+        worker.claims.list_changes(context.new("p", "u"), *arguments)

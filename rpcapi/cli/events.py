@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``gantt events``: changes of host state."""
+
+import argparse
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rpcapi import errors
+from rpcapi.cli import live_output
+from rpcapi.cli.columns import DocumentColumn
+from rpcapi.cli.command import Lister
+from rpcapi.cli.partition import add_partition_option
+
+COLUMNS = ("partition", "epoch", "position", "kind", "payload")
+POSITION = re.compile(r"(?P<partition>.+):(?P<epoch>\d+):(?P<position>\d+)")
+
+
+class LogPosition(NamedTuple):
+    """A position of a partition's log, and the epoch that it is of."""
+
+    epoch: int
+    position: int
+
+
+class FollowEvents(Lister):
+    """Print changes of host state, one line each, until interrupted.
+
+    Each line has partition, epoch and position, by which a later run continues (--after), and kind and payload as those
+    of a notification of host state. After a change of kind "resync" some are missing: read all documents again.
+    """
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument(
+            "--after",
+            type=_position,
+            action="append",
+            default=[],
+            metavar="PARTITION:EPOCH:POSITION",
+            help="Continue after this position of a partition; may be repeated. Default: from now on.",
+        )
+        parser.add_argument(
+            "--kind",
+            action="append",
+            metavar="KIND",
+            help="Only changes of this kind: provider, gone, used, service, alive, opened, state, epoch; may be "
+            "repeated. Default: all but 'used', which changes with every claim.",
+        )
+        parser.add_argument("--once", action="store_true", help="End after the changes that there are by now.")
+        live_output.add_interval_option(parser)
+        add_partition_option(parser)
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        return COLUMNS, self._rows(self._start(parsed_args), parsed_args)
+
+    def produce_output(
+        self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Iterable[Sequence[Any]]
+    ) -> int:
+        live_output.print_rows(column_names, data, parsed_args, self.app.stdout)
+        return 0
+
+    def _start(self, args: argparse.Namespace) -> dict[str, LogPosition]:
+        """Return the position of each partition after which changes are printed; raises UnknownPartition."""
+        reply = self.session.call(self.session.scheduler.list_partitions)
+        columns = zip(reply.names, reply.epochs, reply.positions, strict=True)
+        present = {name: LogPosition(epoch, position) for name, epoch, position in columns}
+        after = dict(args.after)
+        for name in (*after, *([args.partition] if args.partition else ())):
+            if name not in present:
+                raise errors.UnknownPartition(partition=name, known=", ".join(present))
+        return {name: after.get(name, position) for name, position in present.items() if args.partition in (None, name)}
+
+    def _rows(self, positions: dict[str, LogPosition], args: argparse.Namespace) -> Iterator[Sequence[Any]]:
+        """Yield a row per change; ``positions`` advance with them."""
+        try:
+            while True:
+                at_end = True
+                for name, start in list(positions.items()):
+                    page = self.session.call(self.session.claims_of(name).list_changes, *start, args.kind)
+                    for change in page.changes:
+                        yield self._row(name, change)
+                        positions[name] = LogPosition(change["epoch"], change["position"])
+                    positions[name] = LogPosition(page.epoch, page.position)
+                    at_end = at_end and page.at_end
+                if at_end and args.once:
+                    return
+                if at_end:
+                    live_output.pause(args.interval)
+        finally:
+            options = " ".join(f"--after {name}:{at.epoch}:{at.position}" for name, at in positions.items())
+            self.show_message(f"Continue with: gantt events {options}")
+
+    @staticmethod
+    def _row(name: str, change: dict[str, Any]) -> Sequence[Any]:
+        payload = change["payload"]
+        cell = DocumentColumn(payload) if isinstance(payload, dict) else payload
+        return name, change["epoch"], change["position"], change["kind"], cell
+
+
+def _position(text: str) -> tuple[str, LogPosition]:
+    match = POSITION.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not PARTITION:EPOCH:POSITION, as default:3:1204")
+    return match["partition"], LogPosition(int(match["epoch"]), int(match["position"]))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that are printed as they come, one line each, until the command is interrupted."""
+
+import argparse
+import csv
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TextIO
+
+from cliff.columns import FormattableColumn
+
+from rpcapi.cli.columns import machine_value
+from rpcapi.cli.error_messages import CommandFailed
+
+DEFAULT_INTERVAL = 1.0  # seconds
+LEAST_INTERVAL = 0.1
+
+PrintRow = Callable[[Sequence[Any]], None]
+
+
+def add_interval_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the pause between two calls."""
+    parser.add_argument(
+        "--interval",
+        type=_interval,
+        default=DEFAULT_INTERVAL,
+        metavar="S",
+        help=f"Seconds between two calls to the services while following ({DEFAULT_INTERVAL:g}).",
+    )
+
+
+def pause(seconds: float) -> None:
+    """Wait between two calls."""
+    time.sleep(seconds)
+
+
+def print_rows(
+    column_names: Sequence[str], rows: Iterable[Sequence[Any]], args: argparse.Namespace, stream: TextIO
+) -> None:
+    """Print each row at once, with ``-c`` only its columns; an interruption ends this, and is no error.
+
+    Formats are ``table`` (columns separated by two spaces, below a header), ``value``, ``csv``, and ``json`` with one
+    object per line. Raises CommandFailed for another one, and for an unknown column.
+    """
+    unknown = [name for name in args.columns if name not in column_names]
+    if unknown:
+        raise CommandFailed(f"Unknown column {', '.join(unknown)}; known: {', '.join(column_names)}")
+    indexes = [index for index, name in enumerate(column_names) if not args.columns or name in args.columns]
+    print_row = _row_printer(args.formatter, [column_names[index] for index in indexes], stream)
+    try:
+        for row in rows:
+            print_row([row[index] for index in indexes])
+            stream.flush()
+    except KeyboardInterrupt:
+        return
+
+
+def _row_printer(formatter: str, names: Sequence[str], stream: TextIO) -> PrintRow:
+    """Print the header of a format, and return what prints a row of it."""
+    if formatter == "json":
+        return lambda row: print(json.dumps(dict(zip(names, map(machine_value, row), strict=True))), file=stream)
+    if formatter == "value":
+        return lambda row: print(*map(_text, row), file=stream)
+    if formatter == "csv":
+        writer = csv.writer(stream, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+        writer.writerow(names)
+        return lambda row: writer.writerow(["" if (value := machine_value(cell)) is None else value for cell in row])
+    if formatter == "table":
+        widths = [len(name) for name in names]  # of the widest cell so far
+
+        def print_aligned(row: Sequence[Any]) -> None:
+            for index, cell in enumerate(map(_text, row)):
+                widths[index] = max(widths[index], len(cell))
+            cells = (cell.ljust(width) for cell, width in zip(map(_text, row), widths, strict=True))
+            print("  ".join(cells).rstrip(), file=stream)
+
+        print_aligned(names)
+        return print_aligned
+    raise CommandFailed(f"Rows cannot be followed with -f {formatter}; use table, json, csv or value")
+
+
+def _text(cell: Any) -> str:
+    """Return a cell on one line."""
+    text = cell.human_readable() if isinstance(cell, FormattableColumn) else str(cell)
+    return ", ".join(text.splitlines()) or "-"
+
+
+def _interval(text: str) -> float:
+    seconds = float(text)
+    if not LEAST_INTERVAL <= seconds <= 3600:
+        raise argparse.ArgumentTypeError(f"{text} is not from {LEAST_INTERVAL:g} to 3600 seconds")
+    return seconds

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of host state as listeners see them, in notifications and over RPC: entries of the log, without leases."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from scheduler_svc.core.records import LogEntry
+from scheduler_svc.notifications.lease import NAMESPACE
+from scheduler_svc.store.interface import Store
+
+KINDS = ("provider", "gone", "used", "service", "alive", "opened", "state", "epoch")
+DEFAULT_KINDS = tuple(kind for kind in KINDS if kind != "used")  # which changes with every claim
+RESYNC = "resync"
+NEW_EPOCH = "the store may have lost data"
+GAP = "the log no longer reaches back to the last position"
+
+
+class Change(NamedTuple):
+    """A change of one partition, as of ``position`` in ``epoch``.
+
+    ``kind`` and ``payload`` are those of a log entry (`scheduler_svc.core.records.LogEntry`), or "resync" and {"why":
+    text}: changes are missing, so that a listener has to read all documents again.
+    """
+
+    epoch: int
+    position: int
+    kind: str
+    payload: Any
+
+
+def of_entry(entry: LogEntry, epoch: int, kinds: Collection[str]) -> Change | None:
+    """Return the change of a log entry in ``epoch``; None if its kind is not in ``kinds``, or it is only of a lease.
+
+    An entry of kind "epoch" is a resync in the epoch that it begins.
+    """
+    if entry.kind not in kinds:
+        return None
+    if entry.kind == "epoch":
+        return Change(entry.payload, entry.position, RESYNC, {"why": NEW_EPOCH})
+    payload = entry.payload
+    if entry.kind == "state":
+        payload = {namespace: documents for namespace, documents in payload.items() if namespace != NAMESPACE}
+    return Change(epoch, entry.position, entry.kind, payload) if payload != {} else None
+
+
+def epoch_after(entry: LogEntry, epoch: int) -> int:
+    """Return the epoch of what follows ``entry``, which is in ``epoch`` or begins another one."""
+    return int(entry.payload) if entry.kind == "epoch" else epoch
+
+
+class ChangePage(NamedTuple):
+    """The changes up to ``position`` in ``epoch``; ``at_end`` is False if the log may have more."""
+
+    changes: Sequence[Change]
+    epoch: int
+    position: int
+    at_end: bool
+
+
+def read(store: Store, epoch: int, position: int, kinds: Collection[str], limit: int) -> ChangePage:
+    """Return the changes of ``kinds`` among the next ``limit`` entries after ``position``, which is of ``epoch``.
+
+    If the log no longer has those, the page is a resync at the store's present position. Raises StoreUnavailable.
+    """
+    entries = store.follow(position, 0, limit)
+    if entries is None:
+        epoch, position = store.begin_epoch_if_behind(0, 0)  # no store is behind that: it only reads
+        return ChangePage([Change(epoch, position, RESYNC, {"why": GAP})], epoch, position, at_end=True)
+    page_changes = []
+    for entry in entries:
+        change = of_entry(entry, epoch, kinds)
+        if change is not None:
+            page_changes.append(change)
+        epoch, position = epoch_after(entry, epoch), entry.position
+    return ChangePage(page_changes, epoch, position, at_end=len(entries) < limit)
