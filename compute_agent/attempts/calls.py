@@ -11,7 +11,7 @@ from oslo_log import log
 from compute_agent import metrics
 from compute_agent.attempt import Attempt
 from compute_agent.attempts.isolation import IsolationWatch
-from rpcapi import context, errors
+from rpcapi import context, errors, tracing
 from rpcapi.context import RequestContext
 
 LOG = log.getLogger(__name__)
@@ -56,7 +56,8 @@ class ServiceCalls:
         ctxt = _context(attempts).with_timeout(self._timeout)
         ctxt.update_store()
         try:
-            reply = send(ctxt)
+            with tracing.span(f"compute.{method}", ctxt.request_id):
+                reply = send(ctxt)
         except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError) as error:
             metrics.RETRIES.labels(method).inc()
             self._stopped = self._draining

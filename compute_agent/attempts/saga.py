@@ -17,7 +17,7 @@ from compute_agent.attempts.answers import moved_attempts
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.clock import Clock, wall_ms
-from rpcapi import objects
+from rpcapi import objects, tracing
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.resources.claims import MAX_INSTANCES, Answer
@@ -113,7 +113,8 @@ class AttemptSaga:
     def _spawn(
         self, attempts: Sequence[Attempt], start: Callable[[Sequence[Attempt]], list[tuple[Attempt, str]]]
     ) -> None:
-        failed = start(attempts)
+        with tracing.shared_span("compute.spawn", group_by_request(attempts)):
+            failed = start(attempts)
         self._guest_manager.end_attempts(
             [
                 attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, self._clock())

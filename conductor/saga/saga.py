@@ -29,6 +29,7 @@ from conductor.service_clients import ServiceClients
 from conductor.stamps import PartitionStamps
 from conductor.store.interface import ConductorStore
 from conductor.store.records import DueWork, InstanceRecord, RequestLease, SagaStep, WriteResult
+from rpcapi import tracing
 from rpcapi.resources.claims import MAX_INSTANCES
 
 LOG = log.getLogger(__name__)
@@ -128,7 +129,8 @@ class BuildSaga:
             group = due[start : start + max_instances]
             metrics.STEPS.labels(group[0].step.value).inc()
             # A record that changed meanwhile is skipped; the next pass executes its new step.
-            changed = run_step(saga_pass, group)
+            with tracing.span(f"conductor.{group[0].step.value}", saga_pass.request.request_id):
+                changed = run_step(saga_pass, group)
             milestones.log_changes(group, changed, self._write(lease, changed).stale)
 
     def _write(self, lease: RequestLease, changed: Sequence[InstanceRecord]) -> WriteResult:

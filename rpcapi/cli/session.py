@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rpcapi import errors
+from rpcapi import errors, tracing
 
 if TYPE_CHECKING:  # the bus takes half a second to import, `gantt --help` must not
     from oslo_config import cfg
@@ -131,7 +131,8 @@ class Session:
             reraise=True,
         )
         # A service drops a message past its deadline; it has been sent again by then.
-        return retrying(lambda: method(self.ctxt.with_timeout(self.conf.rpc.call_timeout), *args, **values))
+        with tracing.span(f"gantt.{method.__name__}", self.ctxt.request_id):
+            return retrying(lambda: method(self.ctxt.with_timeout(self.conf.rpc.call_timeout), *args, **values))
 
     def list_all(self, method: Callable[..., Any], items: str, *args: Any, **values: Any) -> Iterator[Any]:
         """Yield every entry in ``items`` of all pages of a listing call."""
@@ -152,6 +153,7 @@ class Session:
         """Close the bus."""
         if "transport" in vars(self):
             self.transport.cleanup()
+            tracing.stop()
 
 
 def _open_bus(conf: "cfg.ConfigOpts") -> Any:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from oslo_config import cfg
 from oslo_log import log
 
-from rpcapi import errors
+from rpcapi import errors, tracing
 from rpcapi.daemon import process, state_report, unknown_options
 from rpcapi.daemon.log_once import ProcessOnceFlag
 from rpcapi.daemon.service import Factory, Service
@@ -155,6 +155,7 @@ class Worker:
             starter.join()
             if self._service is not None:
                 self._service.wait()
+            tracing.stop()
         except Exception:
             # The process ends anyway: the log and the exit status say that the drain failed.
             LOG.exception("%s could not drain", self._role.name)

@@ -12,7 +12,7 @@ from oslo_messaging.rpc import client, dispatcher
 from oslo_messaging.rpc.server import RPCServer
 from oslo_messaging.transport import RPCTransport
 
-from rpcapi import errors
+from rpcapi import errors, tracing
 from rpcapi.access.callers import access_of
 from rpcapi.conf import rpc as rpc_conf
 from rpcapi.conf import transport as transport_conf
@@ -37,7 +37,7 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     """
     for options in (server._pool_opts, client._client_opts, transport._transport_opts, dispatcher._dispatcher_opts):
         conf.register_opts(options)
-    conf.register_opts(messaging_tracing.oslo_messaging_tracing, group="oslo_messaging_tracing")
+    conf.register_opts(messaging_tracing.oslo_messaging_tracing, group=tracing.GROUP)
     conf.register_opts(messaging_metrics.oslo_messaging_metrics, group="oslo_messaging_metrics")
     bus_opts.register_opts(conf)
     rpc_conf.register_opts(conf)
@@ -84,6 +84,8 @@ RABBIT_DEFAULTS: dict[str, Any] = {
 def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
     """Return the transport of `url`, or of `transport_url` in the configuration; nothing connects yet.
 
+    From then on this process records spans, if [oslo_messaging_tracing] says so.
+
     :raises rpcapi.errors.BadConfiguration: for a malformed URL, an unknown driver, a package that the driver needs and
         that is not installed, or an address or option that the driver cannot use; the text never contains the URL's
         credentials
@@ -96,6 +98,7 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
         raise transport_conf.malformed_url() from None
     if "rabbit" in parsed.transport:
         set_rabbit_defaults(conf)
+    tracing.start(conf)
     try:
         driver = _own_driver(parsed.transport)
         if driver is not None:

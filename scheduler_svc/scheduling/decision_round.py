@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ParamSpec, Protocol, TypeVar
 
-from rpcapi import errors
+from rpcapi import errors, tracing
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import INSTANCE, Verdict
 from scheduler_svc import metrics
@@ -99,12 +99,14 @@ class DecisionRound:
         Raises StoreUnavailable where it is unknown which of them were claimed.
         """
         metrics.ROUND_CALLS.observe(len(tries))
-        decisions = [
-            _attempt(self._build, call_try, snapshot, Place(number, len(tries)))
-            for number, (call_try, snapshot) in enumerate(zip(tries, self._rank(tries), strict=True))
-        ]
+        with tracing.shared_span("scheduler.rank", (call_try.ctxt.request_id for call_try in tries)):
+            decisions = [
+                _attempt(self._build, call_try, snapshot, Place(number, len(tries)))
+                for number, (call_try, snapshot) in enumerate(zip(tries, self._rank(tries), strict=True))
+            ]
         batches = [decision.batch for decision in decisions if isinstance(decision, _Decision)]
-        answers = iter(self._prepare(batches) if batches else ())
+        with tracing.shared_span("scheduler.claim", (batch.request_id for batch in batches)):
+            answers = iter(self._prepare(batches) if batches else ())
         return [
             self._apply(decision, next(answers)) if isinstance(decision, _Decision) else decision
             for decision in decisions
