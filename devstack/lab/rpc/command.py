@@ -18,7 +18,9 @@ from devstack.lab.rpc import deployment, turns, users
 from devstack.lab.rpc.callers import Blocks, Callers, CallStatistics, run_callers
 from devstack.lab.rpc.client_calls import ECHO
 from devstack.lab.rpc.loads import Load
+from devstack.lab.rpc.scraping import scraping
 from devstack.lab.rpc.turns import Turn
+from devstack.servers.ports import free_port
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore
 
@@ -28,7 +30,8 @@ BUDGET_FROM = 10_000
 BLOCKS = 8
 TURNS, TURN_BLOCKS = 8, 2  # of each executor, where several take turns
 MAX_LOAD = 120  # percent; more arrivals than can be served only make a queue
-EXECUTORS = ("eventlet", "threading")
+METRICS = "metrics"  # in place of an executor: the default one, with metrics that are scraped
+EXECUTORS = ("eventlet", "threading", METRICS)
 
 seconds = up_to(600, "a number of seconds")
 
@@ -113,8 +116,8 @@ class RpcBenchmark(Benchmark):
             type=names_of(EXECUTORS, "an executor"),
             default=[default_executor()],
             metavar="NAME,...",
-            help=f"Of the workers: eventlet, threading ({default_executor()}); several take {TURNS} turns each and "
-            "are compared with the first.",
+            help=f"Of the workers: eventlet, threading ({default_executor()}), or '{METRICS}' for {default_executor()} "
+            f"with metrics that are scraped; several take {TURNS} turns each and are compared with the first.",
         )
         parser.add_argument(
             "--seconds",
@@ -216,11 +219,14 @@ def _take_turns(
 
 @contextlib.contextmanager
 def _running_daemons(private_cluster: deployment.PrivateCluster, workers: int, executor: str) -> Iterator[None]:
-    private_cluster.set_workers(workers, executor)
+    is_measured = executor == METRICS
+    port = free_port() if is_measured else None
+    private_cluster.set_workers(workers, default_executor() if is_measured else executor, metrics_port=port)
     private_cluster.start_echo(workers)
     private_cluster.start_daemon("scheduler")
     try:
-        yield
+        with scraping(port) if port is not None else contextlib.nullcontext():
+            yield
     finally:
         private_cluster.stop_daemons()
 
@@ -241,7 +247,9 @@ def _rows(setting: RpcSetting, names: Sequence[str], measured_turns: Sequence[Tu
         for size in measured_turns[0].blocks:
             call = "an empty call" if size == ECHO else f"select of {size}"
             comparison = turns.compare(measured_turns, executor, base, size)
-            yield comparison.row(f"{executor} beside {base}: {call}, {setting.name}", setting.is_large)
+            name = f"{executor} beside {base}: {call}, {setting.name}"
+            row = comparison.cost_row if executor == METRICS else comparison.row
+            yield row(name, setting.is_large and (size == 1 or executor != METRICS))
 
 
 def _executor_rows(setting: RpcSetting, executor: str, statistics: Mapping[int, CallStatistics]) -> Iterator[ResultRow]:

@@ -16,6 +16,7 @@ from devstack.cluster_size import ClusterSize, Mode
 from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.servers.errors import ServerError
 from devstack.servers.folder import write_private
+from devstack.servers.ports import LOOPBACK
 from devstack.servers.process import ServerProcess, stop_together
 from devstack.servers.redis import AppendFsync
 from devstack.servers.redis_users import ADMIN
@@ -67,9 +68,15 @@ class PrivateCluster:
         file = self.cluster.layout.etc / "echo.conf"
         start_echo(self._echo, file, self.bus_url, self.cluster.size.executor, workers=workers)
 
-    def set_workers(self, schedulers: int, executor: str) -> None:
-        """Set the number of scheduler workers, and the executor of all daemons, for those started from now on."""
+    def set_workers(self, schedulers: int, executor: str, *, metrics_port: int | None = None) -> None:
+        """Set the number of scheduler workers, and the executor of all daemons, for those started from now on.
+
+        With ``metrics_port`` the scheduler serves metrics there.
+        """
         self.cluster.size = replace(self.cluster.size, schedulers=schedulers, executor=executor)
+        listen = f"{LOOPBACK}:{metrics_port}" if metrics_port is not None else ""
+        scheduler = confs.merge(self.cluster.overrides["scheduler"], {"metrics": {"listen": listen}})
+        self.cluster.overrides = {**self.cluster.overrides, "scheduler": scheduler}
         self.cluster.write_confs()
 
     def start_daemon(self, name: str) -> None:

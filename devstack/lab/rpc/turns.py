@@ -9,6 +9,7 @@ from devstack.lab.rows import ResultRow
 from devstack.lab.rpc.callers import Blocks, CallStatistics
 
 EXECUTOR_BUDGET = 0.9  # share of the first executor's rate
+METRICS_BUDGET = 1.03  # processor time with metrics, relative to that without
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,12 @@ class Comparison:
             "processor_ratio": median(self.costs) if self.costs else "-",
         }
         return ResultRow(name, median(self.rates), EXECUTOR_BUDGET if has_budget else None, "at least", figures)
+
+    def cost_row(self, name: str, has_budget: bool) -> ResultRow:
+        """Return the median of the ratios of processor time, and that of the rates."""
+        figures: dict[str, float | int | str] = {"turns": len(self.costs), "rate_ratio": median(self.rates)}
+        ratio = median(self.costs) if self.costs else float("nan")
+        return ResultRow(name, ratio, METRICS_BUDGET if has_budget else None, figures=figures)
 
 
 def compare(turns: Sequence[Turn], executor: str, base: str, size: int) -> Comparison:

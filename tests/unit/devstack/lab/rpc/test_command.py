@@ -13,7 +13,7 @@ import pytest
 
 from devstack.lab import hosts
 from devstack.lab.rows import ResultRow
-from devstack.lab.rpc import command
+from devstack.lab.rpc import command, scraping
 from devstack.lab.rpc.callers import CallBlock
 from devstack.lab.rpc.client_calls import ClientCalls
 from devstack.servers.process import start_ticks
@@ -61,10 +61,24 @@ def test_executors_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (account["ratio"], account["overcommit"]) == (0, 0)
 
 
+def test_metrics_are_scraped_and_their_processor_time_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "TURNS", 1)
+    monkeypatch.setattr(command, "TURN_BLOCKS", 1)
+    scrapes = []
+    monkeypatch.setattr(scraping, "scrape", lambda port, scrape=scraping.scrape: scrapes.append(scrape(port)))
+    _plain, metrics, echo, single, _load, _account = asking.run_json(
+        *("rpc", "--hosts", "60", "--clients", "1", "--workers", "1", "--batch", "1", "--seconds", "0.3"),
+        *("--bus", "embedded", "--executors", "threading,metrics", "--loads", "50"),
+    )
+    assert metrics["executor"] == "metrics" and metrics["calls_per_s"] > 0
+    assert single["ratio"] > 0 and echo["ratio"] > 0
+    assert scrapes and b"gantt_worker_process_id" in scrapes[0]
+
+
 def test_unknown_executor_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         asking.run("rpc", "--executors", "threading,asyncio")
-    assert "'asyncio' is not an executor; use eventlet or threading" in capsys.readouterr().err
+    assert "'asyncio' is not an executor; use eventlet or threading or metrics" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
