@@ -14,6 +14,13 @@ STORE_BOUND = metrics.gauge(
     "conductor_records_bound_bytes", "Bytes at which requests are refused.", _COLLECTION, across="max"
 )
 STEPS = metrics.counter("conductor_saga_steps", "Saga steps taken, by step; one may serve many instances.", ["step"])
+STEP_SECONDS = metrics.histogram("conductor_saga_step_seconds", "Time of a saga step, by step.", ["step"])
+STEP_AGE = metrics.histogram(
+    "conductor_saga_age_seconds",
+    "Time since an instance last changed when its next step is taken, by step.",
+    ["step"],
+    buckets=(0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600),
+)
 RETRIES = metrics.counter("conductor_saga_retries", "Instance steps postponed for a retry, by step.", ["step"])
 RECASTS = metrics.counter("conductor_build_recasts", "Build messages sent again to a silent host, by instance.")
 TAKEOVERS = metrics.counter("conductor_saga_takeovers", "Requests taken over from a conductor after its lease expired.")

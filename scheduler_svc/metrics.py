@@ -13,6 +13,9 @@ CALL_SECONDS = metrics.histogram("scheduler_call_seconds", "Time from reading a 
 DECISION_SECONDS = metrics.histogram(
     "scheduler_decision_seconds", "Time to rank hosts for one request, the claim excepted"
 )
+CLAIM_SECONDS = metrics.histogram(
+    "scheduler_claim_seconds", "Time of the store to claim for all calls that were decided together"
+)
 ROUND_CALLS = metrics.histogram(
     "scheduler_round_calls", "Calls that were decided and claimed together", buckets=(1, 2, 4, 8, 16, 32, 64)
 )

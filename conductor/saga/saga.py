@@ -127,9 +127,14 @@ class BuildSaga:
     ) -> None:
         for start in range(0, len(due), max_instances):
             group = due[start : start + max_instances]
-            metrics.STEPS.labels(group[0].step.value).inc()
+            step = group[0].step.value
+            metrics.STEPS.labels(step).inc()
+            metrics.STEP_AGE.labels(step).observe(max(0, saga_pass.now_ms - group[0].updated_ms) / 1000)
             # A record that changed meanwhile is skipped; the next pass executes its new step.
-            with tracing.span(f"conductor.{group[0].step.value}", saga_pass.request.request_id):
+            with (
+                metrics.STEP_SECONDS.labels(step).time(),
+                tracing.span(f"conductor.{step}", saga_pass.request.request_id),
+            ):
                 changed = run_step(saga_pass, group)
             milestones.log_changes(group, changed, self._write(lease, changed).stale)
 

@@ -71,6 +71,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             ),
         ),
         Panel("Time of a decision", "s", _quantiles("gantt_scheduler_decision_seconds")),
+        Panel("Time of the store to claim", "s", _quantiles("gantt_scheduler_claim_seconds")),
         Panel("Time of a call", "s", _quantiles("gantt_scheduler_call_seconds", "method")),
         Panel("Calls decided together", "none", _quantiles("gantt_scheduler_round_calls")),
         Panel(
@@ -190,6 +191,12 @@ ROWS: dict[str, tuple[Panel, ...]] = {
                 _rates("gantt_conductor_saga_steps_total", "step"),
                 Query("sum by (step) (rate(gantt_conductor_saga_retries_total[$__rate_interval]))", "{{step}}, again"),
             ),
+        ),
+        Panel("Time of a saga step", "s", _quantiles("gantt_conductor_saga_step_seconds", "step")),
+        Panel(
+            "Time from an instance's last change to its next step",
+            "s",
+            _quantiles("gantt_conductor_saga_age_seconds", "step"),
         ),
         Panel("Time of a call", "s", _quantiles("gantt_conductor_call_seconds", "method")),
     ),

@@ -114,7 +114,8 @@ class DecisionRound:
 
     def _prepare(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
         """Claim the batches, and apply the log entries that come with their answers."""
-        outcomes, entries = self._claimer.prepare_all(batches, self._replica.log_position.position)
+        with metrics.CLAIM_SECONDS.time():
+            outcomes, entries = self._claimer.prepare_all(batches, self._replica.log_position.position)
         if entries is not None:
             epochs = {outcome.epoch for outcome in outcomes if isinstance(outcome, BatchAnswer)}
             self._replica.apply_carried(entries, epochs)

@@ -5,6 +5,7 @@ import pytest
 
 from rpcapi import errors, objects
 from tests.unit.conductor.saga.simulated_cluster import SPEC, THREE, SimulatedCluster, uuid_list
+from tests.unit.scheduler_svc.fakes.workers import metric_value
 
 
 @pytest.fixture
@@ -23,6 +24,20 @@ def test_request_needs_one_decision_and_one_message_per_host(cluster: SimulatedC
     assert cluster.scheduler.calls == [(uuids, 1)]
     assert sorted(host for _, host, _ in cluster.hosts.casts) == ["h1", "h2", "h3"]
     cluster.check(uuids)
+
+
+def test_each_step_counts_its_time_and_the_age_of_its_instances(cluster: SimulatedCluster) -> None:
+    def samples() -> dict[str, float]:
+        return {
+            name: metric_value(f"conductor_saga_{name}", step="cast")
+            for name in ("step_seconds_count", "age_seconds_count")
+        }
+
+    before = samples()
+    cluster.build(uuid_list(2))
+    cluster.settle()
+    after = samples()
+    assert {name: after[name] - before[name] for name in before} == {"step_seconds_count": 1, "age_seconds_count": 1}
 
 
 def test_repeated_request_is_idempotent(cluster: SimulatedCluster) -> None:

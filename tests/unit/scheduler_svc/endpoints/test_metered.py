@@ -17,6 +17,7 @@ def test_calls_are_counted(worker):
         metric_value("scheduler_verdicts_total", verdict="FITS"),
     )
     decisions = metric_value("scheduler_decision_seconds_count")
+    claim_calls = metric_value("scheduler_claim_seconds_count")
     refusals = metric_value("scheduler_refusals_total", reason="not enough VCPU")
     uuids, _ = worker.select(2, force_hosts=["count"])
     with pytest.raises(errors.NoValidHost):
@@ -28,6 +29,7 @@ def test_calls_are_counted(worker):
     assert metric_value("scheduler_instances_placed_total") == selections + 2
     assert metric_value("scheduler_verdicts_total", verdict="FITS") == fits + 2
     assert metric_value("scheduler_decision_seconds_count") == decisions + 2
+    assert metric_value("scheduler_claim_seconds_count") > claim_calls
     confirmed = metric_value("scheduler_claims_total", verb="confirm", answer="confirmed")
     worker.claims.confirm_claims(context.new(), "count", worker.refs(uuids))
     assert metric_value("scheduler_claims_total", verb="confirm", answer="confirmed") == confirmed + 2
