@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Sphinx configuration of the documentation: `tox -e docs`."""
 
+import os
 import re
+import subprocess
+import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
+
+from docutils import nodes
 
 from rpcapi.cli import static_output
 
@@ -32,9 +37,19 @@ html_theme = "furo"
 html_title = f"gantt {release}"
 html_show_copyright = False
 
+COMMANDS = "reference/commands/"  # a page for each console script but gantt; those of daemons include daemons.txt
+
+
+def man_page(path: Path) -> tuple[str, str, str, str, int]:
+    """Return the man page of a command's page, whose title is its name and what it does."""
+    text = path.read_text()
+    name, _, purpose = text.partition("\n")[0].removeprefix("# ").partition(": ")
+    return COMMANDS + name, name, purpose, author, 8 if "daemons.txt" in text else 1
+
+
 man_pages = [
     ("reference/gantt", "gantt", "operate a gantt cluster", author, 1),
-    ("reference/daemons", "gantt-daemons", "the services of gantt", author, 8),
+    *map(man_page, sorted((Path(__file__).parent / COMMANDS).glob("*.md"))),
 ]
 
 
@@ -65,11 +80,36 @@ def link_policy(app: Any, page: str, content: list[str]) -> None:
 
 
 def add_commands(app: Any, page: str, content: list[str]) -> None:
-    """Add the help of every command of gantt to its page."""
+    """Add the help of every command to its page."""
     if page == "reference/gantt":
         for path in sorted(Path(static_output.FOLDER).glob("help-*.txt")):
             command = path.read_text().split(" [-h]")[0].removeprefix("usage: ")
             content[0] += f"\n## {command}\n\n```text\n{path.read_text()}```\n"
+    elif page.startswith(COMMANDS):
+        name = page.removeprefix(COMMANDS)
+        content[0] += f"\n## Options\n\n```text\n{command_help(name)}```\n"
+        if name == "gantt-lab":
+            names = re.findall(r"^  (\S+) .*", command_help(name).partition("Commands:\n")[2], re.MULTILINE)
+            content[0] += "".join(
+                f"\n## {name} {command}\n\n```text\n{command_help(name, command)}```\n"
+                for command in names
+                if command not in ("complete", "help")
+            )
+
+
+def command_help(name: str, *command: str) -> str:
+    """Return the help of a console script, or of one of its commands."""
+    script = Path(sys.executable).with_name(name)
+    environment = {**os.environ, "COLUMNS": "100"}
+    call = [script, *command, "--help"]
+    return subprocess.run(call, env=environment, capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+
+def drop_links(app: Any, doctree: Any, page: str) -> None:
+    """Leave the text of links in man pages, which cannot lead to other pages."""
+    if app.builder.name == "man":
+        for link in list(doctree.findall(nodes.reference)):
+            link.replace_self(link.children)
 
 
 def setup(app: Any) -> None:
@@ -78,3 +118,4 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", format_versions)
     app.connect("include-read", link_copies)
     app.connect("source-read", link_policy)
+    app.connect("doctree-resolved", drop_links)

@@ -2,6 +2,7 @@
 """Pages name only commands, options, links and files that exist."""
 
 import importlib
+import importlib.metadata
 import re
 
 import pytest
@@ -90,3 +91,14 @@ def test_links_and_paths_exist(path):
 def test_every_decision_record_is_in_the_index():
     index = (documentation.ROOT / "docs" / "adr" / "README.md").read_text()
     assert [path.name for path in RECORDS if path.name != "README.md" and f"({path.name})" not in index] == []
+
+
+def test_each_program_has_a_page_that_becomes_its_man_page():
+    scripts = importlib.metadata.distribution("gantt").entry_points.select(group="console_scripts")
+    folder = documentation.ROOT / "docs" / "reference" / "commands"
+    titles = {path.stem: path.read_text().partition("\n")[0] for path in folder.glob("*.md")}
+    assert titles.keys() == {script.name for script in scripts} - {"gantt"}
+    for name, title in titles.items():
+        assert re.fullmatch(rf"# {name}: [a-z].{{10,60}}", title)
+    index = (documentation.ROOT / "docs" / "index.md").read_text()
+    assert all(f"reference/commands/{name}\n" in index for name in titles)
