@@ -101,7 +101,7 @@ def command_help(name: str, *command: str) -> str:
     """Return the help of a console script, or of one of its commands."""
     script = Path(sys.executable).with_name(name)
     environment = {**os.environ, "COLUMNS": "100"}
-    call = [script, *command, "--help"]
+    call = [str(script), *command, "--help"]
     return subprocess.run(call, env=environment, capture_output=True, text=True, check=True).stdout  # noqa: S603
 
 

@@ -61,6 +61,7 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "remove_host": _by(OPERATOR),
         "get_host_state": _by(CONDUCTOR, OPERATOR),
         "list_host_state": _by(OPERATOR),
+        "list_catalog": _by(CLIENT, OPERATOR, project=CONTEXT),
         "update_host_state": _by(OPERATOR),
         "delete_host_state": _by(OPERATOR),
         "update_aggregates": _by(OPERATOR),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the bus takes half a second to import, `gantt --help` must 
 LOG = logging.getLogger("gantt.shell")
 ATTEMPTS = 3
 PAGE = 1000
+BUILT_IN_SOURCE, CLUSTER_SOURCE, CLIENT_SOURCE = "built-in", "cluster", "configuration"
 NO_TRANSPORT_URL = (
     "no transport_url is configured; set the configuration file with --config-file or "
     "$GANTT_CONFIG_FILE, or start a local cluster"
@@ -45,17 +46,49 @@ class Session:
 
     @functools.cached_property
     def flavors(self) -> "dict[str, Flavor]":
-        """All flavors by name; raises BadConfiguration."""
-        from rpcapi.conf import flavors  # noqa: PLC0415 - lazy, see above
+        """All flavors by name; raises BadConfiguration.
 
-        return flavors.load(self.conf, self.catalog)
+        This client's configuration takes precedence over the cluster, and that over the built-in flavors.
+        """
+        return {name: flavor for flavors in self._flavors_by_source.values() for name, flavor in flavors.items()}
+
+    @property
+    def flavor_sources(self) -> dict[str, str]:
+        """Where each flavor comes from."""
+        return {name: source for source, flavors in self._flavors_by_source.items() for name in flavors}
 
     @functools.cached_property
     def images(self) -> "dict[str, Image]":
-        """All images by name; raises BadConfiguration."""
-        from rpcapi.conf import images  # noqa: PLC0415 - lazy, see above
+        """All images by name, those of this client's configuration before those of the cluster.
 
-        return images.load(self.conf)
+        Raises BadConfiguration.
+        """
+        return {name: image for images in self._images_by_source.values() for name, image in images.items()}
+
+    @property
+    def image_sources(self) -> dict[str, str]:
+        """Where each image comes from."""
+        return {name: source for source, images in self._images_by_source.items() for name in images}
+
+    @functools.cached_property
+    def _flavors_by_source(self) -> "dict[str, dict[str, Flavor]]":
+        """The flavors of each source, in the order of their precedence, the last first."""
+        from rpcapi.conf import flavors  # noqa: PLC0415 - lazy, see above
+        from rpcapi.spec_builder.catalog_documents import flavor_of  # noqa: PLC0415 - lazy, see above
+        from rpcapi.spec_builder.flavors import BUILT_IN  # noqa: PLC0415 - lazy, see above
+
+        configured = flavors.load(self.conf, self.catalog)
+        stored = {flavor.name: flavor for flavor in map(flavor_of, self.list_catalog("flavor"))}
+        return {BUILT_IN_SOURCE: BUILT_IN, CLUSTER_SOURCE: stored, CLIENT_SOURCE: configured}
+
+    @functools.cached_property
+    def _images_by_source(self) -> "dict[str, dict[str, Image]]":
+        """The images of each source, in the order of their precedence, the last first."""
+        from rpcapi.conf import images  # noqa: PLC0415 - lazy, see above
+        from rpcapi.spec_builder.catalog_documents import image_of  # noqa: PLC0415 - lazy, see above
+
+        stored = {image.name: image for image in map(image_of, self.list_catalog("image"))}
+        return {CLUSTER_SOURCE: stored, CLIENT_SOURCE: images.load(self.conf)}
 
     @functools.cached_property
     def catalog(self) -> "Catalog":
@@ -143,6 +176,13 @@ class Session:
             marker = page.marker
             if marker is None:
                 return
+
+    def list_catalog(self, kind: str) -> list[dict[str, Any]]:
+        """Return the documents of the cluster's flavors or images; a scheduler of an older release has none."""
+        try:
+            return [state.document for state in self.list_all(self.scheduler.list_catalog, "states", kind)]
+        except errors.UnknownMethod:
+            return []
 
     def new_request(self) -> str:
         """Start a new request: later calls carry a new request id, which is returned."""

@@ -29,7 +29,7 @@ class BusBackend(ServiceClient):
     """Backend that calls gantt's scheduler workers over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.9"
+    VERSION = "1.10"
     CAP = "scheduler"
     UNREPORTED = "1.5"
     SHORT_CALLS = frozenset({"select_destinations"})
@@ -54,6 +54,7 @@ class SchedulerAPI:
     1.7 - report_service: add versions. Add get_oldest_versions
     1.8 - dry_run: add scope
     1.9 - select_batch: add details, and requests of several projects with deadlines of their own
+    1.10 - Add list_catalog
     """
 
     VERSION = BusBackend.VERSION
@@ -124,6 +125,15 @@ class SchedulerAPI:
         optional = {"matching": matching, "partition": partition}
         filters = {name: value for name, value in optional.items() if value is not None}
         return self._backend.call(ctxt, "1.2" if filters else "1.0", "list_host_state", **values, **filters)
+
+    def list_catalog(
+        self, ctxt: RequestContext, kind: str, marker: str | None = None, limit: int = 1000
+    ) -> objects.HostStatePage:
+        """Return documents of ``kind`` "flavor" or "image" after ``marker``; raises InvalidRequest.
+
+        Clients that act for a project may call it. Operators write these documents as host state.
+        """
+        return self._backend.call(ctxt, "1.10", "list_catalog", kind=kind, marker=marker, limit=limit)
 
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
         """Merge ``state.document`` into what is recorded at ``state.version`` and return the new state.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Flavors from the configuration, one group ``[flavor:NAME]`` for each, in addition to the built-in ones."""
+"""Flavors from the configuration, one group ``[flavor:NAME]`` for each."""
 
 from oslo_config import cfg
 
@@ -8,7 +8,7 @@ from rpcapi.conf import pairs
 from rpcapi.resources.inventory import MAX_AMOUNT
 from rpcapi.spec_builder.builder import build_spec
 from rpcapi.spec_builder.catalog import EMPTY, Catalog
-from rpcapi.spec_builder.flavors import BUILT_IN, Flavor
+from rpcapi.spec_builder.flavors import Flavor
 
 PREFIX = "flavor:"
 GROUP = f"{PREFIX}NAME"
@@ -43,15 +43,12 @@ OPTS = [
 
 
 def load(conf: cfg.ConfigOpts, catalog: Catalog = EMPTY) -> dict[str, Flavor]:
-    """Return all flavors by name from a ``conf`` that has been loaded; ``catalog`` is used to check them.
+    """Return the configured flavors by name, of a ``conf`` that has been loaded; ``catalog`` is used to check them.
 
     Raises BadConfiguration with the group for an invalid flavor.
     """
-    flavors = dict(BUILT_IN)
-    for section in conf.list_all_sections():
-        if section.startswith(PREFIX):
-            flavors[section.removeprefix(PREFIX)] = _read(conf, section, catalog)
-    return flavors
+    sections = (section for section in conf.list_all_sections() if section.startswith(PREFIX))
+    return {section.removeprefix(PREFIX): _read(conf, section, catalog) for section in sections}
 
 
 def _read(conf: cfg.ConfigOpts, section: str, catalog: Catalog) -> Flavor:

@@ -25,6 +25,8 @@ from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION
 from scheduler_svc.store.reports import service_name
 
+CATALOG_KINDS = ("flavor", "image")  # namespaces that hold nothing of a project, and that every client may read
+
 GetReportedKeys = Callable[[], list[str] | None]  # node state keys that agents must report; None: all
 
 
@@ -137,10 +139,16 @@ class HostStateEndpoint(MeteredEndpoint):
         partition: str | None = None,
     ) -> objects.HostStatePage:
         """Return a page of documents."""
-        bounds.check_page(marker, limit)
-        documents, next_marker = self._states.list(namespace, marker, limit, matching, partition)
-        states = [encode.host_state(namespace, document) for document in documents]
-        return objects.HostStatePage.of(states=states, marker=next_marker)
+        return self._page(namespace, marker, limit, matching, partition)
+
+    @expose
+    def list_catalog(
+        self, ctxt: RequestContext, kind: str, marker: str | None = None, limit: int = 1000
+    ) -> objects.HostStatePage:
+        """Return a page of flavors or images."""
+        if kind not in CATALOG_KINDS:
+            raise errors.InvalidRequest(why=f"kind must be {' or '.join(CATALOG_KINDS)}, got {str(kind)[:40]!r}")
+        return self._page(kind, marker, limit)
 
     @expose
     def update_host_state(self, ctxt: RequestContext, state: objects.HostState, writer: str) -> objects.HostState:
@@ -161,6 +169,19 @@ class HostStateEndpoint(MeteredEndpoint):
         """Delete a document of the declared writer."""
         bounds.check("version", version, 0)
         self._states.delete(namespace, names.canonical(name), version, writer)
+
+    def _page(
+        self,
+        namespace: str,
+        marker: str | None,
+        limit: int,
+        matching: dict[str, Any] | None = None,
+        partition: str | None = None,
+    ) -> objects.HostStatePage:
+        bounds.check_page(marker, limit)
+        documents, next_marker = self._states.list(namespace, marker, limit, matching, partition)
+        states = [encode.host_state(namespace, document) for document in documents]
+        return objects.HostStatePage.of(states=states, marker=next_marker)
 
     def _observe_late(self, method: str, ctxt: RequestContext, values: Mapping[str, Any]) -> None:
         """Note the sender's clock of a heartbeat past its deadline: perhaps the message was not late, but its clock."""

@@ -100,6 +100,20 @@ def test_port_bandwidth_is_allocated(cluster):
     assert sum(amounts.get("NET_BW_EGR_KILOBIT_PER_SEC", 0) for amounts in allocations.values()) == 600
 
 
+def test_imported_flavor_and_image_of_the_cluster_are_booted_with(cluster, tmp_path):
+    flavor = {"Name": "imported one", "VCPUs": 1, "RAM": 512, "Disk": 2, "Ephemeral": 1, "Swap": 0, "Properties": {}}
+    image = {"name": "racked", "id": "8", "properties": {"trait:CUSTOM_RACKED": "required"}}
+    for kind, row in (("flavor", flavor), ("image", image)):
+        path = tmp_path / f"{kind}.json"
+        path.write_text(json.dumps([row]))
+        done = gantt(cluster, kind, "import", str(path))
+        assert done.returncode == 0, done.stderr
+    _, allocations = boot(cluster, "--flavor", "imported one", "--image", "racked")
+    assert sum(amounts.get("DISK_GB", 0) for amounts in allocations.values()) == 3
+    assert gantt(cluster, "flavor", "delete", "imported one").returncode == 0
+    assert gantt(cluster, "boot", "--flavor", "imported one").returncode == 1
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -27,8 +27,12 @@ _gantt_words() {
         "explain") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix --dry-run --count --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
         "filter") _gantt_reply="list" ;;
         "filter list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --all" ;;
-        "flavor") _gantt_reply="list" ;;
+        "flavor") _gantt_reply="create delete import list show" ;;
+        "flavor create") _gantt_reply="-h --help --vcpus --ram --disk --property --replace" ;;
+        "flavor delete") _gantt_reply="-h --help" ;;
+        "flavor import") _gantt_reply="-h --help --dry-run" ;;
         "flavor list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
+        "flavor show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "group") _gantt_reply="list show" ;;
         "group list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
         "group show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
@@ -43,8 +47,12 @@ _gantt_words() {
         "host remove") _gantt_reply="-h --help" ;;
         "host revoke") _gantt_reply="-h --help --broker-file --yes" ;;
         "host show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
-        "image") _gantt_reply="list" ;;
+        "image") _gantt_reply="create delete import list show" ;;
+        "image create") _gantt_reply="-h --help --id --disk-format --min-ram --min-disk --property --replace" ;;
+        "image delete") _gantt_reply="-h --help" ;;
+        "image import") _gantt_reply="-h --help --dry-run" ;;
         "image list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
+        "image show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "migration") _gantt_reply="abort force-complete list show" ;;
         "migration abort") _gantt_reply="-h --help" ;;
         "migration force-complete") _gantt_reply="-h --help" ;;
@@ -122,6 +130,8 @@ _gantt_values() {
         "flavor list --format") _gantt_reply="csv json table value yaml" ;;
         "flavor list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "flavor list -f") _gantt_reply="csv json table value yaml" ;;
+        "flavor show --format") _gantt_reply="json shell table value yaml" ;;
+        "flavor show -f") _gantt_reply="json shell table value yaml" ;;
         "group list --format") _gantt_reply="csv json table value yaml" ;;
         "group list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "group list -f") _gantt_reply="csv json table value yaml" ;;
@@ -141,6 +151,8 @@ _gantt_values() {
         "image list --format") _gantt_reply="csv json table value yaml" ;;
         "image list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "image list -f") _gantt_reply="csv json table value yaml" ;;
+        "image show --format") _gantt_reply="json shell table value yaml" ;;
+        "image show -f") _gantt_reply="json shell table value yaml" ;;
         "migration list --format") _gantt_reply="csv json table value yaml" ;;
         "migration list --quote") _gantt_reply="all minimal none nonnumeric" ;;
         "migration list -f") _gantt_reply="csv json table value yaml" ;;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The namespaces that every deployment has. docs/host-state.md describes them for operators and writers."""
 
+from rpcapi.resources.inventory import MAX_AMOUNT
 from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.namespace import Namespace, Schema
 
@@ -71,6 +72,30 @@ PLACEMENT: Schema = {
     "additionalProperties": False,
 }
 
+_SIZE = {"type": "integer", "minimum": 0, "maximum": MAX_AMOUNT}
+_PAIRS = {"type": "object", "additionalProperties": {"type": "string", "maxLength": 1024}, "maxProperties": 256}
+
+# A flavor and an image that clients find without a file of their own: rpcapi.spec_builder.catalog_documents.
+FLAVOR: Schema = {
+    "type": "object",
+    "properties": {"name": _TEXT, "vcpus": _SIZE, "memory_mb": _SIZE, "disk_gb": _SIZE, "extra_specs": _PAIRS},
+    "required": ["name", "vcpus", "memory_mb", "disk_gb"],
+    "additionalProperties": False,
+}
+IMAGE: Schema = {
+    "type": "object",
+    "properties": {
+        "name": _TEXT,
+        "id": _TEXT,
+        "disk_format": _TEXT,
+        "properties": _PAIRS,
+        "min_ram_mb": _SIZE,
+        "min_disk_gb": _SIZE,
+    },
+    "required": ["name", "id"],
+    "additionalProperties": False,
+}
+
 
 def build() -> list[Namespace]:
     """Return all built-in namespaces. Documents of ``compute`` and ``service`` are validated when reported."""
@@ -83,6 +108,8 @@ def build() -> list[Namespace]:
         Namespace("trait", "gantt-placement", VOCABULARY),
         Namespace("resource_class", "gantt-placement", VOCABULARY),
         Namespace("placement", "gantt", PLACEMENT),
+        Namespace("flavor", "gantt", FLAVOR),
+        Namespace("image", "gantt", IMAGE),
         Namespace(nova.NAMESPACE, nova.WRITER, nova.COMPUTE_NODE),
         Namespace(nova.BRIDGE_NAMESPACE, nova.WRITER, nova.BRIDGE_STATE),
     ]

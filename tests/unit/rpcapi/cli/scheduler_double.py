@@ -11,7 +11,7 @@ class Scheduler:
     """Host state, decisions and partitions."""
 
     def __init__(self):
-        self.state = {"compute": {}, "service": {}, "aggregate": {}, "placement": {}}
+        self.state = {"compute": {}, "service": {}, "aggregate": {}, "placement": {}, "flavor": {}, "image": {}}
         self.concurrent_updates = []  # aggregate documents written by others just before an update
         self.versions = {}
         self.decisions = {}
@@ -23,6 +23,7 @@ class Scheduler:
         self.unreachable = []
         self.partitions_by_host = {}
         self.removed = []
+        self.is_old = False  # of a release without list_catalog
         self.leaks = []  # claims for Nova without an instance
 
     @expose
@@ -100,8 +101,17 @@ class Scheduler:
         )
 
     @expose
+    def list_catalog(self, ctxt, kind, marker=None, limit=1000):
+        if self.is_old:
+            raise errors.UnknownMethod(topic="scheduler", method="list_catalog", version="1.10")
+        return self.list_host_state(ctxt, namespace=kind, marker=marker, limit=limit)
+
+    @expose
     def update_host_state(self, ctxt, state, writer):
         self.writers.append(writer)
+        present = self.state[state.namespace].get(state.name)
+        if state.version == 0 and state.namespace in ("flavor", "image") and present not in (None, state.document):
+            raise errors.VersionConflict(what=state.name, version=1, expected=0)
         if state.version == 0:
             self.state[state.namespace].setdefault(state.name, {})
         read = self._read(state.namespace, state.name)

@@ -3,7 +3,7 @@
 
 import pytest
 
-from rpcapi import context, errors
+from rpcapi import context, errors, objects
 from rpcapi.clients.scheduler import BusBackend
 from rpcapi.serializer import GanttSerializer
 from tests.unit.scheduler_svc.fakes.workers import node_report
@@ -45,6 +45,21 @@ def test_host_states_are_paged(worker):
         documents += [state.name for state in page.states if state.name.startswith("page/")]
         marker = page.marker
     assert documents == [f"page/{number}" for number in range(5)]
+
+
+def test_catalog_has_flavors_and_images_and_nothing_else(worker):
+    ctxt = context.new()
+    for name in ("c1", "c2", "c3"):
+        document = {"name": name, "vcpus": 1, "memory_mb": 64, "disk_gb": 0, "extra_specs": {}}
+        state = objects.HostState.of(namespace="flavor", name=name, version=0, document=document)
+        worker.scheduler.update_host_state(ctxt, state, "gantt")
+    page = worker.scheduler.list_catalog(ctxt, "flavor", limit=2)
+    rest = worker.scheduler.list_catalog(ctxt, "flavor", page.marker)
+    assert [state.document["name"] for state in [*page.states, *rest.states]] == ["c1", "c2", "c3"]
+    assert worker.scheduler.list_catalog(ctxt, "image").states == []
+    for kind in ("compute", ""):
+        with pytest.raises(errors.InvalidRequest, match="kind must be flavor or image"):
+            worker.scheduler.list_catalog(ctxt, kind)
 
 
 def test_services_are_listed_with_their_binary(worker):

@@ -28,6 +28,13 @@ NAMESPACES = {namespace.name: namespace for namespace in built_in.build()}
         ("placement", {"acknowledged_epoch": 0}, True),
         ("placement", {"acknowledged_epoch": -1}, False),
         ("placement", {}, False),
+        ("flavor", {"name": "f", "vcpus": 1, "memory_mb": 2, "disk_gb": 0, "extra_specs": {"a": "b"}}, True),
+        ("flavor", {"name": "f", "vcpus": -1, "memory_mb": 2, "disk_gb": 0}, False),
+        ("flavor", {"name": "f", "vcpus": 1, "memory_mb": 2, "disk_gb": 0, "extra_specs": {"a": 1}}, False),
+        ("flavor", {"name": "f", "vcpus": 1, "memory_mb": 2, "disk_gb": 0, "price": 1}, False),
+        ("image", {"name": "i", "id": "7", "properties": {"hw_architecture": "x86_64"}, "min_ram_mb": 1}, True),
+        ("image", {"name": "i"}, False),
+        ("image", {"name": "i", "id": "7", "disk_format": None}, False),
     ],
 )
 def test_the_built_in_schemas(namespace, document, fits):
@@ -50,6 +57,8 @@ def test_the_built_in_schemas(namespace, document, fits):
         ("trait", "gantt-placement"),
         ("resource_class", "gantt-placement"),
         ("placement", "gantt"),
+        ("flavor", "gantt"),
+        ("image", "gantt"),
     ],
 )
 def test_namespace_has_one_writer(name, writer):

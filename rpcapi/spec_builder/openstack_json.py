@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flavors and images from the JSON that ``openstack flavor`` and ``openstack image`` print.
+
+Keys are those of ``list --long`` ("RAM") or of ``show`` ("ram"); a list has one object for each.
+"""
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from rpcapi.spec_builder.flavors import Flavor
+from rpcapi.spec_builder.images import Image
+
+Item = TypeVar("Item", Flavor, Image)
+
+MIB_PER_GIB = 1024
+PAIR = re.compile(r"\s*(?P<key>[^=,]+)=(?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,]*)(?:,|$)")
+
+
+class NotImported(ValueError):
+    """An object that cannot become a flavor or an image; the text says why."""
+
+
+def read_all(value: Any, read: Callable[[Mapping[str, Any]], Item]) -> Iterator[Item | NotImported]:
+    """Yield what ``read`` returns for each object of a parsed document, or why it cannot be read."""
+    rows: Sequence[Any] = value if isinstance(value, list) else [value]
+    for number, row in enumerate(rows, 1):
+        try:
+            if not isinstance(row, dict):
+                raise NotImported("it is not an object")
+            yield read({key.lower().replace(" ", "_"): field for key, field in row.items()})
+        except NotImported as error:
+            name = row.get("name") or row.get("Name") if isinstance(row, dict) else None
+            yield NotImported(f"{name or f'number {number}'}: {error}")
+
+
+def flavor(row: Mapping[str, Any]) -> Flavor:
+    """Return a flavor; its disk is that of the root, the ephemeral one and swap, as Nova requests it."""
+    ephemeral = row.get("os-flv-ext-data:ephemeral", row.get("ephemeral"))
+    swap_gb = -(-_number("swap", row.get("swap")) // MIB_PER_GIB)
+    return Flavor(
+        name=_name(row),
+        vcpus=_number("vcpus", row.get("vcpus"), required=True),
+        memory_mb=_number("ram", row.get("ram"), required=True),
+        disk_gb=_number("disk", row.get("disk")) + _number("ephemeral", ephemeral) + swap_gb,
+        extra_specs=_pairs(row.get("properties")),
+    )
+
+
+def image(row: Mapping[str, Any]) -> Image:
+    """Return an image."""
+    return Image(
+        name=_name(row),
+        id=str(row.get("id") or ""),
+        disk_format=row.get("disk_format") or None,
+        properties=_pairs(row.get("properties")),
+        min_ram_mb=_number("min_ram", row.get("min_ram")),
+        min_disk_gb=_number("min_disk", row.get("min_disk")),
+    )
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    name = row.get("name")
+    if not isinstance(name, str) or not name:
+        raise NotImported("it has no name")
+    return name
+
+
+def _number(field: str, value: Any, *, required: bool = False) -> int:
+    """Return a number; an empty text and None are 0 unless it is required."""
+    if value in ("", None) and not required:
+        return 0
+    if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value)):
+        raise NotImported(f"{field} must be a whole number, got {str(value)[:40]!r}")
+    return int(value)
+
+
+def _pairs(value: Any) -> dict[str, str]:
+    """Return properties, which older clients print as ``a='1', b='2'``."""
+    if not value:
+        return {}
+    if isinstance(value, Mapping):
+        return {str(key): str(item) for key, item in value.items()}
+    pairs, position = {}, 0
+    while position < len(str(value)):
+        match = PAIR.match(str(value), position)
+        if match is None:
+            raise NotImported(f"its properties are not key='value' pairs: {str(value)[:80]!r}")
+        text = match["value"]
+        pairs[match["key"].strip()] = str(ast.literal_eval(text)) if text[:1] in ("'", '"') else text.strip()
+        position = match.end()
+    return pairs
