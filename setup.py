@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.sdist import sdist
 
 DAEMON = [
     "oslo.service[threading]>=4.8",
@@ -76,14 +77,38 @@ TEST = [
     "gunicorn>=23.0",
     "testscenarios>=0.5",
     "trustme>=1.2",
+    # to build and check the packages
+    "build>=1.2",
+    "cyclonedx-bom>=7.0",
+    "packaging>=24.2",
+    "reno>=4.1",
+    "twine>=6.1",
 ]
 LINT = ["codespell>=2.3", "pylint>=3.2", "ruff>=0.6", "mypy>=1.11", "import-linter>=2.16", "reno>=4.1"]
 
 SITE = "https://gantt.example.org"  # a reserved domain: the project is not published yet
 
+
+class SourceArchive(sdist):
+    """The source archive, with what a distributor needs to test and package it.
+
+    The files are added here and not by a MANIFEST.in, which would also add those below devstack to the wheel.
+    """
+
+    def make_distribution(self):
+        """Add the files, and write the archive."""
+        for folder in ("devstack", "docs", "releasenotes", "tests"):
+            self.filelist.graft(folder)
+        for pattern in ("*.md", "*.rst", "tox.ini"):
+            self.filelist.include(pattern)
+        self.filelist.global_exclude("*.py[cod]")
+        super().make_distribution()
+
+
 setup(
     name="gantt",
-    version="0.1.0",
+    version="0.1.0",  # the only place: packages, images and the chart take it from the wheel
+    cmdclass={"sdist": SourceArchive},
     description="A cluster scheduler that claims what it decides",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
@@ -115,7 +140,8 @@ setup(
             f"{package}{suffix}"
             for package in ("rpcapi", "scheduler_svc", "conductor", "compute_agent", "devstack")
             for suffix in ("", ".*")
-        ]
+        ],
+        exclude=["devstack.packaging"],
     ),
     include_package_data=True,
     package_data={
@@ -130,6 +156,7 @@ setup(
             "lab/claim/*.lua",
             "monitoring/*.yml",
             "monitoring/*.json",
+            "nova/inside/drivers/*.py",  # a path of modules for Nova, not a package
             "*.sh",
         ],
     },

@@ -32,6 +32,7 @@ OPT_IN = {
     "long": "also run the long forms of the suites",
     "nova": "also run the tests that start a Nova cloud, if `devstack/nova.sh --install` has installed Nova",
     "openstack": "also run the tests that need the program openstack with osc-placement",
+    "packages": "also run the tests that install packages: each extra of the wheel, Debian's packages, images",
     "placement": "also run all files of Placement's own suite",
     "systemd": "also run the tests that boot a private systemd",
     "upgrade": "also run the upgrades from a former commit, which they install into an environment of its own",

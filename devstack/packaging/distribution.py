@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source archive and the wheel of gantt."""
+
+import email
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from email.message import Message
+from pathlib import Path
+from typing import NamedTuple
+
+from devstack.packaging import checkout
+from devstack.packaging.errors import PackagingError
+from devstack.packaging.programs import run
+
+# The folders that are packages of the wheel, and what is of use in a checkout only.
+PACKAGES = ("compute_agent/", "conductor/", "devstack/", "rpcapi/", "scheduler_svc/")
+NOT_IN_WHEEL = ("devstack/packaging/", "devstack/settings")
+NOT_IN_SDIST = (".ci/", ".gitignore")
+GENERATED_IN_SDIST = ("gantt.egg-info/", "CHANGELOG.rst", "PKG-INFO", "setup.cfg")
+
+
+class Distribution(NamedTuple):
+    """A source archive, and the wheel that was built from it."""
+
+    sdist: Path
+    wheel: Path
+
+    @property
+    def metadata(self) -> Message:
+        """The wheel's metadata."""
+        with zipfile.ZipFile(self.wheel) as archive:
+            (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+            return email.message_from_bytes(archive.read(name))
+
+    @property
+    def version(self) -> str:
+        """The version, which setup.py sets."""
+        return str(self.metadata["Version"])
+
+
+def build(folder: Path, source: Path = checkout.ROOT, changelog: str | None = None) -> Distribution:
+    """Build the source archive of a checkout, and the wheel from that archive, into ``folder``.
+
+    ``changelog``: the text of CHANGELOG.rst in the source archive. Files are dated with the commit, so that one commit
+    gives one wheel.
+    """
+    with tempfile.TemporaryDirectory() as parent:
+        tree = Path(parent) / "gantt"
+        checkout.export(tree, source)
+        if changelog is not None:
+            (tree / "CHANGELOG.rst").write_text(changelog)
+        run(
+            *(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder.resolve(), tree),
+            env={"SOURCE_DATE_EPOCH": checkout.commit_time(source)},
+        )
+    return find(folder)
+
+
+def find(folder: Path) -> Distribution:
+    """Return the distribution in a folder; raises PackagingError unless there is exactly one of both files."""
+    sdists, wheels = [*folder.glob("gantt-*.tar.gz")], [*folder.glob("gantt-*.whl")]
+    if len(sdists) != 1 or len(wheels) != 1:
+        names = sorted(path.name for path in (*sdists, *wheels))
+        raise PackagingError(f"{folder} must contain one source archive and one wheel, but contains {names}")
+    return Distribution(sdists[0], wheels[0])
+
+
+def problems(distribution: Distribution, tracked: Iterable[str]) -> list[str]:
+    """Return what is missing from the files of a distribution or has no place there, one line a file."""
+    tracked = set(tracked)
+    packaged = {name for name in tracked if name.startswith(PACKAGES) and not name.startswith(NOT_IN_WHEEL)}
+    with zipfile.ZipFile(distribution.wheel) as wheel:
+        in_wheel = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    with tarfile.open(distribution.sdist) as sdist:
+        members = [member for member in sdist.getmembers() if not member.isdir()]
+    unusual = [f"{member.name} in the source archive is no ordinary file" for member in members if not member.isfile()]
+    in_sdist = {member.name.partition("/")[2] for member in members}
+    return [
+        *_differences("the wheel", in_wheel, packaged),
+        *_differences(
+            "the source archive",
+            {name for name in in_sdist if not name.startswith(GENERATED_IN_SDIST)},
+            {name for name in tracked if not name.startswith(NOT_IN_SDIST)},
+        ),
+        *unusual,
+    ]
+
+
+def _differences(archive: str, present: set[str], expected: set[str]) -> list[str]:
+    missing = [f"{name} is missing from {archive}" for name in sorted(expected - present)]
+    return missing + [f"{name} has no place in {archive}" for name in sorted(present - expected)]

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The comparison of archives with the tracked files."""
+
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from devstack.packaging import distribution
+from devstack.packaging.distribution import Distribution
+from devstack.packaging.errors import PackagingError
+
+TRACKED = ["setup.py", ".gitignore", "rpcapi/a.py", "rpcapi/lua/b.lua", "devstack/packaging/errors.py", "tests/c.py"]
+IN_WHEEL = ("rpcapi/a.py", "rpcapi/lua/b.lua")
+IN_SDIST = ("PKG-INFO", "setup.py", "rpcapi/a.py", "rpcapi/lua/b.lua", "devstack/packaging/errors.py", "tests/c.py")
+
+
+def write(folder: Path, in_wheel: tuple[str, ...], in_sdist: tuple[str, ...], link: str = "") -> Distribution:
+    """Write a wheel and a source archive with these files, and a symbolic link if one is named."""
+    archives = Distribution(folder / "gantt-1.0.tar.gz", folder / "gantt-1.0-py3-none-any.whl")
+    with zipfile.ZipFile(archives.wheel, "w") as wheel:
+        wheel.writestr("gantt-1.0.dist-info/METADATA", "Metadata-Version: 2.4\nName: gantt\nVersion: 1.0\n\ntext")
+        for name in in_wheel:
+            wheel.writestr(name, "text")
+    with tarfile.open(archives.sdist, "w:gz") as sdist:
+        for name in in_sdist:
+            sdist.addfile(tarfile.TarInfo(f"gantt-1.0/{name}"), io.BytesIO())
+        if link:
+            member = tarfile.TarInfo(f"gantt-1.0/{link}")
+            member.type, member.linkname = tarfile.SYMTYPE, "/etc/passwd"
+            sdist.addfile(member)
+    return archives
+
+
+def test_complete_archives_have_no_problems(tmp_path: Path) -> None:
+    archives = write(tmp_path, IN_WHEEL, IN_SDIST)
+
+    assert distribution.problems(archives, TRACKED) == []
+    assert archives.version == "1.0"
+    assert distribution.find(tmp_path) == archives
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    archives = write(tmp_path, IN_WHEEL[:1], IN_SDIST[:-1])
+
+    assert distribution.problems(archives, TRACKED) == [
+        "rpcapi/lua/b.lua is missing from the wheel",
+        "tests/c.py is missing from the source archive",
+    ]
+
+
+def test_foreign_files_are_named(tmp_path: Path) -> None:
+    archives = write(
+        tmp_path, (*IN_WHEEL, "devstack/packaging/errors.py"), (*IN_SDIST, "notes.txt"), link="rpcapi/d.py"
+    )
+
+    assert distribution.problems(archives, TRACKED) == [
+        "devstack/packaging/errors.py has no place in the wheel",
+        "notes.txt has no place in the source archive",
+        "rpcapi/d.py has no place in the source archive",
+        "gantt-1.0/rpcapi/d.py in the source archive is no ordinary file",
+    ]
+
+
+def test_folder_with_two_wheels_is_refused(tmp_path: Path) -> None:
+    write(tmp_path, IN_WHEEL, IN_SDIST)
+    (tmp_path / "gantt-1.1-py3-none-any.whl").touch()
+
+    with pytest.raises(PackagingError, match=r"one source archive and one wheel, but contains .*gantt-1\.1"):
+        distribution.find(tmp_path)
