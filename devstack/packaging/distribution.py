@@ -19,7 +19,8 @@ from devstack.packaging.programs import run
 PACKAGES = ("compute_agent/", "conductor/", "devstack/", "rpcapi/", "scheduler_svc/")
 NOT_IN_WHEEL = ("devstack/packaging/", "devstack/settings")
 NOT_IN_SDIST = (".ci/", ".gitignore")
-GENERATED_IN_SDIST = ("gantt.egg-info/", "CHANGELOG.rst", "PKG-INFO", "setup.cfg")
+CHANGELOG = "CHANGELOG.rst"
+GENERATED_IN_SDIST = ("gantt.egg-info/", CHANGELOG, "PKG-INFO", "setup.cfg")
 
 
 class Distribution(NamedTuple):
@@ -40,6 +41,18 @@ class Distribution(NamedTuple):
         """The version, which setup.py sets."""
         return str(self.metadata["Version"])
 
+    @property
+    def changelog(self) -> bytes:
+        """The changelog in the source archive; raises PackagingError when there is none."""
+        with tarfile.open(self.sdist) as archive:
+            try:
+                file = archive.extractfile(f"gantt-{self.version}/{CHANGELOG}")
+            except KeyError:
+                file = None
+            if file is None:
+                raise PackagingError(f"{self.sdist.name} has no {CHANGELOG}: build it with its changelog")
+            return file.read()
+
 
 def build(folder: Path, source: Path = checkout.ROOT, changelog: str | None = None) -> Distribution:
     """Build the source archive of a checkout, and the wheel from that archive, into ``folder``.
@@ -51,7 +64,7 @@ def build(folder: Path, source: Path = checkout.ROOT, changelog: str | None = No
         tree = Path(parent) / "gantt"
         checkout.export(tree, source)
         if changelog is not None:
-            (tree / "CHANGELOG.rst").write_text(changelog)
+            (tree / CHANGELOG).write_text(changelog)
         run(
             *(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder.resolve(), tree),
             env={"SOURCE_DATE_EPOCH": checkout.commit_time(source)},

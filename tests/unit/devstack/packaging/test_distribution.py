@@ -64,6 +64,11 @@ def test_foreign_files_are_named(tmp_path: Path) -> None:
     ]
 
 
+def test_source_archive_without_a_changelog_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PackagingError, match=r"gantt-1\.0\.tar\.gz has no CHANGELOG\.rst"):
+        _ = write(tmp_path, IN_WHEEL, IN_SDIST).changelog
+
+
 def test_folder_with_two_wheels_is_refused(tmp_path: Path) -> None:
     write(tmp_path, IN_WHEEL, IN_SDIST)
     (tmp_path / "gantt-1.1-py3-none-any.whl").touch()

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's packages of gantt, from its wheel and the lock: `tox -e debian`.
+
+Run on the release of Debian that the packages are for; they hold its Python's version of compiled libraries.
+"""
+
+import argparse
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from pathlib import Path
+
+from devstack.packaging import changelog, checkout, distribution, lock, versions, wheels
+from devstack.packaging.distribution import Distribution
+from devstack.packaging.errors import PackagingError
+from devstack.packaging.programs import run
+
+PYTHON = "/usr/bin/python3"
+SERVICES = ("scheduler", "conductor", "compute", "placement", "nova-bridge")
+UNITS = Path("devstack/systemd")
+TEMPLATE = Path("devstack/packaging/debian")
+SAMPLE = Path("devstack/etc/gantt.conf.sample")
+COMPLETION = Path("rpcapi/cli/static")
+SHARED_KINDS = ("postinst", "prerm", "postrm", "lintian-overrides")
+COMPLETIONS = {"gantt.bash": "gantt", "_gantt": "_gantt"}  # bash looks for a file with the command's name
+UNIT_FOLDER = "lib/systemd/system"
+SUPPRESSED = "initial-upload-closes-no-bugs"  # the packages are in no archive of Debian's
+MAINTAINER = "gantt contributors <maintainers@gantt.example.org>"
+CHANGES = """gantt ({version}) unstable; urgency=medium
+
+  * Release {upstream}; its changes are in /usr/share/doc/gantt-common.
+
+ -- {maintainer}  {date}
+"""
+
+
+def build(built: Distribution, folder: Path, revision: int = 1, source: Path = checkout.ROOT) -> list[Path]:
+    """Build the packages of a distribution into ``folder``, and return them."""
+    with tempfile.TemporaryDirectory() as parent:
+        tree = Path(parent) / "gantt"
+        prepare(tree, built, revision, source)
+        wheels.download(tree / "wheels", tree / "lock.txt", PYTHON)
+        run("dpkg-buildpackage", "--build=binary", "--unsigned-changes", "--unsigned-buildinfo", cwd=tree)
+        packages = sorted(Path(parent).glob("*.deb"))
+        return [Path(shutil.copy(package, folder)) for package in packages]
+
+
+def prepare(tree: Path, built: Distribution, revision: int, source: Path) -> None:
+    """Lay out what the packages are built from: wheel, lock, units and the folder debian, without the wheels."""
+    shutil.copytree(source / TEMPLATE, tree / "debian")
+    (tree / "dist").mkdir()
+    shutil.copy(built.wheel, tree / "dist")
+    shutil.copy(source / lock.PATH, tree / "lock.txt")
+    (tree / "completion").mkdir()
+    for name, shell_file in COMPLETIONS.items():
+        shutil.copy(source / COMPLETION / name, tree / "completion" / shell_file)
+    (tree / distribution.CHANGELOG).write_bytes(built.changelog)
+    for path in (source / SAMPLE, source / "README.md", *(source / UNITS).iterdir()):
+        shutil.copy(path, tree)
+    _write_changelog(tree / "debian" / "changelog", built.version, revision, checkout.commit_time(source))
+    for name in SERVICES:
+        _write_service(tree, f"gantt-{name}")
+    common = _lines((tree / "gantt.tmpfiles").read_text(), "/etc/gantt")
+    (tree / "debian" / "gantt-common.tmpfiles").write_text(common)
+    (tree / "debian" / "gantt-common.install").write_text(f"gantt.target {UNIT_FOLDER}\n")
+
+
+def _write_service(tree: Path, package: str) -> None:
+    """Write the files of a service's package, from those that all services share."""
+    debian = tree / "debian"
+    (unit,) = [path.name for path in tree.glob("*.service") if path.stem.rstrip("@") == package]
+    (debian / f"{package}.install").write_text(f"{unit} {UNIT_FOLDER}\ndebian/conf/{package}.conf etc/gantt\n")
+    for kind in SHARED_KINDS:
+        shutil.copy(debian / f"service.{kind}", debian / f"{package}.{kind}")
+    for kind, pattern in (("sysusers", re.escape(package)), ("tmpfiles", rf"/etc/gantt/{package}[.@]\S+")):
+        (debian / f"{package}.{kind}").write_text(_lines((tree / f"gantt.{kind}").read_text(), pattern))
+
+
+def _lines(text: str, pattern: str) -> str:
+    """Return the lines of a file of sysusers.d or tmpfiles.d whose second word matches; raises if none does."""
+    rows = [line for line in text.splitlines() if line[:1] not in ("", "#")]
+    matches = [row for row in rows if re.fullmatch(pattern, row.split()[1])]
+    if not matches:
+        raise PackagingError(f"no line of {UNITS} is of {pattern}, among {rows}")
+    return "".join(f"{row}\n" for row in matches)
+
+
+def _write_changelog(path: Path, upstream: str, revision: int, seconds: str) -> None:
+    path.write_text(
+        CHANGES.format(
+            version=versions.debian(upstream, revision),
+            upstream=upstream,
+            maintainer=MAINTAINER,
+            date=format_datetime(datetime.fromtimestamp(int(seconds), UTC)),
+        )
+    )
+
+
+def lint(packages: Sequence[Path]) -> None:
+    """Raise PackagingError when lintian finds an error or a warning that no override argues for."""
+    run("lintian", "--allow-root", "--fail-on=error,warning", f"--suppress-tags={SUPPRESSED}", *packages)
+
+
+def _build_distribution(folder: Path) -> Distribution:
+    version = versions.of_checkout(checkout.ROOT)
+    return distribution.build(folder, changelog=changelog.write(checkout.ROOT, version))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build the packages; return 0, or 1 with the reason on standard error."""
+    parser = argparse.ArgumentParser(prog="debian", description="Build Debian's packages of gantt.")
+    parser.add_argument("--dist", type=Path, help="a folder with a source archive and a wheel (default: build them)")
+    parser.add_argument("--output", type=Path, default=Path("dist/debian"), help="default: dist/debian")
+    parser.add_argument(
+        "--revision", type=int, default=1, help="of the package; a new build of a version needs a new one"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        with tempfile.TemporaryDirectory() as work:
+            built = distribution.find(options.dist) if options.dist else _build_distribution(Path(work))
+            options.output.mkdir(parents=True, exist_ok=True)
+            packages = build(built, options.output, options.revision)
+            lint(packages)
+    except PackagingError as why:
+        print(why, file=sys.stderr)
+        return 1
+    print("\n".join(map(str, packages)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
