@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from devstack.packaging import changelog, checkout, distribution, environment, lock, sbom, versions
+from devstack.packaging import changelog, chart, checkout, distribution, environment, lock, sbom, versions
 from devstack.packaging.errors import PackagingError
 from devstack.packaging.programs import run
 
@@ -92,6 +92,11 @@ def write_sbom(release: Release) -> str:
     return output.name
 
 
+def write_chart(release: Release) -> str:
+    """The Helm chart, with the version of the wheel."""
+    return chart.package(release.folder, release.version, release.checkout).name
+
+
 def write_sums(release: Release) -> str:
     """The checksums of everything in the folder."""
     files = sorted(path for path in release.folder.iterdir() if path.is_file() and path.name != SUMS)
@@ -110,6 +115,7 @@ BUILDS = (
     Step("build", "source archive and wheel: their files, the lock, twine check", build),
     Step("install", "the wheel with the lock in a clean environment", install),
     Step("sbom", "CycloneDX of that environment", write_sbom),
+    Step("chart", "the Helm chart with this version", write_chart),
     Step("sums", "checksums of all files", write_sums),
 )
 STEPS = (*CHECKS, *BUILDS)

@@ -47,6 +47,15 @@ def debian(version: str, revision: int) -> str:
     return f"{text}-{revision}"
 
 
+def semantic(version: str) -> str:
+    """Return the version as Helm reads it: candidates have a hyphen."""
+    number = Version(version)
+    text = number.base_version
+    if number.pre:
+        text += f"-{number.pre[0]}{number.pre[1]}"
+    return text if number.dev is None else f"{text}-dev{number.dev}"
+
+
 def _versions(lines: str) -> list[Version]:
     versions = []
     for line in lines.split():

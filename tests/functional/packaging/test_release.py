@@ -51,6 +51,7 @@ def test_release_has_archives_bill_of_materials_and_checksums(clone: Path) -> No
     version = next(line.split()[2] for line in done.stdout.splitlines() if " version: " in line).rstrip(",")
     folder = clone / "dist"
     names = {f"gantt-{version}.tar.gz", f"gantt-{version}-py3-none-any.whl", f"gantt-{version}.cdx.json"}
+    names |= {f"gantt-{version}.tgz"}
     assert {path.name for path in folder.iterdir()} == names | {"SHA256SUMS"}
     sums = dict(reversed(line.split("  ")) for line in (folder / "SHA256SUMS").read_text().splitlines())
     assert sums == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}

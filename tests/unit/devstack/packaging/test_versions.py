@@ -51,6 +51,13 @@ def test_other_versions_are_refused(repository: Path, version: str, reason: str)
         versions.require_release(repository, version)
 
 
+@pytest.mark.parametrize(
+    ("version", "semantic"), [("0.1.0", "0.1.0"), ("0.2.0rc1", "0.2.0-rc1"), ("0.2.0.dev3", "0.2.0-dev3")]
+)
+def test_helm_reads_candidates_with_a_hyphen(version: str, semantic: str) -> None:
+    assert versions.semantic(version) == semantic
+
+
 def test_debian_sorts_the_versions_as_python_does() -> None:
     pairs = [(version, versions.debian(version, 1)) for version in ("0.1.0.dev1", "0.1.0rc1", "0.1.0", "0.1.1")]
 
