@@ -26,7 +26,10 @@ def test_declared_namespaces_are_added_to_built_in_ones(conf, tmp_path):
     path = tmp_path / "rack.json"
     path.write_text(json.dumps(RACK))
     registry = namespaces.load(declare(conf, ["rack"], writer="rackd", schema=str(path)))
-    built_in = ("aggregate", "volume", "network", "trait", "resource_class", "placement", "nova", "nova_bridge")
+    built_in = (
+        *("aggregate", "volume", "network", "trait", "resource_class", "placement", "flavor", "image"),
+        *("nova", "nova_bridge"),
+    )
     assert registry.stored_names == (*built_in, "rack")
     assert registry.find("rack").writer == "rackd"
     with pytest.raises(errors.InvalidHostState, match="watts"):
