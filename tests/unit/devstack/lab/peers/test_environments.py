@@ -64,5 +64,5 @@ def test_unwritable_cache_is_reported(tmp_path):
 
 def test_peers_are_not_dependencies_of_gantt():
     text = SETUP.read_text()
-    # As a requirement, which an extra of the same name is not.
-    assert not any(re.search(rf'"{re.escape(peer.package)}(?!":)', text) for peer in PEERS)
+    # As a requirement, which an extra of the same name is not, nor a path of package data.
+    assert not any(re.search(rf'"{re.escape(peer.package)}(?!":|/)', text) for peer in PEERS)
