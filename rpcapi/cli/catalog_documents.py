@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Flavors and images that the cluster keeps for all its clients."""
 
+import abc
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.cli.command import Command
+from rpcapi.cli.command import Command, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.state_write import WRITER, get_version, update_document
 
@@ -50,6 +51,55 @@ def store(session: "Session", kind: CatalogKind, item: Any, *, replaces: bool) -
         ) from error
 
 
+class ShowFromCatalog(ShowOne):
+    """Base of the commands that show one row of what ``list_rows`` yields; a row begins with the name."""
+
+    KIND: str
+    COLUMNS: Sequence[str]
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        parser.add_argument("name", metavar="NAME", help=f"Name of the {self.KIND}.")
+        return parser
+
+    @abc.abstractmethod
+    def list_rows(self) -> Iterable[Sequence[Any]]:
+        """Return the rows of all flavors, or of all images."""
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        for row in self.list_rows():
+            if row[0] == parsed_args.name:
+                return self.COLUMNS, row
+        raise errors.NotFound(what=f"{self.KIND.capitalize()} {parsed_args.name}")
+
+
+class CreateInCatalog(Command):
+    """Base of the commands that store one item."""
+
+    @abc.abstractmethod
+    def load_kind(self) -> CatalogKind:
+        """Return the kind of the item."""
+
+    @abc.abstractmethod
+    def make_item(self, args: argparse.Namespace, properties: Mapping[str, str]) -> Any:
+        """Return the item of the options."""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
+        add = parser.add_argument
+        add("name", metavar="NAME", help="Name of what is created.")
+        add("--property", action="append", default=[], metavar="K=V", help="Extra spec or property; may be repeated.")
+        add("--replace", action="store_true", help="Replace the one of this name, if there is one.")
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> None:
+        kind = self.load_kind()
+        item = self.make_item(parsed_args, _pairs("--property", parsed_args.property))
+        kind.check(self.session, item)
+        store(self.session, kind, item, replaces=parsed_args.replace)
+        self.show_message(f"{kind.name} {item.name} is stored")
+
+
 class DeleteFromCatalog(Command):
     """Base of the commands that delete documents of ``KIND``."""
 
@@ -76,9 +126,9 @@ class DeleteFromCatalog(Command):
 class ImportToCatalog(Command):
     """Base of the commands that import what the command ``openstack`` prints."""
 
-    @property
-    def kind(self) -> CatalogKind:
-        raise NotImplementedError
+    @abc.abstractmethod
+    def load_kind(self) -> CatalogKind:
+        """Return the kind of what is imported."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -87,8 +137,8 @@ class ImportToCatalog(Command):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        kind = self.kind
-        items, reasons = self._read(kind, parse(parsed_args.file))
+        kind = self.load_kind()
+        items, reasons = self._read(kind, _parse(parsed_args.file))
         if reasons:
             lines = "\n  ".join(reasons)
             raise CommandFailed(
@@ -117,7 +167,7 @@ class ImportToCatalog(Command):
         return list(items.values()), reasons
 
 
-def parse(path: str) -> Any:
+def _parse(path: str) -> Any:
     """Return the parsed JSON of a file, or of standard input; raises CommandFailed."""
     try:
         if path == STANDARD_INPUT:
@@ -132,7 +182,7 @@ def parse(path: str) -> Any:
         raise CommandFailed(f"{path} cannot be read as JSON: {error}") from error
 
 
-def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
+def _pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
     """Return the pairs of a repeated option KEY=VALUE; raises CommandFailed."""
     mapping: dict[str, str] = {}
     for text in texts:
@@ -141,13 +191,3 @@ def pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
             raise CommandFailed(f"{option} {text!r} must be KEY=VALUE, with each key once")
         mapping[key] = value
     return mapping
-
-
-def show(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], name: str, kind: str
-) -> tuple[Sequence[str], Sequence[Any]]:
-    """Return the row of that name, of rows that begin with the name; raises NotFound."""
-    for row in rows:
-        if row[0] == name:
-            return columns, row
-    raise errors.NotFound(what=f"{kind.capitalize()} {name}")

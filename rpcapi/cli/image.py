@@ -2,13 +2,18 @@
 """``gantt image``: images that servers can boot from."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rpcapi.cli import catalog_documents
-from rpcapi.cli.catalog_documents import CatalogKind, DeleteFromCatalog, ImportToCatalog
+from rpcapi.cli.catalog_documents import (
+    CatalogKind,
+    CreateInCatalog,
+    DeleteFromCatalog,
+    ImportToCatalog,
+    ShowFromCatalog,
+)
 from rpcapi.cli.columns import FieldsColumn, TextColumn
-from rpcapi.cli.command import Command, Lister, ShowOne
+from rpcapi.cli.command import Lister
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
@@ -17,7 +22,7 @@ KIND = "image"
 COLUMNS = ("name", "id", "disk_format", "properties", "min_ram_mb", "min_disk_gb", "source")
 
 
-def _kind() -> CatalogKind:
+def _load_kind() -> CatalogKind:
     from rpcapi.spec_builder import catalog_documents, openstack_json  # noqa: PLC0415 - lazy, see session
     from rpcapi.validation import documents  # noqa: PLC0415 - lazy, see session
 
@@ -30,7 +35,9 @@ def _kind() -> CatalogKind:
 
 
 def _rows(session: "Session") -> Iterator[Sequence[Any]]:
-    sources = session.image_sources
+    from rpcapi.spec_builder.catalog_documents import find_sources  # noqa: PLC0415 - lazy, see session
+
+    sources = find_sources(session.images_by_source)
     for name, image in sorted(session.images.items()):
         texts = image.name, image.id or image.name, TextColumn(image.disk_format), FieldsColumn(image.properties)
         yield *texts, image.min_ram_mb, image.min_disk_gb, sources[name]
@@ -43,48 +50,34 @@ class ListImages(Lister):
         return COLUMNS, list(_rows(self.session))
 
 
-class ShowImage(ShowOne):
+class ShowImage(ShowFromCatalog):
     """Show an image."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("name", metavar="NAME", help="Name of the image.")
-        return parser
+    KIND, COLUMNS = KIND, COLUMNS
 
-    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        return catalog_documents.show(COLUMNS, _rows(self.session), parsed_args.name, KIND)
+    def list_rows(self) -> Iterable[Sequence[Any]]:
+        return _rows(self.session)
 
 
-class CreateImage(Command):
+class CreateImage(CreateInCatalog):
     """Create an image of the cluster: what a host must have to boot it, not its bytes."""
+
+    def load_kind(self) -> CatalogKind:
+        return _load_kind()
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         add = parser.add_argument
-        add("name", metavar="NAME", help="Name of the image.")
         add("--id", default="", help="Id of the image. Default: its name.")
         add("--disk-format", metavar="FORMAT", help="Disk format, such as qcow2.")
         add("--min-ram", type=int, default=0, metavar="MIB", help="Minimum memory in MiB of a flavor (0).")
         add("--min-disk", type=int, default=0, metavar="GIB", help="Minimum disk in GiB of a flavor (0).")
-        add("--property", action="append", default=[], metavar="K=V", help="Property as in Glance; may be repeated.")
-        add("--replace", action="store_true", help="Replace the image of this name, if there is one.")
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
+    def make_item(self, args: argparse.Namespace, properties: Mapping[str, str]) -> Any:
         from rpcapi.spec_builder.images import Image  # noqa: PLC0415 - lazy, see session
 
-        image = Image(
-            parsed_args.name,
-            parsed_args.id,
-            parsed_args.disk_format,
-            catalog_documents.pairs("--property", parsed_args.property),
-            parsed_args.min_ram,
-            parsed_args.min_disk,
-        )
-        kind = _kind()
-        kind.check(self.session, image)
-        catalog_documents.store(self.session, kind, image, replaces=parsed_args.replace)
-        self.show_message(f"image {image.name} is stored")
+        return Image(args.name, args.id, args.disk_format, properties, args.min_ram, args.min_disk)
 
 
 class DeleteImages(DeleteFromCatalog):
@@ -99,6 +92,5 @@ class ImportImages(ImportToCatalog):
     A list has no properties: import the output of `show` for images with requirements.
     """
 
-    @property
-    def kind(self) -> CatalogKind:
-        return _kind()
+    def load_kind(self) -> CatalogKind:
+        return _load_kind()

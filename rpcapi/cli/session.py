@@ -46,33 +46,14 @@ class Session:
 
     @functools.cached_property
     def flavors(self) -> "dict[str, Flavor]":
-        """All flavors by name; raises BadConfiguration.
+        """All flavors by name; raises BadConfiguration."""
+        from rpcapi.spec_builder import catalog_documents  # noqa: PLC0415 - lazy, see above
 
-        This client's configuration takes precedence over the cluster, and that over the built-in flavors.
-        """
-        return {name: flavor for flavors in self._flavors_by_source.values() for name, flavor in flavors.items()}
-
-    @property
-    def flavor_sources(self) -> dict[str, str]:
-        """Where each flavor comes from."""
-        return {name: source for source, flavors in self._flavors_by_source.items() for name in flavors}
+        return catalog_documents.merge(self.flavors_by_source)
 
     @functools.cached_property
-    def images(self) -> "dict[str, Image]":
-        """All images by name, those of this client's configuration before those of the cluster.
-
-        Raises BadConfiguration.
-        """
-        return {name: image for images in self._images_by_source.values() for name, image in images.items()}
-
-    @property
-    def image_sources(self) -> dict[str, str]:
-        """Where each image comes from."""
-        return {name: source for source, images in self._images_by_source.items() for name in images}
-
-    @functools.cached_property
-    def _flavors_by_source(self) -> "dict[str, dict[str, Flavor]]":
-        """The flavors of each source, in the order of their precedence, the last first."""
+    def flavors_by_source(self) -> "dict[str, dict[str, Flavor]]":
+        """The built-in flavors, the cluster's and those of this client's configuration; later ones take precedence."""
         from rpcapi.conf import flavors  # noqa: PLC0415 - lazy, see above
         from rpcapi.spec_builder.catalog_documents import flavor_of  # noqa: PLC0415 - lazy, see above
         from rpcapi.spec_builder.flavors import BUILT_IN  # noqa: PLC0415 - lazy, see above
@@ -82,8 +63,15 @@ class Session:
         return {BUILT_IN_SOURCE: BUILT_IN, CLUSTER_SOURCE: stored, CLIENT_SOURCE: configured}
 
     @functools.cached_property
-    def _images_by_source(self) -> "dict[str, dict[str, Image]]":
-        """The images of each source, in the order of their precedence, the last first."""
+    def images(self) -> "dict[str, Image]":
+        """All images by name; raises BadConfiguration."""
+        from rpcapi.spec_builder import catalog_documents  # noqa: PLC0415 - lazy, see above
+
+        return catalog_documents.merge(self.images_by_source)
+
+    @functools.cached_property
+    def images_by_source(self) -> "dict[str, dict[str, Image]]":
+        """The images of the cluster and of this client's configuration; later ones take precedence."""
         from rpcapi.conf import images  # noqa: PLC0415 - lazy, see above
         from rpcapi.spec_builder.catalog_documents import image_of  # noqa: PLC0415 - lazy, see above
 

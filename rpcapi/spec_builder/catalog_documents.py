@@ -4,11 +4,23 @@
 import urllib.parse
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 from rpcapi import errors
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
+
+Item = TypeVar("Item")
+
+
+def merge(by_source: Mapping[str, Mapping[str, Item]]) -> dict[str, Item]:
+    """Return the items of all sources by name; those of a later source take precedence."""
+    return {name: item for items in by_source.values() for name, item in items.items()}
+
+
+def find_sources(by_source: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the source of each item that ``merge`` returns, by name."""
+    return {name: source for source, items in by_source.items() for name in items}
 
 
 def document_name(name: str) -> str:
@@ -30,9 +42,8 @@ def flavor_of(document: Mapping[str, Any]) -> Flavor:
 
 
 def image_document(image: Image) -> dict[str, Any]:
-    """Return the document of an image; a disk format that is unknown is absent."""
-    document = {**asdict(image), "id": image.id or image.name, "properties": dict(image.properties)}
-    return {key: value for key, value in document.items() if value is not None}
+    """Return the document of an image; the null of an unknown disk format removes that of an image it replaces."""
+    return {**asdict(image), "id": image.id or image.name, "properties": dict(image.properties)}
 
 
 def image_of(document: Mapping[str, Any]) -> Image:

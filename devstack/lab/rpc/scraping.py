@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from devstack.servers.ports import LOOPBACK
 
-INTERVAL = 15.0  # seconds, that of devstack's Prometheus
+INTERVAL = 15.0  # seconds, as deployments usually scrape; devstack's Prometheus does so more often
 
 
 @contextlib.contextmanager

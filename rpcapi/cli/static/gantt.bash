@@ -28,7 +28,7 @@ _gantt_words() {
         "filter") _gantt_reply="list" ;;
         "filter list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --all" ;;
         "flavor") _gantt_reply="create delete import list show" ;;
-        "flavor create") _gantt_reply="-h --help --vcpus --ram --disk --property --replace" ;;
+        "flavor create") _gantt_reply="-h --help --property --replace --vcpus --ram --disk" ;;
         "flavor delete") _gantt_reply="-h --help" ;;
         "flavor import") _gantt_reply="-h --help --dry-run" ;;
         "flavor list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
@@ -48,7 +48,7 @@ _gantt_words() {
         "host revoke") _gantt_reply="-h --help --broker-file --yes" ;;
         "host show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "image") _gantt_reply="create delete import list show" ;;
-        "image create") _gantt_reply="-h --help --id --disk-format --min-ram --min-disk --property --replace" ;;
+        "image create") _gantt_reply="-h --help --property --replace --id --disk-format --min-ram --min-disk" ;;
         "image delete") _gantt_reply="-h --help" ;;
         "image import") _gantt_reply="-h --help --dry-run" ;;
         "image list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from oslo_config import cfg
 
-from rpcapi.cli import main
+from rpcapi.cli import live_output, main
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
 from tests.unit.rpcapi.cli import doubles
@@ -87,6 +87,24 @@ def gantt(config_file, capsys) -> Iterator[Callable[..., CommandResult]]:
     yield run
     root.handlers = handlers
     root.setLevel(level)
+
+
+@pytest.fixture
+def in_pauses(monkeypatch) -> Callable[..., None]:
+    """Return a function that has a following command make one of the changes in each pause; the last is interrupted."""
+
+    def plan(*changes: Callable[[], object]) -> None:
+        steps = iter(changes)
+
+        def pause(seconds: float) -> None:
+            step = next(steps, None)
+            if step is None:
+                raise KeyboardInterrupt
+            step()
+
+        monkeypatch.setattr(live_output, "pause", pause)
+
+    return plan
 
 
 @pytest.fixture

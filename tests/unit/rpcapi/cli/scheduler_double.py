@@ -110,7 +110,8 @@ class Scheduler:
     def update_host_state(self, ctxt, state, writer):
         self.writers.append(writer)
         present = self.state[state.namespace].get(state.name)
-        if state.version == 0 and state.namespace in ("flavor", "image") and present not in (None, state.document):
+        is_catalog = state.namespace in ("flavor", "image")
+        if state.version == 0 and is_catalog and present not in (None, _without_nulls(state.document)):
             raise errors.VersionConflict(what=state.name, version=1, expected=0)
         if state.version == 0:
             self.state[state.namespace].setdefault(state.name, {})
@@ -119,7 +120,8 @@ class Scheduler:
             self.conflicts -= 1
             self.versions[state.namespace, state.name] = read.version + 1
             raise errors.VersionConflict(what=state.name, version=read.version + 1, expected=state.version)
-        self.state[state.namespace][state.name] |= state.document
+        merged = self.state[state.namespace][state.name] | state.document
+        self.state[state.namespace][state.name] = _without_nulls(merged) if is_catalog else merged
         return self._read(state.namespace, state.name)
 
     @expose
@@ -163,3 +165,8 @@ class Scheduler:
         names_of_page, following = page_of(sorted(self.decisions), marker, limit)
         page = [self.explain(ctxt, request_id=request_id) for request_id in names_of_page]
         return objects.DecisionPage.of(decisions=page, marker=following)
+
+
+def _without_nulls(document):
+    """Return a document as it is stored: a null removes its key."""
+    return {key: value for key, value in document.items() if value is not None}

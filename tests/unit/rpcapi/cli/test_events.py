@@ -5,8 +5,6 @@ import json
 
 import pytest
 
-from rpcapi.cli import live_output
-
 
 @pytest.fixture
 def cluster_of_two(cluster):
@@ -15,24 +13,6 @@ def cluster_of_two(cluster):
         cluster.claims.change("alive", {f"host{number}": True})
     cluster.claims2.change("gone", ["host2/node1"])
     return cluster
-
-
-@pytest.fixture
-def interrupt(monkeypatch):
-    """Interrupt the command in its pause after ``between`` calls of that many functions."""
-
-    def plan(*between):
-        steps = iter(between)
-
-        def pause(seconds):
-            step = next(steps, None)
-            if step is None:
-                raise KeyboardInterrupt
-            step()
-
-        monkeypatch.setattr(live_output, "pause", pause)
-
-    return plan
 
 
 def parse(text):
@@ -63,8 +43,8 @@ def test_a_later_run_continues_after_a_position(cluster_of_two, gantt):
     assert result.out.splitlines() == ["default 7 12 alive host2: true"]
 
 
-def test_changes_that_happen_later_are_printed_until_an_interruption(cluster_of_two, gantt, interrupt):
-    interrupt(lambda: cluster_of_two.claims.change("state", {"rack": {"h1": None}}))
+def test_changes_that_happen_later_are_printed_until_an_interruption(cluster_of_two, gantt, in_pauses):
+    in_pauses(lambda: cluster_of_two.claims.change("state", {"rack": {"h1": None}}))
     result = gantt("events", "--after", "default:7:12", "--after", "second:7:10")
     header, row = result.out.splitlines()
     assert header.split() == ["partition", "epoch", "position", "kind", "payload"]

@@ -38,6 +38,13 @@ def test_image_of_the_cluster_is_created_shown_and_deleted(cluster, gantt):
     assert gantt("image", "list", "-f", "json").json == []
 
 
+def test_replaced_image_loses_what_the_new_one_lacks(cluster, gantt):
+    assert gantt("image", "create", "i", "--disk-format", "qcow2", "--property", "hw_architecture=x86_64").code == 0
+    assert gantt("image", "create", "i", "--replace").code == 0
+    row = gantt("image", "show", "i", "-f", "json").json
+    assert (row["disk_format"], row["properties"]) == (None, {})
+
+
 def test_shown_images_are_imported(cluster, gantt, tmp_path):
     shown = {
         **{"id": "9", "name": "cirros", "disk_format": "qcow2", "min_ram": 64, "min_disk": 1, "visibility": "public"},

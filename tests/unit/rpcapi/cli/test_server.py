@@ -6,7 +6,7 @@ import json
 import pytest
 
 from conductor.store.records import InstanceStatus
-from rpcapi.cli import live_output, server
+from rpcapi.cli import server
 from tests.unit.rpcapi.cli import doubles
 
 
@@ -125,19 +125,11 @@ def test_delete_reports_servers_that_are_deleted_already(cluster, gantt):
 
 
 @pytest.fixture
-def watched(cluster, gantt, monkeypatch):
-    """Return a function that watches servers and makes one change in each pause; the last pause is interrupted."""
+def watched(cluster, gantt, in_pauses):
+    """Return a function that watches servers while changes are made, and returns the printed lines."""
 
     def watch(*changes, options=("-f", "json")):
-        steps = iter(changes)
-
-        def pause(seconds):
-            step = next(steps, None)
-            if step is None:
-                raise KeyboardInterrupt
-            step()
-
-        monkeypatch.setattr(live_output, "pause", pause)
+        in_pauses(*changes)
         result = gantt("server", "list", "--watch", *options)
         assert result.code == 0
         return result.out.splitlines()

@@ -57,6 +57,14 @@ def test_catalog_has_flavors_and_images_and_nothing_else(worker):
     rest = worker.scheduler.list_catalog(ctxt, "flavor", page.marker)
     assert [state.document["name"] for state in [*page.states, *rest.states]] == ["c1", "c2", "c3"]
     assert worker.scheduler.list_catalog(ctxt, "image").states == []
+    # An image as clients write it, which is replaced by one of unknown format
+    version = 0
+    for disk_format in ("qcow2", None):
+        document = {"name": "i", "id": "i", "disk_format": disk_format, "properties": {}}
+        state = objects.HostState.of(namespace="image", name="i", version=version, document=document)
+        version = worker.scheduler.update_host_state(ctxt, state, "gantt").version
+    (image,) = worker.scheduler.list_catalog(ctxt, "image").states
+    assert image.document == {"name": "i", "id": "i", "properties": {}}
     for kind in ("compute", ""):
         with pytest.raises(errors.InvalidRequest, match="kind must be flavor or image"):
             worker.scheduler.list_catalog(ctxt, kind)
