@@ -48,13 +48,15 @@ class Exporter:
 
     def __init__(self, listener: socket.socket, folder: Path, workers: int) -> None:
         # Imported in this process only: the master must not import it, see metrics_folder.use_folder().
-        from prometheus_client import CollectorRegistry, multiprocess  # noqa: PLC0415
+        from prometheus_client import CollectorRegistry  # noqa: PLC0415
 
         from rpcapi.daemon.process_figures import DaemonProcesses  # noqa: PLC0415
+        from rpcapi.daemon.worker_metrics import WorkerMetrics  # noqa: PLC0415
 
         registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry, path=str(folder))
-        processes = DaemonProcesses(folder, workers)
+        recorded = WorkerMetrics(folder)
+        registry.register(recorded)
+        processes = DaemonProcesses(recorded, workers)
         registry.register(processes)
         self._server = ThreadingHTTPServer(
             listener.getsockname()[:2], _handler(registry, processes), bind_and_activate=False

@@ -3,11 +3,11 @@
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Metric, ProcessCollector
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client import Metric, ProcessCollector
 from prometheus_client.registry import Collector
+
+from rpcapi.daemon.worker_metrics import WorkerMetrics
 
 PROCESS_ID = "gantt_worker_process_id"  # rpcapi.daemon.process_metrics.PROCESS_ID
 
@@ -15,12 +15,12 @@ PROCESS_ID = "gantt_worker_process_id"  # rpcapi.daemon.process_metrics.PROCESS_
 class DaemonProcesses(Collector):
     """Collects ``process_*`` (processor time, memory, open files, start) with label ``process``, from /proc.
 
-    ``folder`` is that of the workers' metrics; a worker that died has nothing in it until another one serves.
+    A worker that died has nothing in ``recorded`` until another one serves.
     """
 
-    def __init__(self, folder: Path, workers: int) -> None:
+    def __init__(self, recorded: WorkerMetrics, workers: int) -> None:
         self.workers = workers
-        self._recorded = MultiProcessCollector(CollectorRegistry(), path=str(folder))
+        self._recorded = recorded
 
     def serving(self) -> dict[str, int]:
         """Return the process ids of the workers that serve, by their number."""

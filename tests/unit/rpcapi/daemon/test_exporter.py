@@ -84,6 +84,17 @@ def test_daemon_is_ready_while_all_workers_serve(toy: ToyDaemon) -> None:
     eventually(lambda: probe(port, "/readyz") == (200, "2 of 2 workers serve\n"), "readiness to return")
 
 
+def test_worker_that_has_just_created_a_file_of_metrics_disturbs_nothing(toy: ToyDaemon) -> None:
+    port = free_port()
+    folder = toy.folder / "metrics"
+    toy.begin(metrics=f"listen = 127.0.0.1:{port}\nfolder = {folder}")
+
+    (folder / "gauge_liveall_7.db").touch()
+
+    assert probe(port, "/readyz") == (200, "1 of 1 workers serve\n")
+    assert scrape(port)["gantt_toy_served_total"] == 1
+
+
 def test_figures_of_all_processes_are_the_kernels(toy: ToyDaemon) -> None:
     port = free_port()
     toy.begin(workers=2, metrics=f"listen = 127.0.0.1:{port}")
