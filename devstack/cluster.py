@@ -9,7 +9,7 @@ from pathlib import Path
 
 from devstack import confs
 from devstack.cluster_size import ClusterSize, Mode
-from devstack.layout import BUS_USERS, CLIENT, PLACEMENT, PUBLISHER, SIMULATED_DAEMONS, Layout
+from devstack.layout import BUS_USERS, CLIENT, DASHBOARD, PLACEMENT, PUBLISHER, SIMULATED_DAEMONS, Layout
 from devstack.monitoring import prometheus
 from devstack.servers import redis_bus_users, redis_users
 from devstack.servers.errors import ServerError
@@ -78,6 +78,16 @@ class Cluster:
         return None if self.size.placement_port is None else f"http://{LOOPBACK}:{self.size.placement_port}"
 
     @property
+    def dashboard_url(self) -> str | None:
+        """The URL of the dashboard, None if the cluster does not serve it."""
+        return None if self.size.dashboard_port is None else f"http://{LOOPBACK}:{self.size.dashboard_port}"
+
+    @property
+    def dashboard_token(self) -> str:
+        """The token that opens the dashboard."""
+        return Passwords(self.layout.etc).of(DASHBOARD)
+
+    @property
     def client_conf(self) -> Path:
         """The configuration file for operators' commands against this cluster."""
         return self.layout.conf(CLIENT)
@@ -92,8 +102,9 @@ class Cluster:
         try:
             self.layout.make()
             self.layout.write_cluster_record(asdict(self.size))
-            if self.size.placement_port is not None:
-                require_free(self.size.placement_port, "gantt-placement")
+            for port, program in ((self.size.placement_port, PLACEMENT), (self.size.dashboard_port, DASHBOARD)):
+                if port is not None:
+                    require_free(port, f"gantt-{program}")
             self.start_servers()
             self.write_confs()
             for name in self.daemons:
@@ -172,13 +183,16 @@ class Cluster:
         if name in redis_users.STORE_USER_NAMES:
             store = self.store.tcp_url(name) if self.size.mode is Mode.STANDARD else self.store.url(name)
         stamp_key = Passwords(self.layout.etc).of("stamp") if name == "scheduler" else None
-        return confs.Urls(bus=bus, store=store, stamp_key=stamp_key)
+        token = self.dashboard_token if name == DASHBOARD else None
+        return confs.Urls(bus=bus, store=store, stamp_key=stamp_key, token=token)
 
 
 def _with_ports(size: ClusterSize) -> ClusterSize:
     """Return the size with a free port wherever any would do."""
     if size.placement_port == 0:
         size = replace(size, placement_port=free_port())
+    if size.dashboard_port == 0:
+        size = replace(size, dashboard_port=free_port())
     ports = {name: size.metrics_ports.get(name) or free_port() for name in size.exporters}
     return replace(size, metrics_ports=ports)
 

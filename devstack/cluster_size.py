@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from devstack.layout import DAEMONS, PLACEMENT, PUBLISHER
+from devstack.layout import DAEMONS, DASHBOARD, PLACEMENT, PUBLISHER
 from rpcapi.daemon.options import DEFAULT_EXECUTOR
 
 
@@ -28,7 +28,8 @@ class ClusterSize:
 
     ``report_interval`` is in seconds; ``churn`` is the share of nodes, from 0 to 1, that change in each interval.
     ``pools`` and ``networks`` are the numbers of storage pools and physical networks of the simulated services.
-    ``placement_port`` is the port of Placement's HTTP API; None: the cluster has none. With ``metrics`` the daemons
+    ``placement_port`` and ``dashboard_port`` are the ports of Placement's HTTP API and of the dashboard; None: the
+    cluster has none. With ``metrics`` the daemons
     export their metrics, on ``metrics_ports``; free ones are chosen for those that it lacks.
     """
 
@@ -45,6 +46,7 @@ class ClusterSize:
     pools: int = 0
     networks: int = 0
     placement_port: int | None = None
+    dashboard_port: int | None = None
     metrics: bool = False
     metrics_ports: Mapping[str, int] = field(default_factory=dict, hash=False)
 
@@ -53,7 +55,8 @@ class ClusterSize:
         """Names of the daemon processes."""
         simulated = {"volume": self.pools, "network": self.networks, PUBLISHER: self.pools or self.networks}
         optional = [name for name, count in simulated.items() if count]
-        return (*DAEMONS, *optional, *([] if self.placement_port is None else [PLACEMENT]))
+        served = {PLACEMENT: self.placement_port, DASHBOARD: self.dashboard_port}
+        return (*DAEMONS, *optional, *(name for name, port in served.items() if port is not None))
 
     @property
     def exporters(self) -> tuple[str, ...]:

@@ -43,6 +43,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PORT",
         help="also serve Placement's HTTP API, on this port of 127.0.0.1 (without: a free one)",
     )
+    parser.add_argument(
+        "--dashboard",
+        type=_port,
+        nargs="?",
+        const=0,
+        metavar="PORT",
+        help="also serve the dashboard, on this port of 127.0.0.1 (without: a free one)",
+    )
     parser.add_argument("--metrics", action="store_true", help="let every daemon serve its metrics to Prometheus")
     parser.add_argument("--servers", type=positive, default=50, help="servers to boot (50)")
     parser.add_argument("--trace", type=Path, help="boot the first --servers requests of this trace instead of the mix")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from devstack.cluster_size import ClusterSize
-from devstack.layout import PLACEMENT, PUBLISHER, Layout
+from devstack.layout import DASHBOARD, PLACEMENT, PUBLISHER, Layout
 from devstack.servers.ports import LOOPBACK
 
 Groups = Mapping[str, Mapping[str, object]]
@@ -66,11 +66,15 @@ SIMULATED_SERVICES: Groups = {
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """URLs of a service's bus and store, if it uses them; they contain passwords. ``stamp_key`` is the schedulers'."""
+    """URLs of a service's bus and store, if it uses them; they contain passwords.
+
+    ``stamp_key`` is the schedulers', ``token`` what opens the dashboard.
+    """
 
     bus: str | None
     store: str | None = None
     stamp_key: str | None = None
+    token: str | None = None
 
 
 def _shapes(name: str, count: int) -> Groups:
@@ -106,6 +110,10 @@ def _service(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups
         base["rpc"] = {"partition": PARTITION, "shared_agent_hosts": ",".join(_agent_hosts(size))}
     if name == "client":
         base["DEFAULT"] = {"transport_url": urls.bus}
+    elif name == DASHBOARD:
+        base["DEFAULT"] = {"transport_url": urls.bus}
+        exporters = ",".join(f"http://{LOOPBACK}:{port}/metrics" for port in size.metrics_ports.values())
+        base |= {"dashboard": {"port": size.dashboard_port, "token": urls.token, "exporters": exporters}}
     elif name == "scheduler":
         base |= {
             "scheduler": {"workers": size.schedulers, **({"stamp_key": urls.stamp_key} if urls.stamp_key else {})},

@@ -17,11 +17,12 @@ DAEMONS = ("scheduler", "conductor", "compute")
 # The optional HTTP API, which uses no bus.
 PLACEMENT = "placement"
 PUBLISHER = "publisher"
+DASHBOARD = "dashboard"
 # Optional simulated services, and the bus user of each.
 SIMULATED_DAEMONS = {"volume": "compute", "network": "compute", PUBLISHER: "operator"}
 CLIENT = "client"
 # The commands of the run folder's owner are an operator's.
-BUS_USERS = {**SIMULATED_DAEMONS, CLIENT: "operator"}
+BUS_USERS = {**SIMULATED_DAEMONS, CLIENT: "operator", DASHBOARD: "reader"}
 
 
 class ClusterRecordBroken(FolderUnusable):

@@ -126,6 +126,7 @@ def _shape(options: argparse.Namespace) -> ClusterSize:
         pools=options.pools,
         networks=options.networks,
         placement_port=options.placement,
+        dashboard_port=options.dashboard,
         metrics=options.metrics,
     )
 
@@ -133,8 +134,9 @@ def _shape(options: argparse.Namespace) -> ClusterSize:
 def _describe(size: ClusterSize) -> str:
     parts = f"{size.schedulers} scheduler workers, 1 conductor, {size.nodes} nodes on {size.computes} service hosts"
     api = "" if size.placement_port is None else ", Placement's HTTP API"
+    dashboard = "" if size.dashboard_port is None else ", the dashboard"
     metrics = ", with metrics" if size.metrics else ""
-    return f"the {size.mode} cluster ({parts}{api}{metrics})"
+    return f"the {size.mode} cluster ({parts}{api}{dashboard}{metrics})"
 
 
 def _hint(cluster: Cluster) -> str:
@@ -147,6 +149,8 @@ def _hint(cluster: Cluster) -> str:
             f"Placement's API:   {cluster.placement_url}, which believes any token; with osc-placement:",
             f"                   openstack {OSC_OPTIONS} --os-endpoint {cluster.placement_url} resource provider list",
         ]
+    if cluster.dashboard_url is not None:
+        lines += [f"Look at it with:   {cluster.dashboard_url}, whose token is {cluster.dashboard_token}"]
     if cluster.size.metrics:
         lines += [f"Watch it with:     prometheus --config.file={shlex.quote(str(cluster.layout.prometheus_conf))}"]
     return "\n".join([*lines, f"Stop it with:      {UNSTACK}"])

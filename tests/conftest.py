@@ -28,6 +28,7 @@ from tests.run_order import spread
 AGENT_HOSTS = ("h1", "h10")  # with users of their own on the shared RabbitMQ node
 
 OPT_IN = {
+    "dashboard": "also run the tests of the dashboard in Chromium",
     "differential": "also run the tests that compare with Nova and Placement, if `gantt-lab peers` has installed them",
     "long": "also run the long forms of the suites",
     "nova": "also run the tests that start a Nova cloud, if `devstack/nova.sh --install` has installed Nova",

@@ -20,7 +20,7 @@ from devstack.packaging.errors import PackagingError
 from devstack.packaging.programs import run
 
 PYTHON = "/usr/bin/python3"
-SERVICES = ("scheduler", "conductor", "compute", "placement", "nova-bridge")
+SERVICES = ("scheduler", "conductor", "compute", "placement", "nova-bridge", "dashboard")
 UNITS = Path("devstack/systemd")
 TEMPLATE = Path("devstack/packaging/debian")
 SAMPLE = Path("devstack/etc/gantt.conf.sample")

@@ -7,7 +7,7 @@ from pathlib import Path
 from devstack.packaging.errors import PackagingError
 from devstack.packaging.programs import run
 
-PROGRAMS = ("gantt", "gantt-scheduler", "gantt-conductor", "gantt-compute", "gantt-placement")
+PROGRAMS = ("gantt", "gantt-scheduler", "gantt-conductor", "gantt-compute", "gantt-placement", "gantt-dashboard")
 
 
 def create(folder: Path, wheel: Path, lock: Path, python: str | Path = sys.executable) -> str:

@@ -10,12 +10,15 @@ from devstack.packaging.errors import PackagingError
 
 SECONDS = 1800.0
 SHOWN_LINES = 40
+HIDDEN = ("PYTHONHOME", "PYTHONPATH")  # variables that a program does not get
 
 
 def run(
     *command: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None, seconds: float = SECONDS
 ) -> str:
     """Run a program to its end and return its standard output; ``env`` is added to the environment.
+
+    It gets no PYTHONPATH: pip takes what is there for installed, and would leave it out of an environment.
 
     Raises PackagingError with the end of its output when it fails, is missing, or runs longer than ``seconds``.
     """
@@ -24,7 +27,7 @@ def run(
         done = subprocess.run(  # noqa: S603 - the callers' own commands
             words,
             cwd=cwd,
-            env={**os.environ, **(env or {})},
+            env={name: value for name, value in os.environ.items() if name not in HIDDEN} | dict(env or {}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -123,6 +123,8 @@ SERVICE_USERS = (
     RabbitUser("compute", serves=("compute",), calls=AGENT_CALLS, answers=CONDUCTORS),
     # Commands, and programs that write aggregates and host state.
     RabbitUser("operator", calls=("scheduler", "claims", "conductor"), reads_dead_letters=True),
+    # A program that shows what operators see, and changes nothing: services refuse it all methods that write.
+    RabbitUser("reader", calls=("scheduler", "claims", "conductor")),
     # A trusted front end, as nova-api is: it builds, lists, deletes, explains.
     RabbitUser("client", calls=CLIENT_CALLS),
 )

@@ -30,6 +30,7 @@ class Role(enum.StrEnum):
     CONDUCTOR = "conductor"
     SCHEDULER = "scheduler"
     OPERATOR = "operator"
+    READER = "reader"
     CLIENT = "client"
     ADMIN = "admin"
 

@@ -4,6 +4,7 @@
 import functools
 import getpass
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +34,27 @@ NO_TRANSPORT_URL = (
 class Session:
     """Clients of the services, created on first use and closed with the session."""
 
-    def __init__(self, config_files: Sequence[str] = (), project: str = "default") -> None:
+    def __init__(self, config_files: Sequence[str] = (), project: str = "default", user: str | None = None) -> None:
+        """``user`` is recorded with each request; None: the name of this process's user."""
         self._config_files = config_files
         self.project = project
+        self._user = user
+        self._opening = threading.Lock()  # the bus is opened once, also by requests in several threads
+
+    @classmethod
+    def of_daemon(cls, conf: "cfg.ConfigOpts") -> "Session":
+        """Return a session with a configuration that is loaded already."""
+        session = cls()
+        session.conf = conf
+        return session
+
+    def for_request(self, user: str) -> "Session":
+        """Return a session of another request, of ``user``, over the same clients; closing this one ends it too."""
+        session = Session(self._config_files, self.project, user)
+        with self._opening:
+            session.conf, session.transport = self.conf, self.transport
+            session.scheduler, session.conductor = self.scheduler, self.conductor
+        return session
 
     @functools.cached_property
     def conf(self) -> "cfg.ConfigOpts":
@@ -90,7 +109,7 @@ class Session:
         """The context of this run: all its calls carry one request id."""
         from rpcapi import context  # noqa: PLC0415 - lazy, see above
 
-        return context.new(project_id=self.project, user_id=_user())
+        return context.new(project_id=self.project, user_id=_process_user() if self._user is None else self._user)
 
     @functools.cached_property
     def transport(self) -> Any:
@@ -201,7 +220,7 @@ def _open_bus(conf: "cfg.ConfigOpts") -> Any:
     return transport
 
 
-def _user() -> str:
+def _process_user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a uid without a name, as in containers

@@ -3,12 +3,22 @@
 
 from oslo_config import cfg
 
-from rpcapi.conf import catalog, flavors, images, rpc, scheduler_client, service_group, transport, upgrade_levels
+from rpcapi.conf import (
+    catalog,
+    dashboard,
+    flavors,
+    images,
+    rpc,
+    scheduler_client,
+    service_group,
+    transport,
+    upgrade_levels,
+)
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
     """Return the options by group."""
-    modules = (transport, rpc, scheduler_client, service_group, upgrade_levels, flavors, images)
+    modules = (transport, rpc, scheduler_client, service_group, upgrade_levels, flavors, images, dashboard)
     return [
         *((module.GROUP, module.OPTS) for module in modules),
         (catalog.PCI_GROUP, catalog.PCI_OPTS),

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from oslo_config import cfg
 from oslo_middleware import cors, http_proxy_to_wsgi
 
+from rpcapi.conf import listener_tls
 from scheduler_svc.composition.stores import open_partitions
-from scheduler_svc.conf import api, listener_tls
+from scheduler_svc.conf import api
 from scheduler_svc.conf import placement as placement_conf
 from scheduler_svc.core.reads import NO_READS
 from scheduler_svc.endpoints.placement import root

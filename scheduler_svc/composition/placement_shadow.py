@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from oslo_config import cfg
 
-from scheduler_svc.conf import listener_tls
+from rpcapi.conf import listener_tls
 from scheduler_svc.conf import placement_shadow as shadow_conf
 from scheduler_svc.endpoints.placement.server import HttpServer
 from scheduler_svc.endpoints.placement_shadow.proxy import ShadowProxy

@@ -7,7 +7,8 @@ import os
 from oslo_config import cfg
 
 from rpcapi import errors
-from scheduler_svc.conf import api, listener_tls
+from rpcapi.conf import listener_tls
+from scheduler_svc.conf import api
 
 GROUP = "placement"
 UNKNOWN_OWNER = "00000000-0000-0000-0000-000000000000"

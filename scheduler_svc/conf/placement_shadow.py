@@ -6,7 +6,7 @@ import ssl
 from oslo_config import cfg
 
 from rpcapi import errors, tls
-from scheduler_svc.conf import listener_tls
+from rpcapi.conf import listener_tls
 
 GROUP = "placement_shadow"
 PLACEMENT, GANTT = "placement", "gantt"  # the two ends, with which their options begin

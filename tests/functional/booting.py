@@ -26,13 +26,18 @@ def gantt(cluster: RunningCluster, *arguments: str) -> str:
 
 
 def boot(cluster: RunningCluster, **spec_fields: Any) -> objects.Instance:
-    """Boot one server and return it in its final status."""
-    session, server_uuid = cluster.session, str(uuid.uuid4())
-    session.new_request()
-    spec = objects.RequestSpec.of(flavor="m1.tiny", resources=SERVER_RESOURCES, **spec_fields)
-    session.call(session.conductor.build_instances, spec, [server_uuid])
-    (instance,) = exercise.wait_for_servers(session, [server_uuid], 60, tqdm(disable=True))
+    """Boot one server, small unless its fields say otherwise, and return it in its final status."""
+    (instance,) = boot_many(cluster, 1, **spec_fields)
     return instance
+
+
+def boot_many(cluster: RunningCluster, count: int, **spec_fields: Any) -> list[objects.Instance]:
+    """Boot servers with one request, as ``boot``."""
+    session, uuids = cluster.session, [str(uuid.uuid4()) for _ in range(count)]
+    session.new_request()
+    spec = objects.RequestSpec.of(**{"flavor": "m1.tiny", "resources": SERVER_RESOURCES, **spec_fields})
+    session.call(session.conductor.build_instances, spec, uuids)
+    return exercise.wait_for_servers(session, uuids, 60, tqdm(disable=True))
 
 
 def boot_host(cluster: RunningCluster, **spec_fields: Any) -> str:

@@ -36,7 +36,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in (*UNITS.glob("*.service"), *UNITS.glob("*.target")):
         shutil.copy(path, installed)
     (root / "opt/gantt/bin").mkdir(parents=True)
-    for program in ("gantt-conductor", "gantt-scheduler", "gantt-compute", "gantt-placement", "gantt-nova-bridge"):
+    for program in (
+        "gantt-conductor",
+        "gantt-scheduler",
+        "gantt-compute",
+        "gantt-placement",
+        "gantt-nova-bridge",
+        "gantt-dashboard",
+    ):
         (root / "opt/gantt/bin" / program).touch(mode=0o755)
     (root / "bin").mkdir()
     (root / "bin/kill").touch(mode=0o755)
@@ -58,6 +65,7 @@ def test_every_daemon_has_a_unit() -> None:
     assert SERVICES == [
         "gantt-compute.service",
         "gantt-conductor.service",
+        "gantt-dashboard.service",
         "gantt-nova-bridge.service",
         "gantt-placement.service",
         "gantt-scheduler@.service",

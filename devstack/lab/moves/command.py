@@ -10,7 +10,7 @@ from devstack.lab.moves.plan import MovesPlan
 from devstack.lab.moves.scenario import PHASES, MovesMeasurements, PhaseTimes, measure
 from devstack.lab.rows import ResultRow
 from devstack.lab.rpc import deployment
-from rpcapi.cli import host_drain, host_moves
+from rpcapi.cli import draining, host_moves
 
 
 class MovesBenchmark(Benchmark):
@@ -39,7 +39,7 @@ class MovesBenchmark(Benchmark):
         parser.add_argument(
             "--parallel",
             type=host_moves.parse_parallel,
-            default=host_drain.PARALLEL,
+            default=draining.PARALLEL,
             metavar="N",
             help="Servers that the drain moves at a time (%(default)s).",
         )

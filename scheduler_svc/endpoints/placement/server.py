@@ -19,11 +19,11 @@ from cheroot import wsgi
 from oslo_log import log
 
 from rpcapi import errors
+from rpcapi.daemon.http_listener import ContextSource, Listener, TlsAdapter
 from scheduler_svc.endpoints.placement.authentication import Application
 from scheduler_svc.endpoints.placement.error_responses import plain_response
 from scheduler_svc.endpoints.placement.messages import MAX_BODY, BodyTooLarge
 from scheduler_svc.endpoints.placement.timed_sockets import IDLE_SECONDS, make_file
-from scheduler_svc.endpoints.placement.tls_adapter import ContextSource, TlsAdapter
 from scheduler_svc.placement.problems import UNDEFINED, Problem
 
 LOG = log.getLogger(__name__)
@@ -200,20 +200,10 @@ class _Gateway(wsgi.Gateway_10):
         return environ
 
 
-class _Server(wsgi.Server):
+class _Server(Listener):
     ConnectionClass = _Connection
     max_request_header_size = MAX_HEADERS
     max_request_body_size = MAX_BODY
-
-    def process_conn(self, conn: Any) -> None:
-        """Give a thread to a connection with something to read; a new one waits without a thread for its first bytes.
-
-        Cheroot would give it a thread at once.
-        """
-        if conn.last_used is None:
-            self.put_conn(conn)
-        else:
-            super().process_conn(conn)
 
     def prepare(self) -> None:
         """Listen, and start the threads."""
@@ -232,10 +222,6 @@ class _Server(wsgi.Server):
             return bool(poll.poll(NEXT_REQUEST_MS))
         finally:
             self._waiting.release()
-
-    def error_log(self, msg: str = "", level: int = log.INFO, traceback: bool = False) -> None:
-        """Write a line to the log."""
-        LOG.log(level, "%s", msg, exc_info=traceback)
 
 
 class HttpServer:
@@ -265,7 +251,7 @@ class HttpServer:
             reuse_port=True,
         )
         self._server.gateway = _Gateway
-        self._tls = self._server.ssl_adapter = None if tls is None else TlsAdapter(tls)
+        self._tls = self._server.ssl_adapter = None if tls is None else TlsAdapter(tls, make_file)
         self._thread = threading.Thread(target=self._server.serve, name="http", daemon=True)
 
     @property

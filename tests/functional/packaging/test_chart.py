@@ -22,7 +22,7 @@ PEER = {"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}
 EVERYTHING: dict[str, Any] = {
     "image": {"digest": f"sha256:{'0' * 64}", "pullSecrets": [{"name": "registry"}]},
     "config": {"store": {"durability": "always"}},
-    "networkPolicy": {"metricsFrom": [PEER], "placementFrom": [{"podSelector": {}}]},
+    "networkPolicy": {"metricsFrom": [PEER], "httpFrom": [{"podSelector": {}}]},
     "services": {
         "placement": {"enabled": True, "config": {"api": {"auth_strategy": "keystone"}}},
         "nova-bridge": {"enabled": True, "tolerations": [{"operator": "Exists"}]},

@@ -17,6 +17,7 @@ PROGRAMS = {
     "gantt-lab",
     "gantt-nova-bridge",
     "gantt-nova-config",
+    "gantt-dashboard",
     "gantt-placement",
     "gantt-placement-import",
     "gantt-placement-shadow",

@@ -24,7 +24,7 @@ SCHEDULER = ("gantt-scheduler", "gantt-nova-config")
 PLACEMENT = ("gantt-placement", "gantt-placement-import", "gantt-placement-shadow")
 SQL, MEMCACHED, SOLVER = "scheduler_svc.store.sql.store", "scheduler_svc.store.memcached.states", "highspy"
 GREEN, TOOZ = "eventlet", "tooz.coordination"
-EVERY_SERVICE = (*SCHEDULER, *PLACEMENT, "gantt-nova-bridge", "gantt-conductor", "gantt-compute")
+EVERY_SERVICE = (*SCHEDULER, *PLACEMENT, "gantt-nova-bridge", "gantt-conductor", "gantt-compute", "gantt-dashboard")
 EXTRAS = {
     "scheduler": Extra(SCHEDULER),
     "placement": Extra(PLACEMENT),
@@ -39,6 +39,7 @@ EXTRAS = {
     "shell": Extra(("gantt",)),
     "status": Extra(("gantt-status",)),
     "tracing": Extra(modules=("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")),
+    "dashboard": Extra(("gantt-dashboard",)),
     "tooz": Extra(modules=("rpcapi.daemon.coordination", TOOZ, "kazoo.client"), beside=("conductor",)),
     "lab": Extra(("gantt-lab",)),
     "all": Extra((*EVERY_SERVICE, "gantt", "gantt-status"), (SQL, MEMCACHED, SOLVER, GREEN, TOOZ)),

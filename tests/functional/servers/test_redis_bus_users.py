@@ -71,10 +71,11 @@ def test_user_appends_to_its_own_lists_of_the_services_that_it_calls(server, use
 @pytest.mark.parametrize("user", USERS)
 def test_user_reads_only_its_own_inboxes_and_writes_only_in_its_own_name(server, user):
     may_answer = {
-        "scheduler": {"scheduler", "conductor", "compute", "operator", "client"},
-        "conductor": {"scheduler", "conductor", "compute", "operator", "client"},
+        "scheduler": {"scheduler", "conductor", "compute", "operator", "reader", "client"},
+        "conductor": {"scheduler", "conductor", "compute", "operator", "reader", "client"},
         "compute": {"compute", "conductor", "scheduler"},  # of schedulers, the inboxes of servers that it calls
         "operator": {"operator", "scheduler", "conductor"},
+        "reader": {"reader", "scheduler", "conductor"},
         "client": {"client", "scheduler", "conductor"},
     }[user]
     with redis.Redis.from_url(server.url(user)) as client:

@@ -21,7 +21,7 @@ SOURCES = (*PACKAGE_FOLDERS, "tests", "setup.py", "pyproject.toml", "README.md",
 RELEASE = "bookworm"
 MIRROR = os.environ.get("GANTT_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 PACKAGES = ("systemd", "systemd-sysv", "procps", "python3", "python3-venv", "redis-server")
-EXTRAS = "scheduler,conductor,compute,placement,nova,shell,status"
+EXTRAS = "scheduler,conductor,compute,placement,nova,dashboard,shell,status"
 SETUPTOOLS = "setuptools>=68"
 
 # Settings of the host for pip inside the root: access to the package registry.

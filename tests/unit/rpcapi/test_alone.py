@@ -28,8 +28,11 @@ sys.meta_path.insert(0, Missing())
 import pkgutil
 import rpcapi
 
-# A library user may import everything except the daemon frame, Redis access, the bus drivers and the command line.
-DAEMON_PACKAGES = ("rpcapi.daemon", "rpcapi.messaging.drivers", "rpcapi.redis_failover", "rpcapi.cli")
+# A library user may import everything except the daemon frame, Redis access, the bus drivers, the command line
+# and the dashboard.
+DAEMON_PACKAGES = tuple(
+    f"rpcapi.{name}" for name in ("daemon", "messaging.drivers", "redis_failover", "cli", "dashboard")
+)
 for module in pkgutil.walk_packages(rpcapi.__path__, "rpcapi."):
     if not module.name.startswith(DAEMON_PACKAGES):
         __import__(module.name)

@@ -29,3 +29,9 @@ def test_missing_program_is_an_error() -> None:
 def test_program_that_does_not_end_is_an_error() -> None:
     with pytest.raises(PackagingError, match="did not end within 0 s"):
         run("sleep", "600", seconds=0.2)
+
+
+def test_program_does_not_see_the_modules_of_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/somewhere")
+
+    assert run("sh", "-c", "echo ${PYTHONPATH-none}") == "none\n"

@@ -19,7 +19,7 @@ def test_login_without_a_name_is_the_administrator(login, user):
 
 @pytest.mark.parametrize("login", ["bus", "gantt-compute.h1", "operator.alice", "client.web@p1", "operator:x", "*"])
 def test_unknown_login_is_refused(login):
-    with pytest.raises(errors.BadConfiguration, match="its users are scheduler, conductor, compute, operator, client"):
+    with pytest.raises(errors.BadConfiguration, match=r"its users are .* operator, reader, client"):
         bus_users.user_of(login)
 
 

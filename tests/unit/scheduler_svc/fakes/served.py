@@ -4,9 +4,9 @@
 from contextlib import ExitStack
 
 from devstack.servers.ports import free_port
+from rpcapi.daemon.http_listener import ContextSource
 from scheduler_svc.endpoints.placement.authentication import Application
 from scheduler_svc.endpoints.placement.server import HttpServer
-from scheduler_svc.endpoints.placement.tls_adapter import ContextSource
 
 SHUTDOWN_SECONDS = 30
 

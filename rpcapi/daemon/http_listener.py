@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS of the HTTP server."""
+"""What the HTTP servers of daemons share, all of them cheroot's: how connections get a thread, TLS, and their log."""
 
 import socket
 import ssl
 from collections.abc import Callable
 from typing import Any
 
+from cheroot import wsgi
+from cheroot.makefile import MakeFile
 from cheroot.ssl import Adapter
+from oslo_log import log
 
-from scheduler_svc.endpoints.placement.timed_sockets import make_file
+LOG = log.getLogger(__name__)
 
 ContextSource = Callable[[], ssl.SSLContext]
+# Returns the reader or the writer of a connection, by its socket, mode and size of buffer.
+FileMaker = Callable[[socket.socket, str, int], Any]
 
 
 class TlsAdapter(Adapter):
@@ -19,8 +24,9 @@ class TlsAdapter(Adapter):
     ``load`` reads the certificate and raises BadConfiguration where it cannot be used.
     """
 
-    def __init__(self, load: ContextSource) -> None:
+    def __init__(self, load: ContextSource, make_file: FileMaker = MakeFile) -> None:
         self._load = load
+        self._make_file = make_file
         self._context = load()
 
     def reload(self) -> None:
@@ -42,4 +48,22 @@ class TlsAdapter(Adapter):
 
     def makefile(self, sock: socket.socket, mode: str = "r", bufsize: int = -1) -> Any:
         """Return the reader or the writer of a connection."""
-        return make_file(sock, mode, bufsize)
+        return self._make_file(sock, mode, bufsize)
+
+
+class Listener(wsgi.Server):
+    """Cheroot's server, in which a connection that sends nothing takes no thread."""
+
+    def process_conn(self, conn: Any) -> None:
+        """Give a thread to a connection with something to read; a new one waits without a thread for its first bytes.
+
+        Cheroot would give it a thread at once.
+        """
+        if conn.last_used is None:
+            self.put_conn(conn)
+        else:
+            super().process_conn(conn)
+
+    def error_log(self, msg: str = "", level: int = log.INFO, traceback: bool = False) -> None:
+        """Write a line to the log."""
+        LOG.log(level, "%s", msg, exc_info=traceback)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Moves all servers of a host to others, for the command and the dashboard."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+from rpcapi import errors
+from rpcapi.cli import group, host_moves, waiting
+from rpcapi.cli.session import Session
+from rpcapi.cli.state_write import update_document
+from rpcapi.resources import names
+
+PARALLEL = 4  # servers that are moved at a time, unless another number is requested
+REASON = "drained"
+SHELVED = frozenset({"SHELVED", "OFFLOADING"})
+
+# Makes a progress bar of so many steps, as tqdm.
+MakeBar = Callable[[int], AbstractContextManager[Any]]
+
+
+class DrainResult(NamedTuple):
+    """How many servers of ``total`` moved, how many shelved ones were offloaded, and what could not move."""
+
+    total: int
+    moved: int
+    offloaded: int
+    failures: Sequence[host_moves.MoveFailure]
+
+
+class _Servers(NamedTuple):
+    """What a host has: migrations from it and to it, shelved servers (their uuids), and records of the others."""
+
+    leaving: Sequence[Any]
+    arriving: Sequence[Any]
+    shelved: Sequence[str]
+    others: Sequence[Any]
+
+
+def drain(
+    session: Session, host: str, make_bar: MakeBar, *, is_live: bool = True, parallel: int = PARALLEL, timeout: float
+) -> DrainResult:
+    """Disable a service host and move its servers, ``parallel`` at a time; a call that is repeated continues.
+
+    Servers that run are copied while they run, or stopped on the way unless ``is_live``. ``timeout`` limits the wait
+    for the next server, in seconds.
+    """
+    _disable(session, host)
+    moves = host_moves.HostMoves(session, parallel, timeout)
+    servers = _find_servers(session, host)
+    total = sum(map(len, servers))
+    conductor = session.conductor
+
+    def start(batch: Sequence[Any], migrations: Sequence[str]) -> None:
+        copies = is_live and any(server.status == "ACTIVE" for server in batch)
+        migrate = conductor.live_migrate_instances if copies else conductor.migrate_instances
+        session.call(migrate, [server.uuid for server in batch], list(migrations))
+
+    with make_bar(total) as bar:
+        for move in servers.arriving:
+            reason = f"its migration {move.uuid} to {host} is {move.status}: run the command again when it has ended"
+            moves.fail(move.instance, reason, bar)
+        offloaded = _offload(session, servers.shelved, moves, timeout, bar)
+        moves.run(group.affinity_batches(session, host, servers.others), servers.leaving, start, bar)
+    return DrainResult(total, moves.moved, offloaded, moves.failures)
+
+
+def _find_servers(session: Session, host: str) -> _Servers:
+    moves = host_moves.open_moves(session)
+    leaving = [move for move in moves if names.host_of(move.source_host) == host]
+    arriving = [move for move in moves if names.host_of(move.destination_host or "") == host and move not in leaving]
+    moving = {move.instance for move in (*leaving, *arriving)}
+    rest = [server for server in host_moves.servers_on(session, host) if server.uuid not in moving]
+    shelved = [server.uuid for server in rest if server.status in SHELVED]
+    return _Servers(leaving, arriving, shelved, [server for server in rest if server.status not in SHELVED])
+
+
+def _offload(session: Session, servers: Sequence[str], moves: host_moves.HostMoves, timeout: float, bar: Any) -> int:
+    """Offload shelved servers, which then are on no host; return the number of those that are."""
+    for server in servers:
+        try:
+            session.call(session.conductor.offload_instances, [server])
+        except errors.InstanceConflict:
+            continue  # it has changed: its status is named below
+    ends = waiting.wait_for_status(session, servers, waiting.END_STATUSES - SHELVED, timeout, bar)
+    left = [record for record in ends.values() if record.status not in ("SHELVED_OFFLOADED", "DELETED")]
+    moves.failures += [host_moves.MoveFailure(record.uuid, f"it is {record.status}") for record in left]
+    return len(ends) - len(left)
+
+
+def _disable(session: Session, host: str) -> None:
+    """Exclude the host from scheduling, unless that was done, whose reason is kept."""
+    state = session.call(session.scheduler.get_host_state, "service", host)
+    if state.document.get("enabled"):
+        update_document(session, "service", host, {"enabled": False, "disabled_reason": REASON})

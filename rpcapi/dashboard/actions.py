@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of hosts that operators request on a page, where [dashboard] actions allows them."""
+
+import contextlib
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote
+
+from oslo_log import log
+from webob import Response
+
+from rpcapi.cli import draining
+from rpcapi.cli.session import Session
+from rpcapi.cli.state_write import update_document
+from rpcapi.dashboard.cluster import Cluster
+from rpcapi.dashboard.pages import BadInput, Call, Page, PageNotFound, Route
+from rpcapi.resources import names
+
+LOG = log.getLogger(__name__)
+MAX_REASON = 200  # characters
+DRAIN_SECONDS = 300.0  # for which a drain waits for its next server
+
+
+class _NoBar:
+    def update(self, steps: int = 1) -> None:
+        """Show nothing."""
+
+
+class HostActions:
+    """Enables, disables, drains and fences service hosts."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._actions: Mapping[str, Callable[[Call, str], str]] = {
+            "enable": self._enable,
+            "disable": self._disable,
+            "drain": self._drain,
+            "fence": self._fence,
+        }
+        self._draining: set[str] = set()
+        self._lock = threading.Lock()
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [Route("POST", "/hosts/(?P<name>.+)", self.change)]
+
+    def change(self, call: Call, name: str) -> Page | Response:
+        """Do what the form of a host's page requests, and show the host again."""
+        if not call.visit.person.may_act:
+            return Page("error.html", {"status": 403, "why": f"{call.visit.person.name} may not change hosts."}, 403)
+        host = self._cluster.hosts().find(name)
+        if host is None or names.is_api_provider(host.id):
+            raise PageNotFound(f"There is no agent's host {name[:80]}.")
+        action = self._actions.get(call.request.POST.get("action", ""))
+        if action is None:
+            raise BadInput(f"action must be one of {', '.join(self._actions)}.")
+        done = action(call, host.service_host)
+        LOG.warning("%s: %s", call.visit.person.name, done)
+        self._cluster.expire_hosts()
+        return Response(status=303, headers={"Location": f"/hosts/{quote(name)}?done={quote(done)}"})
+
+    def _enable(self, call: Call, host: str) -> str:
+        changes = {"enabled": True, "disabled_reason": None, "duplicate_ms": None}
+        update_document(call.session, "service", host, changes)
+        return f"{host} is enabled"
+
+    def _disable(self, call: Call, host: str) -> str:
+        reason = str(call.request.POST.get("reason", "")).strip()
+        if not reason or len(reason) > MAX_REASON:
+            raise BadInput(f"To disable {host}, give a reason of at most {MAX_REASON} characters.")
+        update_document(call.session, "service", host, {"enabled": False, "disabled_reason": reason})
+        return f"{host} is disabled"
+
+    def _drain(self, call: Call, host: str) -> str:
+        with self._lock:
+            if host in self._draining:
+                return f"{host} is being drained already"
+            self._draining.add(host)
+        thread = threading.Thread(target=self._run_drain, args=(call.session, host), name=f"drain {host}", daemon=True)
+        thread.start()
+        return f"{host} is being drained"
+
+    def _run_drain(self, session: Session, host: str) -> None:
+        """Drain a host to its end; the records are the only state, so that a drain that ends early is repeated."""
+        try:
+            result = draining.drain(session, host, _no_bar, timeout=DRAIN_SECONDS)
+            LOG.info("%d of %d servers of %s are moved", result.moved, result.total, host)
+            for failure in result.failures:
+                LOG.warning("Server %s of %s could not be moved: %s", failure.server, host, failure.reason)
+        except Exception:
+            LOG.exception("The drain of %s ended early; it continues when it is requested again", host)
+        finally:
+            with self._lock:
+                self._draining.discard(host)
+
+    def _fence(self, call: Call, host: str) -> str:
+        if call.request.POST.get("confirm") != host:
+            raise BadInput(f"To fence {host}, write its name into the form: its claims end, its guests are lost.")
+        service = call.session.call(call.session.scheduler.get_host_state, "service", host)
+        fence_host = call.session.claims_of(service.partition).fence_host
+        ended = call.session.call(fence_host, host, uuid.uuid4().hex)
+        return f"{host} is fenced: {ended} claims ended"
+
+
+def _no_bar(total: int) -> contextlib.AbstractContextManager[Any]:
+    return contextlib.nullcontext(_NoBar())

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The WSGI application: who may see a page, which handler makes it, and how errors look."""
+
+import mimetypes
+import re
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from typing import Any
+from urllib.parse import quote, urlsplit
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+import jinja2
+import oslo_messaging as messaging
+from oslo_log import log
+from webob import Request, Response
+
+from rpcapi import errors
+from rpcapi.cli import error_messages
+from rpcapi.cli.session import Session
+from rpcapi.dashboard.pages import BadInput, Call, Page, PageNotFound, Route
+from rpcapi.dashboard.sign_in import MAX_FIELD, SignIn, SignInRefused
+from rpcapi.dashboard.visits import Visit, Visits
+
+LOG = log.getLogger(__name__)
+
+# Everything that a page loads or calls is of this server; it cannot be framed, and no script or style is in its text.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+HSTS = "max-age=31536000"
+STATIC = re.compile(r"/static/([a-z_]+\.(?:css|js|svg))")
+STATIC_SECONDS = 300
+SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
+READ = ("GET", "HEAD")
+FAILED = 500
+# The HTTP status of each kind of error, the first that fits.
+STATUSES: dict[type[Exception], int] = {
+    UnicodeDecodeError: 400,
+    BadInput: 400,
+    error_messages.CommandFailed: 400,
+    PageNotFound: 404,
+    errors.CallerRefused: 403,
+    errors.InvalidRequest: 400,
+    errors.NotFound: 404,
+    errors.Unavailable: 503,
+    errors.GanttError: 409,
+}
+
+
+class Dashboard:
+    """The application; ``session`` has the clients that all requests share."""
+
+    def __init__(
+        self,
+        session: Session,
+        routes: Sequence[Route],
+        sign_in: SignIn,
+        visits: Visits,
+        templates: jinja2.Environment,
+        *,
+        is_secure: bool,
+    ) -> None:
+        self._session = session
+        self._routes = [(route, re.compile(route.pattern)) for route in routes]
+        self._sign_in = sign_in
+        self._visits = visits
+        self._templates = templates
+        self._headers = {**HEADERS, **({"Strict-Transport-Security": HSTS} if is_secure else {})}
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request."""
+        request = Request(environ)
+        response = self._answer(request)
+        for name, value in self._headers.items():
+            response.headers.setdefault(name, value)
+        answer: Iterable[bytes] = response(environ, start_response)
+        return answer
+
+    def _answer(self, request: Request) -> Response:
+        """Return the answer to any request, also to one that fails."""
+        visit = None
+        try:
+            if match := STATIC.fullmatch(request.path_info):
+                return _static(match[1])
+            visit = self._visits.find(request)
+            return self._serve_visit(request, visit)
+        except Exception as error:
+            status, why = _describe(error)
+            if status == FAILED:
+                LOG.exception("%s %s failed", request.method, request.path_info)
+            return self._error(visit, status, why)
+
+    def _serve_visit(self, request: Request, visit: Visit | None) -> Response:
+        if request.method not in READ:
+            _require_same_origin(request)
+        if request.path_info == SIGN_IN:
+            return self._serve_sign_in(request)
+        if visit is None:
+            return _redirect(f"{SIGN_IN}?next={quote(request.path_qs, safe='')}")
+        if request.path_info == SIGN_OUT and request.method == "POST":
+            return self._serve_sign_out(request, visit)
+        return self._serve(request, visit)
+
+    def _serve(self, request: Request, visit: Visit) -> Response:
+        methods = set()
+        for route, pattern in self._routes:
+            match = pattern.fullmatch(request.path_info)
+            if match is None:
+                continue
+            methods.add(route.method)
+            if request.method == route.method or (request.method == "HEAD" and route.method == "GET"):
+                if route.method == "POST" and not visit.sent_form(request):
+                    return self._error(visit, 403, "This form is of another session. Open the page again.")
+                call = Call(request, visit, self._session.for_request(visit.person.name))
+                answer = route.handler(call, **match.groupdict())
+                return self._render(visit, answer) if isinstance(answer, Page) else answer
+        if methods:
+            return self._error(visit, 405, f"{request.method} is not possible here.", {"Allow": ", ".join(methods)})
+        raise PageNotFound(f"There is no page {request.path_info[:80]}.")
+
+    def _serve_sign_in(self, request: Request) -> Response:
+        target = _local(request.GET.get("next", "/"))
+        if request.method in READ:
+            return self._sign_in_page(target)
+        form = {name: str(request.POST.get(name, ""))[:MAX_FIELD] for name, _, _ in self._sign_in.fields}
+        try:
+            person = self._sign_in.check(form)
+        except SignInRefused as refusal:
+            LOG.warning("A sign-in from %s was refused", request.remote_addr)
+            return self._sign_in_page(target, 401, str(refusal))
+        except errors.Unavailable as error:
+            return self._sign_in_page(target, 503, error.sentence)
+        LOG.info("%s signed in from %s", person.name, request.remote_addr)
+        response = _redirect(target)
+        self._visits.begin(response, request, person)
+        return response
+
+    def _serve_sign_out(self, request: Request, visit: Visit) -> Response:
+        if not visit.sent_form(request):
+            return self._error(visit, 403, "This form is of another session. Open the page again.")
+        response = _redirect(SIGN_IN)
+        self._visits.end(response, request)
+        return response
+
+    def _sign_in_page(self, target: str, status: int = 200, why: str = "") -> Response:
+        values = {"fields": self._sign_in.fields, "target": target, "why": why}
+        return self._render(None, Page("sign_in.html", values, status))
+
+    def _error(self, visit: Visit | None, status: int, why: str, headers: dict[str, str] | None = None) -> Response:
+        response = self._render(visit, Page("error.html", {"status": status, "why": why}, status))
+        response.headers.update(headers or {})
+        return response
+
+    def _render(self, visit: Visit | None, page: Page) -> Response:
+        template = self._templates.get_template(page.template)
+        text = template.render(**page.values, visit=visit)
+        return Response(text, status=page.status, content_type="text/html", charset="UTF-8")
+
+
+def _describe(error: Exception) -> tuple[int, str]:
+    """Return the HTTP status of an error, and the sentence for its page."""
+    if isinstance(error, messaging.MessagingException):
+        return 503, error_messages.describe_error(error)
+    status = next((status for kind, status in STATUSES.items() if isinstance(error, kind)), FAILED)
+    if status == FAILED:
+        return status, "This page failed; the log of gantt-dashboard says why."
+    return status, error.sentence if isinstance(error, errors.GanttError) else str(error)
+
+
+def _static(name: str) -> Response:
+    file = resources.files("rpcapi.dashboard") / "static" / name
+    if not file.is_file():
+        raise PageNotFound(f"There is no file {name}.")
+    response = Response(file.read_bytes(), content_type=mimetypes.guess_type(name)[0] or "text/plain")
+    response.cache_control = f"max-age={STATIC_SECONDS}"
+    return response
+
+
+def _redirect(location: str) -> Response:
+    return Response(status=303, headers={"Location": location})
+
+
+def _local(target: Any) -> str:
+    """Return a path of this server to go on to, "/" for anything else: a link may have been made by others."""
+    text = str(target)
+    parts = urlsplit(text)
+    is_local = not parts.scheme and not parts.netloc and text.startswith("/") and not text.startswith(("//", "/\\"))
+    return text if is_local and text.isprintable() else "/"
+
+
+def _require_same_origin(request: Request) -> None:
+    """Raise BadInput for a form that another site's page has sent; old browsers send no Origin."""
+    origin = request.headers.get("Origin")
+    if origin is not None and urlsplit(origin).netloc != request.host:
+        raise BadInput("This form was sent by a page of another site.")

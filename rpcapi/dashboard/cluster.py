@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the pages show of the deployment, read over RPC and shared by all requests for an interval."""
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rpcapi import errors, objects
+from rpcapi.cli.migration import CopyProgress, read_progress
+from rpcapi.cli.session import Session
+from rpcapi.dashboard import decision_log, host_list
+from rpcapi.dashboard.cached import Cached
+from rpcapi.resources import names
+from rpcapi.spec_builder.catalog import Catalog
+from rpcapi.spec_builder.flavors import Flavor
+from rpcapi.spec_builder.images import Image
+
+USER = "gantt-dashboard"  # that asks for what all requests share
+MOST_CLAIMS = 20_000  # of a partition that are searched for claims in flight
+MOST_MIGRATIONS = 500
+PREPARED = "prepared"
+
+
+class ClaimsInFlight(NamedTuple):
+    """Claims that their hosts have not confirmed yet; ``is_complete`` is whether all claims were searched."""
+
+    claims: Sequence[Mapping[str, Any]]
+    is_complete: bool
+
+
+class Migrations(NamedTuple):
+    """Migrations, the newest first, and the progress of those that are being copied, by uuid."""
+
+    migrations: Sequence[Any]
+    progress: Mapping[str, CopyProgress]
+
+
+class Choices(NamedTuple):
+    """What a request for servers may name: flavors, images, and the devices that flavors refer to."""
+
+    flavors: Mapping[str, Flavor]
+    images: Mapping[str, Image]
+    catalog: Catalog
+
+
+class Cluster:
+    """Reads the deployment, each part at most once in ``refresh_interval`` seconds."""
+
+    def __init__(self, session: Session, refresh_interval: float) -> None:
+        self._session = session
+        self._partitions = Cached(self._read_partitions, refresh_interval)
+        self._hosts = Cached(self._read_hosts, refresh_interval)
+        self._decisions = Cached(self._read_decisions, refresh_interval)
+        self._claims = Cached(self._read_claims, refresh_interval)
+        self._migrations = Cached(self._read_migrations, refresh_interval)
+        self._choices = Cached(self._read_choices, refresh_interval)
+        self.refresh_interval = refresh_interval
+
+    def partitions(self) -> objects.PartitionList:
+        """Return the partitions."""
+        return self._partitions.get()
+
+    def hosts(self) -> host_list.HostList:
+        """Return all hosts."""
+        return self._hosts.get()
+
+    def decisions(self) -> Mapping[str, decision_log.DecisionLog]:
+        """Return the recorded decisions by partition."""
+        return self._decisions.get()
+
+    def claims_in_flight(self) -> ClaimsInFlight:
+        """Return the claims that are prepared."""
+        return self._claims.get()
+
+    def migrations(self) -> Migrations:
+        """Return migrations and their progress."""
+        return self._migrations.get()
+
+    def choices(self) -> Choices:
+        """Return flavors and images."""
+        return self._choices.get()
+
+    def claims_on(self, host: host_list.Host) -> list[Mapping[str, Any]]:
+        """Return the claims of one host, as they are now, with those that clients of the Placement API wrote."""
+        session = self._session.for_request(USER)
+        listing = session.claims_of(host.partition).list_claims
+        claims = [] if names.is_api_provider(host.id) else list(session.list_all(listing, "claims", host=host.id))
+        of_clients = session.list_all(listing, "claims", host=names.API_HOST)
+        return claims + [
+            claim
+            for claim in itertools.islice(of_clients, MOST_CLAIMS)
+            if any(names.matches(provider, host.id) for provider in claim["allocations"])
+        ]
+
+    def expire_hosts(self) -> None:
+        """Show what an action has changed."""
+        self._partitions.expire()
+        self._hosts.expire()
+
+    def _read_partitions(self, former: objects.PartitionList | None) -> objects.PartitionList:
+        session = self._session.for_request(USER)
+        reply: objects.PartitionList = session.call(session.scheduler.list_partitions)
+        return reply
+
+    def _read_choices(self, former: Choices | None) -> Choices:
+        session = self._session.for_request(USER)
+        return Choices(session.flavors, session.images, session.catalog)
+
+    def _read_hosts(self, former: host_list.HostList | None) -> host_list.HostList:
+        return host_list.read(self._session.for_request(USER), self.partitions(), former)
+
+    def _read_decisions(
+        self, former: Mapping[str, decision_log.DecisionLog] | None
+    ) -> Mapping[str, decision_log.DecisionLog]:
+        return decision_log.read(self._session.for_request(USER), self.partitions().names, former)
+
+    def _read_claims(self, former: ClaimsInFlight | None) -> ClaimsInFlight:
+        partitions = self.partitions()
+        prepared: list[Mapping[str, Any]] = []
+        is_complete = True
+        for name, counts in zip(partitions.names, partitions.claims, strict=True):
+            if counts is None:
+                is_complete = False  # its store does not answer
+            elif counts.get(PREPARED):
+                prepared += self._prepared(name)
+                is_complete = is_complete and sum(counts.values()) <= MOST_CLAIMS
+        return ClaimsInFlight(sorted(prepared, key=lambda claim: claim.get("created_ms") or 0), is_complete)
+
+    def _prepared(self, partition: str) -> Iterator[Mapping[str, Any]]:
+        session = self._session.for_request(USER)
+        claims = session.list_all(session.claims_of(partition).list_claims, "claims")
+        for claim in itertools.islice(claims, MOST_CLAIMS):
+            if claim["state"] == PREPARED:
+                yield {**claim, "partition": partition}
+
+    def _read_migrations(self, former: Migrations | None) -> Migrations:
+        session = self._session.for_request(USER)
+        try:
+            migrations = list(session.list_all(session.conductor.list_migrations, "migrations"))
+        except errors.UnknownMethod:  # an older conductor moves nothing
+            migrations = []
+        newest = migrations[: -MOST_MIGRATIONS - 1 : -1]
+        return Migrations(newest, read_progress(session, newest))
+
+
+def now_ms() -> int:
+    """Return the time, in milliseconds since 1970."""
+    return int(time.time() * 1000)

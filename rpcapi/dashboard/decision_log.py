@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Summaries of the recorded decisions of all partitions, and refusals over time."""
+
+import collections
+import contextlib
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import oslo_messaging as messaging
+
+from rpcapi import errors
+from rpcapi.cli.session import Session
+
+PAGE = 100
+MOST = 10_000  # of each partition; the newest ones
+SELECTED, REFUSED = "selected", "refused"
+LARGEST_REASONS = 6  # which have a colour of their own in the chart; the others share one
+OTHERS = "other reasons"
+
+
+class Decision(NamedTuple):
+    """What lists show of a decision; ``reasons`` has the number of hosts that each filter rejected."""
+
+    request_id: str
+    partition: str
+    at_ms: int
+    outcome: str
+    why: str
+    instances: int
+    reasons: Mapping[str, int]
+    hosts: frozenset[str]
+
+
+class DecisionLog(NamedTuple):
+    """The decisions of one partition, oldest first; those after ``marker``, the last page, are read again."""
+
+    marker: str | None = None
+    complete: Sequence[Decision] = ()
+    last_page: Sequence[Decision] = ()
+
+    def decisions(self) -> Iterator[Decision]:
+        """Yield all of them."""
+        yield from self.complete
+        yield from self.last_page
+
+    def read_on(self, session: Session, partition: str) -> "DecisionLog":
+        """Return the log with what was recorded since."""
+        marker, complete = self.marker, collections.deque(self.complete, MOST)
+        while True:
+            page = session.call(session.scheduler.list_decisions, partition, marker, PAGE)
+            summaries = [_summary(decision) for decision in page.decisions]
+            if page.marker is None:
+                return DecisionLog(marker, tuple(complete), summaries)
+            complete.extend(summaries)
+            marker = page.marker
+
+
+def read(
+    session: Session, partitions: Iterable[str], former: Mapping[str, DecisionLog] | None
+) -> dict[str, DecisionLog]:
+    """Return the decisions by partition, what was read before and what is new; those of a store that is down stay."""
+    logs = dict(former or {})
+    for name in partitions:
+        log = logs.setdefault(name, DecisionLog())
+        with contextlib.suppress(errors.Unavailable, messaging.MessagingTimeout):
+            logs[name] = log.read_on(session, name)
+    return logs
+
+
+def newest(logs: Mapping[str, DecisionLog], most: int, *, host: str = "", outcome: str = "") -> list[Decision]:
+    """Return the newest decisions; of those that selected ``host`` or had ``outcome`` where they are named."""
+    fitting = [
+        item
+        for log in logs.values()
+        for item in log.decisions()
+        if (not host or host in item.hosts) and (not outcome or item.outcome == outcome)
+    ]
+    return heapq.nlargest(most, fitting, key=lambda item: item.at_ms)
+
+
+class RefusalChart(NamedTuple):
+    """Refused requests over time: for each bar its start and the number of each of ``reasons``."""
+
+    reasons: Sequence[str]
+    bar_ms: int
+    bars: Sequence[tuple[int, Sequence[int]]]
+
+    @property
+    def highest(self) -> int:
+        """The number of refusals of the highest bar."""
+        return max((sum(counts) for _, counts in self.bars), default=0)
+
+    def totals(self) -> list[tuple[str, int]]:
+        """Return the number of refusals for each reason."""
+        return [(reason, sum(counts[place] for _, counts in self.bars)) for place, reason in enumerate(self.reasons)]
+
+
+def refusals(logs: Mapping[str, DecisionLog], now_ms: int, minutes: int, bars: int = 60) -> RefusalChart:
+    """Count the refused requests of the last ``minutes``, each by the reason that rejected the most hosts."""
+    bar_ms = max(1, minutes * 60_000 // bars)
+    start = now_ms - bars * bar_ms
+    refused = [
+        (int((item.at_ms - start) // bar_ms), main_reason(item))
+        for log in logs.values()
+        for item in log.decisions()
+        if item.outcome == REFUSED and start <= item.at_ms < now_ms
+    ]
+    ordered = [reason for reason, _ in collections.Counter(reason for _, reason in refused).most_common()]
+    reasons = ordered[:LARGEST_REASONS] + ([OTHERS] if len(ordered) > LARGEST_REASONS else [])
+    counts = collections.Counter((bar, reason if reason in reasons else OTHERS) for bar, reason in refused)
+    return RefusalChart(
+        reasons,
+        bar_ms,
+        [(start + bar * bar_ms, [counts[bar, reason] for reason in reasons]) for bar in range(bars)],
+    )
+
+
+def main_reason(decision: Decision) -> str:
+    """Return the reason that rejected the most hosts, the text of the refusal where no filter rejected any."""
+    if not decision.reasons:
+        return decision.why or "no reason recorded"
+    return max(decision.reasons, key=lambda reason: (decision.reasons[reason], reason))
+
+
+def _summary(decision: Any) -> Decision:
+    document = decision.document
+    return Decision(
+        decision.request_id,
+        decision.partition,
+        document.get("at_ms") or 0,
+        document.get("outcome") or "",
+        document.get("why") or "",
+        document.get("instances") or 0,
+        document.get("reasons") or {},
+        frozenset(item["host"] for item in document.get("verdicts") or () if item.get("host")),
+    )

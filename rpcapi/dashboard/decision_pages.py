@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of decisions: refusals over time, one decision explained, and a dry run of a request."""
+
+import argparse
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from rpcapi.cli import boot_options
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.dashboard import decision_log, rendering
+from rpcapi.dashboard.cluster import Cluster, now_ms
+from rpcapi.dashboard.pages import BadInput, Call, Page, Route
+
+LISTED = 50
+PERIODS = {"15": "15 minutes", "60": "hour", "360": "6 hours", "1440": "day"}  # by their minutes
+SHOWN_VERDICTS = 100
+MAX_OPTIONS = 2000  # characters
+
+
+class DecisionPages:
+    """Handlers of the pages of decisions."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [
+            Route("GET", "/refusals", self.refusals),
+            Route("GET", "/decisions", self.show_all),
+            Route("GET", "/decisions/(?P<request_id>[^/]+)", self.show),
+            Route("GET", "/dry-run", self.dry_run),
+        ]
+
+    def refusals(self, call: Call) -> Page:
+        """Show how many requests were refused over time, by the reason that rejected the most hosts."""
+        minutes = call.choice("minutes", PERIODS, "60")
+        logs = self._cluster.decisions()
+        refused = [
+            item for item in decision_log.newest(logs, decision_log.MOST) if item.outcome == decision_log.REFUSED
+        ]
+        chart = decision_log.refusals(logs, now_ms(), int(minutes))
+        values = {"chart": chart, "minutes": minutes, "periods": PERIODS, "rows": refused}
+        return Page("refusals.html", {**values, "main_reason": decision_log.main_reason})
+
+    def show_all(self, call: Call) -> Page:
+        """Show the newest decisions, or the one that is asked for."""
+        request_id = call.text("request_id")
+        if request_id:
+            return self.show(call, request_id)
+        return Page("decisions.html", {"rows": decision_log.newest(self._cluster.decisions(), LISTED)})
+
+    def show(self, call: Call, request_id: str) -> Page:
+        """Explain a decision: what each filter rejected, the best scores, what the claims answered."""
+        decision = call.session.call(call.session.scheduler.explain, request_id)
+        return Page("decision.html", {"explained": _explain(decision)})
+
+    def dry_run(self, call: Call) -> Page:
+        """Decide a request, which claims nothing, and show it as a recorded decision; without one show its form."""
+        form = {name: call.text(name) for name in ("flavor", "image", "az", "options")}
+        count = call.number("count", 1, call.session.conf.rpc.max_instances)
+        choices, session = self._cluster.choices(), call.session
+        form["count"] = str(count)
+        values = {"flavors": sorted(choices.flavors), "images": sorted(choices.images), "form": form}
+        if not form["flavor"]:
+            return Page("dry_run.html", {**values, "explained": None})
+        session.flavors, session.images, session.catalog = dict(choices.flavors), dict(choices.images), choices.catalog
+        spec = boot_options.make_spec(session, _boot_arguments(form))
+        decision = session.call(session.scheduler.dry_run, spec, count)
+        return Page("dry_run.html", {**values, "explained": _explain(decision)})
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        """Raise CommandFailed instead of ending the process."""
+        raise CommandFailed(f"The options of `gantt boot` have an error: {message}.")
+
+
+def _boot_arguments(form: Mapping[str, str]) -> argparse.Namespace:
+    """Return the options of `gantt boot` that a form stands for."""
+    if len(form["options"]) > MAX_OPTIONS:
+        raise BadInput(f"options must have at most {MAX_OPTIONS} characters.")
+    parser = _Parser(prog="gantt boot", add_help=False, allow_abbrev=False)
+    boot_options.add_options(parser)
+    words = ["--flavor", form["flavor"]]
+    words += ["--image", form["image"]] if form["image"] else []
+    words += ["--az", form["az"]] if form["az"] else []
+    try:
+        return parser.parse_args([*words, *shlex.split(form["options"])])
+    except ValueError as error:
+        raise BadInput(f"options cannot be read: {error}.") from None
+
+
+def _explain(decision: Any) -> dict[str, Any]:
+    """Return what a page shows of a decision; the record of one by an older release lacks some of it."""
+    document = decision.document
+    spec = {key: value for key, value in (document.get("spec") or {}).items() if value not in (None, [], {}, "")}
+    verdicts = document.get("verdicts") or []
+    return {
+        "request_id": decision.request_id,
+        "outcome": document.get("outcome") or "-",
+        "why": document.get("why") or "",
+        "facts": {
+            "Partition": decision.partition,
+            "Time (UTC)": rendering.timestamp(document.get("at_ms")),
+            "Instances": document.get("instances"),
+            "Hosts considered": document.get("hosts"),
+            "Driver": document.get("driver"),
+            "Epoch": document.get("epoch"),
+            "Log position": document.get("position"),
+        },
+        "considered": document.get("hosts") or 0,
+        "prefilters": spec.pop("rewritten", None) or {},
+        "spec": spec,
+        "reasons": sorted((document.get("reasons") or {}).items(), key=lambda item: (-item[1], item[0])),
+        "samples": document.get("samples") or {},
+        "best": document.get("best") or [],
+        "verdicts": verdicts[:SHOWN_VERDICTS],
+        "more_verdicts": max(0, len(verdicts) - SHOWN_VERDICTS),
+        "candidates": document.get("candidates") or [],
+    }

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far the workers of each daemon are behind the store, by the metrics that the daemons export."""
+
+import urllib.request
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from rpcapi.dashboard.cached import Cached
+
+SECONDS = 3.0
+MAX_PAGE = 4 << 20  # bytes
+PARALLEL = 8
+LAG, SILENCE, EPOCH = "gantt_replica_lag_entries", "gantt_replica_silence_seconds", "gantt_replica_epoch"
+
+
+class Freshness(NamedTuple):
+    """The slowest worker of a daemon in one partition; ``why`` is set where the daemon did not answer."""
+
+    daemon: str
+    partition: str = ""
+    lag_entries: float | None = None
+    silence_seconds: float | None = None
+    epoch: float | None = None
+    why: str = ""
+
+
+class Exporters:
+    """The exporters of the daemons, by the URLs of their metrics."""
+
+    def __init__(self, urls: Sequence[str], refresh_interval: float) -> None:
+        self._urls = urls
+        self._freshness = Cached(self._read, refresh_interval)
+
+    def freshness(self) -> Sequence[Freshness]:
+        """Return one entry for each daemon and partition, or one for a daemon that does not answer."""
+        return self._freshness.get()
+
+    def _read(self, former: Sequence[Freshness] | None) -> Sequence[Freshness]:
+        with ThreadPoolExecutor(PARALLEL) as threads:
+            return [entry for entries in threads.map(_read_daemon, self._urls) for entry in entries]
+
+
+def _read_daemon(url: str) -> Sequence[Freshness]:
+    daemon = urlsplit(url).netloc.rpartition("@")[2]
+    try:
+        with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310 - the operator's configuration
+            page = answer.read(MAX_PAGE + 1)
+        if len(page) > MAX_PAGE:
+            return [Freshness(daemon, why=f"its page of metrics has more than {MAX_PAGE} bytes")]
+        return _parse(daemon, page.decode())
+    except (OSError, ValueError) as error:
+        return [Freshness(daemon, why=str(error))]
+
+
+def _parse(daemon: str, page: str) -> Sequence[Freshness]:
+    figures: dict[str, dict[str, float]] = {}
+    for name, labels, value in _samples(page):
+        if name in (LAG, SILENCE, EPOCH):
+            figures.setdefault(labels.get("partition", ""), {})[name] = value
+    if not figures:
+        return [Freshness(daemon, why="it exports nothing about a replica")]
+    return [
+        Freshness(daemon, partition, values.get(LAG), values.get(SILENCE), values.get(EPOCH))
+        for partition, values in sorted(figures.items())
+    ]
+
+
+def _samples(page: str) -> Iterable[tuple[str, Mapping[str, str], float]]:
+    for family in text_string_to_metric_families(page):
+        for sample in family.samples:
+            yield sample.name, sample.labels, sample.value

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document that the heat map is drawn from: columns, so that 10,000 hosts are a few hundred kilobytes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rpcapi.dashboard.host_list import STATES, Amounts, Host
+
+NONE = Amounts(0, 0)
+UNGROUPED = "-"  # the group of hosts that are in no zone or aggregate
+
+
+def document(hosts: Sequence[Host], resource_class: str, group_by: str) -> dict[str, Any]:
+    """Return names, states (indexes into ``states``), amounts, and the places of the hosts of each group.
+
+    ``group_by`` is "zone", "aggregate", "partition" or "": one group of all. A host is in each of its groups.
+    """
+    amounts = [host.amounts.get(resource_class, NONE) for host in hosts]
+    groups: dict[str, list[int]] = {}
+    for place, host in enumerate(hosts):
+        for group in _groups(host, group_by):
+            groups.setdefault(group, []).append(place)
+    return {
+        "class": resource_class,
+        "states": STATES,
+        "names": [host.name for host in hosts],
+        "state": [STATES.index(host.state) for host in hosts],
+        "used": [item.used for item in amounts],
+        "capacity": [item.capacity for item in amounts],
+        "groups": [{"name": name, "hosts": groups[name]} for name in sorted(groups)],
+    }
+
+
+def _groups(host: Host, group_by: str) -> Sequence[str]:
+    match group_by:
+        case "zone":
+            return host.zones or [UNGROUPED]
+        case "aggregate":
+            return host.aggregates or [UNGROUPED]
+        case "partition":
+            return [host.partition]
+        case _:
+            return [""]

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of hosts: the heat map, and one host."""
+
+import gzip
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from webob import Response
+
+from rpcapi.dashboard import decision_log, heat_map, host_list
+from rpcapi.dashboard.cluster import Cluster
+from rpcapi.dashboard.pages import Call, Page, PageNotFound, Route
+from rpcapi.resources import names
+
+ROWS = 100  # of hosts in the table below the map
+RECENT = 20  # decisions of a host
+GROUPS = {"zone": "availability zone", "aggregate": "aggregate", "partition": "partition", "none": "nothing"}
+
+
+class HostPages:
+    """Handlers of the pages of hosts; ``has_actions`` is whether forms to change hosts are shown."""
+
+    def __init__(self, cluster: Cluster, *, has_actions: bool) -> None:
+        self._cluster = cluster
+        self._has_actions = has_actions
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [
+            Route("GET", "/hosts", self.show_all),
+            Route("GET", "/heat-map", self.heat_map),
+            Route("GET", "/hosts/(?P<name>.+)", self.show),
+        ]
+
+    def show_all(self, call: Call) -> Page:
+        """Show the heat map, and the fullest of the selected hosts."""
+        listed = self._cluster.hosts()
+        resource_class, group_by = self._choices(call, listed)
+        zone, aggregate, text = call.text("zone"), call.text("aggregate"), call.text("text")
+        selected = listed.select(zone, aggregate, text)
+        fullest = sorted(selected, key=lambda host: _used_share(host, resource_class), reverse=True)
+        values = {
+            "listed": listed,
+            "selected": selected,
+            "rows": fullest[:ROWS],
+            "total": host_list.total(selected, resource_class),
+            "states": _count_states(selected),
+            "resource_class": resource_class,
+            "group_by": group_by,
+            "groups": GROUPS,
+            "zone": zone,
+            "aggregate": aggregate,
+            "text": text,
+            "query": call.request.query_string,
+            "refresh_interval": self._cluster.refresh_interval,
+        }
+        return Page("hosts.html", values)
+
+    def heat_map(self, call: Call) -> Response:
+        """Send what the map is drawn from; 304 where the browser has it."""
+        listed = self._cluster.hosts()
+        resource_class, group_by = self._choices(call, listed)
+        selected = listed.select(call.text("zone"), call.text("aggregate"), call.text("text"))
+        response = Response(content_type="application/json", charset="UTF-8", conditional_response=True)
+        response.etag = listed.version
+        response.cache_control = "no-cache"
+        document = heat_map.document(selected, resource_class, "" if group_by == "none" else group_by)
+        response.body = json.dumps(document, separators=(",", ":")).encode()
+        if "gzip" in call.request.accept_encoding:
+            response.body = gzip.compress(response.body, compresslevel=1)
+            response.content_encoding = "gzip"
+        return response
+
+    def show(self, call: Call, name: str) -> Page:
+        """Show one host: its tree of providers, its claims, and what was decided for it."""
+        listed = self._cluster.hosts()
+        host = listed.find(name)
+        if host is None:
+            raise PageNotFound(f"There is no host {name[:80]}.")
+        moves = [
+            move
+            for move in self._cluster.migrations().migrations
+            if host.id in (move.source_host, move.destination_host)
+        ]
+        values = {
+            "host": host,
+            "tree": _tree(listed, host),
+            "service": listed.services.get((host.partition, host.service_host), {}),
+            "claims": self._cluster.claims_on(host),
+            "decisions": decision_log.newest(self._cluster.decisions(), RECENT, host=host.id),
+            "migrations": moves[:RECENT],
+            "has_agent": not names.is_api_provider(host.id),
+            "may_act": self._has_actions and call.visit.person.may_act,
+            "done": call.text("done"),
+        }
+        return Page("host.html", values)
+
+    def _choices(self, call: Call, listed: host_list.HostList) -> tuple[str, str]:
+        classes = listed.classes()
+        if not classes:
+            return "", "none"
+        resource_class = call.choice("class", dict.fromkeys(classes), classes[0])
+        return resource_class, call.choice("group", GROUPS, "zone")
+
+
+def _used_share(host: host_list.Host, resource_class: str) -> float:
+    amounts = host.amounts.get(resource_class, heat_map.NONE)
+    return amounts.used / amounts.capacity if amounts.capacity else 0.0
+
+
+def _count_states(selected: list[host_list.Host]) -> Mapping[str, int]:
+    counts = dict.fromkeys(host_list.STATES, 0)
+    for host in selected:
+        counts[host.state] += 1
+    return counts
+
+
+def _tree(listed: host_list.HostList, host: host_list.Host) -> list[tuple[int, Any]]:
+    """Return the providers of a host's tree with their depths, each below its parent."""
+    providers = listed.providers[host.id]
+    ordered: list[tuple[int, Any]] = []
+    rest = [(0, providers[0])]
+    while rest:
+        depth, provider = rest.pop()
+        ordered.append((depth, provider))
+        rest += [(depth + 1, child) for child in reversed(providers) if child.parent == provider.id]
+    return ordered

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts, reloads and stops the worker process of gantt-dashboard."""
+
+from oslo_config import cfg
+from oslo_log import log
+
+from rpcapi.cli.session import Session
+from rpcapi.conf import dashboard, listener_tls
+from rpcapi.dashboard import rendering
+from rpcapi.dashboard.actions import HostActions
+from rpcapi.dashboard.application import Dashboard
+from rpcapi.dashboard.cluster import Cluster
+from rpcapi.dashboard.decision_pages import DecisionPages
+from rpcapi.dashboard.exporters import Exporters
+from rpcapi.dashboard.host_pages import HostPages
+from rpcapi.dashboard.server import HttpServer
+from rpcapi.dashboard.sign_in import make_sign_in
+from rpcapi.dashboard.status_pages import StatusPages
+from rpcapi.dashboard.visits import Visits
+from rpcapi.messaging import bus
+
+LOG = log.getLogger(__name__)
+
+
+def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:
+    """Return the application over the clients of ``session``; nothing is called before the first page."""
+    options = conf.dashboard
+    cluster = Cluster(session, options.refresh_interval)
+    routes = [
+        *StatusPages(cluster, Exporters(options.exporters, options.refresh_interval)).routes(),
+        *HostPages(cluster, has_actions=options.actions).routes(),
+        *DecisionPages(cluster).routes(),
+        *(HostActions(cluster).routes() if options.actions else ()),
+    ]
+    is_secure = bool(options.tls_cert_file) or options.behind_tls_proxy
+    visits = Visits(options.session_time, is_secure=is_secure)
+    return Dashboard(session, routes, make_sign_in(conf), visits, rendering.environment(), is_secure=is_secure)
+
+
+class DashboardService:
+    """Serves the dashboard. Implements the service protocol of rpcapi.daemon."""
+
+    def __init__(self, conf: cfg.ConfigOpts) -> None:
+        self._conf = conf
+        self._session: Session | None = None
+        self._server: HttpServer | None = None
+
+    def start(self) -> None:
+        """Serve; raises BadConfiguration. While the bus is away, pages say so."""
+        bus.set_defaults(self._conf)
+        options = self._conf.dashboard
+        self._session = Session.of_daemon(self._conf)
+        self._server = HttpServer(
+            make_application(self._conf, self._session),
+            options.host,
+            options.port,
+            options.threads,
+            listener_tls.context_source(self._conf, dashboard.GROUP),
+        )
+        self._server.start()
+        LOG.info("The dashboard is at %s", self._server.url)
+
+    def stop(self) -> None:
+        """Accept no more requests."""
+        if self._server is not None:
+            self._server.stop()
+
+    def wait(self) -> None:
+        """Wait until accepted requests are answered."""
+        if self._server is not None:
+            self._server.wait()
+        if self._session is not None:
+            self._session.close()
+
+    def reset(self) -> None:
+        """Apply the current certificate; raises BadConfiguration, and the former one remains."""
+        if self._server is not None:
+            self._server.reload()
+
+
+def make_service(conf: cfg.ConfigOpts, worker_index: int) -> DashboardService:
+    """Create the service of the worker process."""
+    return DashboardService(conf)

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of the deployment's state: the overview, services, claims in flight, migrations."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import oslo_messaging as messaging
+
+from rpcapi import errors
+from rpcapi.cli.migration import COPYING
+from rpcapi.dashboard import decision_log, host_list
+from rpcapi.dashboard.cluster import Cluster, now_ms
+from rpcapi.dashboard.exporters import Exporters
+from rpcapi.dashboard.pages import Call, Page, Route
+
+RECENT_REFUSALS = 10
+AGENT = "gantt-compute"
+OPEN = frozenset({*COPYING, "finished", "confirming", "reverting"})  # statuses of migrations that have not ended
+
+
+class Partition(NamedTuple):
+    """A partition: its store, and its hosts by state."""
+
+    name: str
+    available: bool
+    epoch: int
+    position: int
+    claims: Mapping[str, int] | None
+    states: Mapping[str, int]
+
+
+class StatusPages:
+    """Handlers of the pages of the deployment's state."""
+
+    def __init__(self, cluster: Cluster, exporters: Exporters) -> None:
+        self._cluster = cluster
+        self._exporters = exporters
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [
+            Route("GET", "/", self.overview),
+            Route("GET", "/services", self.services),
+            Route("GET", "/claims", self.claims),
+            Route("GET", "/migrations", self.migrations),
+        ]
+
+    def overview(self, call: Call) -> Page:
+        """Show partitions, the amounts of each resource class, and what was refused last."""
+        listed = self._cluster.hosts()
+        refused = decision_log.newest(self._cluster.decisions(), RECENT_REFUSALS, outcome=decision_log.REFUSED)
+        values = {
+            "partitions": self._partitions(listed),
+            "totals": [(name, host_list.total(listed.hosts, name)) for name in listed.classes()],
+            "host_count": len(listed.hosts),
+            "awaited": [host for host in listed.hosts if host.state == host_list.AWAITED],
+            "down": sum(host.state == host_list.DOWN for host in listed.hosts),
+            "refused": refused,
+            "main_reason": decision_log.main_reason,
+            "moving": self._count_moving(),
+        }
+        return Page("overview.html", values)
+
+    def services(self, call: Call) -> Page:
+        """Show the liveness of services, and how far workers are behind the store."""
+        listed, now = self._cluster.hosts(), now_ms()
+        rows = sorted(
+            (_service(partition, name, document, now) for (partition, name), document in listed.services.items()),
+            key=lambda row: (row["binary"] == AGENT, row["binary"], row["host"]),
+        )
+        values = {
+            "rows": [row for row in rows if row["binary"] != AGENT],
+            "agents": [row for row in rows if row["binary"] == AGENT and row["state"] != host_list.UP],
+            "agent_count": sum(row["binary"] == AGENT for row in rows),
+            "partitions": self._partitions(listed),
+            "freshness": self._exporters.freshness(),
+        }
+        return Page("services.html", values)
+
+    def claims(self, call: Call) -> Page:
+        """Show claims that their hosts have not confirmed yet."""
+        partitions = self._cluster.partitions()
+        counts = dict(zip(partitions.names, partitions.claims, strict=True))
+        values = {"in_flight": self._cluster.claims_in_flight(), "counts": counts, "now_ms": now_ms()}
+        return Page("claims.html", values)
+
+    def migrations(self, call: Call) -> Page:
+        """Show migrations, those that have not ended first."""
+        migrations, progress = self._cluster.migrations()
+        ordered = sorted(migrations, key=lambda move: move.status not in OPEN)
+        return Page("migrations.html", {"migrations": ordered, "progress": progress})
+
+    def _count_moving(self) -> int | None:
+        """Return the number of migrations under way, None where no conductor or its store answers."""
+        try:
+            return sum(move.status in OPEN for move in self._cluster.migrations().migrations)
+        except (errors.Unavailable, messaging.MessagingTimeout):
+            return None
+
+    def _partitions(self, listed: host_list.HostList) -> Sequence[Partition]:
+        reply = self._cluster.partitions()
+        columns = zip(reply.names, reply.available, reply.epochs, reply.positions, reply.claims, strict=True)
+        states: dict[str, dict[str, int]] = {name: dict.fromkeys(host_list.STATES, 0) for name in reply.names}
+        for host in listed.hosts:
+            if host.partition in states:
+                states[host.partition][host.state] += 1
+        return [Partition(*row, states[row[0]]) for row in columns]
+
+
+def _service(partition: str | None, name: str, document: Mapping[str, Any], now: int) -> dict[str, Any]:
+    binary, reported = document.get("binary", ""), document.get("last_report_ms")
+    return {
+        "binary": binary,
+        "host": name.removeprefix(f"{binary}@"),
+        "state": host_list.state_of(document),
+        "reason": document.get("disabled_reason"),
+        "report_age": None if reported is None else max(0, now - reported) / 1000,
+        "clock_offset": document.get("clock_offset_ms"),
+        "versions": {topic: version for topic, version in (document.get("rpc_versions") or {}).items() if version},
+        "partition": partition,
+    }

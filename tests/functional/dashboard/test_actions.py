@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of hosts by the dashboard, where [dashboard] actions allows them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from devstack.cluster_size import ClusterSize
+from devstack.layout import DASHBOARD
+from tests.functional import clusters
+from tests.functional.booting import boot, gantt
+from tests.functional.clusters import RunningCluster
+from tests.functional.dashboard.visitor import Visitor, eventually, gantt_json, is_served, shown
+
+SIZE = ClusterSize(computes=3, nodes_per_host=1, schedulers=1, dashboard_port=0)
+HOST = "compute0"
+PAGE = f"/hosts/{HOST}/node0"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RunningCluster]:
+    options = {DASHBOARD: {"dashboard": {"refresh_interval": 1, "actions": True}}}
+    with clusters.running_cluster(SIZE, options, ready=False) as running:
+        conf = running.cluster.layout.conf(DASHBOARD)
+        bus = running.cluster.bus
+        conf.write_text(conf.read_text().replace(bus.bus_url("reader"), bus.bus_url("operator")))
+        clusters.restart(running, DASHBOARD)
+        eventually(lambda: len(gantt_json(running, "host", "list")) == SIZE.nodes, "the hosts")
+        yield running
+
+
+@pytest.fixture
+def visitor(cluster: RunningCluster) -> Visitor:
+    """A browser that has signed in."""
+    visitor = Visitor(cluster.cluster.dashboard_url)
+    eventually(lambda: is_served(visitor), "the dashboard")
+    visitor.sign_in(cluster.cluster.dashboard_token)
+    eventually(lambda: visitor.get(PAGE).status == 200, "the host")
+    return visitor
+
+
+def service(cluster: RunningCluster) -> dict:
+    return gantt_json(cluster, "host", "show", HOST)
+
+
+@pytest.mark.parametrize("form", [{}, {"form_token": "0" * 64}])
+def test_form_of_another_page_is_refused(visitor: Visitor, cluster: RunningCluster, form: dict[str, str]) -> None:
+    answer = visitor.post(PAGE, {"action": "disable", "reason": "x", **form})
+
+    assert (answer.status, answer.alert) == (403, "This form is of another session. Open the page again.")
+    assert service(cluster)["enabled"]
+
+
+def test_form_of_another_visit_is_refused(visitor: Visitor, cluster: RunningCluster) -> None:
+    other = Visitor(visitor.url)
+    other.sign_in(cluster.cluster.dashboard_token)
+    (token,) = {line for line in other.get(PAGE).text.split('"') if len(line) == 64}
+
+    assert visitor.post(PAGE, {"action": "disable", "reason": "x", "form_token": token}).status == 403
+    assert service(cluster)["enabled"]
+
+
+def test_form_of_another_site_is_refused(visitor: Visitor, cluster: RunningCluster) -> None:
+    answer = visitor.post(PAGE, {"action": "disable"}, {"Origin": "https://example.org"})
+
+    assert (answer.status, answer.alert) == (400, "This form was sent by a page of another site.")
+
+
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [
+        ({"action": "disable", "reason": " "}, "give a reason"),
+        ({"action": "disable", "reason": "x" * 201}, "at most 200 characters"),
+        ({"action": "fence", "confirm": "compute1"}, "write its name"),
+        ({"action": "remove"}, "action must be one of enable, disable, drain, fence."),
+        ({}, "action must be one of"),
+    ],
+)
+def test_bad_forms_change_nothing(visitor: Visitor, cluster: RunningCluster, form: dict[str, str], why: str) -> None:
+    before = service(cluster)["service_version"]
+
+    answer = visitor.submit(PAGE, **form)
+
+    assert answer.status == 400
+    assert why in answer.alert
+    assert service(cluster)["service_version"] == before
+
+
+def test_host_is_disabled_and_enabled(visitor: Visitor, cluster: RunningCluster) -> None:
+    assert f"{HOST} is disabled." in visitor.submit(PAGE, action="disable", reason="a fan").text
+    shown_host = service(cluster)
+    assert (shown_host["enabled"], shown_host["disabled_reason"]) == (False, "a fan")
+    eventually(lambda: shown(visitor, PAGE, "Enable</button>"), "the disabled host")
+
+    assert f"{HOST} is enabled." in visitor.submit(PAGE, action="enable").text
+    assert service(cluster)["enabled"]
+
+
+def test_host_that_is_up_is_not_fenced(visitor: Visitor) -> None:
+    answer = visitor.submit(PAGE, action="fence", confirm=HOST)
+
+    assert answer.status == 409
+    assert HOST in answer.alert
+
+
+def test_drained_host_has_no_servers(visitor: Visitor, cluster: RunningCluster) -> None:
+    uuids = {boot(cluster, force_hosts=[HOST]).uuid for _ in range(2)}
+
+    assert f"{HOST} is being drained." in visitor.submit(PAGE, action="drain").text
+
+    def is_drained() -> bool:
+        servers = gantt_json(cluster, "server", "list")
+        return all(not (server["host"] or "").startswith(HOST) and server["status"] == "ACTIVE" for server in servers)
+
+    eventually(is_drained, "the end of the drain")
+    assert uuids == {server["uuid"] for server in gantt_json(cluster, "server", "list")}
+    assert service(cluster)["disabled_reason"] == "drained"
+    eventually(lambda: shown(visitor, "/migrations", "completed"), "the migrations")
+    gantt(cluster, "claim", "verify")

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dashboard's HTTP server: its bounds, and TLS whose certificate is renewed."""
+
+import contextlib
+import functools
+import shutil
+import socket
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devstack.servers.ports import LOOPBACK, free_port
+from rpcapi import errors, tls
+from rpcapi.daemon.http_listener import ContextSource
+from rpcapi.dashboard import server
+from rpcapi.dashboard.server import HttpServer
+from tests.certificates import write_certificates
+
+
+def hello(environ, start_response):
+    body = environ["wsgi.input"].read()
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [f"{environ['wsgi.url_scheme']} {len(body)}".encode()]
+
+
+@contextlib.contextmanager
+def serving(make_context: ContextSource | None = None) -> Iterator[tuple[int, HttpServer]]:
+    port = free_port()
+    http = HttpServer(hello, LOOPBACK, port, 2, make_context)
+    http.start()
+    try:
+        yield port, http
+    finally:
+        http.stop()
+        http.wait()
+
+
+def fetch(url: str, body: bytes | None = None, authority: Path | None = None) -> str:
+    context = ssl.create_default_context(cafile=authority) if authority else None
+    with urllib.request.urlopen(url, data=body, timeout=10, context=context) as answer:  # noqa: S310 - of this test
+        return answer.read().decode()
+
+
+def test_requests_are_answered() -> None:
+    with serving() as (port, http):
+        assert fetch(http.url, b"12345") == "http 5"
+        assert http.url == f"http://{LOOPBACK}:{port}"
+
+
+def test_large_body_is_refused() -> None:
+    with serving() as (_, http), pytest.raises(urllib.error.HTTPError) as caught:
+        fetch(http.url, bytes(server.MAX_BODY + 1))
+    assert caught.value.code == 413
+    caught.value.close()
+
+
+def test_large_header_is_refused() -> None:
+    with serving() as (port, _), socket.create_connection((LOOPBACK, port), timeout=10) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + bytes(server.MAX_HEADERS) + b"\r\n\r\n")
+        assert b" 413 " in connection.recv(100) or b" 400 " in connection.recv(100)
+
+
+def test_port_in_use_is_named() -> None:
+    with serving() as (port, _), pytest.raises(errors.BadConfiguration, match=rf"{port} cannot be served"):
+        HttpServer(hello, LOOPBACK, port, 1, None).start()
+
+
+def test_client_that_sends_nothing_does_not_stop_the_others(tmp_path: Path) -> None:
+    certificates = write_certificates(tmp_path)
+    context = functools.partial(
+        tls.server_context, "x", cert_file=str(certificates / "node.pem"), key_file=str(certificates / "node.key")
+    )
+    with serving(context) as (port, http), contextlib.ExitStack() as stack:
+        for _ in range(4):  # more than there are threads
+            stack.enter_context(socket.create_connection((LOOPBACK, port), timeout=10))
+        assert fetch(http.url, authority=certificates / "ca.pem") == "https 0"
+
+
+def test_renewed_certificate_counts_after_a_reload(tmp_path: Path) -> None:
+    present, renewed = write_certificates(tmp_path / "1"), write_certificates(tmp_path / "2")
+    context = functools.partial(
+        tls.server_context, "x", cert_file=str(present / "node.pem"), key_file=str(present / "node.key")
+    )
+    with serving(context) as (_, http):
+        assert fetch(http.url, authority=present / "ca.pem") == "https 0"
+        for name in ("node.pem", "node.key"):
+            shutil.copy(renewed / name, present / name)
+        http.reload()
+        assert fetch(http.url, authority=renewed / "ca.pem") == "https 0"
+
+        (present / "node.pem").write_text("none")
+        with pytest.raises(errors.BadConfiguration, match=r"node\.pem"):
+            http.reload()
+        assert fetch(http.url, authority=renewed / "ca.pem") == "https 0"
