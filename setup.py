@@ -1,5 +1,6 @@
 """Packaging of gantt: only the contract by default; each service is an extra."""
 
+import runpy
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -47,6 +48,7 @@ TRACING = ["opentelemetry-sdk>=1.20", "opentelemetry-exporter-otlp-proto-http>=1
 SHELL = ["cliff>=4.17", "prettytable>=3.10", "tqdm>=4.66"]
 STATUS = [*SHELL, "oslo.upgradecheck>=2.4"]
 DASHBOARD = [*DAEMON, *SHELL, "cheroot>=11.0,<12", "Jinja2>=3.1", "keystoneauth1>=5.6", "WebOb>=1.8.7"]
+OPENSTACKCLIENT = [*SHELL, "python-openstackclient>=7.1"]
 TOOZ = ["tooz>=7.0", "kazoo>=2.9"]
 LAB = [*SCHEDULER, *EMBEDDED, *SHELL, *SOLVER, *EVENTLET, "matplotlib>=3.8"]
 ALL = sorted(
@@ -87,6 +89,9 @@ TEST = [
     "twine>=6.1",
 ]
 LINT = ["codespell>=2.3", "pylint>=3.2", "ruff>=0.6", "mypy>=1.11", "import-linter>=2.16", "reno>=4.1"]
+
+# By the path of the file: a build cannot import rpcapi.
+COMMANDS = runpy.run_path(str(Path(__file__).with_name("rpcapi") / "cli" / "commands.py"))
 
 SITE = "https://gantt.example.org"  # a reserved domain: the project is not published yet
 
@@ -197,6 +202,7 @@ setup(
         "shell": SHELL,
         "status": STATUS,
         "dashboard": DASHBOARD,
+        "openstackclient": OPENSTACKCLIENT,
         "tooz": TOOZ,
         "tracing": TRACING,
         "lab": LAB,
@@ -218,6 +224,10 @@ setup(
             "gantt-nova-config = scheduler_svc.cmd.entry:nova_config",
             "gantt-compute = compute_agent.cmd.entry:main",
             "gantt-lab = devstack.lab.entry:main",
+        ],
+        "openstack.cli.extension": ["scheduler = rpcapi.cli.openstack"],
+        "openstack.scheduler.v1": [
+            f"scheduler_{name.replace(' ', '_')} = {target}" for name, target in COMMANDS["OPENSTACK_COMMANDS"].items()
         ],
         "oslo.messaging.drivers": [
             "gantt = rpcapi.messaging.drivers.redis_bus:RedisBusDriver",

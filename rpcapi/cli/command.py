@@ -2,6 +2,8 @@
 """Base classes of the commands: session access, and errors as one line."""
 
 import argparse
+import functools
+import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +14,16 @@ from rpcapi.cli import client_imports, error_messages, formatters
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
+LOG = logging.getLogger("gantt.shell")
+
 
 class _SessionCommand:
-    """A command that calls the services through the application's session."""
+    """A command that calls the services, of the application ``gantt`` or of ``openstack``."""
 
     app: Any
     _hooks: Any
     exit_code = 0  # exit code after the output
+    auth_required = True  # openstackclient has Keystone authenticate the user before it runs the command
 
     def _load_hooks(self) -> None:
         """Load no hooks: cliff would search all installed packages for them."""
@@ -28,14 +33,17 @@ class _SessionCommand:
         """Return no epilog: cliff would read the metadata of all installed packages for it."""
         return ""
 
-    @property
+    @functools.cached_property
     def session(self) -> "Session":
-        session: Session = self.app.session
+        """The session of this run."""
+        client_manager = getattr(self.app, "client_manager", None)  # of openstackclient, with the client of its plug-in
+        connect = self.app.connect if client_manager is None else client_manager.scheduler
+        session: Session = connect()
         return session
 
     def show_message(self, line: str) -> None:
-        """Log a line to standard error, besides the command's output; -q suppresses it."""
-        self.app.show_message(line)
+        """Log a line, besides the command's output: ``gantt`` shows it without -q, ``openstack`` with -v."""
+        LOG.info(line)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         client_imports.import_messaging()
@@ -47,6 +55,9 @@ class _SessionCommand:
             if self.app.options.debug:
                 raise
             raise error_messages.CommandFailed(error_messages.describe_error(error)) from error
+        finally:
+            if "session" in vars(self):
+                self.session.close()
         return self.exit_code or code
 
 

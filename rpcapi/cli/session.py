@@ -32,13 +32,15 @@ NO_TRANSPORT_URL = (
 
 
 class Session:
-    """Clients of the services, created on first use and closed with the session."""
+    """Clients of the services, created on first use and closed with the session.
+
+    Calls are of ``project`` and ``user``, by default the user of the operating system.
+    """
 
     def __init__(self, config_files: Sequence[str] = (), project: str = "default", user: str | None = None) -> None:
-        """``user`` is recorded with each request; None: the name of this process's user."""
         self._config_files = config_files
-        self.project = project
         self._user = user
+        self.project = project
         self._opening = threading.Lock()  # the bus is opened once, also by requests in several threads
 
     @classmethod
@@ -109,7 +111,7 @@ class Session:
         """The context of this run: all its calls carry one request id."""
         from rpcapi import context  # noqa: PLC0415 - lazy, see above
 
-        return context.new(project_id=self.project, user_id=_process_user() if self._user is None else self._user)
+        return context.new(project_id=self.project, user_id=_system_user() if self._user is None else self._user)
 
     @functools.cached_property
     def transport(self) -> Any:
@@ -220,7 +222,7 @@ def _open_bus(conf: "cfg.ConfigOpts") -> Any:
     return transport
 
 
-def _process_user() -> str:
+def _system_user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a uid without a name, as in containers

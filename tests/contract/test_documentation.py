@@ -9,7 +9,7 @@ import pytest
 from oslo_config import cfg
 
 from devstack.lab import main as lab
-from rpcapi.cli import main as operators
+from rpcapi.cli import commands as operators
 from scheduler_svc.cmd import catalogue, placement_import
 from tests import documentation
 

@@ -14,6 +14,7 @@ import requests
 
 from devstack.servers.ports import answers, free_port
 from tests.functional.servers.waiting import wait_until
+from tests.run_folders import claim_folder, release_folder
 
 PASSWORD = "secret"  # noqa: S105 -- of a Keystone that only this test has
 REGION = "RegionOne"
@@ -103,6 +104,17 @@ class KeystoneServer:
         self._call("PUT", f"/projects/{self.project_id}/users/{user['user']['id']}/roles/{role_id}")
         return name
 
+    def create_project(self, name: str, user: str) -> str:
+        """Create a project of which a user is a member; return its name."""
+        project = self._call("POST", "/projects", {"project": {"name": name, "domain_id": "default"}})["project"]
+        role_id = self._id_of("roles", "member")
+        self._call("PUT", f"/projects/{project['id']}/users/{self.user_id(user)}/roles/{role_id}")
+        return name
+
+    def user_id(self, name: str) -> str:
+        """Return the id of a user."""
+        return self._id_of("users", name)
+
     @property
     def project_id(self) -> str:
         """The id of the project."""
@@ -144,3 +156,14 @@ class KeystoneServer:
         path = self._folder / f"keystone-{expiration}.conf"
         path.write_text(_CONFIGURATION.format(folder=self._folder, expiration=expiration), encoding="utf-8")
         return str(path)
+
+
+@contextlib.contextmanager
+def running(programs: Path) -> Iterator[KeystoneServer]:
+    """Run a Keystone by the programs in a folder."""
+    folder = claim_folder()
+    server = KeystoneServer(folder, programs)
+    server.start()
+    yield server
+    server.stop()
+    release_folder(folder)

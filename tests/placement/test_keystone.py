@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.functional.servers.waiting import wait_until
-from tests.placement.keystone_server import ADMINISTRATOR, PASSWORD, PROJECT, KeystoneServer
+from tests.placement import keystone_server
+from tests.placement.keystone_server import ADMINISTRATOR, PASSWORD, PROJECT
 from tests.placement.servers import DEPLOYMENTS, Servers
 from tests.placement.test_openstack_client import PROGRAM, client_environment
-from tests.run_folders import claim_folder, release_folder
 
 SECONDS = 120
 ROLES = ("manager", "member", "reader", "service")
@@ -26,12 +26,8 @@ pytestmark = [pytest.mark.openstack, pytest.mark.timeout(900)]
 
 @pytest.fixture(scope="module")
 def keystone():
-    folder = claim_folder()
-    server = KeystoneServer(folder, Path(os.environ[PROGRAM]).parent)
-    server.start()
-    yield server
-    server.stop()
-    release_folder(folder)
+    with keystone_server.running(Path(os.environ[PROGRAM]).parent) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

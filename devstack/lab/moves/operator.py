@@ -27,11 +27,10 @@ class Operator:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.stderr = io.StringIO()
-        self.messages: list[str] = []
 
-    def show_message(self, line: str) -> None:
-        """Keep what a command reports besides its output."""
-        self.messages.append(line)
+    def connect(self) -> Session:
+        """Return the session, which all commands share."""
+        return self.session
 
     def drain(self, host: str, parallel: int) -> list[str]:
         """Drain a host; return a sentence for each server that is left."""

@@ -38,6 +38,7 @@ EXTRAS = {
     "solver": Extra(modules=("scheduler_svc.core.drivers.solver.driver", SOLVER), beside=("scheduler",)),
     "shell": Extra(("gantt",)),
     "status": Extra(("gantt-status",)),
+    "openstackclient": Extra(("openstack", "gantt"), ("rpcapi.cli.openstack",)),
     "tracing": Extra(modules=("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")),
     "dashboard": Extra(("gantt-dashboard",)),
     "tooz": Extra(modules=("rpcapi.daemon.coordination", TOOZ, "kazoo.client"), beside=("conductor",)),

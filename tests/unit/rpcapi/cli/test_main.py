@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from rpcapi.cli import main
+from rpcapi.cli import commands
 
 NO_BUS = "no transport_url is configured"
 
 
-@pytest.mark.parametrize("name", main.COMMANDS)
+@pytest.mark.parametrize("name", commands.COMMANDS)
 def test_every_command_has_help(gantt, name):
     result = gantt("help", *name.split())
     assert result.code == 0

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plug-in of openstackclient: ``openstack scheduler COMMAND`` runs gantt's COMMAND for a user of Keystone.
+
+The module-level names are those that osc-lib reads of a plug-in.
+"""
+
+import argparse
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.session import Session
+
+API_NAME = "scheduler"
+API_VERSION_OPTION = "os_scheduler_api_version"
+DEFAULT_API_VERSION = "1"
+API_VERSIONS = ("1",)
+FILE_VARIABLE = "OS_SCHEDULER_CONFIG_FILE"
+
+
+def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Add the plug-in's options to those that all commands of ``openstack`` have."""
+    parser.add_argument(
+        "--os-scheduler-config-file",
+        metavar="PATH",
+        default=os.environ.get(FILE_VARIABLE),
+        help=f"gantt's configuration file, with the transport_url. Default: ${FILE_VARIABLE}, then as `gantt` has it.",
+    )
+    parser.add_argument(
+        "--os-scheduler-api-version",
+        metavar="VERSION",
+        default=os.environ.get("OS_SCHEDULER_API_VERSION", DEFAULT_API_VERSION),
+        help=f"Version of gantt's commands. Default: $OS_SCHEDULER_API_VERSION, else {DEFAULT_API_VERSION}.",
+    )
+    return parser
+
+
+def make_client(instance: Any) -> Callable[[], Session]:
+    """Return the function that opens a session for project and user of the token; each command has its own session.
+
+    ``instance`` is openstackclient's ClientManager. Raises Keystone's errors, and CommandFailed without a project.
+    """
+    token = instance.auth_ref
+    if token is None or not token.project_id:
+        raise CommandFailed("openstack scheduler needs a token of Keystone for a project: see --os-project-name")
+    path = instance.get_configuration().get("scheduler_config_file")
+    return functools.partial(Session, [path] if path else [], token.project_id, token.user_id)
