@@ -137,6 +137,7 @@ setup(
         "Operating System :: POSIX :: Linux",
         "Programming Language :: Python :: 3 :: Only",
         "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
         "Topic :: System :: Clustering",
         "Topic :: System :: Distributed Computing",
         "Typing :: Typed",
