@@ -21,6 +21,8 @@ SOURCES = (*PACKAGE_FOLDERS, "tests", "setup.py", "pyproject.toml", "README.md",
 RELEASE = "bookworm"
 MIRROR = os.environ.get("GANTT_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 PACKAGES = ("systemd", "systemd-sysv", "procps", "python3", "python3-venv", "redis-server")
+# In apt's cache, not installed: machines have no network, and those of the installation guide install them.
+ARCHIVES = ("openssh-server", "openssl", "rabbitmq-server", "redis-sentinel")
 EXTRAS = "scheduler,conductor,compute,placement,nova,dashboard,shell,status"
 SETUPTOOLS = "setuptools>=68"
 
@@ -68,7 +70,7 @@ def copy_sources(folder: Path) -> None:
 def _fingerprint() -> str:
     # Entry points change often and require no package: each boot reinstalls them.
     requirements = (REPOSITORY / "setup.py").read_text().partition("entry_points=")[0]
-    fingerprint_parts = (RELEASE, *PACKAGES, EXTRAS, SETUPTOOLS, requirements)
+    fingerprint_parts = (RELEASE, *PACKAGES, *ARCHIVES, EXTRAS, SETUPTOOLS, requirements)
     return hashlib.sha256("\0".join(fingerprint_parts).encode()).hexdigest()[:12]
 
 
@@ -92,11 +94,13 @@ def _make(root: Path, cache: Path) -> None:
         _run_inside(root, "python3", "-m", "venv", "/opt/gantt")
         _run_inside(root, "/opt/gantt/bin/pip", "install", "-q", SETUPTOOLS, "wheel")
         _run_inside(root, "/opt/gantt/bin/pip", "install", "-q", f"/usr/src/gantt[{EXTRAS}]")
+        shutil.rmtree(root / "var/cache/apt/archives", ignore_errors=True)
+        _run_inside(root, "apt-get", "update")
+        _run_inside(root, "apt-get", "install", "--yes", "--no-install-recommends", "--download-only", *ARCHIVES)
     except BaseException:
         shutil.rmtree(root, ignore_errors=True)
         raise
     shutil.rmtree(root / "usr/src/gantt")
-    shutil.rmtree(root / "var/cache/apt/archives", ignore_errors=True)
     # Do not start the unused console and Debian's default Redis at boot.
     for wants in ("getty.target.wants", "multi-user.target.wants/redis-server.service"):
         path = root / "etc/systemd/system" / wants
