@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A booted systemd: systemd-nspawn on a root with discarded changes and a private network."""
+"""A booted systemd: systemd-nspawn on a root with discarded changes, or a disk that keeps them, and a private network."""
 
 import contextlib
 import os
@@ -8,6 +8,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,14 +30,34 @@ def _is_first_of_its_namespace(pid: str) -> bool:
     return len(numbers) > 1 and numbers[-1] == "1"
 
 
-class Machine:
-    """A booted machine; ``shared`` is mounted read-only as /srv/shared."""
+@dataclass(frozen=True)
+class Place:
+    """Where a machine is among others: its host name, its network namespace, and its disk, which keeps changes."""
 
-    def __init__(self, root: Path, shared: Path) -> None:
+    hostname: str
+    namespace: Path
+    disk: Path
+
+
+def _settings_of(place: Place) -> tuple[str, ...]:
+    return (
+        f"--directory={place.disk}",
+        f"--hostname={place.hostname}",
+        f"--network-namespace-path={place.namespace}",
+    )
+
+
+class Machine:
+    """A booted machine; ``shared`` is mounted read-only as /srv/shared.
+
+    Without a ``place`` it is alone: it has no network, and its changes to the root go with it.
+    """
+
+    def __init__(self, root: Path, shared: Path, place: Place | None = None) -> None:
         self._name = f"gantt-{uuid.uuid4().hex[:12]}"
-        self._root = root
         self._shared = shared
-        self._console = shared.parent / "console"
+        self._console = shared.parent / (f"console-{place.hostname}" if place else "console")
+        self._settings = _settings_of(place) if place else (f"--directory={root}", "--volatile=overlay", "--private-network")
         self._nspawn: subprocess.Popen[bytes] | None = None
         self._leader = 0
         self._groups: list[Path] = []
@@ -49,8 +70,8 @@ class Machine:
                 [
                     *("sh", "-c", cgroups.ENTER, "enter", *self._groups, "--"),
                     *("setpriv", "--pdeathsig=TERM"),  # a killed test run leaves no machine behind
-                    *("systemd-nspawn", "--boot", "--quiet", f"--directory={self._root}", "--volatile=overlay"),
-                    *("--register=no", "--keep-unit", "--private-network", "--console=pipe"),
+                    *("systemd-nspawn", "--boot", "--quiet", *self._settings),
+                    *("--register=no", "--keep-unit", "--console=pipe"),
                     f"--machine={self._name}",
                     f"--bind-ro={self._shared}:/srv/shared",
                 ],
@@ -147,8 +168,16 @@ class Machine:
             time.sleep(0.1)
         raise AssertionError(f"Never came: {what}\n{self._console.read_text(errors='replace')}")
 
+    def lose_power(self) -> None:
+        """Kill every process at once; a machine with a disk can boot again."""
+        assert self._nspawn is not None
+        os.kill(self._leader, signal.SIGKILL)
+        self._nspawn.wait(60)
+        self._nspawn, self._leader = None, 0
+        cgroups.remove(self._groups)
+
     def halt(self) -> None:
-        """End every process of the machine; its changes go with it."""
+        """Shut down and end every process of the machine; changes go with it unless it has a disk."""
         if self._nspawn is None:
             return
         if self._leader:
