@@ -11,7 +11,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[3] / "docs" / "install.md"
 _BLOCK = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_HEREDOC = re.compile(r"^cat >>? (\S+) <<'?(\w+)'?\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
+_HEREDOC = re.compile(r"^ *cat >>? (\S+) <<'?(\w+)'?\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
 _MACHINE = re.compile(r"\| `([a-z0-9]+)` \| (192\.0\.2\.\d+) \|")
 
 

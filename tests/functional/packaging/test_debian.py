@@ -5,7 +5,6 @@ The tests build on each other, in their order, as an operator's steps do.
 """
 
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from devstack.packaging import debian_packages
 from devstack.packaging.debian_packages import SERVICES
 from devstack.packaging.distribution import Distribution
+from tests.functional.packaging.caller import Caller
 from tests.functional.packaging.programs import need_programs
 from tests.functional.systemd import root
 from tests.functional.systemd.cluster import SCHEDULERS, UNITS, boot, configure_cluster, gantt, start_cluster
@@ -152,28 +152,6 @@ def test_cluster_of_the_packages_boots_servers(bare: Machine) -> None:
     boot(bare, 3)
 
     bare.run("gantt", "claim", "verify")
-
-
-class Caller(threading.Thread):
-    """Boots one server after the other until it is ended; ``failures`` are what did not become ACTIVE."""
-
-    def __init__(self, machine: Machine) -> None:
-        super().__init__(daemon=True)
-        self._machine = machine
-        self._ended = threading.Event()
-        self.boots, self.failures = 0, list[str]()
-
-    def run(self) -> None:
-        while not self._ended.is_set():
-            try:
-                boot(self._machine, 1)
-            except AssertionError as failure:
-                self.failures.append(str(failure))
-            self.boots += 1
-
-    def end(self) -> None:
-        self._ended.set()
-        self.join()
 
 
 def test_upgrade_restarts_what_runs_and_no_boot_fails(bare: Machine) -> None:

@@ -106,7 +106,7 @@ class Machine:
                 "--all",
                 "env",
                 "-i",
-                "PATH=/usr/bin:/usr/sbin",
+                "PATH=/usr/local/sbin:/usr/bin:/usr/sbin",
                 *command,
             ],
             input=stdin_text,
@@ -118,6 +118,10 @@ class Machine:
         if check and done.returncode:
             raise AssertionError(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")
         return done
+
+    def script(self, text: str) -> str:
+        """Run a script by bash, which ends at the first command that fails; return its output."""
+        return self.run("bash", "-eu", "-o", "pipefail", "-c", text).stdout
 
     def write(self, path: str, text: str) -> None:
         """Write a file inside, with the folders above it."""

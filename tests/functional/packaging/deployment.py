@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The machines of docs/install.md, on a network of their own, with what the guide requires and nothing more."""
+
+import shutil
+from pathlib import Path
+
+from tests.functional.packaging import guide
+from tests.functional.systemd import root
+from tests.functional.systemd.disk import Disk
+from tests.functional.systemd.machine import Machine, Place
+from tests.functional.systemd.network import Network
+
+PREFIX = 24  # the length of the network's
+# Debian's own packages come from apt's cache in the root; ssh accepts a machine that it sees for the first time.
+PREPARATION = """
+echo '127.0.0.1 localhost' > /etc/hosts
+rm -r /opt/gantt
+ln -s /srv/shared /srv/gantt
+apt-get install --yes --no-install-recommends openssh-server
+install -d -m 0700 /root/.ssh
+"""
+KEY = """
+ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_ed25519
+echo 'StrictHostKeyChecking accept-new' > /root/.ssh/config
+"""
+
+
+class Deployment:
+    """Machines by name, with the packages in ``shared``; their disks are mounted in ``folder``."""
+
+    def __init__(self, folder: Path, shared: Path) -> None:
+        base = root.ready_root()
+        addresses = guide.machines()
+        self.network = Network({name: f"{address}/{PREFIX}" for name, address in addresses.items()})
+        self._disks = {name: Disk(base, folder / name) for name in addresses}
+        self.machines = {
+            name: Machine(base, shared, Place(name, self.network.path(name), disk.path))
+            for name, disk in self._disks.items()
+        }
+
+    def boot(self) -> None:
+        """Boot all, and let root of the first machine log in to each."""
+        self.network.create()
+        for name, machine in self.machines.items():
+            self._disks[name].mount()
+            (self._disks[name].path / "etc/hostname").write_text(f"{name}\n")
+            machine.boot()
+            machine.script(PREPARATION)
+        first = next(iter(self.machines.values()))
+        first.script(KEY)
+        public = first.run("cat", "/root/.ssh/id_ed25519.pub").stdout
+        for machine in self.machines.values():
+            machine.write("/root/.ssh/authorized_keys", public)
+
+    def follow(self, *sections: str) -> None:
+        """Run the commands of sections of the guide in their order."""
+        for block in (block for section in sections for block in guide.blocks(section)):
+            for name in block.machines:
+                self.machines[name].script(block.commands)
+
+    def lose(self, name: str) -> None:
+        """Take a machine's cable and power away, in this order: nobody hears its connections close."""
+        self.network.disconnect(name)
+        self.machines[name].lose_power()
+
+    def bring_back(self, name: str) -> None:
+        self.machines[name].boot()
+        self.network.connect(name)
+
+    def halt(self) -> None:
+        """End all, and remove the disks and the network."""
+        for machine in self.machines.values():
+            machine.halt()
+        for disk in self._disks.values():
+            disk.remove()
+        self.network.delete()
+
+
+def copy_packages(packages: list[Path], folder: Path) -> None:
+    """Copy packages where machines can read them."""
+    folder.mkdir(parents=True)
+    for package in packages:
+        shutil.copy(package, folder)

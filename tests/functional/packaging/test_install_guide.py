@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/install.md, done: three machines are installed by its commands, and live through what it describes.
+
+The tests build on each other, in their order, as the guide's sections do.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devstack.packaging import debian_packages
+from devstack.packaging.distribution import Distribution
+from tests.functional.packaging import guide
+from tests.functional.packaging.caller import Caller
+from tests.functional.packaging.deployment import Deployment, copy_packages
+from tests.functional.packaging.programs import need_programs
+from tests.functional.systemd.cluster import boot, gantt
+from tests.functional.systemd.conftest import require_privilege, require_programs
+from tests.functional.systemd.machine import Machine
+
+pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
+
+INSTALLATION = (
+    *("Prerequisites", "Packages", "Certificates", "Users and passwords", "Redis and Sentinel", "RabbitMQ"),
+    *("Controllers", "Agents"),
+)
+CONTROLLER_UNITS = ("gantt-conductor.service", "gantt-scheduler@1.service")
+RECOVERY_BOOTS = 5  # attempts of an operator while brokers and sentinels notice a loss
+# Sockets that accept connections, by their state in /proc/net/tcp.
+LISTENING = "0A"
+WITHOUT_TLS = {22, 4369}  # ssh, and Erlang's port mapper
+
+
+@pytest.fixture(scope="module")
+def deployment(built: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """The booted machines, with the packages of this tree."""
+    require_privilege()
+    require_programs()
+    need_programs({"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "ip": "iproute2"})
+    folder = tmp_path_factory.mktemp("deployment")
+    packages = folder / "packages"
+    packages.mkdir()
+    copy_packages(debian_packages.build(built, packages), folder / "shared")
+    deployment = Deployment(folder, folder / "shared")
+    try:
+        deployment.boot()
+        yield deployment
+    finally:
+        deployment.halt()
+
+
+@pytest.fixture(scope="module")
+def controllers(deployment: Deployment) -> tuple[Machine, Machine]:
+    """The controllers: the first one has the authority, all passwords, and at the beginning the primary of Redis."""
+    return deployment.machines["controller1"], deployment.machines["controller2"]
+
+
+def listening_ports(machine: Machine) -> set[int]:
+    """Return the TCP ports that other machines could connect to."""
+    rows = machine.run("cat", "/proc/net/tcp", "/proc/net/tcp6").stdout.splitlines()
+    fields = [row.split() for row in rows]
+    sockets = [row[1].split(":") for row in fields if row[3] == LISTENING]
+    return {int(port, 16) for address, port in sockets if not address.endswith("7F")}  # 127.0.0.1, in little endian
+
+
+def firewall_ports() -> set[int]:
+    return {int(port) for port in re.findall(r"^\| (\d+) \|", guide.sections()["Firewall"], re.MULTILINE)}
+
+
+def serial_number(machine: Machine, host: str, port: int) -> str:
+    """Return the serial number of the certificate that a server presents, after its name and authority were verified."""
+    files = [f"-{option} /etc/gantt/tls/{name}" for option, name in CLIENT_FILES.items()]
+    connection = f"openssl s_client -connect {host}:{port} -verify_hostname {host} -verify_return_error {' '.join(files)}"
+    return machine.script(f"{connection} < /dev/null 2> /dev/null | openssl x509 -noout -serial")
+
+
+CLIENT_FILES = {"CAfile": "ca.pem", "cert": "client.pem", "key": "client.key"}
+
+
+def epoch(machine: Machine) -> int:
+    (partition,) = gantt(machine, "partition", "list")
+    return int(str(partition["epoch"]))
+
+
+def active_servers(machine: Machine) -> set[object]:
+    return {server["uuid"] for server in gantt(machine, "server", "list") if server["status"] == "ACTIVE"}
+
+
+def test_machines_are_installed_by_the_guide(deployment: Deployment, controllers: tuple[Machine, Machine]) -> None:
+    deployment.follow(*INSTALLATION)
+
+    for machine in controllers:
+        assert {machine.property(unit, "ActiveState") for unit in CONTROLLER_UNITS} == {"active"}
+    assert deployment.machines["compute1"].property("gantt-compute.service", "ActiveState") == "active"
+
+
+def test_both_controllers_boot_servers(deployment: Deployment, controllers: tuple[Machine, Machine]) -> None:
+    deployment.follow("Check")
+
+    assert len(active_servers(controllers[0])) == 4
+    services = gantt(controllers[1], "service", "list")
+    assert {(service["binary"], service["host"], service["state"]) for service in services} == {
+        *(("gantt-conductor", f"controller{number}", "up") for number in (1, 2)),
+        *(("gantt-scheduler", f"controller{number}-1", "up") for number in (1, 2)),
+        ("gantt-compute", "compute1", "up"),
+    }
+
+
+def test_only_the_listed_ports_are_open(deployment: Deployment) -> None:
+    for name, machine in deployment.machines.items():
+        assert listening_ports(machine) == firewall_ports(), name
+
+
+def test_every_server_proves_its_name_and_requires_a_certificate(
+    deployment: Deployment, controllers: tuple[Machine, Machine]
+) -> None:
+    for host in deployment.machines:
+        for port in firewall_ports() - WITHOUT_TLS:
+            assert serial_number(controllers[1], host, port).startswith("serial=")
+            stranger = f"openssl s_client -connect {host}:{port} -tls1_2 -CAfile /etc/gantt/tls/ca.pem < /dev/null"
+            refused = controllers[1].run("sh", "-c", stranger, check=False)
+            assert refused.returncode != 0, f"{host}:{port} accepts a client without a certificate"
+
+
+def test_passwords_and_keys_are_readable_by_root_and_their_server_only(deployment: Deployment) -> None:
+    first = deployment.machines["controller1"]
+    listing = first.script("cat /root/gantt/users/*/*.password /root/gantt/users/stamp_key | sed 's/$/\\n/'")
+    secrets = "\n".join(word for word in listing.split() if word)
+    for name, machine in deployment.machines.items():
+        machine.write("/root/secrets", secrets)
+        find = "grep -rlFf /root/secrets /etc /var/lib /run /usr/local || true; find /etc -name '*.key'; rm /root/secrets"
+        paths = machine.script(find).split()
+        assert paths, name
+        modes = machine.run("stat", "--format=%a %n", *paths).stdout.splitlines()
+        assert [line for line in modes if not re.match(r"[4-6][04]0 ", line)] == []
+        units = machine.run("systemctl", "list-units", "--no-legend", "--plain", "gantt-*.service").stdout.split()
+        for unit in filter(re.compile(r"gantt-.*\.service").fullmatch, units):
+            environment = machine.script(f"tr '\\0' '\\n' < /proc/{machine.property(unit, 'MainPID')}/environ")
+            assert not set(secrets.split()) & set(re.split(r"[=:@\n]", environment))
+
+
+def test_lost_controller_is_replaced_at_once_and_comes_back(
+    deployment: Deployment, controllers: tuple[Machine, Machine]
+) -> None:
+    first, second = controllers
+    before, epoch_before = active_servers(second), epoch(second)
+
+    deployment.lose("controller1")
+    for attempt in range(RECOVERY_BOOTS):
+        try:
+            boot(second, 1)
+            break
+        except (AssertionError, subprocess.TimeoutExpired):
+            assert attempt < RECOVERY_BOOTS - 1
+    boot(second, 3)
+
+    assert before < active_servers(second)
+    assert epoch(second) > epoch_before
+    second.run("gantt", "claim", "verify")
+
+    deployment.bring_back("controller1")
+    deployment.follow("A controller is lost")
+    first.start(*CONTROLLER_UNITS)
+    with Caller(first) as caller:
+        caller.await_boots(3)
+    assert caller.failures == []
+    first.eventually(
+        lambda: {service["state"] for service in gantt(first, "service", "list")} == {"up"}, "all services up"
+    )
+
+
+def test_certificates_are_rotated_without_an_outage(
+    deployment: Deployment, controllers: tuple[Machine, Machine]
+) -> None:
+    servers = [(host, port) for host in deployment.machines for port in firewall_ports() - WITHOUT_TLS]
+    before = {server: serial_number(controllers[0], *server) for server in servers}
+
+    with Caller(controllers[1]) as caller:
+        deployment.follow("Rotate a certificate")
+        caller.await_boots(2)
+
+    assert caller.failures == []
+    after = {server: serial_number(controllers[0], *server) for server in servers}
+    # Nodes of RabbitMQ read theirs for new connections too, but share those that they have.
+    assert [server for server in servers if after[server] == before[server]] == []
+
+
+def test_passwords_are_rotated_without_an_outage(
+    deployment: Deployment, controllers: tuple[Machine, Machine]
+) -> None:
+    files = "/root/gantt/users/*/{scheduler,conductor,gantt-compute}*.password"
+    before = controllers[0].script(f"cat {files}")
+
+    with Caller(controllers[1]) as caller:
+        deployment.follow("Rotate a password")
+        caller.await_boots(2)
+
+    assert caller.failures == []
+    assert not set(before.split()) & set(controllers[0].script(f"cat {files}").split())
+
+
+def test_restored_store_begins_an_epoch_and_knows_what_runs(
+    deployment: Deployment, controllers: tuple[Machine, Machine]
+) -> None:
+    deployment.follow("Back up")
+    before = active_servers(controllers[1])
+    deleted = sorted(map(str, before))[0]
+    controllers[1].run("gantt", "server", "delete", deleted, "--wait")
+    boot(controllers[1], 2)
+    since = active_servers(controllers[1]) - before
+    epoch_before = epoch(controllers[1])
+
+    deployment.follow("Restore")
+
+    assert epoch(controllers[1]) > epoch_before
+    assert since <= active_servers(controllers[1]), "servers that were booted after the backup"
+    boot(controllers[1], 1)
+    controllers[1].run("gantt", "claim", "verify")
