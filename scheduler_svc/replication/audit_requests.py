@@ -25,6 +25,8 @@ RECORDS_INTACT_MS = 3_600_000
 # Seconds in which every live worker follows a partition again, and names the hosts of its table: the longest pause
 # between two tries, and the time of one.
 WORKERS_S = 15.0
+# A machine that fails may take the broker along with the store: the conductor is called again while the bus recovers.
+CALLS, RETRY_S = 12, 5.0
 
 
 class AuditAnnouncer:
@@ -81,17 +83,22 @@ class AuditAnnouncer:
     def _call_conductor(self, replica: Replica, epoch: int) -> None:
         if replica.collects_names and self._known_hosts_file is not None and replica.partition == self._partition:
             self._name_known_hosts(replica, epoch, self._known_hosts_file)
-        try:
-            self._conductor.audit_hosts(context.new().with_timeout(CALL_TIMEOUT), replica.partition, epoch)
-            if replica.collects_names:
-                self._name_recorded_hosts(replica, epoch)
-        except (errors.GanttError, messaging.MessagingException, OSError) as error:
-            LOG.warning(
-                "Audit request for epoch %d of partition %s failed; agents learn of it from report answers: %s",
-                epoch,
-                replica.partition,
-                error,
-            )
+        for _ in range(CALLS):
+            try:
+                self._conductor.audit_hosts(context.new().with_timeout(CALL_TIMEOUT), replica.partition, epoch)
+                if replica.collects_names:
+                    self._name_recorded_hosts(replica, epoch)
+                return
+            except (errors.GanttError, messaging.MessagingException, OSError) as error:
+                LOG.warning(
+                    "Audit request for epoch %d of partition %s failed; agents learn of it from report answers: %s",
+                    epoch,
+                    replica.partition,
+                    error,
+                )
+            self._wait(RETRY_S)
+            if replica.log_position.epoch != epoch:  # its load has requested audits itself
+                return
 
     @staticmethod
     def _name_known_hosts(replica: Replica, epoch: int, path: str) -> None:

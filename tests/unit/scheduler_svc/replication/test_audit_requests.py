@@ -10,7 +10,7 @@ import pytest
 from rpcapi.objects import RecordedHosts
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimResult, LogEntry
-from scheduler_svc.replication.audit_requests import RECORDS_INTACT_MS, WORKERS_S, AuditAnnouncer
+from scheduler_svc.replication.audit_requests import CALLS, RECORDS_INTACT_MS, WORKERS_S, AuditAnnouncer
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
@@ -85,9 +85,40 @@ def test_conductor_checks_unverified_claims(caplog):
 
 def test_unavailable_conductor_is_only_logged(caplog):
     caplog.set_level("WARNING", logger="scheduler_svc.replication.audit_requests")
-    announcer = AuditAnnouncer(Conductor(messaging.MessagingTimeout("no answer")))
-    announcer._call_conductor(loaded(joined()), 8)
+    store = joined()
+    epoch = store.begin_epoch()
+    conductor, waits = Conductor(messaging.MessagingTimeout("no answer")), []
+    AuditAnnouncer(conductor, wait=waits.append)._call_conductor(loaded(store), epoch)
     assert "agents learn of it from report answers: no answer" in caplog.text
+    assert conductor.calls.qsize() == len(waits) == CALLS
+
+
+def test_conductor_is_called_again_until_it_answers():
+    store = joined()
+    store.state.opened.clear()  # forgotten
+    epoch = store.begin_epoch()
+    conductor = Conductor(messaging.MessagingTimeout("the broker is away too"))
+
+    def recover(seconds):
+        conductor._fault = None
+
+    AuditAnnouncer(conductor, wait=recover)._call_conductor(loaded(store), epoch)
+    assert conductor.calls.qsize() == 2
+    assert "recorded" in store.verify().awaited
+
+
+def test_conductor_is_not_called_again_for_an_earlier_epoch():
+    store = joined()
+    epoch = store.begin_epoch()
+    replica = loaded(store)
+    conductor = Conductor(messaging.MessagingTimeout("no answer"))
+
+    def begin_epoch(seconds):
+        store.begin_epoch()
+        replica.load()
+
+    AuditAnnouncer(conductor, wait=begin_epoch)._call_conductor(replica, epoch)
+    assert conductor.calls.qsize() == 1
 
 
 def wait_for_announcer():
@@ -138,7 +169,8 @@ def test_hosts_of_the_deployments_file_are_named(tmp_path, caplog):
     store = joined()
     store.begin_epoch()
     replica = loaded(store)
-    announcer = AuditAnnouncer(Conductor(messaging.MessagingTimeout("no answer")), "p", str(path))
+    conductor = Conductor(messaging.MessagingTimeout("no answer"))
+    announcer = AuditAnnouncer(conductor, "p", str(path), wait=lambda seconds: None)
     announcer.request_audits(replica)
     wait_for_announcer()
     assert "cannot be read" in caplog.text
