@@ -64,8 +64,8 @@ class Deployment:
         self.machines[name].lose_power()
 
     def bring_back(self, name: str) -> None:
-        self.machines[name].boot()
         self.network.connect(name)
+        self.machines[name].boot()
 
     def halt(self) -> None:
         """End all, and remove the disks and the network."""
