@@ -26,9 +26,7 @@ SENTINELS = (redis_users.SENTINEL_READER, redis_users.PEER, redis_users.ADMIN)
 def broker_users(controllers: Sequence[str]) -> list[RabbitUser]:
     """Return the operator, and the users ROLE.CONTROLLER; agents and clients are enrolled by commands."""
     users = {user.name: user for user in SERVICE_USERS}
-    services = [
-        dataclasses.replace(users[role], name=f"{role}.{host}") for host in controllers for role in SERVICES
-    ]
+    services = [dataclasses.replace(users[role], name=f"{role}.{host}") for host in controllers for role in SERVICES]
     return [users[OPERATOR], *services]
 
 

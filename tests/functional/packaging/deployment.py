@@ -34,8 +34,7 @@ class Deployment:
         self.network = Network({name: f"{address}/{PREFIX}" for name, address in addresses.items()})
         self._disks = {name: Disk(base, folder / name) for name in addresses}
         self.machines = {
-            name: Machine(base, shared, Place(name, self.network.path(name), disk.path))
-            for name, disk in self._disks.items()
+            name: Machine(disk.path, shared, Place(name, self.network.path(name))) for name, disk in self._disks.items()
         }
 
     def boot(self) -> None:

@@ -7,7 +7,6 @@ The tests build on each other, in their order, as the guide's sections do.
 import re
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +19,7 @@ from tests.functional.packaging.programs import need_programs
 from tests.functional.systemd.cluster import boot, gantt
 from tests.functional.systemd.conftest import require_privilege, require_programs
 from tests.functional.systemd.machine import Machine
+from tests.functional.systemd.network import require_network
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
@@ -32,6 +32,7 @@ RECOVERY_BOOTS = 5  # attempts of an operator while brokers and sentinels notice
 # Sockets that accept connections, by their state in /proc/net/tcp.
 LISTENING = "0A"
 WITHOUT_TLS = {22, 4369}  # ssh, and Erlang's port mapper
+CLIENT_FILES = {"CAfile": "ca.pem", "cert": "client.pem", "key": "client.key"}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,7 @@ def deployment(built: Distribution, tmp_path_factory: pytest.TempPathFactory) ->
     require_privilege()
     require_programs()
     need_programs({"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "ip": "iproute2"})
+    require_network()
     folder = tmp_path_factory.mktemp("deployment")
     packages = folder / "packages"
     packages.mkdir()
@@ -71,13 +73,10 @@ def firewall_ports() -> set[int]:
 
 
 def serial_number(machine: Machine, host: str, port: int) -> str:
-    """Return the serial number of the certificate that a server presents, after its name and authority were verified."""
-    files = [f"-{option} /etc/gantt/tls/{name}" for option, name in CLIENT_FILES.items()]
-    connection = f"openssl s_client -connect {host}:{port} -verify_hostname {host} -verify_return_error {' '.join(files)}"
-    return machine.script(f"{connection} < /dev/null 2> /dev/null | openssl x509 -noout -serial")
-
-
-CLIENT_FILES = {"CAfile": "ca.pem", "cert": "client.pem", "key": "client.key"}
+    """Return the serial number of a server's certificate, of which name and authority are verified."""
+    files = " ".join(f"-{option} /etc/gantt/tls/{name}" for option, name in CLIENT_FILES.items())
+    connect = f"openssl s_client -connect {host}:{port} -verify_hostname {host} -verify_return_error {files}"
+    return machine.script(f"{connect} < /dev/null 2> /dev/null | openssl x509 -noout -serial")
 
 
 def epoch(machine: Machine) -> int:
@@ -131,7 +130,9 @@ def test_passwords_and_keys_are_readable_by_root_and_their_server_only(deploymen
     secrets = "\n".join(word for word in listing.split() if word)
     for name, machine in deployment.machines.items():
         machine.write("/root/secrets", secrets)
-        find = "grep -rlFf /root/secrets /etc /var/lib /run /usr/local || true; find /etc -name '*.key'; rm /root/secrets"
+        find = (
+            "grep -rlFf /root/secrets /etc /var/lib /run /usr/local || true; find /etc -name '*.key'; rm /root/secrets"
+        )
         paths = machine.script(find).split()
         assert paths, name
         modes = machine.run("stat", "--format=%a %n", *paths).stdout.splitlines()
@@ -188,9 +189,7 @@ def test_certificates_are_rotated_without_an_outage(
     assert [server for server in servers if after[server] == before[server]] == []
 
 
-def test_passwords_are_rotated_without_an_outage(
-    deployment: Deployment, controllers: tuple[Machine, Machine]
-) -> None:
+def test_passwords_are_rotated_without_an_outage(deployment: Deployment, controllers: tuple[Machine, Machine]) -> None:
     files = "/root/gantt/users/*/{scheduler,conductor,gantt-compute}*.password"
     before = controllers[0].script(f"cat {files}")
 

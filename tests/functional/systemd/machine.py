@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A booted systemd: systemd-nspawn on a root with discarded changes, or a disk that keeps them, and a private network."""
+"""A booted systemd: systemd-nspawn on a root with discarded changes, alone or with other machines on a network."""
 
 import contextlib
 import os
@@ -16,6 +16,7 @@ from tests.functional.systemd import cgroups
 
 BOOT_SECONDS = 240.0
 COMMAND_TIMEOUT = 240.0
+ALONE = ("--volatile=overlay", "--private-network")
 
 Answer = TypeVar("Answer")
 
@@ -32,32 +33,26 @@ def _is_first_of_its_namespace(pid: str) -> bool:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a machine is among others: its host name, its network namespace, and its disk, which keeps changes."""
+    """The host name and the network namespace of a machine among others."""
 
     hostname: str
     namespace: Path
-    disk: Path
-
-
-def _settings_of(place: Place) -> tuple[str, ...]:
-    return (
-        f"--directory={place.disk}",
-        f"--hostname={place.hostname}",
-        f"--network-namespace-path={place.namespace}",
-    )
 
 
 class Machine:
     """A booted machine; ``shared`` is mounted read-only as /srv/shared.
 
-    Without a ``place`` it is alone: it has no network, and its changes to the root go with it.
+    Without a ``place`` it has no network, and its changes to the root go with it. With one they stay.
     """
 
     def __init__(self, root: Path, shared: Path, place: Place | None = None) -> None:
         self._name = f"gantt-{uuid.uuid4().hex[:12]}"
+        self._root = root
         self._shared = shared
         self._console = shared.parent / (f"console-{place.hostname}" if place else "console")
-        self._settings = _settings_of(place) if place else (f"--directory={root}", "--volatile=overlay", "--private-network")
+        self._settings = ALONE
+        if place:
+            self._settings = (f"--hostname={place.hostname}", f"--network-namespace-path={place.namespace}")
         self._nspawn: subprocess.Popen[bytes] | None = None
         self._leader = 0
         self._groups: list[Path] = []
@@ -70,7 +65,7 @@ class Machine:
                 [
                     *("sh", "-c", cgroups.ENTER, "enter", *self._groups, "--"),
                     *("setpriv", "--pdeathsig=TERM"),  # a killed test run leaves no machine behind
-                    *("systemd-nspawn", "--boot", "--quiet", *self._settings),
+                    *("systemd-nspawn", "--boot", "--quiet", f"--directory={self._root}", *self._settings),
                     *("--register=no", "--keep-unit", "--console=pipe"),
                     f"--machine={self._name}",
                     f"--bind-ro={self._shared}:/srv/shared",
@@ -173,7 +168,7 @@ class Machine:
         raise AssertionError(f"Never came: {what}\n{self._console.read_text(errors='replace')}")
 
     def lose_power(self) -> None:
-        """Kill every process at once; a machine with a disk can boot again."""
+        """Kill every process at once; a machine that keeps its changes can boot again."""
         assert self._nspawn is not None
         os.kill(self._leader, signal.SIGKILL)
         self._nspawn.wait(60)
@@ -181,7 +176,7 @@ class Machine:
         cgroups.remove(self._groups)
 
     def halt(self) -> None:
-        """Shut down and end every process of the machine; changes go with it unless it has a disk."""
+        """Shut down and end every process of the machine."""
         if self._nspawn is None:
             return
         if self._leader:

@@ -5,10 +5,13 @@ Nothing of it is in the namespace of the tests, and no packet leaves it.
 """
 
 import contextlib
+import re
 import subprocess
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
+
+import pytest
 
 NAMESPACES = Path("/run/netns")  # where `ip netns` mounts them
 INTERFACE = "host0"  # as systemd-nspawn names it
@@ -57,6 +60,19 @@ class Network:
 
     def _name(self, machine: str) -> str:
         return f"{self._prefix}-{machine}"
+
+
+def require_network() -> None:
+    """Skip where a privilege, or the kernel's bridge, is missing; only this may skip these tests in CI."""
+    probe = Network({"probe": "192.0.2.1/24"})
+    try:
+        probe.create()
+    except AssertionError as why:
+        if not re.search("not permitted|not supported|Unknown device type", str(why)):
+            raise
+        pytest.skip(f"NO PRIVILEGE to make a network here: {why}")
+    finally:
+        probe.delete()
 
 
 def _ip(*arguments: str) -> None:
