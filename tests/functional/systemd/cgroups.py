@@ -19,7 +19,7 @@ def make(name: str) -> list[Path]:
     """Return a new group ``name`` below this process's group in each hierarchy that systemd uses, v1, v2 or both."""
     groups = [mount / own.lstrip("/") / name for mount, own in _own_groups() if mount.is_dir()]
     for group in groups:
-        group.mkdir()
+        group.mkdir(exist_ok=True)  # of a machine that boots again
     return groups
 
 
