@@ -218,5 +218,6 @@ def test_restored_store_begins_an_epoch_and_knows_what_runs(
 
     assert epoch(controllers[1]) > epoch_before
     assert since <= active_servers(controllers[1]), "servers that were booted after the backup"
+    controllers[1].run("gantt", "server", "delete", deleted, "--wait")
     boot(controllers[1], 1)
     controllers[1].run("gantt", "claim", "verify")
