@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boots servers while something else happens."""
 
+import subprocess
 import threading
 from types import TracebackType
 from typing import Self
@@ -22,7 +23,7 @@ class Caller(threading.Thread):
         while not self._ended.is_set():
             try:
                 boot(self._machine, 1)
-            except AssertionError as failure:
+            except (AssertionError, subprocess.TimeoutExpired) as failure:
                 self.failures.append(str(failure))
             self.boots += 1
 
