@@ -37,8 +37,8 @@ def sections() -> dict[str, str]:
 
 def blocks(section: str | None = None) -> list[Block]:
     """Return the blocks of commands of a section, or of all, in their order."""
-    chosen = sections() if section is None else {section: sections()[section]}
-    return [_parse(heading, text) for heading, part in chosen.items() for text in _BLOCK.findall(part)]
+    texts = sections() if section is None else {section: sections()[section]}
+    return [_parse(heading, text) for heading, part in texts.items() for text in _BLOCK.findall(part)]
 
 
 def machines() -> dict[str, str]:

@@ -19,8 +19,8 @@ def test_each_controller_has_a_user_for_each_role_and_nobody_else_can_read_the_f
     names = ["admin", "operator"]
     names += [f"{role}.controller{number}" for number in (1, 2) for role in ("scheduler", "conductor")]
     assert [user["name"] for user in document["users"]] == names
-    written = {user["user"]: user for user in document["permissions"]}
-    assert r"reply\.scheduler\.controller1\." in written["scheduler.controller1"]["configure"]
+    permissions = {user["user"]: user for user in document["permissions"]}
+    assert r"reply\.scheduler\.controller1\." in permissions["scheduler.controller1"]["configure"]
     paths = [path for path in folder.rglob("*") if path.is_file()]
     assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}
 
