@@ -17,12 +17,12 @@ class Caller(threading.Thread):
         super().__init__(daemon=True)
         self._machine = machine
         self._ended = threading.Event()
-        self.boots, self.failures = 0, list[str]()
+        self.boots, self.failures, self._servers = 0, list[str](), list[str]()
 
     def run(self) -> None:
         while not self._ended.is_set():
             try:
-                boot(self._machine, 1)
+                self._servers += boot(self._machine, 1)
             except (AssertionError, subprocess.TimeoutExpired) as failure:
                 self.failures.append(str(failure))
             self.boots += 1
@@ -40,7 +40,9 @@ class Caller(threading.Thread):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """End, and delete the servers, so that their host has room for others."""
         self.end()
+        self._machine.run("gantt", "server", "delete", "--wait", *self._servers)
 
     def await_boots(self, count: int) -> None:
         """Wait for so many more boots."""

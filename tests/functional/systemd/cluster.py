@@ -75,6 +75,8 @@ def gantt(machine: Machine, *arguments: str) -> list[dict[str, object]]:
     return json.loads(machine.run("/opt/gantt/bin/gantt", *arguments, "-f", "json").stdout)
 
 
-def boot(machine: Machine, count: int) -> None:
+def boot(machine: Machine, count: int) -> list[str]:
+    """Boot servers, which must become ACTIVE; return their uuids."""
     servers = gantt(machine, "boot", "--flavor", "m1.small", "--count", str(count), "--wait", "--timeout", "60")
     assert [server["status"] for server in servers] == ["ACTIVE"] * count
+    return [str(server["uuid"]) for server in servers]
