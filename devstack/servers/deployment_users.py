@@ -17,7 +17,7 @@ from devstack.servers.folder import Passwords, private_folder, write_private
 from devstack.servers.rabbitmq_users import definitions
 from rpcapi.access.rabbit_users import SERVICE_USERS, RabbitUser
 
-SERVICES = ("scheduler", "conductor")  # the roles of which each controller has a user
+SERVICES = ("scheduler", "conductor", "reader")  # the roles of which each controller has a user
 OPERATOR = "operator"
 SERVERS = (*redis_users.STORE_USERS, redis_users.REPLICA, redis_users.SENTINEL, redis_users.ADMIN)
 SENTINELS = (redis_users.SENTINEL_READER, redis_users.PEER, redis_users.ADMIN)

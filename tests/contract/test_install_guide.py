@@ -43,7 +43,7 @@ def test_options_exist(tmp_path) -> None:
     libraries = dict(messaging_opts.list_opts())
     rabbit = {option.name for option in libraries["oslo_messaging_rabbit"]}
     files = {path: text for block in BLOCKS for path, text in block.files() if re.match(r"/etc/gantt/.*\.conf", path)}
-    assert len(files) == 4
+    assert len(files) == 5
     for text in files.values():
         path = tmp_path / "gantt.conf"
         path.write_text(text)

@@ -25,9 +25,9 @@ pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
 INSTALLATION = (
     *("Prerequisites", "Packages", "Certificates", "Users and passwords", "Redis and Sentinel", "RabbitMQ"),
-    *("Controllers", "Agents"),
+    *("Controllers", "Agents", "Dashboard"),
 )
-CONTROLLER_UNITS = ("gantt-conductor.service", "gantt-scheduler@1.service")
+CONTROLLER_UNITS = ("gantt-conductor.service", "gantt-scheduler@1.service", "gantt-dashboard.service")
 RECOVERY_BOOTS = 5  # attempts of an operator while brokers and sentinels notice a loss
 # Sockets that accept connections, by their state in /proc/net/tcp.
 LISTENING = "0A"
@@ -108,6 +108,27 @@ def test_both_controllers_boot_servers(deployment: Deployment, controllers: tupl
     }
 
 
+SEE_HOSTS = """
+import http.cookiejar, urllib.request
+opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+token = open("/root/token").read().strip()
+opener.open("http://127.0.0.1:8780/sign-in", data=f"token={token}".encode(), timeout=30)
+print(opener.open("http://127.0.0.1:8780/hosts", timeout=30).read().decode())
+"""
+
+
+def test_dashboard_of_each_controller_shows_the_hosts(controllers: tuple[Machine, Machine]) -> None:
+    token = controllers[0].run("cat", "/root/gantt/users/dashboard_token").stdout
+    for machine in controllers:
+        machine.write("/root/token", token)
+
+        page = machine.run("/opt/gantt/bin/python", "-c", SEE_HOSTS).stdout
+
+        machine.run("rm", "/root/token")
+        assert "1 hosts, 1 up." in page
+        assert "compute1/node0" in page
+
+
 def test_only_the_listed_ports_are_open(deployment: Deployment) -> None:
     for name, machine in deployment.machines.items():
         assert listening_ports(machine) == firewall_ports(), name
@@ -126,7 +147,8 @@ def test_every_server_proves_its_name_and_requires_a_certificate(
 
 def test_passwords_and_keys_are_readable_by_root_and_their_server_only(deployment: Deployment) -> None:
     first = deployment.machines["controller1"]
-    listing = first.script("cat /root/gantt/users/*/*.password /root/gantt/users/stamp_key | sed 's/$/\\n/'")
+    files = "/root/gantt/users/*/*.password /root/gantt/users/stamp_key /root/gantt/users/dashboard_token"
+    listing = first.script(f"cat {files} | sed 's/$/\\n/'")
     secrets = "\n".join(word for word in listing.split() if word)
     for name, machine in deployment.machines.items():
         machine.write("/root/secrets", secrets)

@@ -17,7 +17,7 @@ def test_each_controller_has_a_user_for_each_role_and_nobody_else_can_read_the_f
 
     document = json.loads((folder / "rabbitmq" / "definitions.json").read_text())
     names = ["admin", "operator"]
-    names += [f"{role}.controller{number}" for number in (1, 2) for role in ("scheduler", "conductor")]
+    names += [f"{role}.controller{number}" for number in (1, 2) for role in ("scheduler", "conductor", "reader")]
     assert [user["name"] for user in document["users"]] == names
     permissions = {user["user"]: user for user in document["permissions"]}
     assert r"reply\.scheduler\.controller1\." in permissions["scheduler.controller1"]["configure"]
