@@ -5,6 +5,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.conf import listener_tls
+from rpcapi.conf.listener_tls import is_loopback
 
 GROUP = "dashboard"
 TOKEN, KEYSTONE = "token", "keystone"
@@ -21,7 +22,8 @@ OPTS: list[cfg.Opt] = [
     cfg.BoolOpt(
         "behind_tls_proxy",
         default=False,
-        help="Whether a proxy adds TLS: the cookie is then sent over TLS only, as with tls_cert_file.",
+        help="Whether a proxy adds TLS: the cookie is then sent over TLS only, as with tls_cert_file. Without either, "
+        "host must be a loopback address.",
     ),
     cfg.IntOpt("threads", default=8, min=1, max=64, help="Requests of browsers that are answered at a time."),
     cfg.StrOpt(
@@ -88,5 +90,10 @@ def check(conf: cfg.ConfigOpts) -> None:
     for url in options.exporters:
         if not url.startswith(("http://", "https://")):
             raise errors.BadConfiguration(why=f"[dashboard] exporters has {url!r}, which is no URL of HTTP")
+    if not (options.tls_cert_file or options.behind_tls_proxy or is_loopback(options.host)):
+        raise errors.BadConfiguration(
+            why=f"[dashboard] host = {options.host} can be reached by others, and passwords would be sent "
+            "to it without TLS: set tls_cert_file, or behind_tls_proxy where a proxy adds TLS"
+        )
     if options.auth_strategy == KEYSTONE and not options.auth_url:
         raise errors.BadConfiguration(why="[dashboard] auth_strategy = keystone needs [dashboard] auth_url")

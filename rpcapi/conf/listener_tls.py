@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options of TLS on the address that a daemon serves, the same ones in each daemon's group."""
+"""The address that a daemon serves: options of TLS, the same ones in each daemon's group."""
 
 import functools
+import ipaddress
 import ssl
 from collections.abc import Callable
 
@@ -55,3 +56,11 @@ def server_context(conf: cfg.ConfigOpts, group: str) -> ssl.SSLContext:
         key_file=options.tls_key_file or None,
         client_ca_file=options.tls_client_ca_file or None,
     )
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address or name is this machine's own, which no other machine reaches."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

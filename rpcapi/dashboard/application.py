@@ -40,6 +40,7 @@ STATIC = re.compile(r"/static/([a-z_]+\.(?:css|js|svg))")
 STATIC_SECONDS = 300
 SIGN_IN, SIGN_OUT = "/sign-in", "/sign-out"
 READ = ("GET", "HEAD")
+FORM = "application/x-www-form-urlencoded"
 FAILED = 500
 # The HTTP status of each kind of error, the first that fits.
 STATUSES: dict[type[Exception], int] = {
@@ -100,6 +101,7 @@ class Dashboard:
 
     def _serve_visit(self, request: Request, visit: Visit | None) -> Response:
         if request.method not in READ:
+            _require_form(request)
             _require_same_origin(request)
         if request.path_info == SIGN_IN:
             return self._serve_sign_in(request)
@@ -194,6 +196,12 @@ def _local(target: Any) -> str:
     parts = urlsplit(text)
     is_local = not parts.scheme and not parts.netloc and text.startswith("/") and not text.startswith(("//", "/\\"))
     return text if is_local and text.isprintable() else "/"
+
+
+def _require_form(request: Request) -> None:
+    """Raise BadInput for a body that no page sends, such as a file."""
+    if request.content_type != FORM:
+        raise BadInput(f"The body of a {request.method} must be a form ({FORM}).")
 
 
 def _require_same_origin(request: Request) -> None:

@@ -67,7 +67,7 @@ class HostPages:
         response.cache_control = "no-cache"
         document = heat_map.document(selected, resource_class, "" if group_by == "none" else group_by)
         response.body = json.dumps(document, separators=(",", ":")).encode()
-        if "gzip" in call.request.accept_encoding:
+        if "gzip" in call.request.headers.get("Accept-Encoding", ""):
             response.body = gzip.compress(response.body, compresslevel=1)
             response.content_encoding = "gzip"
         return response

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of group [placement]."""
 
-import ipaddress
 import os
 
 from oslo_config import cfg
@@ -91,16 +90,9 @@ def check(conf: cfg.ConfigOpts) -> None:
     if (
         conf.api.auth_strategy == api.NO_AUTHENTICATION
         and not options.insecure_public
-        and not _is_loopback(options.host)
+        and not listener_tls.is_loopback(options.host)
     ):
         raise errors.BadConfiguration(
             why=f"[api] auth_strategy = {api.NO_AUTHENTICATION} believes every token, and [placement] host = "
             f"{options.host} can be reached by others: use {api.KEYSTONE}, or set [placement] insecure_public = true"
         )
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -21,6 +21,7 @@ def check(**options: object) -> None:
 
 def test_token_or_keystone_is_enough() -> None:
     check(token=TOKEN, exporters=["http://192.0.2.1:9402/metrics"])
+    check(token=TOKEN, host="192.0.2.1", behind_tls_proxy=True)
     check(auth_strategy="keystone", auth_url="https://keystone.example.org/v3")
 
 
@@ -30,6 +31,8 @@ def test_token_or_keystone_is_enough() -> None:
         ({}, "token must have at least 20 characters"),
         ({"token": TOKEN[:-1]}, "token must have at least 20 characters"),
         ({"auth_strategy": "keystone"}, "auth_strategy = keystone needs .* auth_url"),
+        ({"token": TOKEN, "host": "192.0.2.1"}, "host = 192.0.2.1 can be reached by others"),
+        ({"token": TOKEN, "host": "::"}, "without TLS"),
         ({"token": TOKEN, "exporters": ["file:///etc/passwd"]}, "exporters has 'file:///etc/passwd'"),
         ({"token": TOKEN, "tls_key_file": "x.key"}, "tls_key_file and tls_client_ca_file need tls_cert_file"),
         ({"token": TOKEN, "tls_cert_file": "/missing.pem"}, "/missing.pem"),

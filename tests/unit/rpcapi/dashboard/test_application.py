@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The application's answers to failed handlers and to requests that no page sends, and pages without any host."""
+
+import logging
+from types import SimpleNamespace
+
+import oslo_messaging as messaging
+import pytest
+from webob import Request, Response
+
+from rpcapi import errors
+from rpcapi.dashboard import application, host_list, rendering
+from rpcapi.dashboard.application import Dashboard
+from rpcapi.dashboard.host_pages import HostPages
+from rpcapi.dashboard.pages import Page, Route
+from rpcapi.dashboard.sign_in import Person, TokenSignIn
+from rpcapi.dashboard.visits import Visits
+
+TOKEN = "a" * 20
+SESSION = SimpleNamespace(for_request=lambda user: SimpleNamespace(user=user))
+
+
+class Visitor:
+    """A browser of an application with some routes, signed in."""
+
+    def __init__(self, routes: list[Route], *, is_secure: bool = False) -> None:
+        visits = Visits(60, is_secure=is_secure)
+        sign_in = TokenSignIn(TOKEN, may_act=True)
+        self.app = Dashboard(SESSION, routes, sign_in, visits, rendering.environment(), is_secure=is_secure)
+        response, request = Response(), Request.blank("/")
+        visits.begin(response, request, Person("ada", True))
+        self._cookie = response.headers["Set-Cookie"].partition(";")[0]
+
+    def send(self, path: str, **options: object) -> Response:
+        request = Request.blank(path, **options)
+        request.headers["Cookie"] = self._cookie
+        return request.get_response(self.app)
+
+
+def failing(error: Exception) -> list[Route]:
+    def fail(call):
+        raise error
+
+    return [Route("GET", "/page", fail)]
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "why"),
+    [
+        (errors.CallerRefused(caller="user 'reader'", service="s", method="m", why="no"), 403, "reader"),
+        (errors.InvalidRequest(why="wrong"), 400, "wrong"),
+        (errors.UnknownHost(name="h9"), 404, "h9"),
+        (errors.StoreUnavailable(partition="p", why="away"), 503, "away"),
+        (errors.HostInUse(message="still has claims"), 409, "still has claims"),
+        (messaging.MessagingTimeout("call"), 503, "No reply in time"),
+        (ZeroDivisionError("a secret"), 500, "the log of gantt-dashboard says why"),
+    ],
+)
+def test_failed_handler_is_a_page_with_its_status(error: Exception, status: int, why: str) -> None:
+    answer = Visitor(failing(error)).send("/page")
+
+    assert answer.status_int == status
+    assert why in answer.text
+    assert "a secret" not in answer.text
+    assert answer.headers["Content-Security-Policy"]
+
+
+def test_unexpected_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, logger=application.LOG.logger.name):
+        Visitor(failing(ZeroDivisionError("a secret"))).send("/page")
+
+    assert "GET /page failed" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_calls_are_in_the_name_of_the_person() -> None:
+    seen = []
+    visitor = Visitor([Route("GET", "/page", lambda call: seen.append(call.session.user) or Response("ok"))])
+
+    assert visitor.send("/page").text == "ok"
+    assert visitor.send("/page", method="HEAD").body == b""
+    assert seen == ["ada", "ada"]
+
+
+@pytest.mark.parametrize("kind", ["multipart/form-data", "application/json", "text/plain", ""])
+def test_only_forms_are_read(kind: str) -> None:
+    answer = Visitor([]).send("/sign-out", method="POST", body=b"x=1", content_type=kind)
+
+    assert answer.status_int == 400
+    assert "must be a form" in answer.text
+
+
+def test_other_methods_are_refused_with_those_that_are_possible() -> None:
+    visitor = Visitor([Route("GET", "/page", lambda call: Response("ok"))])
+
+    answer = visitor.send("/page", method="DELETE", content_type=application.FORM)
+
+    assert (answer.status_int, answer.headers["Allow"]) == (405, "GET")
+
+
+def test_browsers_stay_on_tls() -> None:
+    assert Visitor([], is_secure=True).send("/x").headers["Strict-Transport-Security"] == application.HSTS
+    assert "Strict-Transport-Security" not in Visitor([]).send("/x").headers
+
+
+def test_missing_value_of_a_template_is_an_error() -> None:
+    visitor = Visitor([Route("GET", "/page", lambda call: Page("error.html", {}))])
+
+    assert visitor.send("/page").status_int == 500
+
+
+def test_cluster_without_hosts_has_pages() -> None:
+    empty = host_list.HostList({"p": (1, 1)}, [], {}, {})
+    cluster = SimpleNamespace(hosts=lambda: empty, refresh_interval=10)
+    visitor = Visitor(HostPages(cluster, has_actions=True).routes())
+
+    assert "No host fits." in visitor.send("/hosts").text
+    assert visitor.send("/heat-map").json["names"] == []
+    assert visitor.send("/hosts/h1").status_int == 404
