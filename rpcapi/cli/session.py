@@ -41,6 +41,7 @@ class Session:
         self._config_files = config_files
         self._user = user
         self.project = project
+        self._attempts = ATTEMPTS
         self._opening = threading.Lock()  # the bus is opened once, also by requests in several threads
 
     @classmethod
@@ -50,9 +51,13 @@ class Session:
         session.conf = conf
         return session
 
-    def for_request(self, user: str) -> "Session":
-        """Return a session of another request, of ``user``, over the same clients; closing this one ends it too."""
+    def for_request(self, user: str, attempts: int = ATTEMPTS) -> "Session":
+        """Return a session of another request, of ``user``, over the same clients; closing this one ends it too.
+
+        ``attempts`` are made of each of its calls.
+        """
         session = Session(self._config_files, self.project, user)
+        session._attempts = attempts
         with self._opening:
             session.conf, session.transport = self.conf, self.transport
             session.scheduler, session.conductor = self.scheduler, self.conductor
@@ -167,7 +172,7 @@ class Session:
 
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type((messaging.MessagingTimeout, errors.Unavailable)),
-            stop=tenacity.stop_after_attempt(ATTEMPTS),
+            stop=tenacity.stop_after_attempt(self._attempts),
             wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
             before_sleep=lambda state: LOG.info("No reply yet (attempt %d), retrying", state.attempt_number),
             reraise=True,

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of group [dashboard]."""
 
+from urllib.parse import urlsplit
+
 from oslo_config import cfg
 
 from rpcapi import errors
@@ -31,7 +33,7 @@ OPTS: list[cfg.Opt] = [
         default=TOKEN,
         choices=[
             (TOKEN, "one token for all operators, in [dashboard] token"),
-            (KEYSTONE, "users of Keystone with one of the roles in [dashboard] roles"),
+            (KEYSTONE, "users of Keystone with one of [dashboard] roles in [dashboard] project_name"),
         ],
         help="How those who open the dashboard prove that they may.",
     ),
@@ -45,7 +47,9 @@ OPTS: list[cfg.Opt] = [
     cfg.StrOpt(
         "auth_ca_file", default="", help="PEM file with the authority of Keystone's certificate; else the system's."
     ),
-    cfg.ListOpt("roles", default=["admin", "reader"], help="Roles in Keystone of which a user needs one to sign in."),
+    cfg.StrOpt("project_name", default="admin", help="Project in Keystone in which a user needs a role to sign in."),
+    cfg.StrOpt("project_domain_name", default="Default", help="Domain of that project."),
+    cfg.ListOpt("roles", default=["admin", "reader"], help="Roles there of which a user needs one to sign in."),
     cfg.IntOpt(
         "session_time", default=28800, min=60, max=604800, help="Seconds after which a user has to sign in again."
     ),
@@ -68,9 +72,7 @@ OPTS: list[cfg.Opt] = [
         help="Whether hosts can be enabled, disabled, drained and fenced. transport_url needs the broker's user "
         "'operator' for it, and otherwise 'reader', which can change nothing.",
     ),
-    cfg.ListOpt(
-        "action_roles", default=["admin"], help="Roles in Keystone of which a user needs one for these actions."
-    ),
+    cfg.ListOpt("action_roles", default=["admin"], help="Roles there of which a user needs one for these actions."),
 ]
 
 
@@ -88,8 +90,8 @@ def check(conf: cfg.ConfigOpts) -> None:
             why=f"[dashboard] token must have at least {MIN_TOKEN} characters; make one with 'openssl rand -hex 16'"
         )
     for url in options.exporters:
-        if not url.startswith(("http://", "https://")):
-            raise errors.BadConfiguration(why=f"[dashboard] exporters has {url!r}, which is no URL of HTTP")
+        if not _is_http(url):
+            raise errors.BadConfiguration(why=f"[dashboard] exporters has {url!r}, which is not an HTTP URL")
     if not (options.tls_cert_file or options.behind_tls_proxy or is_loopback(options.host)):
         raise errors.BadConfiguration(
             why=f"[dashboard] host = {options.host} can be reached by others, and passwords would be sent "
@@ -97,3 +99,11 @@ def check(conf: cfg.ConfigOpts) -> None:
         )
     if options.auth_strategy == KEYSTONE and not options.auth_url:
         raise errors.BadConfiguration(why="[dashboard] auth_strategy = keystone needs [dashboard] auth_url")
+
+
+def _is_http(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -12,6 +12,7 @@ from oslo_log import log
 from webob import Response
 
 from rpcapi.cli import draining
+from rpcapi.cli.error_messages import describe_error
 from rpcapi.cli.session import Session
 from rpcapi.cli.state_write import update_document
 from rpcapi.dashboard.cluster import Cluster
@@ -20,6 +21,15 @@ from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)
 MAX_REASON = 200  # characters
+MAX_DRAINS = 4  # at a time
+# What a host's page says after an action, by the word in its URL.
+DONE = {
+    "enabled": "The host is enabled.",
+    "disabled": "The host is disabled.",
+    "draining": "The host is being drained.",
+    "fenced": "The host is fenced: its claims have ended.",
+}
+SHOWN_FAILURES = 5
 DRAIN_SECONDS = 300.0  # for which a drain waits for its next server
 
 
@@ -40,6 +50,8 @@ class HostActions:
             "fence": self._fence,
         }
         self._draining: set[str] = set()
+        # What became of the last drain of each service host, for its page.
+        self.drain_results: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def routes(self) -> list[Route]:
@@ -48,8 +60,8 @@ class HostActions:
 
     def change(self, call: Call, name: str) -> Page | Response:
         """Do what the form of a host's page requests, and show the host again."""
-        if not call.visit.person.may_act:
-            return Page("error.html", {"status": 403, "why": f"{call.visit.person.name} may not change hosts."}, 403)
+        if not call.login.person.may_act:
+            return Page("error.html", {"status": 403, "why": f"{call.login.person.name} may not change hosts."}, 403)
         host = self._cluster.hosts().find(name)
         if host is None or names.is_api_provider(host.id):
             raise PageNotFound(f"There is no agent's host {name[:80]}.")
@@ -57,43 +69,50 @@ class HostActions:
         if action is None:
             raise BadInput(f"action must be one of {', '.join(self._actions)}.")
         done = action(call, host.service_host)
-        LOG.warning("%s: %s", call.visit.person.name, done)
+        LOG.warning("%s of %s by %s", done, host.service_host, call.login.person.name)
         self._cluster.expire_hosts()
-        return Response(status=303, headers={"Location": f"/hosts/{quote(name)}?done={quote(done)}"})
+        return Response(status=303, headers={"Location": f"/hosts/{quote(name)}?done={done}"})
 
     def _enable(self, call: Call, host: str) -> str:
         changes = {"enabled": True, "disabled_reason": None, "duplicate_ms": None}
         update_document(call.session, "service", host, changes)
-        return f"{host} is enabled"
+        return "enabled"
 
     def _disable(self, call: Call, host: str) -> str:
         reason = str(call.request.POST.get("reason", "")).strip()
         if not reason or len(reason) > MAX_REASON:
             raise BadInput(f"To disable {host}, give a reason of at most {MAX_REASON} characters.")
         update_document(call.session, "service", host, {"enabled": False, "disabled_reason": reason})
-        return f"{host} is disabled"
+        return "disabled"
 
     def _drain(self, call: Call, host: str) -> str:
         with self._lock:
             if host in self._draining:
-                return f"{host} is being drained already"
+                return "draining"
+            if len(self._draining) >= MAX_DRAINS:
+                raise BadInput(f"{MAX_DRAINS} hosts are being drained. Drain {host} when one of them has ended.")
             self._draining.add(host)
+            self.drain_results[host] = "The host is being drained."
         thread = threading.Thread(target=self._run_drain, args=(call.session, host), name=f"drain {host}", daemon=True)
         thread.start()
-        return f"{host} is being drained"
+        return "draining"
 
     def _run_drain(self, session: Session, host: str) -> None:
         """Drain a host to its end; the records are the only state, so that a drain that ends early is repeated."""
         try:
             result = draining.drain(session, host, _no_bar, timeout=DRAIN_SECONDS)
-            LOG.info("%d of %d servers of %s are moved", result.moved, result.total, host)
             for failure in result.failures:
                 LOG.warning("Server %s of %s could not be moved: %s", failure.server, host, failure.reason)
-        except Exception:
-            LOG.exception("The drain of %s ended early; it continues when it is requested again", host)
-        finally:
-            with self._lock:
-                self._draining.discard(host)
+            outcome = f"The drain has ended: {result.moved} of {result.total} servers are moved."
+            first = result.failures[:SHOWN_FAILURES]
+            outcome += "".join(f" {failure.server} could not be moved: {failure.reason}." for failure in first)
+        except Exception as error:
+            LOG.exception("The drain of %s ended early", host)
+            outcome = f"The drain ended early: {describe_error(error)}. It continues when it is requested again."
+        LOG.info("%s: %s", host, outcome)
+        with self._lock:
+            self.drain_results[host] = outcome
+            self._draining.discard(host)
 
     def _fence(self, call: Call, host: str) -> str:
         if call.request.POST.get("confirm") != host:
@@ -101,7 +120,8 @@ class HostActions:
         service = call.session.call(call.session.scheduler.get_host_state, "service", host)
         fence_host = call.session.claims_of(service.partition).fence_host
         ended = call.session.call(fence_host, host, uuid.uuid4().hex)
-        return f"{host} is fenced: {ended} claims ended"
+        LOG.warning("%d claims of %s ended", ended, host)
+        return "fenced"
 
 
 def _no_bar(total: int) -> contextlib.AbstractContextManager[Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import jinja2
@@ -17,9 +17,9 @@ from webob import Request, Response
 from rpcapi import errors
 from rpcapi.cli import error_messages
 from rpcapi.cli.session import Session
+from rpcapi.dashboard.login_sessions import LoginSession, LoginSessions
 from rpcapi.dashboard.pages import BadInput, Call, Page, PageNotFound, Route
 from rpcapi.dashboard.sign_in import MAX_FIELD, SignIn, SignInRefused
-from rpcapi.dashboard.visits import Visit, Visits
 
 LOG = log.getLogger(__name__)
 
@@ -49,6 +49,7 @@ STATUSES: dict[type[Exception], int] = {
     error_messages.CommandFailed: 400,
     PageNotFound: 404,
     errors.CallerRefused: 403,
+    errors.UnknownMethod: 503,  # of a service of an older release
     errors.InvalidRequest: 400,
     errors.NotFound: 404,
     errors.Unavailable: 503,
@@ -64,7 +65,7 @@ class Dashboard:
         session: Session,
         routes: Sequence[Route],
         sign_in: SignIn,
-        visits: Visits,
+        logins: LoginSessions,
         templates: jinja2.Environment,
         *,
         is_secure: bool,
@@ -72,7 +73,7 @@ class Dashboard:
         self._session = session
         self._routes = [(route, re.compile(route.pattern)) for route in routes]
         self._sign_in = sign_in
-        self._visits = visits
+        self._logins = logins
         self._templates = templates
         self._headers = {**HEADERS, **({"Strict-Transport-Security": HSTS} if is_secure else {})}
 
@@ -82,36 +83,42 @@ class Dashboard:
         response = self._answer(request)
         for name, value in self._headers.items():
             response.headers.setdefault(name, value)
-        answer: Iterable[bytes] = response(environ, start_response)
+        # WebOb would make it absolute, with the scheme and name by which a proxy calls this server.
+        location = response.headers.pop("Location", None)
+
+        def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+            return start_response(status, headers if location is None else [*headers, ("Location", location)], exc_info)
+
+        answer: Iterable[bytes] = response(environ, start)
         return answer
 
     def _answer(self, request: Request) -> Response:
         """Return the answer to any request, also to one that fails."""
-        visit = None
+        login = None
         try:
             if match := STATIC.fullmatch(request.path_info):
                 return _static(match[1])
-            visit = self._visits.find(request)
-            return self._serve_visit(request, visit)
+            login = self._logins.find(request)
+            return self._serve_login(request, login)
         except Exception as error:
             status, why = _describe(error)
             if status == FAILED:
-                LOG.exception("%s %s failed", request.method, request.path_info)
-            return self._error(visit, status, why)
+                LOG.exception("%s %r failed", request.method, request.path_info)
+            return self._error(login, status, why)
 
-    def _serve_visit(self, request: Request, visit: Visit | None) -> Response:
+    def _serve_login(self, request: Request, login: LoginSession | None) -> Response:
         if request.method not in READ:
             _require_form(request)
             _require_same_origin(request)
         if request.path_info == SIGN_IN:
-            return self._serve_sign_in(request)
-        if visit is None:
+            return self._serve_sign_in(request, login)
+        if login is None:
             return _redirect(f"{SIGN_IN}?next={quote(request.path_qs, safe='')}")
         if request.path_info == SIGN_OUT and request.method == "POST":
-            return self._serve_sign_out(request, visit)
-        return self._serve(request, visit)
+            return self._serve_sign_out(request, login)
+        return self._serve(request, login)
 
-    def _serve(self, request: Request, visit: Visit) -> Response:
+    def _serve(self, request: Request, login: LoginSession) -> Response:
         methods = set()
         for route, pattern in self._routes:
             match = pattern.fullmatch(request.path_info)
@@ -119,51 +126,53 @@ class Dashboard:
                 continue
             methods.add(route.method)
             if request.method == route.method or (request.method == "HEAD" and route.method == "GET"):
-                if route.method == "POST" and not visit.sent_form(request):
-                    return self._error(visit, 403, "This form is of another session. Open the page again.")
-                call = Call(request, visit, self._session.for_request(visit.person.name))
+                if route.method == "POST" and not login.has_csrf_token(request):
+                    return self._error(login, 403, "This form is of another session. Open the page again.")
+                call = Call(request, login, self._session.for_request(login.person.user_id))
                 answer = route.handler(call, **match.groupdict())
-                return self._render(visit, answer) if isinstance(answer, Page) else answer
+                return self._render(login, answer) if isinstance(answer, Page) else answer
         if methods:
-            return self._error(visit, 405, f"{request.method} is not possible here.", {"Allow": ", ".join(methods)})
+            response = self._error(login, 405, f"{request.method} is not possible here.")
+            response.headers["Allow"] = ", ".join(sorted(methods))
+            return response
         raise PageNotFound(f"There is no page {request.path_info[:80]}.")
 
-    def _serve_sign_in(self, request: Request) -> Response:
+    def _serve_sign_in(self, request: Request, login: LoginSession | None) -> Response:
         target = _local(request.GET.get("next", "/"))
         if request.method in READ:
+            if login is not None:
+                return _redirect(target)
             return self._sign_in_page(target)
         form = {name: str(request.POST.get(name, ""))[:MAX_FIELD] for name, _, _ in self._sign_in.fields}
         try:
             person = self._sign_in.check(form)
         except SignInRefused as refusal:
-            LOG.warning("A sign-in from %s was refused", request.remote_addr)
+            LOG.warning("A sign-in of %r from %s was refused", form.get("username", ""), request.remote_addr)
             return self._sign_in_page(target, 401, str(refusal))
         except errors.Unavailable as error:
             return self._sign_in_page(target, 503, error.sentence)
         LOG.info("%s signed in from %s", person.name, request.remote_addr)
         response = _redirect(target)
-        self._visits.begin(response, request, person)
+        self._logins.begin(response, request, person)
         return response
 
-    def _serve_sign_out(self, request: Request, visit: Visit) -> Response:
-        if not visit.sent_form(request):
-            return self._error(visit, 403, "This form is of another session. Open the page again.")
+    def _serve_sign_out(self, request: Request, login: LoginSession) -> Response:
+        if not login.has_csrf_token(request):
+            return self._error(login, 403, "This form is of another session. Open the page again.")
         response = _redirect(SIGN_IN)
-        self._visits.end(response, request)
+        self._logins.end(response, request, login)
         return response
 
     def _sign_in_page(self, target: str, status: int = 200, why: str = "") -> Response:
         values = {"fields": self._sign_in.fields, "target": target, "why": why}
         return self._render(None, Page("sign_in.html", values, status))
 
-    def _error(self, visit: Visit | None, status: int, why: str, headers: dict[str, str] | None = None) -> Response:
-        response = self._render(visit, Page("error.html", {"status": status, "why": why}, status))
-        response.headers.update(headers or {})
-        return response
+    def _error(self, login: LoginSession | None, status: int, why: str) -> Response:
+        return self._render(login, Page("error.html", {"status": status, "why": why}, status))
 
-    def _render(self, visit: Visit | None, page: Page) -> Response:
+    def _render(self, login: LoginSession | None, page: Page) -> Response:
         template = self._templates.get_template(page.template)
-        text = template.render(**page.values, visit=visit)
+        text = template.render(**page.values, login=login)
         return Response(text, status=page.status, content_type="text/html", charset="UTF-8")
 
 
@@ -190,12 +199,10 @@ def _redirect(location: str) -> Response:
     return Response(status=303, headers={"Location": location})
 
 
-def _local(target: Any) -> str:
+def _local(target: str) -> str:
     """Return a path of this server to go on to, "/" for anything else: a link may have been made by others."""
-    text = str(target)
-    parts = urlsplit(text)
-    is_local = not parts.scheme and not parts.netloc and text.startswith("/") and not text.startswith(("//", "/\\"))
-    return text if is_local and text.isprintable() else "/"
+    is_local = target.startswith("/") and not target.startswith(("//", "/\\"))
+    return target if is_local and target.isascii() and target.isprintable() else "/"
 
 
 def _require_form(request: Request) -> None:
@@ -205,7 +212,11 @@ def _require_form(request: Request) -> None:
 
 
 def _require_same_origin(request: Request) -> None:
-    """Raise BadInput for a form that another site's page has sent; old browsers send no Origin."""
-    origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc != request.host:
+    """Raise BadInput for a form that another site's page has sent; browsers that name no origin rely on its token."""
+    site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
+    if site is not None:
+        is_same = site in ("same-origin", "none")
+    else:
+        is_same = origin is None or origin.partition("://")[2].lower() == request.host.lower()
+    if not is_same:
         raise BadInput("This form was sent by a page of another site.")

@@ -10,22 +10,42 @@ Value = TypeVar("Value")
 
 
 class Cached(Generic[Value]):
-    """A value that all requests share; ``read`` gets the former value, None at first, and may return it again."""
+    """A value that all requests share; ``read`` gets the previous value, None at first, and may return it again.
+
+    While one request reads, the others get the previous value, and wait only where there is none. A failure is raised
+    to all of them until the interval has passed, so that a service that hangs is not called by each in turn.
+    """
 
     def __init__(self, read: Callable[[Value | None], Value], seconds: float) -> None:
         self._read = read
         self._seconds = seconds
         self._lock = threading.Lock()
         self._value: Value | None = None
-        self._read_at = 0.0
+        self._failure: Exception | None = None
+        self._read_at = -seconds
 
     def get(self) -> Value:
-        """Return a value of at most the interval's age; raises what ``read`` raises, and reads again the next time."""
-        with self._lock:  # others wait for the one that reads
-            if self._value is None or time.monotonic() - self._read_at >= self._seconds:
-                self._value = self._read(self._value)
-                self._read_at = time.monotonic()
+        """Return a value that was read within the interval, or just before it; raises what ``read`` raises."""
+        previous = self._value
+        if not self._lock.acquire(blocking=previous is None):
+            assert previous is not None  # noqa: S101 - otherwise it was waited for
+            return previous
+        try:
+            if time.monotonic() - self._read_at >= self._seconds:
+                self._refresh()
+            if self._failure is not None:
+                raise self._failure
+            assert self._value is not None  # noqa: S101 - read just now, or before
             return self._value
+        finally:
+            self._lock.release()
+
+    def _refresh(self) -> None:
+        try:
+            self._value, self._failure = self._read(self._value), None
+        except Exception as failure:  # raised by get(), to this request and to others
+            self._failure = failure
+        self._read_at = time.monotonic()
 
     def expire(self) -> None:
         """Read again at the next request."""

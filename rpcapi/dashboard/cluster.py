@@ -6,8 +6,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import oslo_messaging as messaging
+
 from rpcapi import errors, objects
-from rpcapi.cli.migration import CopyProgress, read_progress
+from rpcapi.cli.migration import COPYING, CopyProgress, read_progress
 from rpcapi.cli.session import Session
 from rpcapi.dashboard import decision_log, host_list
 from rpcapi.dashboard.cached import Cached
@@ -18,8 +20,10 @@ from rpcapi.spec_builder.images import Image
 
 USER = "gantt-dashboard"  # that asks for what all requests share
 MOST_CLAIMS = 20_000  # of a partition that are searched for claims in flight
-MOST_MIGRATIONS = 500
+MOST_MIGRATIONS = 500  # that have ended; those under way are all shown
 PREPARED = "prepared"
+OPEN = frozenset({*COPYING, "finished", "confirming", "reverting"})  # statuses of migrations that have not ended
+AWAY = (errors.Unavailable, messaging.MessagingTimeout)
 
 
 class ClaimsInFlight(NamedTuple):
@@ -27,13 +31,6 @@ class ClaimsInFlight(NamedTuple):
 
     claims: Sequence[Mapping[str, Any]]
     is_complete: bool
-
-
-class Migrations(NamedTuple):
-    """Migrations, the newest first, and the progress of those that are being copied, by uuid."""
-
-    migrations: Sequence[Any]
-    progress: Mapping[str, CopyProgress]
 
 
 class Choices(NamedTuple):
@@ -54,6 +51,7 @@ class Cluster:
         self._decisions = Cached(self._read_decisions, refresh_interval)
         self._claims = Cached(self._read_claims, refresh_interval)
         self._migrations = Cached(self._read_migrations, refresh_interval)
+        self._progress = Cached(self._read_progress, refresh_interval)
         self._choices = Cached(self._read_choices, refresh_interval)
         self.refresh_interval = refresh_interval
 
@@ -73,9 +71,19 @@ class Cluster:
         """Return the claims that are prepared."""
         return self._claims.get()
 
-    def migrations(self) -> Migrations:
-        """Return migrations and their progress."""
-        return self._migrations.get()
+    def migrations(self) -> Sequence[Any] | None:
+        """Return migrations, those under way first, then the newest; None where no conductor or its store answers."""
+        try:
+            return self._migrations.get()
+        except AWAY:
+            return None
+
+    def progress(self) -> Mapping[str, CopyProgress]:
+        """Return the progress of the migrations that are being copied, by uuid; empty where it cannot be read."""
+        try:
+            return self._progress.get()
+        except AWAY:
+            return {}
 
     def choices(self) -> Choices:
         """Return flavors and images."""
@@ -83,7 +91,7 @@ class Cluster:
 
     def claims_on(self, host: host_list.Host) -> list[Mapping[str, Any]]:
         """Return the claims of one host, as they are now, with those that clients of the Placement API wrote."""
-        session = self._session.for_request(USER)
+        session = self._reader()
         listing = session.claims_of(host.partition).list_claims
         claims = [] if names.is_api_provider(host.id) else list(session.list_all(listing, "claims", host=host.id))
         of_clients = session.list_all(listing, "claims", host=names.API_HOST)
@@ -98,24 +106,24 @@ class Cluster:
         self._partitions.expire()
         self._hosts.expire()
 
-    def _read_partitions(self, former: objects.PartitionList | None) -> objects.PartitionList:
-        session = self._session.for_request(USER)
+    def _read_partitions(self, previous: objects.PartitionList | None) -> objects.PartitionList:
+        session = self._reader()
         reply: objects.PartitionList = session.call(session.scheduler.list_partitions)
         return reply
 
-    def _read_choices(self, former: Choices | None) -> Choices:
-        session = self._session.for_request(USER)
+    def _read_choices(self, previous: Choices | None) -> Choices:
+        session = self._reader()
         return Choices(session.flavors, session.images, session.catalog)
 
-    def _read_hosts(self, former: host_list.HostList | None) -> host_list.HostList:
-        return host_list.read(self._session.for_request(USER), self.partitions(), former)
+    def _read_hosts(self, previous: host_list.HostList | None) -> host_list.HostList:
+        return host_list.read(self._reader(), self.partitions(), previous)
 
     def _read_decisions(
-        self, former: Mapping[str, decision_log.DecisionLog] | None
+        self, previous: Mapping[str, decision_log.DecisionLog] | None
     ) -> Mapping[str, decision_log.DecisionLog]:
-        return decision_log.read(self._session.for_request(USER), self.partitions().names, former)
+        return decision_log.read(self._reader(), self.partitions(), previous)
 
-    def _read_claims(self, former: ClaimsInFlight | None) -> ClaimsInFlight:
+    def _read_claims(self, previous: ClaimsInFlight | None) -> ClaimsInFlight:
         partitions = self.partitions()
         prepared: list[Mapping[str, Any]] = []
         is_complete = True
@@ -128,20 +136,28 @@ class Cluster:
         return ClaimsInFlight(sorted(prepared, key=lambda claim: claim.get("created_ms") or 0), is_complete)
 
     def _prepared(self, partition: str) -> Iterator[Mapping[str, Any]]:
-        session = self._session.for_request(USER)
+        session = self._reader()
         claims = session.list_all(session.claims_of(partition).list_claims, "claims")
         for claim in itertools.islice(claims, MOST_CLAIMS):
             if claim["state"] == PREPARED:
                 yield {**claim, "partition": partition}
 
-    def _read_migrations(self, former: Migrations | None) -> Migrations:
-        session = self._session.for_request(USER)
+    def _read_migrations(self, previous: Sequence[Any] | None) -> Sequence[Any]:
+        session = self._reader()
         try:
             migrations = list(session.list_all(session.conductor.list_migrations, "migrations"))
         except errors.UnknownMethod:  # an older conductor moves nothing
-            migrations = []
-        newest = migrations[: -MOST_MIGRATIONS - 1 : -1]
-        return Migrations(newest, read_progress(session, newest))
+            return []
+        under_way = [move for move in reversed(migrations) if move.status in OPEN]
+        ended = [move for move in reversed(migrations) if move.status not in OPEN]
+        return [*under_way, *ended[:MOST_MIGRATIONS]]
+
+    def _read_progress(self, previous: Mapping[str, CopyProgress] | None) -> Mapping[str, CopyProgress]:
+        return read_progress(self._reader(), self.migrations() or ())
+
+    def _reader(self) -> Session:
+        """Return a session for what all requests share: a page rather says that a service is away than waits for it."""
+        return self._session.for_request(USER, attempts=1)
 
 
 def now_ms() -> int:

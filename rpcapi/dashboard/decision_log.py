@@ -2,17 +2,18 @@
 """Summaries of the recorded decisions of all partitions, and refusals over time."""
 
 import collections
-import contextlib
 import heapq
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import oslo_messaging as messaging
 
-from rpcapi import errors
+from rpcapi import errors, objects
 from rpcapi.cli.session import Session
 
 PAGE = 100
+MOST_PAGES = 50  # of one read
 MOST = 10_000  # of each partition; the newest ones
 SELECTED, REFUSED = "selected", "refused"
 LARGEST_REASONS = 6  # which have a colour of their own in the chart; the others share one
@@ -33,8 +34,9 @@ class Decision(NamedTuple):
 
 
 class DecisionLog(NamedTuple):
-    """The decisions of one partition, oldest first; those after ``marker``, the last page, are read again."""
+    """The decisions of a partition in an epoch, oldest first; those after ``marker``, the last page, are read again."""
 
+    epoch: int
     marker: str | None = None
     complete: Sequence[Decision] = ()
     last_page: Sequence[Decision] = ()
@@ -44,39 +46,69 @@ class DecisionLog(NamedTuple):
         yield from self.complete
         yield from self.last_page
 
-    def read_on(self, session: Session, partition: str) -> "DecisionLog":
-        """Return the log with what was recorded since."""
+    def read_new(self, session: Session, partition: str) -> "DecisionLog":
+        """Return the log with what was recorded since, of much only the beginning: the next call continues."""
         marker, complete = self.marker, collections.deque(self.complete, MOST)
-        while True:
+        for _ in range(MOST_PAGES):
             page = session.call(session.scheduler.list_decisions, partition, marker, PAGE)
             summaries = [_summary(decision) for decision in page.decisions]
             if page.marker is None:
-                return DecisionLog(marker, tuple(complete), summaries)
+                return self._replace(marker=marker, complete=tuple(complete), last_page=summaries)
             complete.extend(summaries)
             marker = page.marker
+        return self._replace(marker=marker, complete=tuple(complete), last_page=())
 
 
 def read(
-    session: Session, partitions: Iterable[str], former: Mapping[str, DecisionLog] | None
+    session: Session, partitions: objects.PartitionList, previous: Mapping[str, DecisionLog] | None
 ) -> dict[str, DecisionLog]:
-    """Return the decisions by partition, what was read before and what is new; those of a store that is down stay."""
-    logs = dict(former or {})
-    for name in partitions:
-        log = logs.setdefault(name, DecisionLog())
-        with contextlib.suppress(errors.Unavailable, messaging.MessagingTimeout):
-            logs[name] = log.read_on(session, name)
+    """Return the decisions by partition, what was read before and what is new; those of a store that is down stay.
+
+    A new epoch, or a store that does not know the marker, is read from its beginning.
+    """
+    logs: dict[str, DecisionLog] = {}
+    for name, epoch in zip(partitions.names, partitions.epochs, strict=True):
+        log = (previous or {}).get(name, DecisionLog(epoch))
+        if log.epoch != epoch:
+            log = DecisionLog(epoch)
+        try:
+            logs[name] = log.read_new(session, name)
+        except (errors.Unavailable, messaging.MessagingTimeout):
+            logs[name] = log
+        except errors.InvalidRequest:
+            logs[name] = DecisionLog(epoch)
     return logs
 
 
-def newest(logs: Mapping[str, DecisionLog], most: int, *, host: str = "", outcome: str = "") -> list[Decision]:
-    """Return the newest decisions; of those that selected ``host`` or had ``outcome`` where they are named."""
-    fitting = [
-        item
-        for log in logs.values()
-        for item in log.decisions()
-        if (not host or host in item.hosts) and (not outcome or item.outcome == outcome)
-    ]
-    return heapq.nlargest(most, fitting, key=lambda item: item.at_ms)
+def newest(logs: Mapping[str, DecisionLog], most: int, *, host: str = "") -> list[Decision]:
+    """Return the newest decisions; those that selected ``host`` where it is named."""
+    matches = (item for log in logs.values() for item in log.decisions() if not host or host in item.hosts)
+    return heapq.nlargest(most, matches, key=lambda item: item.at_ms)
+
+
+def refusals(logs: Mapping[str, DecisionLog]) -> list[Decision]:
+    """Return the last refusal of each request that was not placed, newest first.
+
+    Each partition that refuses a request records it, and each try of a request that is repeated.
+    """
+    last: dict[str, Decision] = {}
+    placed: set[str] = set()
+    for log in logs.values():
+        for item in log.decisions():
+            if item.outcome == SELECTED:
+                placed.add(item.request_id)
+            elif item.outcome == REFUSED and (item.request_id not in last or item.at_ms > last[item.request_id].at_ms):
+                last[item.request_id] = item
+    return sorted(
+        (item for request_id, item in last.items() if request_id not in placed),
+        key=lambda item: item.at_ms,
+        reverse=True,
+    )
+
+
+def known_since(logs: Mapping[str, DecisionLog]) -> int | None:
+    """Return the time from which on the decisions of all partitions are known, None where there is none."""
+    return max((item.at_ms for log in logs.values() for item in itertools.islice(log.decisions(), 1)), default=None)
 
 
 class RefusalChart(NamedTuple):
@@ -93,22 +125,19 @@ class RefusalChart(NamedTuple):
 
     def totals(self) -> list[tuple[str, int]]:
         """Return the number of refusals for each reason."""
-        return [(reason, sum(counts[place] for _, counts in self.bars)) for place, reason in enumerate(self.reasons)]
+        return [(reason, sum(counts[index] for _, counts in self.bars)) for index, reason in enumerate(self.reasons)]
 
 
-def refusals(logs: Mapping[str, DecisionLog], now_ms: int, minutes: int, bars: int = 60) -> RefusalChart:
+def chart(refused: Iterable[Decision], now_ms: int, minutes: int, bars: int = 60) -> RefusalChart:
     """Count the refused requests of the last ``minutes``, each by the reason that rejected the most hosts."""
     bar_ms = max(1, minutes * 60_000 // bars)
     start = now_ms - bars * bar_ms
-    refused = [
-        (int((item.at_ms - start) // bar_ms), main_reason(item))
-        for log in logs.values()
-        for item in log.decisions()
-        if item.outcome == REFUSED and start <= item.at_ms < now_ms
+    entries = [
+        (int((item.at_ms - start) // bar_ms), main_reason(item)) for item in refused if start <= item.at_ms < now_ms
     ]
-    ordered = [reason for reason, _ in collections.Counter(reason for _, reason in refused).most_common()]
+    ordered = [reason for reason, _ in collections.Counter(reason for _, reason in entries).most_common()]
     reasons = ordered[:LARGEST_REASONS] + ([OTHERS] if len(ordered) > LARGEST_REASONS else [])
-    counts = collections.Counter((bar, reason if reason in reasons else OTHERS) for bar, reason in refused)
+    counts = collections.Counter((bar, reason if reason in reasons else OTHERS) for bar, reason in entries)
     return RefusalChart(
         reasons,
         bar_ms,

@@ -13,6 +13,7 @@ from rpcapi.dashboard.cluster import Cluster, now_ms
 from rpcapi.dashboard.pages import BadInput, Call, Page, Route
 
 LISTED = 50
+MINUTE_MS = 60_000
 PERIODS = {"15": "15 minutes", "60": "hour", "360": "6 hours", "1440": "day"}  # by their minutes
 SHOWN_VERDICTS = 100
 MAX_OPTIONS = 2000  # characters
@@ -29,7 +30,7 @@ class DecisionPages:
         return [
             Route("GET", "/refusals", self.refusals),
             Route("GET", "/decisions", self.show_all),
-            Route("GET", "/decisions/(?P<request_id>[^/]+)", self.show),
+            Route("GET", "/decisions/(?P<request_id>.+)", self.show),
             Route("GET", "/dry-run", self.dry_run),
         ]
 
@@ -37,12 +38,17 @@ class DecisionPages:
         """Show how many requests were refused over time, by the reason that rejected the most hosts."""
         minutes = call.choice("minutes", PERIODS, "60")
         logs = self._cluster.decisions()
-        refused = [
-            item for item in decision_log.newest(logs, decision_log.MOST) if item.outcome == decision_log.REFUSED
-        ]
-        chart = decision_log.refusals(logs, now_ms(), int(minutes))
-        values = {"chart": chart, "minutes": minutes, "periods": PERIODS, "rows": refused}
-        return Page("refusals.html", {**values, "main_reason": decision_log.main_reason})
+        refusals, now = decision_log.refusals(logs), now_ms()
+        since = decision_log.known_since(logs)
+        values = {
+            "chart": decision_log.chart(refusals, now, int(minutes)),
+            "known_since": since if since is not None and since > now - int(minutes) * MINUTE_MS else None,
+            "minutes": minutes,
+            "periods": PERIODS,
+            "rows": refusals[:LISTED],
+            "main_reason": decision_log.main_reason,
+        }
+        return Page("refusals.html", values)
 
     def show_all(self, call: Call) -> Page:
         """Show the newest decisions, or the one that is asked for."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far the workers of each daemon are behind the store, by the metrics that the daemons export."""
 
+import http.client
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +40,7 @@ class Exporters:
         """Return one entry for each daemon and partition, or one for a daemon that does not answer."""
         return self._freshness.get()
 
-    def _read(self, former: Sequence[Freshness] | None) -> Sequence[Freshness]:
+    def _read(self, previous: Sequence[Freshness] | None) -> Sequence[Freshness]:
         with ThreadPoolExecutor(PARALLEL) as threads:
             return [entry for entries in threads.map(_read_daemon, self._urls) for entry in entries]
 
@@ -52,8 +53,8 @@ def _read_daemon(url: str) -> Sequence[Freshness]:
         if len(page) > MAX_PAGE:
             return [Freshness(daemon, why=f"its page of metrics has more than {MAX_PAGE} bytes")]
         return _parse(daemon, page.decode())
-    except (OSError, ValueError) as error:
-        return [Freshness(daemon, why=str(error))]
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        return [Freshness(daemon, why=str(error) or type(error).__name__)]
 
 
 def _parse(daemon: str, page: str) -> Sequence[Freshness]:

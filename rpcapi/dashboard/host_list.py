@@ -5,7 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rpcapi import objects
+import oslo_messaging as messaging
+
+from rpcapi import errors, objects
 from rpcapi.cli import aggregate_write, api_providers
 from rpcapi.cli.session import Session
 from rpcapi.cli.zones import ZonesByHost
@@ -55,23 +57,47 @@ class Host:
         return names.host_of(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class HostList:
-    """All hosts at one time, by name; ``log_positions`` are those of the partitions' logs before they were read.
+class PartitionHosts(NamedTuple):
+    """The hosts of one partition at a position (epoch and number) of its log.
 
     ``providers`` has the providers of each host's tree by the host's id, the host first, and ``services`` the documents
-    of service hosts and other services by partition and name.
+    of service hosts and other services by name. ``is_stale`` is whether its store does not answer now.
     """
 
-    log_positions: Mapping[str, tuple[int, int]]
-    hosts: Sequence[Host]
-    providers: Mapping[str, Sequence[Provider]]
-    services: Mapping[tuple[str, str], Mapping[str, Any]]
+    log_position: tuple[int, int] = (0, 0)
+    hosts: Sequence[Host] = ()
+    providers: Mapping[str, Sequence[Provider]] = {}
+    services: Mapping[str, Mapping[str, Any]] = {}
+    is_stale: bool = False
+
+
+class HostList:
+    """The hosts of all partitions, by name."""
+
+    def __init__(self, partitions: Mapping[str, PartitionHosts]) -> None:
+        self.partitions = partitions
+        self.hosts = sorted((host for part in partitions.values() for host in part.hosts), key=lambda host: host.name)
 
     @property
     def version(self) -> str:
         """A text that is another one after each change."""
-        return "-".join(f"{epoch}.{position}" for epoch, position in self.log_positions.values())
+        return "-".join(
+            f"{'stale.' if part.is_stale else ''}{part.log_position[0]}.{part.log_position[1]}"
+            for part in self.partitions.values()
+        )
+
+    @property
+    def stale(self) -> list[str]:
+        """The partitions whose stores do not answer: of them this is what was read before."""
+        return [name for name, part in self.partitions.items() if part.is_stale]
+
+    def tree(self, host: Host) -> Sequence[Provider]:
+        """Return the providers of a host's tree, the host first."""
+        return self.partitions[host.partition].providers[host.id]
+
+    def service(self, host: Host) -> Mapping[str, Any]:
+        """Return the document of a host's service host, empty where it has none."""
+        return self.partitions[host.partition].services.get(host.service_host, {})
 
     def find(self, name: str) -> Host | None:
         """Return the host with this name or id, or None."""
@@ -107,23 +133,40 @@ def total(hosts: Iterable[Host], resource_class: str) -> Amounts:
     return Amounts(sum(item.used for item in amounts), sum(item.capacity for item in amounts))
 
 
-def read(session: Session, partitions: objects.PartitionList, former: HostList | None) -> HostList:
-    """Read all hosts, or return the ``former`` list where no partition has logged a change since."""
+def read(session: Session, partitions: objects.PartitionList, previous: HostList | None) -> HostList:
+    """Read the hosts of each partition whose log has moved on, and services, whose reports are not in the log.
+
+    A partition whose store does not answer keeps what was read before; raises Unavailable where that is all there is.
+    """
+    parts: dict[str, PartitionHosts] = {}
+    failure: Exception | None = None
     columns = zip(partitions.names, partitions.epochs, partitions.positions, strict=True)
-    log_positions = {name: (epoch, position) for name, epoch, position in columns}
-    if former is not None and former.log_positions == log_positions:
-        return former
+    for name, *position in columns:
+        before = PartitionHosts() if previous is None else previous.partitions.get(name, PartitionHosts())
+        try:
+            parts[name] = _read_partition(session, name, (position[0], position[1]), before)
+        except (errors.Unavailable, messaging.MessagingTimeout) as error:
+            failure = error
+            parts[name] = before._replace(is_stale=True)
+    if failure is not None and not any(part.hosts for part in parts.values()):
+        raise failure
+    return HostList(parts)
+
+
+def _read_partition(
+    session: Session, name: str, log_position: tuple[int, int], before: PartitionHosts
+) -> PartitionHosts:
     listing = session.scheduler.list_host_state
-    services = {
-        (state.partition, state.name): state.document for state in session.list_all(listing, "states", "service")
-    }
+    documents = {state.name: state.document for state in session.list_all(listing, "states", "service", partition=name)}
+    if before.log_position == log_position:
+        return before._replace(services=documents, is_stale=False)
     aggregates = [
         state.document
-        for state in session.list_all(listing, "states", aggregate_write.NAMESPACE)
+        for state in session.list_all(listing, "states", aggregate_write.NAMESPACE, partition=name)
         if "deleted" not in state.document
     ]
     trees: dict[str, list[Any]] = {}
-    for state in session.list_all(listing, "states", "compute"):
+    for state in session.list_all(listing, "states", "compute", partition=name):
         trees.setdefault(state.document.get("root") or state.name, []).append(state)
     zones, members = ZonesByHost(aggregates), _aggregates_by_host(aggregates)
     hosts: list[Host] = []
@@ -134,20 +177,20 @@ def read(session: Session, partitions: objects.PartitionList, former: HostList |
             continue  # its root was removed while the pages were read
         tree = [_provider(state) for state in (root, *(state for state in states if state is not root))]
         providers[root.name] = tree
-        service = services.get((root.partition, names.host_of(root.name)))
+        is_api = api_providers.owner_of(root.name) == api_providers.API
+        service_host = names.host_of(root.name)
         hosts.append(
             Host(
                 root.name,
                 tree[0].name,
-                root.partition or "",
-                UP if api_providers.owner_of(root.name) == api_providers.API else state_of(service or {}),
+                name,
+                UP if is_api else state_of(documents.get(service_host, {})),
                 zones.of(root.name, root.document),
-                sorted(members.get(root.name, set()) | members.get(names.host_of(root.name), set())),
+                sorted(members.get(root.name, set()) | members.get(service_host, set())),
                 _sum(tree),
             )
         )
-    hosts.sort(key=lambda host: host.name)
-    return HostList(log_positions, hosts, providers, services)
+    return PartitionHosts(log_position, hosts, providers, documents)
 
 
 def state_of(service: Mapping[str, Any]) -> str:
@@ -181,8 +224,8 @@ def _sum(tree: Iterable[Provider]) -> dict[str, Amounts]:
     sums: dict[str, Amounts] = {}
     for provider in tree:
         for resource_class, amounts in provider.amounts.items():
-            former = sums.get(resource_class, Amounts(0, 0))
-            sums[resource_class] = Amounts(former.used + amounts.used, former.capacity + amounts.capacity)
+            before = sums.get(resource_class, Amounts(0, 0))
+            sums[resource_class] = Amounts(before.used + amounts.used, before.capacity + amounts.capacity)
     return sums
 
 

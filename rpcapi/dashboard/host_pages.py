@@ -9,6 +9,7 @@ from typing import Any
 from webob import Response
 
 from rpcapi.dashboard import decision_log, heat_map, host_list
+from rpcapi.dashboard.actions import DONE, HostActions
 from rpcapi.dashboard.cluster import Cluster
 from rpcapi.dashboard.pages import Call, Page, PageNotFound, Route
 from rpcapi.resources import names
@@ -19,11 +20,11 @@ GROUPS = {"zone": "availability zone", "aggregate": "aggregate", "partition": "p
 
 
 class HostPages:
-    """Handlers of the pages of hosts; ``has_actions`` is whether forms to change hosts are shown."""
+    """Handlers of the pages of hosts; with ``actions`` the page of a host has their forms."""
 
-    def __init__(self, cluster: Cluster, *, has_actions: bool) -> None:
+    def __init__(self, cluster: Cluster, actions: HostActions | None) -> None:
         self._cluster = cluster
-        self._has_actions = has_actions
+        self._actions = actions
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -52,6 +53,7 @@ class HostPages:
             "zone": zone,
             "aggregate": aggregate,
             "text": text,
+            "stale": listed.stale,
             "query": call.request.query_string,
             "refresh_interval": self._cluster.refresh_interval,
         }
@@ -60,9 +62,11 @@ class HostPages:
     def heat_map(self, call: Call) -> Response:
         """Send what the map is drawn from; 304 where the browser has it."""
         listed = self._cluster.hosts()
+        if listed.version in call.request.if_none_match:
+            return Response(status=304, headers={"ETag": f'"{listed.version}"'})
         resource_class, group_by = self._choices(call, listed)
         selected = listed.select(call.text("zone"), call.text("aggregate"), call.text("text"))
-        response = Response(content_type="application/json", charset="UTF-8", conditional_response=True)
+        response = Response(content_type="application/json", charset="UTF-8")
         response.etag = listed.version
         response.cache_control = "no-cache"
         document = heat_map.document(selected, resource_class, "" if group_by == "none" else group_by)
@@ -78,23 +82,27 @@ class HostPages:
         host = listed.find(name)
         if host is None:
             raise PageNotFound(f"There is no host {name[:80]}.")
-        moves = [
-            move
-            for move in self._cluster.migrations().migrations
-            if host.id in (move.source_host, move.destination_host)
-        ]
+        migrations = self._cluster.migrations()
+        moves = [move for move in migrations or () if host.id in (move.source_host, move.destination_host)]
         values = {
             "host": host,
             "tree": _tree(listed, host),
-            "service": listed.services.get((host.partition, host.service_host), {}),
+            "service": listed.service(host),
+            "is_stale": host.partition in listed.stale,
             "claims": self._cluster.claims_on(host),
             "decisions": decision_log.newest(self._cluster.decisions(), RECENT, host=host.id),
-            "migrations": moves[:RECENT],
+            "migrations": None if migrations is None else moves[:RECENT],
             "has_agent": not names.is_api_provider(host.id),
-            "may_act": self._has_actions and call.visit.person.may_act,
-            "done": call.text("done"),
+            "may_act": self._actions is not None and call.login.person.may_act,
+            "message": self._message(call, host),
         }
         return Page("host.html", values)
+
+    def _message(self, call: Call, host: host_list.Host) -> str:
+        """Return what the last action did, if this page was opened by it, else what became of the last drain."""
+        if self._actions is None:
+            return ""
+        return DONE.get(call.text("done"), "") or self._actions.drain_results.get(host.service_host, "")
 
     def _choices(self, call: Call, listed: host_list.HostList) -> tuple[str, str]:
         classes = listed.classes()
@@ -118,7 +126,7 @@ def _count_states(selected: list[host_list.Host]) -> Mapping[str, int]:
 
 def _tree(listed: host_list.HostList, host: host_list.Host) -> list[tuple[int, Any]]:
     """Return the providers of a host's tree with their depths, each below its parent."""
-    providers = listed.providers[host.id]
+    providers = listed.tree(host)
     ordered: list[tuple[int, Any]] = []
     rest = [(0, providers[0])]
     while rest:

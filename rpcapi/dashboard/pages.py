@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from webob import Request, Response
 
 from rpcapi.cli.session import Session
-from rpcapi.dashboard.visits import Visit
+from rpcapi.dashboard.login_sessions import LoginSession
 
 MAX_NUMBER = 6  # digits
 
@@ -31,10 +31,10 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request of a browser: ``session`` makes calls in the name of the person of ``visit``."""
+    """One request of a browser: ``session`` makes calls in the name of the person of ``login``."""
 
     request: Request
-    visit: Visit
+    login: LoginSession
     session: Session
 
     def text(self, name: str) -> str:

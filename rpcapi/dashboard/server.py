@@ -1,19 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTTP server of the dashboard: cheroot's, with bounds."""
 
+import socket
 import threading
+import time
 from typing import Any
+
+from cheroot.server import HTTPConnection, HTTPRequest
 
 from rpcapi import errors
 from rpcapi.daemon.http_listener import ContextSource, Listener, TlsAdapter
+from rpcapi.daemon.timed_sockets import make_file
 
 MAX_HEADERS = 32 << 10  # bytes
 MAX_BODY = 64 << 10  # bytes: forms only
-CONNECTION_SECONDS = 10
+CONNECTION_SECONDS = 30  # for which a connection without a request is kept
+REQUEST_SECONDS = 10
+ANSWER_SECONDS = 60
 SHUTDOWN_SECONDS = 5
 
 
+class _Request(HTTPRequest):
+    def parse_request(self) -> None:
+        """Read the header; it and the body must come within REQUEST_SECONDS, however slowly they are sent."""
+        self.conn.rfile.raw.deadline = time.monotonic() + REQUEST_SECONDS
+        super().parse_request()
+
+    def send_headers(self) -> None:
+        """Begin to write the answer, which the client must take within ANSWER_SECONDS."""
+        self.conn.wfile.raw.deadline = time.monotonic() + ANSWER_SECONDS
+        super().send_headers()
+
+
+class _Connection(HTTPConnection):
+    RequestHandlerClass = _Request
+
+    def __init__(self, server: Any, sock: socket.socket, makefile: Any = None) -> None:
+        super().__init__(server, sock, make_file)
+
+
 class _Server(Listener):
+    ConnectionClass = _Connection
     max_request_header_size = MAX_HEADERS
     max_request_body_size = MAX_BODY
 
@@ -31,7 +58,7 @@ class HttpServer:
             timeout=CONNECTION_SECONDS,
             shutdown_timeout=SHUTDOWN_SECONDS,
         )
-        self._tls = self._server.ssl_adapter = None if make_context is None else TlsAdapter(make_context)
+        self._tls = self._server.ssl_adapter = None if make_context is None else TlsAdapter(make_context, make_file)
         self._thread = threading.Thread(target=self._server.serve, name="http", daemon=True)
 
     @property

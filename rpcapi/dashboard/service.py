@@ -13,10 +13,10 @@ from rpcapi.dashboard.cluster import Cluster
 from rpcapi.dashboard.decision_pages import DecisionPages
 from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.host_pages import HostPages
+from rpcapi.dashboard.login_sessions import LoginSessions
 from rpcapi.dashboard.server import HttpServer
 from rpcapi.dashboard.sign_in import make_sign_in
 from rpcapi.dashboard.status_pages import StatusPages
-from rpcapi.dashboard.visits import Visits
 from rpcapi.messaging import bus
 
 LOG = log.getLogger(__name__)
@@ -26,15 +26,16 @@ def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:
     """Return the application over the clients of ``session``; nothing is called before the first page."""
     options = conf.dashboard
     cluster = Cluster(session, options.refresh_interval)
+    actions = HostActions(cluster) if options.actions else None
     routes = [
         *StatusPages(cluster, Exporters(options.exporters, options.refresh_interval)).routes(),
-        *HostPages(cluster, has_actions=options.actions).routes(),
+        *HostPages(cluster, actions).routes(),
         *DecisionPages(cluster).routes(),
-        *(HostActions(cluster).routes() if options.actions else ()),
+        *(actions.routes() if actions else ()),
     ]
     is_secure = bool(options.tls_cert_file) or options.behind_tls_proxy
-    visits = Visits(options.session_time, is_secure=is_secure)
-    return Dashboard(session, routes, make_sign_in(conf), visits, rendering.environment(), is_secure=is_secure)
+    logins = LoginSessions(options.session_time, is_secure=is_secure)
+    return Dashboard(session, routes, make_sign_in(conf), logins, rendering.environment(), is_secure=is_secure)
 
 
 class DashboardService:

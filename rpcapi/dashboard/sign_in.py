@@ -2,6 +2,7 @@
 """Who may open the dashboard: holders of one token, or users of Keystone."""
 
 import hmac
+import threading
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -9,18 +10,24 @@ from keystoneauth1 import exceptions as failures
 from keystoneauth1 import session as keystone_session
 from keystoneauth1.identity import v3
 from oslo_config import cfg
+from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.conf import dashboard
 
+LOG = log.getLogger(__name__)
+
 KEYSTONE_SECONDS = 10.0
 MAX_FIELD = 1024  # characters
+MAX_PARALLEL = 2  # sign-ins that wait for Keystone; others are refused, so that they take no threads
+OPERATOR = "operator"
 
 
 class Person(NamedTuple):
-    """A person who has signed in; ``may_act`` is whether hosts may be changed."""
+    """A person who has signed in: a name for people, and an id that calls carry; ``may_act``: hosts may be changed."""
 
     name: str
+    user_id: str
     may_act: bool
 
 
@@ -50,49 +57,54 @@ class TokenSignIn:
     def check(self, form: Mapping[str, str]) -> Person:
         """Compare the token, in a time that does not depend on it."""
         if not hmac.compare_digest(form.get("token", "").encode(), self._token):
-            raise SignInRefused("This is not the token.")
-        return Person("operator", self._may_act)
+            raise SignInRefused("Invalid token.")
+        return Person(OPERATOR, OPERATOR, self._may_act)
 
 
 class KeystoneSignIn:
-    """Users of Keystone with a role in a project; passwords are sent to Keystone and not kept."""
+    """Users of Keystone with a role in the operators' project; passwords are sent to Keystone and not kept."""
 
-    fields = (
-        ("username", "User", "text"),
-        ("password", "Password", "password"),
-        ("project", "Project", "text"),
-        ("domain", "Domain", "text"),
-    )
+    fields = (("username", "User", "text"), ("password", "Password", "password"), ("domain", "Domain", "text"))
 
-    def __init__(self, auth_url: str, ca_file: str, roles: Sequence[str], action_roles: Sequence[str]) -> None:
-        """``action_roles`` are those that may change hosts; empty: nobody may."""
-        self._auth_url = auth_url
-        self._session = keystone_session.Session(verify=ca_file or True, timeout=KEYSTONE_SECONDS)
-        self._roles = frozenset(roles)
-        self._action_roles = frozenset(action_roles)
+    def __init__(self, options: cfg.ConfigOpts.GroupAttr) -> None:
+        """``options`` are those of group [dashboard]."""
+        self._options = options
+        self._session = keystone_session.Session(verify=options.auth_ca_file or True, timeout=KEYSTONE_SECONDS)
+        self._roles = frozenset(options.roles)
+        self._action_roles = frozenset(options.action_roles if options.actions else ())
+        self._waiting = threading.BoundedSemaphore(MAX_PARALLEL)
 
     def check(self, form: Mapping[str, str]) -> Person:
         """Get a token of Keystone, whose roles decide."""
+        if not self._waiting.acquire(blocking=False):
+            raise errors.Unavailable(what="Keystone", why="others are signing in; try again")
+        try:
+            return self._check(form)
+        finally:
+            self._waiting.release()
+
+    def _check(self, form: Mapping[str, str]) -> Person:
         username, domain = form.get("username", ""), form.get("domain") or "Default"
         password = v3.Password(
-            self._auth_url,
+            self._options.auth_url,
             username=username,
             password=form.get("password", ""),
-            project_name=form.get("project", ""),
             user_domain_name=domain,
-            project_domain_name=domain,
+            project_name=self._options.project_name,
+            project_domain_name=self._options.project_domain_name,
             reauthenticate=False,
         )
         try:
             access = password.get_access(self._session)
         except (failures.Unauthorized, failures.BadRequest, failures.Forbidden, failures.NotFound):
-            raise SignInRefused("Keystone does not accept this user, password and project.") from None
+            raise SignInRefused("Keystone does not accept this user and password, or there is no role.") from None
         except failures.ClientException as error:
-            raise errors.Unavailable(what="Keystone", why=str(error)) from error
+            LOG.warning("Keystone cannot be used: %s", error)
+            raise errors.Unavailable(what="Keystone", why="the log of gantt-dashboard says why") from error
         roles = set(access.role_names or ())
         if not roles & (self._roles | self._action_roles):
             raise SignInRefused(f"{username} has none of the roles {', '.join(sorted(self._roles))}.")
-        return Person(username, bool(roles & self._action_roles))
+        return Person(f"{username}@{domain}", access.user_id or username, bool(roles & self._action_roles))
 
 
 def make_sign_in(conf: cfg.ConfigOpts) -> SignIn:
@@ -100,5 +112,4 @@ def make_sign_in(conf: cfg.ConfigOpts) -> SignIn:
     options = conf.dashboard
     if options.auth_strategy == dashboard.TOKEN:
         return TokenSignIn(options.token, may_act=options.actions)
-    action_roles = options.action_roles if options.actions else ()
-    return KeystoneSignIn(options.auth_url, options.auth_ca_file, options.roles, action_roles)
+    return KeystoneSignIn(options)

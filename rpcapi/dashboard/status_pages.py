@@ -4,18 +4,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import oslo_messaging as messaging
-
-from rpcapi import errors
-from rpcapi.cli.migration import COPYING
 from rpcapi.dashboard import decision_log, host_list
-from rpcapi.dashboard.cluster import Cluster, now_ms
+from rpcapi.dashboard.cluster import OPEN, Cluster, now_ms
 from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.pages import Call, Page, Route
 
 RECENT_REFUSALS = 10
 AGENT = "gantt-compute"
-OPEN = frozenset({*COPYING, "finished", "confirming", "reverting"})  # statuses of migrations that have not ended
 
 
 class Partition(NamedTuple):
@@ -48,16 +43,17 @@ class StatusPages:
     def overview(self, call: Call) -> Page:
         """Show partitions, the amounts of each resource class, and what was refused last."""
         listed = self._cluster.hosts()
-        refused = decision_log.newest(self._cluster.decisions(), RECENT_REFUSALS, outcome=decision_log.REFUSED)
+        migrations = self._cluster.migrations()
         values = {
             "partitions": self._partitions(listed),
             "totals": [(name, host_list.total(listed.hosts, name)) for name in listed.classes()],
             "host_count": len(listed.hosts),
             "awaited": [host for host in listed.hosts if host.state == host_list.AWAITED],
             "down": sum(host.state == host_list.DOWN for host in listed.hosts),
-            "refused": refused,
+            "refusals": decision_log.refusals(self._cluster.decisions())[:RECENT_REFUSALS],
             "main_reason": decision_log.main_reason,
-            "moving": self._count_moving(),
+            "moving": None if migrations is None else sum(move.status in OPEN for move in migrations),
+            "stale": listed.stale,
         }
         return Page("overview.html", values)
 
@@ -65,7 +61,11 @@ class StatusPages:
         """Show the liveness of services, and how far workers are behind the store."""
         listed, now = self._cluster.hosts(), now_ms()
         rows = sorted(
-            (_service(partition, name, document, now) for (partition, name), document in listed.services.items()),
+            (
+                _service(partition, name, document, now)
+                for partition, part in listed.partitions.items()
+                for name, document in part.services.items()
+            ),
             key=lambda row: (row["binary"] == AGENT, row["binary"], row["host"]),
         )
         values = {
@@ -85,17 +85,8 @@ class StatusPages:
         return Page("claims.html", values)
 
     def migrations(self, call: Call) -> Page:
-        """Show migrations, those that have not ended first."""
-        migrations, progress = self._cluster.migrations()
-        ordered = sorted(migrations, key=lambda move: move.status not in OPEN)
-        return Page("migrations.html", {"migrations": ordered, "progress": progress})
-
-    def _count_moving(self) -> int | None:
-        """Return the number of migrations under way, None where no conductor or its store answers."""
-        try:
-            return sum(move.status in OPEN for move in self._cluster.migrations().migrations)
-        except (errors.Unavailable, messaging.MessagingTimeout):
-            return None
+        """Show migrations, those that have not ended first, with the progress of live ones."""
+        return Page("migrations.html", {"migrations": self._cluster.migrations(), "progress": self._cluster.progress()})
 
     def _partitions(self, listed: host_list.HostList) -> Sequence[Partition]:
         reply = self._cluster.partitions()

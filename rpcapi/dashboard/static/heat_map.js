@@ -12,7 +12,7 @@ const canvas = document.getElementById("heat-map");
 const status = document.getElementById("heat-map-host");
 
 /** What is drawn, and where: `cells` has {host, x, y} in drawing order, `size` the edge of a cell. */
-const state = { data: null, cells: [], titles: [], size: 0, columns: 1, selected: -1, etag: "" };
+const state = { data: null, cells: [], titles: [], size: 0, columns: 1, selected: -1, etag: "", reading: false };
 
 function colours() {
   const style = getComputedStyle(document.documentElement);
@@ -113,6 +113,9 @@ function describe(cell) {
 }
 
 function select(place) {
+  if (state.cells.length === 0) {
+    return;
+  }
   state.selected = Math.min(Math.max(place, 0), state.cells.length - 1);
   draw();
   status.textContent = describe(state.cells[state.selected]);
@@ -150,24 +153,41 @@ function onKey(event) {
   }
 }
 
+/** Show new data; the selection stays on its host, whatever place it has now. */
+function show(data) {
+  const cell = state.cells[state.selected];
+  const name = cell ? state.data.names[cell.host] : null;
+  state.data = data;
+  draw();
+  state.selected = name === null ? -1 : state.cells.findIndex((item) => data.names[item.host] === name);
+  if (state.selected >= 0) {
+    select(state.selected);
+  } else {
+    status.textContent = "Point at a host, or select one with the arrow keys.";
+  }
+}
+
 async function refresh() {
-  if (document.hidden) {
+  if (document.hidden || state.reading) {
     return;
   }
+  state.reading = true;
   try {
     const headers = state.etag ? { "If-None-Match": state.etag } : {};
-    const answer = await fetch(canvas.dataset.source, { headers, redirect: "error" });
-    if (answer.status === 304) {
-      return;
-    }
-    if (!answer.ok) {
+    const answer = await fetch(canvas.dataset.source, { headers, redirect: "manual" });
+    if (answer.type === "opaqueredirect") {
+      window.location.reload(); // the session has ended: the page leads to the form to sign in
+    } else if (answer.ok) {
+      state.etag = answer.headers.get("ETag") ?? "";
+      show(await answer.json());
+    } else if (answer.status !== 304) {
       throw new Error(`status ${answer.status}`);
     }
-    state.data = await answer.json();
-    state.etag = answer.headers.get("ETag") ?? "";
-    draw();
   } catch (error) {
+    state.etag = ""; // the next answer replaces the message
     status.textContent = `The hosts cannot be read now (${error.message}); trying again.`;
+  } finally {
+    state.reading = false;
   }
 }
 

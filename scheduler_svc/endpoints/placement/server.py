@@ -20,10 +20,10 @@ from oslo_log import log
 
 from rpcapi import errors
 from rpcapi.daemon.http_listener import ContextSource, Listener, TlsAdapter
+from rpcapi.daemon.timed_sockets import IDLE_SECONDS, make_file
 from scheduler_svc.endpoints.placement.authentication import Application
 from scheduler_svc.endpoints.placement.error_responses import plain_response
 from scheduler_svc.endpoints.placement.messages import MAX_BODY, BodyTooLarge
-from scheduler_svc.endpoints.placement.timed_sockets import IDLE_SECONDS, make_file
 from scheduler_svc.placement.problems import UNDEFINED, Problem
 
 LOG = log.getLogger(__name__)

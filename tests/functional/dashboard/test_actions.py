@@ -7,6 +7,7 @@ import pytest
 
 from devstack.cluster_size import ClusterSize
 from devstack.layout import DASHBOARD
+from rpcapi.cli.state_write import update_document
 from tests.functional import clusters
 from tests.functional.booting import boot, gantt
 from tests.functional.clusters import RunningCluster
@@ -19,7 +20,11 @@ PAGE = f"/hosts/{HOST}/node0"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RunningCluster]:
-    options = {DASHBOARD: {"dashboard": {"refresh_interval": 1, "actions": True}}}
+    options = {
+        DASHBOARD: {"dashboard": {"refresh_interval": 1, "actions": True}},
+        "scheduler": {"store": {"service_down_time": 5}},
+        "compute": {"compute": {"report_interval": 1}},
+    }
     with clusters.running_cluster(SIZE, options, ready=False) as running:
         conf = running.cluster.layout.conf(DASHBOARD)
         bus = running.cluster.bus
@@ -43,7 +48,7 @@ def service(cluster: RunningCluster) -> dict:
     return gantt_json(cluster, "host", "show", HOST)
 
 
-@pytest.mark.parametrize("form", [{}, {"form_token": "0" * 64}])
+@pytest.mark.parametrize("form", [{}, {"csrf_token": "0" * 64}])
 def test_form_of_another_page_is_refused(visitor: Visitor, cluster: RunningCluster, form: dict[str, str]) -> None:
     answer = visitor.post(PAGE, {"action": "disable", "reason": "x", **form})
 
@@ -51,12 +56,12 @@ def test_form_of_another_page_is_refused(visitor: Visitor, cluster: RunningClust
     assert service(cluster)["enabled"]
 
 
-def test_form_of_another_visit_is_refused(visitor: Visitor, cluster: RunningCluster) -> None:
+def test_form_of_another_session_is_refused(visitor: Visitor, cluster: RunningCluster) -> None:
     other = Visitor(visitor.url)
     other.sign_in(cluster.cluster.dashboard_token)
     (token,) = {line for line in other.get(PAGE).text.split('"') if len(line) == 64}
 
-    assert visitor.post(PAGE, {"action": "disable", "reason": "x", "form_token": token}).status == 403
+    assert visitor.post(PAGE, {"action": "disable", "reason": "x", "csrf_token": token}).status == 403
     assert service(cluster)["enabled"]
 
 
@@ -87,12 +92,12 @@ def test_bad_forms_change_nothing(visitor: Visitor, cluster: RunningCluster, for
 
 
 def test_host_is_disabled_and_enabled(visitor: Visitor, cluster: RunningCluster) -> None:
-    assert f"{HOST} is disabled." in visitor.submit(PAGE, action="disable", reason="a fan").text
+    assert "The host is disabled." in visitor.submit(PAGE, action="disable", reason="a fan").text
     shown_host = service(cluster)
     assert (shown_host["enabled"], shown_host["disabled_reason"]) == (False, "a fan")
     eventually(lambda: shown(visitor, PAGE, "Enable</button>"), "the disabled host")
 
-    assert f"{HOST} is enabled." in visitor.submit(PAGE, action="enable").text
+    assert "The host is enabled." in visitor.submit(PAGE, action="enable").text
     assert service(cluster)["enabled"]
 
 
@@ -106,7 +111,7 @@ def test_host_that_is_up_is_not_fenced(visitor: Visitor) -> None:
 def test_drained_host_has_no_servers(visitor: Visitor, cluster: RunningCluster) -> None:
     uuids = {boot(cluster, force_hosts=[HOST]).uuid for _ in range(2)}
 
-    assert f"{HOST} is being drained." in visitor.submit(PAGE, action="drain").text
+    assert "The host is being drained." in visitor.submit(PAGE, action="drain").text
 
     def is_drained() -> bool:
         servers = gantt_json(cluster, "server", "list")
@@ -116,4 +121,16 @@ def test_drained_host_has_no_servers(visitor: Visitor, cluster: RunningCluster) 
     assert uuids == {server["uuid"] for server in gantt_json(cluster, "server", "list")}
     assert service(cluster)["disabled_reason"] == "drained"
     eventually(lambda: shown(visitor, "/migrations", "completed"), "the migrations")
+    eventually(lambda: shown(visitor, PAGE, "The drain has ended: 2 of 2 servers are moved."), "the result")
     gantt(cluster, "claim", "verify")
+
+
+def test_host_that_is_down_is_fenced(visitor: Visitor, cluster: RunningCluster) -> None:
+    cluster.cluster.daemons["compute"].kill_group()
+    update_document(cluster.session, "service", HOST, {"enabled": True, "disabled_reason": None})
+    eventually(lambda: service(cluster)["state"] == "down", "the end of the host", seconds=90)
+
+    answer = visitor.submit(PAGE, action="fence", confirm=HOST)
+
+    assert "The host is fenced" in answer.text
+    assert not [claim for claim in gantt_json(cluster, "claim", "list") if claim["host"].startswith(HOST)]

@@ -100,7 +100,7 @@ def test_sign_in_page_is_accessible(cluster: RunningCluster, tmp_path: Path) -> 
         assert stranger.text("h1") == "Sign in"
         assert stranger.violations() == []
         stranger.find("input[name=token]").send_keys("x" * 32, Keys.ENTER)
-        assert stranger.text("[role=alert]") == "This is not the token."
+        assert stranger.text("[role=alert]") == "Invalid token."
         assert stranger.violations() == []
     finally:
         stranger.close()
@@ -160,7 +160,6 @@ def test_pages_work_without_scripts(browser: Browser) -> None:
         browser.open("/hosts?class=VCPU")
         assert len(browser.find_all("tbody tr")) == 100
         browser.open("/refusals")
-        assert "CUSTOM_MISSING" not in browser.text("h1")
         assert len(browser.find_all("svg.chart rect")) >= 1
     finally:
         browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

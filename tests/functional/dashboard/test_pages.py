@@ -59,7 +59,7 @@ def test_nothing_is_shown_without_signing_in(stranger: Visitor, path: str) -> No
 def test_wrong_token_is_refused(stranger: Visitor) -> None:
     answer = stranger.sign_in("x" * 32)
 
-    assert (answer.status, answer.alert) == (401, "This is not the token.")
+    assert (answer.status, answer.alert) == (401, "Invalid token.")
     assert not list(stranger.cookies)
     assert stranger.get("/").heading == "Sign in"
 
@@ -76,7 +76,7 @@ def test_signing_in_leads_to_no_other_site(stranger: Visitor, cluster: RunningCl
 def test_cookie_is_out_of_reach_of_scripts_and_other_sites(visitor: Visitor) -> None:
     (cookie,) = visitor.cookies
     assert cookie.has_nonstandard_attr("HttpOnly")
-    assert cookie.get_nonstandard_attr("SameSite").lower() == "strict"
+    assert cookie.get_nonstandard_attr("SameSite").lower() == "lax"
 
 
 def test_altered_cookie_is_none(visitor: Visitor) -> None:
@@ -86,10 +86,10 @@ def test_altered_cookie_is_none(visitor: Visitor) -> None:
     assert visitor.get("/").heading == "Sign in"
 
 
-def test_signing_out_ends_the_visit(visitor: Visitor) -> None:
-    token = re.search(r'form_token" value="([0-9a-f]+)', visitor.get("/").text)[1]
+def test_signing_out_ends_the_session(visitor: Visitor) -> None:
+    token = re.search(r'csrf_token" value="([0-9a-f]+)', visitor.get("/").text)[1]
 
-    assert visitor.post("/sign-out", {"form_token": token}).heading == "Sign in"
+    assert visitor.post("/sign-out", {"csrf_token": token}).heading == "Sign in"
     assert visitor.get("/hosts").heading == "Sign in"
 
 
@@ -256,7 +256,7 @@ def test_pages_say_that_the_store_is_away_and_return_with_it(visitor: Visitor, c
     eventually(lambda: visitor.get("/hosts/compute0/node0").status == 200, "the store's return")
 
 
-def test_restart_ends_all_visits(visitor: Visitor, cluster: RunningCluster) -> None:
+def test_restart_ends_all_sessions(visitor: Visitor, cluster: RunningCluster) -> None:
     clusters.restart(cluster, DASHBOARD)
     eventually(lambda: is_served(visitor), "the dashboard")
 

@@ -65,9 +65,9 @@ class Visitor:
 
     def submit(self, path: str, **form: str) -> Answer:
         """Send a form of the page ``path``, with the token that the page has."""
-        token = re.search(r'name="form_token" value="([0-9a-f]+)"', self.get(path).text)
+        token = re.search(r'name="csrf_token" value="([0-9a-f]+)"', self.get(path).text)
         assert token, "the page has no form"
-        return self.post(path, {"form_token": token[1], **form})
+        return self.post(path, {"csrf_token": token[1], **form})
 
     def _open(self, path: str, body: bytes | None, headers: Mapping[str, str] | None) -> Answer:
         request = urllib.request.Request(self.url + path, data=body, headers=dict(headers or {}))  # noqa: S310 - of tests
@@ -80,9 +80,9 @@ class Visitor:
             return Answer(response.status, path, response.headers, response.read().decode())
 
 
-def eventually(condition: Callable[[], Result], what: str) -> Result:
+def eventually(condition: Callable[[], Result], what: str, seconds: float = SECONDS) -> Result:
     """Return the first true answer of ``condition``."""
-    deadline = time.monotonic() + SECONDS
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         answer = condition()
         if answer:

@@ -34,6 +34,8 @@ def test_token_or_keystone_is_enough() -> None:
         ({"token": TOKEN, "host": "192.0.2.1"}, "host = 192.0.2.1 can be reached by others"),
         ({"token": TOKEN, "host": "::"}, "without TLS"),
         ({"token": TOKEN, "exporters": ["file:///etc/passwd"]}, "exporters has 'file:///etc/passwd'"),
+        ({"token": TOKEN, "exporters": ["http://[::1/metrics"]}, "is not an HTTP URL"),
+        ({"token": TOKEN, "exporters": ["http:///metrics"]}, "is not an HTTP URL"),
         ({"token": TOKEN, "tls_key_file": "x.key"}, "tls_key_file and tls_client_ca_file need tls_cert_file"),
         ({"token": TOKEN, "tls_cert_file": "/missing.pem"}, "/missing.pem"),
     ],

@@ -3,6 +3,7 @@
 
 import logging
 from types import SimpleNamespace
+from urllib.parse import urlencode
 
 import oslo_messaging as messaging
 import pytest
@@ -12,9 +13,9 @@ from rpcapi import errors
 from rpcapi.dashboard import application, host_list, rendering
 from rpcapi.dashboard.application import Dashboard
 from rpcapi.dashboard.host_pages import HostPages
+from rpcapi.dashboard.login_sessions import LoginSessions
 from rpcapi.dashboard.pages import Page, Route
 from rpcapi.dashboard.sign_in import Person, TokenSignIn
-from rpcapi.dashboard.visits import Visits
 
 TOKEN = "a" * 20
 SESSION = SimpleNamespace(for_request=lambda user: SimpleNamespace(user=user))
@@ -24,11 +25,11 @@ class Visitor:
     """A browser of an application with some routes, signed in."""
 
     def __init__(self, routes: list[Route], *, is_secure: bool = False) -> None:
-        visits = Visits(60, is_secure=is_secure)
+        logins = LoginSessions(60, is_secure=is_secure)
         sign_in = TokenSignIn(TOKEN, may_act=True)
-        self.app = Dashboard(SESSION, routes, sign_in, visits, rendering.environment(), is_secure=is_secure)
+        self.app = Dashboard(SESSION, routes, sign_in, logins, rendering.environment(), is_secure=is_secure)
         response, request = Response(), Request.blank("/")
-        visits.begin(response, request, Person("ada", True))
+        logins.begin(response, request, Person("ada@Default", "ada", True))
         self._cookie = response.headers["Set-Cookie"].partition(";")[0]
 
     def send(self, path: str, **options: object) -> Response:
@@ -53,6 +54,7 @@ def failing(error: Exception) -> list[Route]:
         (errors.StoreUnavailable(partition="p", why="away"), 503, "away"),
         (errors.HostInUse(message="still has claims"), 409, "still has claims"),
         (messaging.MessagingTimeout("call"), 503, "No reply in time"),
+        (errors.UnknownMethod(method="m", topic="t", version="1.0", known="none"), 503, ""),
         (ZeroDivisionError("a secret"), 500, "the log of gantt-dashboard says why"),
     ],
 )
@@ -69,7 +71,7 @@ def test_unexpected_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR, logger=application.LOG.logger.name):
         Visitor(failing(ZeroDivisionError("a secret"))).send("/page")
 
-    assert "GET /page failed" in caplog.text
+    assert "GET '/page' failed" in caplog.text
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -110,10 +112,58 @@ def test_missing_value_of_a_template_is_an_error() -> None:
 
 
 def test_cluster_without_hosts_has_pages() -> None:
-    empty = host_list.HostList({"p": (1, 1)}, [], {}, {})
+    empty = host_list.HostList({"p": host_list.PartitionHosts((1, 1))})
     cluster = SimpleNamespace(hosts=lambda: empty, refresh_interval=10)
-    visitor = Visitor(HostPages(cluster, has_actions=True).routes())
+    visitor = Visitor(HostPages(cluster, None).routes())
 
     assert "No host fits." in visitor.send("/hosts").text
     assert visitor.send("/heat-map").json["names"] == []
     assert visitor.send("/hosts/h1").status_int == 404
+
+
+def test_redirects_name_no_server_as_a_proxy_has_another_name() -> None:
+    visitor = Visitor([], is_secure=True)
+    sign_in = {"token": TOKEN}
+
+    answer = Request.blank("/sign-in?next=/hosts", POST=sign_in, base_url="http://127.0.0.1:8780").get_response(
+        visitor.app
+    )
+
+    assert (answer.status_int, answer.headers["Location"]) == (303, "/hosts")
+
+
+@pytest.mark.parametrize(
+    "target", ["//[x", "https://example.org", "/\\example.org", "/\u65e5", "/a\nb", "x", "//example.org"]
+)
+def test_sign_in_goes_on_to_paths_of_this_server_only(target: str) -> None:
+    request = Request.blank("/sign-in", POST={"token": TOKEN})
+    request.query_string = urlencode({"next": target})
+
+    assert request.get_response(Visitor([]).app).headers["Location"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Origin": "http://localhost"}, 401),
+        ({"Origin": "http://LOCALHOST"}, 401),
+        ({"Origin": "https://example.org"}, 400),
+        ({"Origin": "https://[x"}, 400),
+        ({"Origin": "null"}, 400),
+        ({"Origin": "https://dashboard.example.org", "Sec-Fetch-Site": "same-origin"}, 401),
+        ({"Sec-Fetch-Site": "cross-site"}, 400),
+        ({"Sec-Fetch-Site": "same-site"}, 400),
+    ],
+)
+def test_forms_of_other_sites_are_refused(headers: dict[str, str], status: int) -> None:
+    request = Request.blank("/sign-in", POST={"token": "wrong"}, headers=headers)
+    request.host = "localhost"
+
+    assert request.get_response(Visitor([]).app).status_int == status
+
+
+def test_signed_in_browser_is_led_on_from_the_form() -> None:
+    answer = Visitor([]).send("/sign-in?next=/claims")
+
+    assert (answer.status_int, answer.headers["Location"]) == (303, "/claims")

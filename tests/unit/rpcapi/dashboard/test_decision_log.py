@@ -34,11 +34,17 @@ class Store:
 
     def _list(self, partition: str, marker: str | None, limit: int) -> Any:
         self.markers.append(marker)
+        if marker is not None and not marker.isdigit():
+            raise errors.InvalidRequest(why="an unknown marker")
         start = int(marker or 0)
         more = len(self.decisions) > start + limit
         return SimpleNamespace(
             decisions=self.decisions[start : start + limit], marker=str(start + limit) if more else None
         )
+
+
+def partitions(*partition_names: str, epoch: int = 5) -> SimpleNamespace:
+    return SimpleNamespace(names=partition_names, epochs=[epoch] * len(partition_names))
 
 
 def ids(log: DecisionLog) -> list[str]:
@@ -49,11 +55,11 @@ def test_what_was_read_is_not_read_again_but_for_the_last_page(monkeypatch: pyte
     monkeypatch.setattr(decision_log, "PAGE", 2)
     store = Store()
     store.record("a", "b", "c")
-    first = DecisionLog().read_on(store, "p")
+    first = DecisionLog(5).read_new(store, "p")
     store.markers.clear()
     store.record("d", "e")
 
-    second = first.read_on(store, "p")
+    second = first.read_new(store, "p")
 
     assert ids(first) == ["a", "b", "c"]
     assert ids(second) == ["a", "b", "c", "d", "e"]
@@ -66,17 +72,17 @@ def test_only_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store()
     store.record(*"abcdefg")
 
-    assert ids(DecisionLog().read_on(store, "p")) == list("cdefg")
+    assert ids(DecisionLog(5).read_new(store, "p")) == list("cdefg")
 
 
 def test_decisions_of_a_store_that_is_away_stay() -> None:
     store = Store()
     store.record("a")
-    logs = decision_log.read(store, ["p"], None)
+    logs = decision_log.read(store, partitions("p"), None)
     store.fails = True
 
-    assert ids(decision_log.read(store, ["p"], logs)["p"]) == ["a"]
-    assert ids(decision_log.read(store, ["q"], None)["q"]) == []
+    assert ids(decision_log.read(store, partitions("p"), logs)["p"]) == ["a"]
+    assert ids(decision_log.read(store, partitions("q"), None)["q"]) == []
 
 
 def decision(at_ms: int, *, outcome: str = "refused", host: str = "", why: str = "", **reasons: int) -> Decision:
@@ -84,29 +90,80 @@ def decision(at_ms: int, *, outcome: str = "refused", host: str = "", why: str =
 
 
 def logs(*items: Decision) -> dict[str, DecisionLog]:
-    return {"p": DecisionLog(last_page=items)}
+    return {"p": DecisionLog(5, last_page=items)}
 
 
-def test_newest_are_selected_by_host_and_outcome() -> None:
+def test_newest_are_selected_by_host() -> None:
     recorded = logs(decision(1, host="h1"), decision(3, outcome="selected", host="h1"), decision(2, host="h10"))
 
     assert [item.at_ms for item in decision_log.newest(recorded, 9)] == [3, 2, 1]
     assert [item.at_ms for item in decision_log.newest(recorded, 1)] == [3]
     assert [item.at_ms for item in decision_log.newest(recorded, 9, host="h1")] == [3, 1]
-    assert [item.at_ms for item in decision_log.newest(recorded, 9, host="h1", outcome="refused")] == [1]
+
+
+def of(request_id: str, at_ms: int, outcome: str = "refused") -> Decision:
+    return decision(at_ms, outcome=outcome)._replace(request_id=request_id)
+
+
+def test_request_that_several_partitions_refuse_is_one_refusal() -> None:
+    recorded = {
+        "p": DecisionLog(5, last_page=[of("a", 1), of("b", 2), of("c", 3)]),
+        "q": DecisionLog(5, last_page=[of("a", 4), of("b", 5, "selected")]),
+    }
+
+    assert [(item.request_id, item.at_ms) for item in decision_log.refusals(recorded)] == [("a", 4), ("c", 3)]
+
+
+def test_decisions_are_known_since_the_partition_that_recorded_last_began() -> None:
+    recorded = {"p": DecisionLog(5, None, [of("a", 1)], [of("b", 9)]), "q": DecisionLog(5, last_page=[of("c", 4)])}
+
+    assert decision_log.known_since(recorded) == 4
+    assert decision_log.known_since({"p": DecisionLog(5)}) is None
+
+
+def test_new_epoch_is_read_from_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decision_log, "PAGE", 1)
+    store = Store()
+    store.record("a", "b", "c")
+    before = decision_log.read(store, partitions("p"), None)
+    store.decisions.clear()
+    store.record("d")
+
+    assert ids(decision_log.read(store, partitions("p", epoch=6), before)["p"]) == ["d"]
+
+
+def test_store_that_refuses_the_marker_is_read_from_its_beginning() -> None:
+    store = Store()
+    store.record("a")
+    broken = {"p": DecisionLog(5, "unknown")}
+
+    logs_after = decision_log.read(store, partitions("p"), broken)
+
+    assert ids(decision_log.read(store, partitions("p"), logs_after)["p"]) == ["a"]
+
+
+def test_much_is_read_in_several_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decision_log, "PAGE", 1)
+    monkeypatch.setattr(decision_log, "MOST_PAGES", 2)
+    store = Store()
+    store.record(*"abcde")
+    first = DecisionLog(5).read_new(store, "p")
+    second = first.read_new(store, "p")
+
+    assert (ids(first), ids(second)) == (["a", "b"], ["a", "b", "c", "d"])
+    assert ids(second.read_new(store, "p")) == list("abcde")
 
 
 def test_refusals_are_counted_in_bars_by_their_main_reason() -> None:
-    recorded = logs(
+    refused = [
         decision(0, zone=5, traits=3),
         decision(MINUTE_MS - 1, traits=9, zone=2),
         decision(MINUTE_MS, zone=1),
-        decision(MINUTE_MS, outcome="selected", zone=1),
         decision(2 * MINUTE_MS, zone=7),
         decision(-1, zone=7),
-    )
+    ]
 
-    chart = decision_log.refusals(recorded, 2 * MINUTE_MS, minutes=2, bars=2)
+    chart = decision_log.chart(refused, 2 * MINUTE_MS, minutes=2, bars=2)
 
     assert chart.reasons == ["zone", "traits"]
     assert chart.bars == [(0, [1, 1]), (MINUTE_MS, [1, 0])]
@@ -116,7 +173,7 @@ def test_refusals_are_counted_in_bars_by_their_main_reason() -> None:
 def test_small_reasons_share_one_series() -> None:
     items = [decision(1, **{f"reason{number}": 1}) for number in range(9)] + [decision(1, reason0=1)]
 
-    chart = decision_log.refusals(logs(*items), MINUTE_MS, minutes=1, bars=1)
+    chart = decision_log.chart(items, MINUTE_MS, minutes=1, bars=1)
 
     assert len(chart.reasons) == 7
     assert dict(chart.totals())["reason0"] == 2
@@ -130,6 +187,6 @@ def test_refusal_without_rejected_hosts_has_its_text_as_reason(why: str, reason:
 
 
 def test_chart_without_refusals_is_empty() -> None:
-    chart = decision_log.refusals({}, MINUTE_MS, minutes=1)
+    chart = decision_log.chart([], MINUTE_MS, minutes=1)
 
     assert (chart.highest, chart.totals(), len(chart.bars)) == (0, [], 60)

@@ -2,6 +2,7 @@
 """How far daemons are behind, by pages of metrics, whatever a daemon answers."""
 
 import http.server
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -72,6 +73,22 @@ def test_page_without_figures_is_named(daemon: http.server.HTTPServer, page: str
 
     assert entry.why
     assert why in entry.why
+
+
+def test_server_that_does_not_speak_http_is_named() -> None:
+    with socket.create_server((LOOPBACK, 0)) as other:
+        port = other.getsockname()[1]
+
+        def answer() -> None:
+            connection, _ = other.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(b"AMQP\x00\x00\x09\x01\r\n\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        (entry,) = freshness(port)
+
+    assert entry.why
 
 
 def test_large_page_is_refused(daemon: http.server.HTTPServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rpcapi import errors
 from rpcapi.dashboard import heat_map, host_list
 from rpcapi.dashboard.host_list import Amounts
 
@@ -22,24 +23,28 @@ def node(name: str, vcpus: int, used: int = 0, /, **fields: Any) -> SimpleNamesp
 
 
 class Listing:
-    """A session whose scheduler has these documents, by namespace; counts the listings."""
+    """A session whose scheduler has these documents, by namespace, in its partitions; records what was listed."""
 
     def __init__(self, **documents: list[Any]) -> None:
         self.documents = documents
-        self.listings = 0
+        self.listings: list[tuple[str, str]] = []
+        self.away: set[str] = set()
         self.scheduler = SimpleNamespace(list_host_state=None)
 
-    def list_all(self, method: Any, items: str, namespace: str) -> list[Any]:
-        self.listings += 1
-        return self.documents.get(namespace, [])
+    def list_all(self, method: Any, items: str, namespace: str, partition: str) -> list[Any]:
+        self.listings.append((namespace, partition))
+        if partition in self.away:
+            raise errors.StoreUnavailable(partition=partition, why="away")
+        return [state for state in self.documents.get(namespace, []) if state.partition == partition]
 
 
-def partitions(position: int = 1) -> SimpleNamespace:
-    return SimpleNamespace(names=["default"], epochs=[5], positions=[position])
+def partitions(*positions: int) -> SimpleNamespace:
+    partition_names = ["default", "second"][: len(positions)]
+    return SimpleNamespace(names=partition_names, epochs=[5] * len(positions), positions=list(positions))
 
 
-def read(listing: Listing, **choices: Any) -> host_list.HostList:
-    return host_list.read(listing, partitions(**choices), None)
+def read(listing: Listing) -> host_list.HostList:
+    return host_list.read(listing, partitions(1), None)
 
 
 def test_amounts_of_a_host_are_those_of_its_whole_tree() -> None:
@@ -51,7 +56,7 @@ def test_amounts_of_a_host_are_those_of_its_whole_tree() -> None:
 
     (host,) = listed.hosts
     assert host.amounts == {"VCPU": Amounts(1, 6), "PCPU": Amounts(0, 8)}
-    assert [provider.id for provider in listed.providers["h1/n1"]] == ["h1/n1", "h1/n1/numa0"]
+    assert [provider.id for provider in listed.tree(host)] == ["h1/n1", "h1/n1/numa0"]
     assert listed.classes() == ["VCPU", "PCPU"]
 
 
@@ -103,16 +108,42 @@ def test_zones_and_aggregates_are_those_of_node_and_service_host() -> None:
     assert not listed.select(aggregate="gold", text="h2")
 
 
-def test_hosts_are_read_again_after_a_change_only() -> None:
-    listing = Listing(compute=[node("h1/n1", 4)])
+def test_hosts_are_read_again_after_a_change_and_reports_always() -> None:
+    listing = Listing(compute=[node("h1/n1", 4)], service=[state("h1", {**ALIVE, "last_report_ms": 1})])
     first = host_list.read(listing, partitions(1), None)
-    listings = listing.listings
+    listing.listings.clear()
+    listing.documents["service"] = [state("h1", {**ALIVE, "last_report_ms": 2})]
 
-    assert host_list.read(listing, partitions(1), first) is first
-    assert listing.listings == listings
-    second = host_list.read(listing, partitions(2), first)
-    assert second is not first
-    assert second.version != first.version
+    second = host_list.read(listing, partitions(1), first)
+
+    assert listing.listings == [("service", "default")]
+    assert second.version == first.version
+    assert second.service(second.hosts[0])["last_report_ms"] == 2
+    assert host_list.read(listing, partitions(2), second).version != first.version
+
+
+def test_partition_whose_store_is_away_keeps_its_hosts_and_stops_no_other() -> None:
+    far = node("h2/n1", 8)
+    far.partition = "second"
+    listing = Listing(compute=[node("h1/n1", 4), far])
+    first = host_list.read(listing, partitions(1, 1), None)
+    listing.away.add("second")
+    listing.documents["compute"] = [node("h1/n1", 4), node("h3/n1", 4), far]
+
+    second = host_list.read(listing, partitions(2, 1), first)
+
+    assert [host.name for host in second.hosts] == ["h1/n1", "h2/n1", "h3/n1"]
+    assert (first.stale, second.stale) == ([], ["second"])
+    listing.away.clear()
+    assert host_list.read(listing, partitions(2, 1), second).stale == []
+
+
+def test_failure_is_raised_where_no_host_is_known() -> None:
+    listing = Listing(compute=[node("h1/n1", 4)])
+    listing.away.add("default")
+
+    with pytest.raises(errors.StoreUnavailable):
+        read(listing)
 
 
 def test_total_counts_only_hosts_that_have_the_class() -> None:

@@ -4,23 +4,26 @@
 import http.server
 import json
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 from keystoneauth1 import fixture
+from oslo_config import cfg
 
 from devstack.servers.ports import LOOPBACK, free_port
 from rpcapi import errors
-from rpcapi.dashboard.sign_in import KeystoneSignIn, Person, SignInRefused, TokenSignIn
+from rpcapi.conf import dashboard
+from rpcapi.dashboard.sign_in import MAX_PARALLEL, KeystoneSignIn, Person, SignInRefused, TokenSignIn
 
 TOKEN = "a" * 20
 OTHERS = ("", TOKEN[:-1], TOKEN + "a", "b" * 20, "\u00e9")
-FORM = {"username": "ada", "password": "secret", "project": "ops", "domain": ""}
+FORM = {"username": "ada", "password": "secret", "domain": ""}
 
 
 @pytest.mark.parametrize("may_act", [True, False])
 def test_token_opens_the_dashboard(may_act: bool) -> None:
-    assert TokenSignIn(TOKEN, may_act=may_act).check({"token": TOKEN}) == Person("operator", may_act)
+    assert TokenSignIn(TOKEN, may_act=may_act).check({"token": TOKEN}) == Person("operator", "operator", may_act)
 
 
 @pytest.mark.parametrize(
@@ -39,8 +42,9 @@ def keystone() -> Iterator[http.server.HTTPServer]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             self.server.requests.append(body)
+            self.server.gate.wait(10)
             password = body["auth"]["identity"]["password"]["user"]["password"]
-            token = fixture.V3Token(user_name="ada", project_name="ops")
+            token = fixture.V3Token(user_id=self.server.user_id, user_name="ada", project_name="ops")
             for role in self.server.roles:
                 token.add_role(name=role)
             self.send_response(self.server.status or (201 if password == FORM["password"] else 401))
@@ -52,7 +56,9 @@ def keystone() -> Iterator[http.server.HTTPServer]:
             """Log nothing."""
 
     server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Handler)
-    server.roles, server.status, server.requests = ["reader"], 0, []
+    server.roles, server.status, server.requests, server.user_id = ["reader"], 0, [], "id-1"
+    server.gate = threading.Event()
+    server.gate.set()
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield server
     server.shutdown()
@@ -60,23 +66,33 @@ def keystone() -> Iterator[http.server.HTTPServer]:
 
 
 def sign_in(port: int, *action_roles: str) -> KeystoneSignIn:
-    return KeystoneSignIn(f"http://{LOOPBACK}:{port}/v3", "", ["admin", "reader"], action_roles)
+    conf = cfg.ConfigOpts()
+    dashboard.register_opts(conf)
+    conf([], project="gantt", default_config_files=[], default_config_dirs=[])
+    values = {"auth_url": f"http://{LOOPBACK}:{port}/v3", "project_name": "ops", "actions": bool(action_roles)}
+    for name, value in {**values, "action_roles": list(action_roles)}.items():
+        conf.set_override(name, value, group=dashboard.GROUP)
+    return KeystoneSignIn(conf.dashboard)
 
 
 @pytest.mark.parametrize(("roles", "may_act"), [(["reader"], False), (["member", "admin"], True)])
-def test_roles_in_keystone_decide(keystone: http.server.HTTPServer, roles: list[str], may_act: bool) -> None:
+def test_roles_in_the_operators_project_decide(
+    keystone: http.server.HTTPServer, roles: list[str], may_act: bool
+) -> None:
     keystone.roles = roles
 
-    assert sign_in(keystone.server_port, "admin").check(FORM) == Person("ada", may_act)
+    person = sign_in(keystone.server_port, "admin").check({**FORM, "project": "a tenant's"})
 
+    assert (person.name, person.may_act) == ("ada@Default", may_act)
+    assert person.user_id == keystone.user_id
     scope = keystone.requests[0]["auth"]["scope"]["project"]
     assert scope == {"name": "ops", "domain": {"name": "Default"}}
 
 
-def test_nobody_may_act_without_action_roles(keystone: http.server.HTTPServer) -> None:
+def test_nobody_may_act_without_the_switch(keystone: http.server.HTTPServer) -> None:
     keystone.roles = ["admin"]
 
-    assert sign_in(keystone.server_port).check(FORM) == Person("ada", False)
+    assert not sign_in(keystone.server_port).check(FORM).may_act
 
 
 def test_user_without_a_role_is_refused(keystone: http.server.HTTPServer) -> None:
@@ -87,7 +103,7 @@ def test_user_without_a_role_is_refused(keystone: http.server.HTTPServer) -> Non
 
 
 def test_wrong_password_is_refused_without_saying_what_is_wrong(keystone: http.server.HTTPServer) -> None:
-    with pytest.raises(SignInRefused, match="does not accept this user, password and project"):
+    with pytest.raises(SignInRefused, match="does not accept this user and password, or there is no role"):
         sign_in(keystone.server_port).check({**FORM, "password": "wrong"})
 
 
@@ -98,6 +114,27 @@ def test_failed_keystone_is_unavailable(keystone: http.server.HTTPServer) -> Non
         sign_in(keystone.server_port).check(FORM)
 
 
-def test_missing_keystone_is_unavailable() -> None:
-    with pytest.raises(errors.Unavailable, match="Keystone"):
-        sign_in(free_port()).check(FORM)
+def test_missing_keystone_is_unavailable_and_its_address_is_not_shown() -> None:
+    port = free_port()
+
+    with pytest.raises(errors.Unavailable, match="Keystone") as caught:
+        sign_in(port).check(FORM)
+    assert str(port) not in str(caught.value)
+
+
+def test_sign_ins_that_wait_for_keystone_are_few(keystone: http.server.HTTPServer) -> None:
+    keystone.gate.clear()
+    way = sign_in(keystone.server_port)
+    waiting = [threading.Thread(target=way.check, args=(FORM,)) for _ in range(MAX_PARALLEL)]
+    for thread in waiting:
+        thread.start()
+    while len(keystone.requests) < MAX_PARALLEL:
+        time.sleep(0.01)
+
+    with pytest.raises(errors.Unavailable, match="others are signing in"):
+        way.check(FORM)
+
+    keystone.gate.set()
+    for thread in waiting:
+        thread.join(10)
+    assert way.check(FORM).name == "ada@Default"

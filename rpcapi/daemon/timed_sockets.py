@@ -7,6 +7,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from cheroot import errors as cheroot_errors
 from cheroot.makefile import StreamReader, StreamWriter
@@ -65,12 +66,13 @@ class TimedReader(StreamReader):
     @property
     def buffered(self) -> int:
         """The number of bytes that have been received and not read."""
-        return len(self._read_buf) - self._read_pos  # type: ignore[attr-defined]  # of _pyio.BufferedReader
+        private: Any = self  # of _pyio.BufferedReader
+        return len(private._read_buf) - int(private._read_pos)
 
     def read_head(self) -> bytes | None:
         """Read a request's header with its last line, None and nothing unless all of it has come in one piece."""
         end = self.peek(1).find(END_OF_HEAD)
-        return None if end < 0 else self.read(end + len(END_OF_HEAD))
+        return None if end < 0 else bytes(self.read(end + len(END_OF_HEAD)))  # type: ignore[no-untyped-call]
 
 
 class TimedWriter(StreamWriter):
