@@ -92,15 +92,15 @@ def refusals(logs: Mapping[str, DecisionLog]) -> list[Decision]:
     Each partition that refuses a request records it, and each try of a request that is repeated.
     """
     last: dict[str, Decision] = {}
-    placed: set[str] = set()
+    placed_ids: set[str] = set()
     for log in logs.values():
         for item in log.decisions():
             if item.outcome == SELECTED:
-                placed.add(item.request_id)
+                placed_ids.add(item.request_id)
             elif item.outcome == REFUSED and (item.request_id not in last or item.at_ms > last[item.request_id].at_ms):
                 last[item.request_id] = item
     return sorted(
-        (item for request_id, item in last.items() if request_id not in placed),
+        (item for request_id, item in last.items() if request_id not in placed_ids),
         key=lambda item: item.at_ms,
         reverse=True,
     )

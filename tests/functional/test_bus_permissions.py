@@ -30,11 +30,12 @@ ALLOWED = {
     "conductor": {"scheduler", "claims.cell1", "compute"},
     "compute": {"scheduler", "claims.cell1", "conductor"},
     "operator": {"scheduler", "claims.cell1", "conductor"},
+    "reader": {"scheduler", "claims.cell1", "conductor"},
     "client": {"scheduler", "conductor"},
 }
 PERMITTED = [(user, topic) for user in USERS for topic in TOPICS if topic in ALLOWED[user]]
 FORBIDDEN = [(user, topic) for user in USERS for topic in TOPICS if topic not in ALLOWED[user]]
-COMMANDS_NO_HOST = ["scheduler", "compute", "operator", "client"]
+COMMANDS_NO_HOST = ["scheduler", "compute", "operator", "reader", "client"]
 SERVER = "one"
 HOST_QUEUE = f"compute.{SERVER}"
 CALL_SECONDS = 10

@@ -85,7 +85,7 @@ def test_installation_of_the_units_covers_every_program_and_is_the_same_everywhe
     tested = re.findall(r'^EXTRAS = "(.+)"$', (PROJECT / "tests/functional/systemd/root.py").read_text(), re.MULTILINE)
     assert list(installed.values()) == [tested, tested]
     entries = [PROJECT / package / "cmd/entry.py" for package in ("scheduler_svc", "conductor", "compute_agent")]
-    entries.append(PROJECT / "rpcapi/cli/entry.py")
+    entries += [PROJECT / "rpcapi/cli/entry.py", PROJECT / "rpcapi/dashboard/entry.py"]
     programs = [
         extra for path in entries for extra in re.findall(r'entry\.run\(\s*"gantt[a-z-]*",\s*"(\w+)"', path.read_text())
     ]

@@ -76,12 +76,12 @@ def test_unexpected_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_calls_are_in_the_name_of_the_person() -> None:
-    seen = []
-    visitor = Visitor([Route("GET", "/page", lambda call: seen.append(call.session.user) or Response("ok"))])
+    users = []
+    visitor = Visitor([Route("GET", "/page", lambda call: users.append(call.session.user) or Response("ok"))])
 
     assert visitor.send("/page").text == "ok"
     assert visitor.send("/page", method="HEAD").body == b""
-    assert seen == ["ada", "ada"]
+    assert users == ["ada", "ada"]
 
 
 @pytest.mark.parametrize("kind", ["multipart/form-data", "application/json", "text/plain", ""])

@@ -80,9 +80,9 @@ def test_form_belongs_to_one_session() -> None:
 
 def test_copy_of_an_ended_session_is_none() -> None:
     logins = LoginSessions(60, is_secure=False)
-    kept, ended = request(begin(logins)), request(begin(logins))
+    other, ended = request(begin(logins)), request(begin(logins))
 
     logins.end(Response(), ended, logins.find(ended))
 
     assert logins.find(ended) is None
-    assert logins.find(kept).person == ADA
+    assert logins.find(other).person == ADA

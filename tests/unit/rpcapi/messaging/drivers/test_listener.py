@@ -64,7 +64,7 @@ def test_target_has_the_queues_of_topic_and_server() -> None:
     )
     conductor = ListenTarget.of(Target(topic="conductor", server="s"), "gantt")
     assert {queue.split(":")[2] for queue in conductor.topic_queues} == {
-        *("scheduler", "compute", "operator", "client", "admin")
+        *("scheduler", "compute", "operator", "reader", "client", "admin")
     }
     assert TARGET.process_key == "gantt_bus:process:gantt:compute:h1"
     assert (TARGET.fanout, TARGET.label) == ("gantt_bus:fanout:gantt:compute", "compute.h1")
