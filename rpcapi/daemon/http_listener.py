@@ -3,6 +3,7 @@
 
 import socket
 import ssl
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ from cheroot import wsgi
 from cheroot.makefile import MakeFile
 from cheroot.ssl import Adapter
 from oslo_log import log
+
+from rpcapi import errors
 
 LOG = log.getLogger(__name__)
 
@@ -67,3 +70,40 @@ class Listener(wsgi.Server):
     def error_log(self, msg: str = "", level: int = log.INFO, traceback: bool = False) -> None:
         """Write a line to the log."""
         LOG.log(level, "%s", msg, exc_info=traceback)
+
+
+class HttpServer:
+    """A listener in a thread of its own, with TLS where an adapter is given."""
+
+    def __init__(self, listener: Listener, tls: TlsAdapter | None) -> None:
+        self._listener = listener
+        self._tls = listener.ssl_adapter = tls
+        self._thread = threading.Thread(target=listener.serve, name="http", daemon=True)
+
+    @property
+    def url(self) -> str:
+        """The address, for logs."""
+        host, port = self._listener.bind_addr[:2]
+        return f"{'http' if self._tls is None else 'https'}://{host}:{port}"
+
+    def start(self) -> None:
+        """Listen and serve; raises BadConfiguration where the address cannot be bound."""
+        try:
+            self._listener.prepare()
+        except OSError as error:
+            raise errors.BadConfiguration(why=f"{self.url} cannot be served: {error}") from error
+        self._thread.start()
+
+    def reload(self) -> None:
+        """Read the certificate again; raises BadConfiguration, and the former one remains."""
+        if self._tls is not None:
+            self._tls.reload()
+
+    def stop(self) -> None:
+        """Accept no more connections, and answer the requests that were read."""
+        self._listener.stop()
+
+    def wait(self) -> None:
+        """Wait until all threads have ended."""
+        if self._thread.ident is not None:
+            self._thread.join()

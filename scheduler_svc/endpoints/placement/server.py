@@ -18,7 +18,7 @@ import cheroot.server
 from cheroot import wsgi
 from oslo_log import log
 
-from rpcapi import errors
+from rpcapi.daemon import http_listener
 from rpcapi.daemon.http_listener import ContextSource, Listener, TlsAdapter
 from rpcapi.daemon.timed_sockets import IDLE_SECONDS, make_file
 from scheduler_svc.endpoints.placement.authentication import Application
@@ -224,7 +224,7 @@ class _Server(Listener):
             self._waiting.release()
 
 
-class HttpServer:
+class HttpServer(http_listener.HttpServer):
     """Serves an application on an address that all worker processes listen to."""
 
     def __init__(
@@ -241,7 +241,7 @@ class HttpServer:
 
         Raises BadConfiguration where the certificate of ``tls`` cannot be used.
         """
-        self._server = _Server(
+        listener = _Server(
             (host, port),
             application,
             numthreads=threads,
@@ -250,34 +250,5 @@ class HttpServer:
             shutdown_timeout=shutdown_s,
             reuse_port=True,
         )
-        self._server.gateway = _Gateway
-        self._tls = self._server.ssl_adapter = None if tls is None else TlsAdapter(tls, make_file)
-        self._thread = threading.Thread(target=self._server.serve, name="http", daemon=True)
-
-    @property
-    def url(self) -> str:
-        """The address, for logs."""
-        host, port = self._server.bind_addr[:2]
-        return f"{'http' if self._tls is None else 'https'}://{host}:{port}"
-
-    def start(self) -> None:
-        """Listen and serve; raises BadConfiguration where the address cannot be bound."""
-        try:
-            self._server.prepare()
-        except OSError as error:
-            raise errors.BadConfiguration(why=f"{self.url} cannot be served: {error}") from error
-        self._thread.start()
-
-    def reload(self) -> None:
-        """Read the certificate again; raises BadConfiguration, and the former one remains."""
-        if self._tls is not None:
-            self._tls.reload()
-
-    def stop(self) -> None:
-        """Accept no more connections, and answer the requests that were read."""
-        self._server.stop()
-
-    def wait(self) -> None:
-        """Wait until all threads have ended."""
-        if self._thread.ident is not None:
-            self._thread.join()
+        listener.gateway = _Gateway
+        super().__init__(listener, None if tls is None else TlsAdapter(tls, make_file))
