@@ -24,6 +24,7 @@ EVERYTHING: dict[str, Any] = {
     "config": {"store": {"durability": "always"}},
     "networkPolicy": {"metricsFrom": [PEER], "httpFrom": [{"podSelector": {}}]},
     "services": {
+        "dashboard": {"enabled": True},
         "placement": {"enabled": True, "config": {"api": {"auth_strategy": "keystone"}}},
         "nova-bridge": {"enabled": True, "tolerations": [{"operator": "Exists"}]},
         "scheduler": {"config": {"scheduler": {"claim_ttl": 3600000, "workers": 4}, "solver": {"work_limit": 0.5}}},
