@@ -40,6 +40,7 @@ RESOURCES = {"VCPU": 1, "MEMORY_MB": 512, "DISK_GB": 1}
 BLOCKS = 4  # of single boots, and as many of echo calls
 READY_SECONDS = 90.0
 BOOT_SECONDS = 120.0
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")  # in which the kernel counts processor time
 LEAST_ECHOES = 200  # calls, because the clock of processor time has ticks of 10 ms
 POLL_SECONDS = 0.002  # between two queries of a booting server
 
@@ -163,10 +164,10 @@ def _boot_singly(
 
 
 def _processor_s(work: Callable[[], None]) -> float:
-    """Return the processor time of all processes but this one while ``work`` runs, in seconds."""
+    """Return the processor time of all processes but this one while ``work`` runs, in seconds: a tick at least."""
     before = descendant_cpu_seconds(os.getpid())
     work()
-    return descendant_cpu_seconds(os.getpid()) - before
+    return max(descendant_cpu_seconds(os.getpid()) - before, TICK_S)
 
 
 def _echo_processor_s(plan: BootPlan, transport: RPCTransport) -> float:
