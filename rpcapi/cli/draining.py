@@ -6,9 +6,8 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.cli import group, host_moves, waiting
+from rpcapi.cli import group, host_changes, host_moves, waiting
 from rpcapi.cli.session import Session
-from rpcapi.cli.state_write import update_document
 from rpcapi.resources import names
 
 PARALLEL = 4  # servers that are moved at a time, unless another number is requested
@@ -92,4 +91,4 @@ def _disable(session: Session, host: str) -> None:
     """Exclude the host from scheduling, unless that was done, whose reason is kept."""
     state = session.call(session.scheduler.get_host_state, "service", host)
     if state.document.get("enabled"):
-        update_document(session, "service", host, {"enabled": False, "disabled_reason": REASON})
+        host_changes.set_enabled(session, host, enabled=False, reason=REASON)

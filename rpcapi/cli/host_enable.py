@@ -3,9 +3,9 @@
 
 import argparse
 
+from rpcapi.cli import host_changes
 from rpcapi.cli.command import Command
 from rpcapi.cli.service_host import parse_service_host
-from rpcapi.cli.state_write import update_document
 
 
 class _SetEnabled(Command):
@@ -20,10 +20,7 @@ class _SetEnabled(Command):
         """Write the enablement; overrides a concurrent change of it."""
         state = "enabled" if self.enabled else "disabled"
         host = parse_service_host(name, state)
-        changes = {"enabled": self.enabled, "disabled_reason": reason} | (
-            {"duplicate_ms": None} if self.enabled else {}
-        )
-        update_document(self.session, "service", host, changes)
+        host_changes.set_enabled(self.session, host, enabled=self.enabled, reason=reason)
         self.show_message(f"{host} is {state}")
 
 

@@ -2,9 +2,8 @@
 """``gantt host fence``: declares that a machine runs nothing any more."""
 
 import argparse
-import uuid
 
-from rpcapi.cli import error_messages
+from rpcapi.cli import error_messages, host_changes
 from rpcapi.cli.command import Command
 from rpcapi.cli.service_host import parse_service_host
 
@@ -32,8 +31,5 @@ class FenceHost(Command):
         host = parse_service_host(parsed_args.host, "fenced")
         if not parsed_args.yes:
             raise error_messages.CommandFailed(f"Fencing {host} means: {CONSEQUENCES}. Use --yes to confirm")
-        service = self.session.call(self.session.scheduler.get_host_state, "service", host)
-        fence_host = self.session.claims_of(service.partition).fence_host
-        # One token for this run: a call that is repeated without a reply ends no claims made since.
-        ended = self.session.call(fence_host, host, uuid.uuid4().hex, force=parsed_args.force)
+        ended = host_changes.fence(self.session, host, force=parsed_args.force)
         self.show_message(f"{host} is fenced: {ended} claims ended")

@@ -3,7 +3,6 @@
 
 import contextlib
 import threading
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -11,10 +10,9 @@ from urllib.parse import quote
 from oslo_log import log
 from webob import Response
 
-from rpcapi.cli import draining
+from rpcapi.cli import draining, host_changes
 from rpcapi.cli.error_messages import describe_error
 from rpcapi.cli.session import Session
-from rpcapi.cli.state_write import update_document
 from rpcapi.dashboard.cluster import Cluster
 from rpcapi.dashboard.pages import BadInput, Call, Page, PageNotFound, Route
 from rpcapi.resources import names
@@ -74,15 +72,14 @@ class HostActions:
         return Response(status=303, headers={"Location": f"/hosts/{quote(name)}?done={done}"})
 
     def _enable(self, call: Call, host: str) -> str:
-        changes = {"enabled": True, "disabled_reason": None, "duplicate_ms": None}
-        update_document(call.session, "service", host, changes)
+        host_changes.set_enabled(call.session, host, enabled=True)
         return "enabled"
 
     def _disable(self, call: Call, host: str) -> str:
         reason = str(call.request.POST.get("reason", "")).strip()
         if not reason or len(reason) > MAX_REASON:
             raise BadInput(f"To disable {host}, give a reason of at most {MAX_REASON} characters.")
-        update_document(call.session, "service", host, {"enabled": False, "disabled_reason": reason})
+        host_changes.set_enabled(call.session, host, enabled=False, reason=reason)
         return "disabled"
 
     def _drain(self, call: Call, host: str) -> str:
@@ -117,9 +114,7 @@ class HostActions:
     def _fence(self, call: Call, host: str) -> str:
         if call.request.POST.get("confirm") != host:
             raise BadInput(f"To fence {host}, write its name into the form: its claims end, its guests are lost.")
-        service = call.session.call(call.session.scheduler.get_host_state, "service", host)
-        fence_host = call.session.claims_of(service.partition).fence_host
-        ended = call.session.call(fence_host, host, uuid.uuid4().hex)
+        ended = host_changes.fence(call.session, host)
         LOG.warning("%d claims of %s ended", ended, host)
         return "fenced"
 

@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import oslo_messaging as messaging
-
 from rpcapi import errors, objects
-from rpcapi.cli.migration import COPYING, CopyProgress, read_progress
+from rpcapi.cli.comparison import ENDED_MIGRATIONS
+from rpcapi.cli.migration import CopyProgress, read_progress
 from rpcapi.cli.session import Session
 from rpcapi.dashboard import decision_log, host_list
+from rpcapi.dashboard.away import AWAY
 from rpcapi.dashboard.cached import Cached
 from rpcapi.resources import names
 from rpcapi.spec_builder.catalog import Catalog
@@ -22,8 +22,6 @@ USER = "gantt-dashboard"  # that asks for what all requests share
 MOST_CLAIMS = 20_000  # of a partition that are searched for claims in flight
 MOST_MIGRATIONS = 500  # that have ended; those under way are all shown
 PREPARED = "prepared"
-OPEN = frozenset({*COPYING, "finished", "confirming", "reverting"})  # statuses of migrations that have not ended
-AWAY = (errors.Unavailable, messaging.MessagingTimeout)
 
 
 class ClaimsInFlight(NamedTuple):
@@ -148,8 +146,8 @@ class Cluster:
             migrations = list(session.list_all(session.conductor.list_migrations, "migrations"))
         except errors.UnknownMethod:  # an older conductor moves nothing
             return []
-        under_way = [move for move in reversed(migrations) if move.status in OPEN]
-        ended = [move for move in reversed(migrations) if move.status not in OPEN]
+        under_way = [move for move in reversed(migrations) if move.status not in ENDED_MIGRATIONS]
+        ended = [move for move in reversed(migrations) if move.status in ENDED_MIGRATIONS]
         return [*under_way, *ended[:MOST_MIGRATIONS]]
 
     def _read_progress(self, previous: Mapping[str, CopyProgress] | None) -> Mapping[str, CopyProgress]:

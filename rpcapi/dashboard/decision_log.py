@@ -7,10 +7,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import oslo_messaging as messaging
-
 from rpcapi import errors, objects
 from rpcapi.cli.session import Session
+from rpcapi.dashboard.away import AWAY
 
 PAGE = 100
 MOST_PAGES = 50  # of one read
@@ -73,7 +72,7 @@ def read(
             log = DecisionLog(epoch)
         try:
             logs[name] = log.read_new(session, name)
-        except (errors.Unavailable, messaging.MessagingTimeout):
+        except AWAY:
             logs[name] = log
         except errors.InvalidRequest:
             logs[name] = DecisionLog(epoch)

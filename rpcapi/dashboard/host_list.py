@@ -5,12 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import oslo_messaging as messaging
-
-from rpcapi import errors, objects
+from rpcapi import objects
 from rpcapi.cli import aggregate_write, api_providers
 from rpcapi.cli.session import Session
 from rpcapi.cli.zones import ZonesByHost
+from rpcapi.dashboard.away import AWAY
 from rpcapi.resources import names
 
 # States of a host, the worst last. Those after UP take no new servers.
@@ -29,12 +28,11 @@ class Amounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One provider; ``parent`` is the id of the one above it, ``root`` that of the node at the top of its tree."""
+    """One provider; ``parent`` is the id of the one above it."""
 
     id: str
     name: str
     parent: str | None
-    root: str
     amounts: Mapping[str, Amounts]
     traits: Sequence[str]
 
@@ -141,11 +139,11 @@ def read(session: Session, partitions: objects.PartitionList, previous: HostList
     parts: dict[str, PartitionHosts] = {}
     failure: Exception | None = None
     columns = zip(partitions.names, partitions.epochs, partitions.positions, strict=True)
-    for name, *position in columns:
+    for name, epoch, position in columns:
         before = PartitionHosts() if previous is None else previous.partitions.get(name, PartitionHosts())
         try:
-            parts[name] = _read_partition(session, name, (position[0], position[1]), before)
-        except (errors.Unavailable, messaging.MessagingTimeout) as error:
+            parts[name] = _read_partition(session, name, (epoch, position), before)
+        except AWAY as error:
             failure = error
             parts[name] = before._replace(is_stale=True)
     if failure is not None and not any(part.hosts for part in parts.values()):
@@ -211,7 +209,6 @@ def _provider(state: Any) -> Provider:
         state.name,
         api_providers.name_of(document) or state.name,
         document.get("parent"),
-        document.get("root") or state.name,
         {
             resource_class: Amounts(used.get(resource_class, 0), inventory["capacity"])
             for resource_class, inventory in sorted(document["inventories"].items())

@@ -4,8 +4,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rpcapi.cli.comparison import ENDED_MIGRATIONS
 from rpcapi.dashboard import decision_log, host_list
-from rpcapi.dashboard.cluster import OPEN, Cluster, now_ms
+from rpcapi.dashboard.cluster import Cluster, now_ms
 from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.pages import Call, Page, Route
 
@@ -52,7 +53,7 @@ class StatusPages:
             "down": sum(host.state == host_list.DOWN for host in listed.hosts),
             "refusals": decision_log.refusals(self._cluster.decisions())[:RECENT_REFUSALS],
             "main_reason": decision_log.main_reason,
-            "moving": None if migrations is None else sum(move.status in OPEN for move in migrations),
+            "moving": None if migrations is None else sum(move.status not in ENDED_MIGRATIONS for move in migrations),
             "stale": listed.stale,
         }
         return Page("overview.html", values)
