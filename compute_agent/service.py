@@ -7,6 +7,7 @@ import threading
 import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
+from oslo_messaging.transport import RPCTransport
 
 from compute_agent import metrics, state_files
 from compute_agent.attempts.calls import CallRejected, ServiceCalls
@@ -24,6 +25,7 @@ from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.daemon.bus_metrics import BusMeasurement
 from rpcapi.daemon.coordination import CoordinationGroup
 from rpcapi.daemon.membership import Membership
 from rpcapi.daemon.waiting import ShutdownRequested, wait_for
@@ -60,14 +62,15 @@ class ComputeService:
         """
         # A previous agent may still be draining after its master was killed.
         wait_for("The state folder", self._folder.acquire, self._stopping, retry_on=(state_files.FolderInUse,))
-        shared = self._shared_context()
+        transport = bus.get_transport(self._conf)
+        shared = self._shared_context(transport)
         self._hosts = [HostSupervisor(plan, shared) for plan in self._plans]
         for host in self._hosts:
             host.open()
         if self._membership is not None:
             self._membership.start()
         self._join_all()
-        self._count_guests()
+        self._measure(BusMeasurement(transport))
 
     def stop(self) -> None:
         """Stop receiving messages; the servers of all hosts stop in parallel."""
@@ -93,8 +96,7 @@ class ComputeService:
         self._profile = HostProfile.from_conf(self._conf)
         self._intervals = _intervals(self._conf)
 
-    def _shared_context(self) -> SharedContext:
-        transport = bus.get_transport(self._conf)
+    def _shared_context(self, transport: RPCTransport) -> SharedContext:
         conductor = ConductorAPI(self._conf, transport)
         rpc = self._conf.rpc
 
@@ -146,10 +148,13 @@ class ComputeService:
         finally:
             joined.release()
 
-    def _count_guests(self) -> None:
+    def _measure(self, bus_measurement: BusMeasurement) -> None:
+        bus_measurement.measure()
         metrics.GUESTS.set(sum(len(host.guest_manager.hypervisor.list()) for host in self._hosts))
         metrics.EXCESS.set(sum(len(host.guest_manager.tracker.excess()) for host in self._hosts))
-        self._report_queue_pool.new_queue().submit_after(self._intervals.report_interval, self._count_guests)
+        self._report_queue_pool.new_queue().submit_after(
+            self._intervals.report_interval, functools.partial(self._measure, bus_measurement)
+        )
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> ComputeService:

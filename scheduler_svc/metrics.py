@@ -56,6 +56,12 @@ REAP_REMAINS = metrics.gauge(
     ("partition",),
     "max",
 )
+PREPARED_CLAIM_AGE = metrics.gauge(
+    "store_prepared_claim_seconds",
+    "Age of the prepared claim whose deadline is the next one, 0 without one",
+    ("partition",),
+    "max",
+)
 EXPIRED_CLAIMS = metrics.counter("scheduler_expired_claims_total", "Unconfirmed claims that this reaper expired")
 _PARTITION_LABEL = ("partition",)
 POSITION = metrics.gauge(
@@ -86,12 +92,16 @@ CAPACITY = metrics.gauge(
     ("partition", "resource_class"),
     "max",
 )
+RESERVED = metrics.gauge("replica_reserved", "Reserved amounts of the same", ("partition", "resource_class"), "max")
 USED = metrics.gauge("replica_used", "Claimed amounts of the same", ("partition", "resource_class"), "max")
 AGGREGATE_CAPACITY = metrics.gauge(
     "replica_aggregate_capacity",
     "Capacity of an aggregate's hosts, of the first 100 aggregates by name",
     ("aggregate", "resource_class"),
     "max",
+)
+AGGREGATE_RESERVED = metrics.gauge(
+    "replica_aggregate_reserved", "Reserved amounts of the same", ("aggregate", "resource_class"), "max"
 )
 AGGREGATE_USED = metrics.gauge(
     "replica_aggregate_used", "Claimed amounts of the same", ("aggregate", "resource_class"), "max"

@@ -35,6 +35,7 @@ class PlacementService:
         """Load the providers and serve; raises BadConfiguration, and ShutdownRequested when it is stopped meanwhile."""
         worker = self._worker = build_worker(self._conf, self._opener)
         _load(worker.parts, self._stopping)
+        worker.silence.start()
         worker.server.start()
         LOG.info("Worker %d serves %s", self._index, worker.server.url)
 
@@ -48,6 +49,8 @@ class PlacementService:
         """Wait until accepted requests are answered and every thread has ended."""
         if self._worker is not None:
             self._worker.server.wait()
+            self._worker.silence.stop()
+            self._worker.silence.wait()
             _close(self._worker.parts)
 
     def reset(self) -> None:

@@ -132,6 +132,11 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             stacked=True,
         ),
         Panel(
+            "Age of the prepared claim that expires next",
+            "s",
+            (_grouped("max", "gantt_store_prepared_claim_seconds", "partition"),),
+        ),
+        Panel(
             "Reports of hosts",
             "ops",
             (_rates("gantt_compute_stats_reports_total", "kind", "result"),),
@@ -164,6 +169,14 @@ ROWS: dict[str, tuple[Panel, ...]] = {
                     "max by (collection) (gantt_conductor_records_bytes / (gantt_conductor_records_bound_bytes > 0))",
                     "records: {{collection}}",
                 ),
+            ),
+        ),
+        Panel(
+            "Messages that wait",
+            "none",
+            (
+                _grouped("max", "gantt_rpc_waiting_messages", "topic"),
+                Query("sum by (topic) (gantt_rpc_backlog_messages)", "{{topic}}, read"),
             ),
         ),
         Panel(

@@ -7,7 +7,10 @@ from itertools import groupby
 from pathlib import Path
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
-MODULES = ("rpcapi.daemon.process_metrics", "scheduler_svc.metrics", "conductor.metrics", "compute_agent.metrics")
+MODULES = (
+    *("rpcapi.daemon.process_metrics", "rpcapi.daemon.bus_metrics"),
+    *("scheduler_svc.metrics", "conductor.metrics", "compute_agent.metrics"),
+)
 
 # The subsystem of a name gantt_<subsystem>_...: where it is exported, longest prefixes first.
 SUBSYSTEMS = {
@@ -17,10 +20,11 @@ SUBSYSTEMS = {
     "nova_state": "gantt-scheduler with `[nova] enabled`",
     "placement": "gantt-placement",
     "scheduler": "gantt-scheduler",
-    "replica": "gantt-scheduler, and of gantt-placement all but silence, hosts and amounts",
+    "replica": "gantt-scheduler, and of gantt-placement all but hosts and amounts",
     "store": "gantt-scheduler",
     "conductor": "gantt-conductor",
     "compute": "gantt-compute",
+    "rpc": "gantt-scheduler and gantt-conductor, and of gantt-compute the dead letters",
     "worker": "every daemon",
     "build": "every daemon",
 }
@@ -36,6 +40,9 @@ while all its workers serve, else 503. `devstack/stack.sh --metrics` turns it on
 Names are `gantt_<subsystem>_<what>_<unit>`. Counters end in `_total`, and stay as they are when a worker is replaced.
 Gauges of a worker that died are gone; *across* says how those of several workers become one. Histograms have `_bucket`,
 `_sum` and `_count`. A label has a bounded number of values. [runbook.md](runbook.md) says what to do about an alert.
+
+Refusals of a service are the calls with their error's code: `overloaded`, `quota_exceeded`, `no_valid_host`. How much
+of its quota a project uses is no metric, since a cloud has any number of projects: `gantt quota show PROJECT`.
 
 Besides these each daemon exports `process_*` of its processes from /proc, with label `process` ("master", "exporter",
 "worker 0"): `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_virtual_memory_bytes`,

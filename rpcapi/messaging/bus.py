@@ -19,6 +19,7 @@ from rpcapi.conf import transport as transport_conf
 from rpcapi.messaging import green
 from rpcapi.messaging.authorization import AuthorizingDispatcher
 from rpcapi.messaging.dispatch import StrictDispatcher, StrictServer
+from rpcapi.messaging.drivers import dead_letters as letters
 from rpcapi.messaging.drivers import opts as bus_opts
 
 EXCHANGE = "gantt"
@@ -137,6 +138,23 @@ def dead_letters(transport: RPCTransport) -> list[Any] | None:
     """
     read = getattr(transport._driver, "dead_letters", None)
     return None if read is None else read()
+
+
+def count_dead_letters() -> int:
+    """Return how many messages this process could not process since its start, on all its buses."""
+    return letters.COUNT.value
+
+
+def waiting_messages(transport: RPCTransport) -> dict[str, int]:
+    """Return how many messages wait for each topic that servers of this process share with other processes.
+
+    Empty for drivers that are not gantt's. Raises Unavailable.
+    """
+    measure = getattr(transport._driver, "waiting_messages", None)
+    try:
+        return {} if measure is None else measure()
+    except messaging.MessagingException as error:
+        raise errors.Unavailable(what="The message bus", why=str(error)) from error
 
 
 def exchange_of(transport: RPCTransport, target: messaging.Target) -> messaging.Target:

@@ -16,6 +16,7 @@ from oslo_messaging.rpc.server import RPCServer
 
 from rpcapi import errors
 from rpcapi.messaging import green
+from rpcapi.messaging.backlog import BACKLOG
 from rpcapi.messaging.heartbeats import Heartbeats
 from rpcapi.messaging.thread_pool import ThreadPool
 from rpcapi.validation.text import abbreviate
@@ -107,7 +108,16 @@ class StrictServer(RPCServer):
         if self.executor_type == green.THREADING:
             self._executor_cls = functools.partial(ThreadPool, name=f"rpc {target.topic}")
 
+    def _on_incoming(self, incoming: list[Any]) -> None:
+        BACKLOG.add(self._target.topic, 1)
+        try:
+            super()._on_incoming(incoming)
+        except RuntimeError:  # the server has stopped
+            BACKLOG.add(self._target.topic, -1)
+            raise
+
     def _process_incoming(self, incoming: list[Any]) -> None:
+        BACKLOG.add(self._target.topic, -1)
         (message,) = incoming
         try:
             message.acknowledge()

@@ -2,10 +2,12 @@
 """Builds the HTTP API that one process of gantt-placement serves."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from oslo_config import cfg
 from oslo_middleware import cors, http_proxy_to_wsgi
 
+from rpcapi.background import Periodic
 from rpcapi.conf import listener_tls
 from scheduler_svc.composition.stores import open_partitions
 from scheduler_svc.conf import api
@@ -31,6 +33,7 @@ from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.server import HttpServer
 from scheduler_svc.endpoints.placement.traits import TraitHandlers
 from scheduler_svc.endpoints.placement.usages import UsageHandlers
+from scheduler_svc.host_state.measurement import measure_silence
 from scheduler_svc.placement import acknowledged_epoch
 from scheduler_svc.placement.candidates.finder import DEFAULT_LIMITS, CandidateFinder, SearchLimits
 from scheduler_svc.placement.catalogue import Catalogue
@@ -42,6 +45,8 @@ from scheduler_svc.placement.reshaping import Reshaper
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.partitions import OpenPartition
 from scheduler_svc.replication.replica import Replica
+
+MEASURING_SECONDS = 5.0  # between two measurements of the store's silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +60,12 @@ class PlacementParts:
 
 @dataclass(frozen=True, slots=True)
 class PlacementWorker:
-    """A worker process of gantt-placement: the application and the server of it, none of them started."""
+    """A worker process of gantt-placement: the application, its server, and the measurement of how long its store has
+    been silent, none of them started."""
 
     parts: PlacementParts
     server: HttpServer
+    silence: Periodic
 
 
 def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementParts:
@@ -89,7 +96,12 @@ def build_worker(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
         shutdown_s=conf.graceful_shutdown_timeout,
         tls=listener_tls.context_source(conf, placement_conf.GROUP),
     )
-    return PlacementWorker(parts, server)
+    silence = Periodic(
+        "Measuring the store's silence",
+        partial(measure_silence, parts.partition_set.partitions),
+        lambda: MEASURING_SECONDS,
+    )
+    return PlacementWorker(parts, server, silence)
 
 
 def surround(conf: cfg.ConfigOpts, application: Application) -> Application:

@@ -54,6 +54,7 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Sched
         serializer=GanttSerializer(ConductorBackport(conductor, conf.executor_thread_pool_size)),
     )
     background = tasks.build(conf, partition_set, opener, worker_index, selection.nova_state)
+    background.append(tasks.measuring_bus(conf, transport))
     nova_bus = nova.build(conf, partition_set, selection)
     if nova_bus is not None:
         servers.append(nova_bus.server)

@@ -18,6 +18,7 @@ class Amount(NamedTuple):
 
     resource_class: str
     capacity: int
+    reserved: int
     used: int
 
 
@@ -47,6 +48,7 @@ class HostMeasurement:
         for amount in amounts:
             labels = {"partition": name, "resource_class": amount.resource_class}
             self._set(metrics.CAPACITY.labels(**labels), amount.capacity)
+            self._set(metrics.RESERVED.labels(**labels), amount.reserved)
             self._set(metrics.USED.labels(**labels), amount.used)
 
     def _measure_aggregates(self) -> None:
@@ -59,6 +61,7 @@ class HostMeasurement:
             for amount in amounts:
                 labels = {"aggregate": name, "resource_class": amount.resource_class}
                 self._set(metrics.AGGREGATE_CAPACITY.labels(**labels), amount.capacity)
+                self._set(metrics.AGGREGATE_RESERVED.labels(**labels), amount.reserved)
                 self._set(metrics.AGGREGATE_USED.labels(**labels), amount.used)
 
     def _set(self, gauge: Any, value: float) -> None:
@@ -75,12 +78,12 @@ def measure_silence(partitions: Iterable[OpenPartition]) -> None:
 def _amounts(view: View, hosts: Column) -> Iterator[Amount]:
     """Yield the sums of each resource class over ``hosts`` and the providers below them, where there are any."""
     for resource_class in sorted(view.trees.classes)[:MAX_CLASSES]:
-        capacities = view.hosts.capacity(resource_class)[hosts]
-        capacity, free = int(capacities.sum()), float(view.hosts.free(resource_class)[hosts].sum())
-        for forest, providers in view.trees.forests:
-            below = forest.rows_below(hosts)
-            capacity += int(providers.capacity(resource_class)[below].sum())
-            free += float(providers.free(resource_class)[below].sum())
-        used = capacity - round(free)
-        if capacity or used:
-            yield Amount(resource_class, capacity, used)
+        measured = [
+            (view.hosts, hosts),
+            *((providers, forest.rows_below(hosts)) for forest, providers in view.trees.forests),
+        ]
+        capacity = sum(int(providers.capacity(resource_class)[rows].sum()) for providers, rows in measured)
+        reserved = sum(int(providers.reserved(resource_class)[rows].sum()) for providers, rows in measured)
+        used = capacity - sum(round(providers.free(resource_class)[rows].sum()) for providers, rows in measured)
+        if capacity or reserved or used:
+            yield Amount(resource_class, capacity, reserved, used)

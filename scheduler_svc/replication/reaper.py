@@ -60,6 +60,7 @@ class Reaper:
             self._pause = max(MIN_PAUSE, (self._clock() - begin) * (1 / STORE_SHARE - 1))
         metrics.REAP_REMAINS.labels(partition=self._store.partition).set(result.remains)
         metrics.EXPIRED_CLAIMS.inc(result.ended)
+        metrics.PREPARED_CLAIM_AGE.labels(partition=self._store.partition).set(result.prepared_ms / 1000)
         for state, count in self._store.counts().items():
             metrics.LIVE_CLAIMS.labels(partition=self._store.partition, state=state).set(count)
 

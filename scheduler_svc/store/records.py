@@ -118,10 +118,14 @@ class GroupHome(NamedTuple):
 
 
 class ReapResult(NamedTuple):
-    """The number of claims that a cleanup ended, and whether it removed as much as it may, so that more may be due."""
+    """The number of claims that a cleanup ended, and whether it removed as much as it may, so that more may be due.
+
+    ``prepared_ms`` is the age of the prepared claim whose deadline is the next one, and 0 without one.
+    """
 
     ended: int
     remains: bool
+    prepared_ms: int = 0
 
 
 class GroupMembership(NamedTuple):

@@ -9,6 +9,8 @@ import pytest
 from rpcapi import conf as rpc_conf
 from rpcapi import context, errors
 from rpcapi.clients.client import ServiceClient
+from rpcapi.messaging import bus
+from rpcapi.messaging.backlog import BACKLOG
 from tests.contract.bus_peer import Ending, Peers, eventually
 
 BOUND = 100
@@ -83,3 +85,23 @@ def test_fanout_reaches_the_servers_that_read_while_one_has_stopped_reading(boun
             eventually(lambda sent=value + 1: len(reading.notes) == sent, "the first server gets what was sent")
     eventually(lambda: len(reading.notes) == 2 * BOUND, "the first server gets all")
     busy.gate.set()
+
+
+def test_messages_that_wait_for_a_topic_are_counted(bounded_peers: Peers) -> None:
+    transport = bounded_peers.transport()
+    assert bus.waiting_messages(transport) == {}, "it serves nothing yet"
+    busy = bounded_peers.serve("s1", transport, pool=1)
+    topic = bounded_peers.topic
+    assert bus.waiting_messages(transport) == {topic: 0}
+    bounded_peers.client().prepare(server="s1").cast({}, "hold")
+    eventually(busy.entered.is_set, "the server is busy")
+
+    client = open_client(bounded_peers)
+    for value in range(BOUND):
+        client.note(value)
+    eventually(lambda: bus.waiting_messages(transport)[topic] + BACKLOG.counts()[topic] == BOUND, "all wait somewhere")
+    assert BACKLOG.counts()[topic] > 0, "the server reads ahead"
+
+    busy.gate.set()
+    eventually(lambda: len(busy.notes) == BOUND, "the server gets all")
+    assert (bus.waiting_messages(transport), BACKLOG.counts()[topic]) == ({topic: 0}, 0)

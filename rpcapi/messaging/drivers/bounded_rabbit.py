@@ -19,7 +19,7 @@ from oslo_messaging._drivers import amqpdriver, base, common, impl_rabbit
 from rpcapi import tls
 from rpcapi.access.senders import DIRECTED_SERVICES, SERVICES_WITHOUT_FANOUT, SenderDirectory
 from rpcapi.messaging.drivers import deadline as patience
-from rpcapi.messaging.drivers import rabbit_dead_letters, rabbit_returns, rabbit_senders, rabbit_tls
+from rpcapi.messaging.drivers import rabbit_dead_letters, rabbit_queues, rabbit_returns, rabbit_senders, rabbit_tls
 from rpcapi.messaging.drivers.dead_letters import DeadLetter
 from rpcapi.messaging.drivers.errors import QueueFull
 from rpcapi.messaging.drivers.rabbit_messages import PeerConsumer
@@ -208,6 +208,7 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
         rabbit_tls.check(self.conf.oslo_messaging_rabbit)
         # Connections are opened on first use: no connection of the stock class exists yet.
         self._connection_pool = BoundedPool.with_sizes_of(self._connection_pool, self.connection_cls)
+        self._shared_topics: set[str] = set()  # of servers of this process; also the names of their queues
         self.dead_letter_outbox = rabbit_dead_letters.DeadLetterOutbox(
             functools.partial(rabbit_dead_letters.write, self._get_connection)
         )
@@ -257,6 +258,7 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
         listener = rabbit_senders.AuthenticatedListener(self, connection)
         exchange = self._get_exchange(target)
         shared_topics = () if target.topic in DIRECTED_SERVICES else (target.topic,)
+        self._shared_topics.update(shared_topics)
         for topic in (*shared_topics, f"{target.topic}.{target.server}"):
             connection.declare_topic_consumer(exchange_name=exchange, topic=topic, callback=listener)
         if target.topic.partition(".")[0] not in SERVICES_WITHOUT_FANOUT:
@@ -269,6 +271,14 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
         :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
         """
         return rabbit_dead_letters.read(self._get_connection)
+
+    def waiting_messages(self) -> dict[str, int]:
+        """Return how many messages wait for each topic that servers of this process share.
+
+        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
+        """
+        topics = sorted(self._shared_topics)
+        return rabbit_queues.lengths(self._get_connection, topics) if topics else {}
 
     def cleanup(self) -> None:
         """Close all connections."""

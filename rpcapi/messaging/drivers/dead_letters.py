@@ -2,6 +2,7 @@
 """Dead letters: messages that cannot be processed. On the embedded bus each user has a bounded list of them."""
 
 import json
+import threading
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -26,8 +27,25 @@ class DeadLetter:
     received_at: int
 
 
+class LetterCount:
+    """The number of dead letters of this process since its start; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.value = 0
+
+    def add_one(self) -> None:
+        """Count one more."""
+        with self._lock:
+            self.value += 1
+
+
+COUNT = LetterCount()
+
+
 def describe(queue: str, body: bytes, reason: str) -> DeadLetter:
-    """Return the letter about a message that was received now."""
+    """Return the letter about a message that was received now, and count it."""
+    COUNT.add_one()
     return DeadLetter(queue, reason[:MAX_REASON], len(body), body[:MAX_TEXT].decode(errors="replace"), int(time.time()))
 
 

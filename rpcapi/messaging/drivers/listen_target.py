@@ -12,11 +12,12 @@ from rpcapi.messaging.drivers import names
 
 @dataclass(frozen=True)
 class ListenTarget:
-    """The queues and the fan-out of a server, the key with its process, and its label in logs.
+    """The topic, the queues and the fan-out of a server, the key with its process, and its label in logs.
 
     There is a queue for each user who may call it. Directed services have none for the topic.
     """
 
+    topic: str
     topic_queues: tuple[str, ...]
     server_queues: tuple[str, ...]
     fanout: str
@@ -29,6 +30,7 @@ class ListenTarget:
         callers = bus_users.callers_of(topic)
         sharing_callers = () if topic in DIRECTED_SERVICES else callers
         return cls(
+            topic,
             tuple(names.topic_queue(caller, exchange, topic) for caller in sharing_callers),
             tuple(names.server_queue(caller, exchange, topic, server) for caller in callers),
             names.fanout_members(exchange, topic),

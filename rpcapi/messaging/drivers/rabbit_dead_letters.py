@@ -11,9 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import asdict
-from typing import Any
 
 import amqp
 import oslo_messaging
@@ -22,36 +20,11 @@ from rpcapi import tls
 from rpcapi.access.rabbit_users import DEAD_LETTER_EXCHANGE, DEAD_LETTER_QUEUE
 from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.dead_letters import MAX_LETTERS, DeadLetter, parse
+from rpcapi.messaging.drivers.rabbit_queues import SECONDS, Connect, use_channel
 
 LOG = logging.getLogger(__name__)
 
-SECONDS = 10.0  # that reading the letters, or publishing one, may take
 PAUSE = 60.0  # seconds without further tries after a letter could not be published
-
-Connect = Callable[[], AbstractContextManager[Any]]  # of an oslo.messaging ConnectionContext
-
-
-def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
-    """Return what ``use`` returns for a channel of its own, which is then closed; reconnects as needed.
-
-    Raises AccessRefused or NotFound of the broker, and MessageDeliveryFailure while it is unreachable.
-    """
-    results: list[Any] = []
-    refusals: list[Exception] = []
-
-    def attempt() -> None:
-        channel = connection.channel.connection.channel()  # a refusal closes it
-        try:
-            results.append(use(channel))
-            channel.close()
-        except (amqp.AccessRefused, amqp.NotFound) as error:
-            refusals.append(error)
-
-    with connection._connection_lock:
-        connection.ensure(attempt)
-    if refusals:
-        raise refusals[0]
-    return results[-1]
 
 
 def write(connect: Connect, letter: DeadLetter) -> None:

@@ -132,6 +132,12 @@ class Receiver:
                     "Bus unreachable; the fan-out membership of %s expires by itself", listener.listen_target.label
                 )
 
+    def queue_topics(self) -> dict[str, str]:
+        """Return the queues of topics, which servers of this process may share with others, and the topic of each."""
+        with self._condition:
+            targets = [listener.listen_target for listener in self._listeners]
+        return {queue: target.topic for target in targets for queue in target.topic_queues}
+
     def _run(self) -> None:
         pauses = self._backoff.pauses()
         while not self._stopping.is_set():

@@ -179,6 +179,19 @@ class RedisBusDriver(base.BaseDriver):
         to another. For errors see Outbox.retry."""
         return self._outbox.retry(self._outbox.dead_letters, time.monotonic())
 
+    def waiting_messages(self) -> dict[str, int]:
+        """Return how many messages wait for each topic that servers of this process share.
+
+        For errors see Outbox.retry.
+        """
+        topics = self._receiver.queue_topics()
+        waiting = dict.fromkeys(topics.values(), 0)
+        queues = list(topics)
+        lengths = self._outbox.retry(lambda: self._outbox.channel().lengths(queues), time.monotonic()) if queues else []
+        for topic, length in zip(topics.values(), lengths, strict=True):
+            waiting[topic] += length
+        return waiting
+
     def send_notification(
         self, target: Target, ctxt: Any, message: Any, version: float, retry: int | None = None
     ) -> None:

@@ -10,7 +10,7 @@ server's process, so that a process with hundreds of servers blocks on a few lis
 """
 
 import logging
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -187,10 +187,15 @@ class BusChannel(kombu_redis.Channel):
 
     def nonempty(self, queues: list[str]) -> list[str]:
         """Return those of the queues that have a body."""
+        return [queue for queue, length in zip(queues, self.lengths(queues), strict=True) if length]
+
+    def lengths(self, queues: Sequence[str]) -> list[int]:
+        """Return how many bodies each queue has."""
         with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
             for queue in queues:
                 pipe.llen(queue + BODIES)
-            return [queue for queue, length in zip(queues, pipe.execute(), strict=True) if length]
+            lengths: list[int] = pipe.execute()
+        return lengths
 
     def ring(self, queues: list[str]) -> None:
         """Ensure that these queues of topics have a bell for each body."""

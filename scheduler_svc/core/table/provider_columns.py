@@ -49,6 +49,11 @@ class ProviderColumns:
         columns = self.resources.get(resource_class)
         return np.zeros(self.size, np.int64) if columns is None else read_only(columns.capacity, self.size)
 
+    def reserved(self, resource_class: str) -> IntColumn:
+        """Return the amount that the capacity is without; 0 where a provider lacks the class."""
+        columns = self.resources.get(resource_class)
+        return np.zeros(self.size, np.int64) if columns is None else read_only(columns.reserved, self.size)
+
     def has_capacity(self, resource_class: str, amount: int) -> Column:
         """Return a mask of the providers with at least ``amount`` free."""
         return self.free(resource_class) >= amount

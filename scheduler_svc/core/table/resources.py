@@ -11,12 +11,17 @@ from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Row
 
 NO_INVENTORY = 0  # as min_unit, which is at least 1 in an inventory
 
-_ABSENT: Mapping[str, Any] = {"capacity": 0, "min_unit": NO_INVENTORY, "max_unit": MAX_AMOUNT, "step_size": 1}
-_COLUMNS = ("capacity", "used", "free", "unit_share", "min_unit", "max_unit", "step_size", "_has_rules")
+_ABSENT: Mapping[str, Any] = {
+    **{"capacity": 0, "reserved": 0},
+    **{"min_unit": NO_INVENTORY, "max_unit": MAX_AMOUNT, "step_size": 1},
+}
+_COLUMNS = ("capacity", "reserved", "used", "free", "unit_share", "min_unit", "max_unit", "step_size", "_has_rules")
 
 
 class ResourceColumns:
     """Capacity, usage and unit rules of one resource class, one row per provider.
+
+    ``capacity`` has the reserved amount subtracted already; ``reserved`` is only for those who show it.
 
     A provider without the class has capacity 0: an amount is at least 1, so nothing fits there. Its min_unit is
     NO_INVENTORY, which distinguishes it from one whose inventory is reserved as a whole.
@@ -25,10 +30,11 @@ class ResourceColumns:
     capacity that one unit is, stored for the same reason; 0 without capacity.
     """
 
-    __slots__ = ("_has_rules", "capacity", "free", "max_unit", "min_unit", "rules", "step_size", "unit_share", "used")
+    __slots__ = (*_COLUMNS, "rules")
 
     def __init__(self, size: int) -> None:
         self.capacity: IntColumn = np.zeros(size, np.int64)
+        self.reserved: IntColumn = np.zeros(size, np.int64)
         self.used: IntColumn = np.zeros(size, np.int64)
         self.free: FloatColumn = np.zeros(size, np.float64)
         self.unit_share: FloatColumn = np.zeros(size, np.float64)
@@ -41,6 +47,7 @@ class ResourceColumns:
     def grow(self, size: int) -> None:
         """Extend the columns to ``size`` rows."""
         self.capacity = extend_column(self.capacity, size)
+        self.reserved = extend_column(self.reserved, size)
         self.used = extend_column(self.used, size)
         self.free = extend_column(self.free, size)
         self.unit_share = extend_column(self.unit_share, size)
@@ -59,6 +66,7 @@ class ResourceColumns:
             values["step_size"],
         )
         self.capacity[row] = capacity
+        self.reserved[row] = values["reserved"]
         self.min_unit[row] = least
         self.max_unit[row] = most
         self.step_size[row] = step

@@ -2,6 +2,7 @@
 """The state of a partition in dictionaries."""
 
 import copy
+import heapq
 from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, takewhile
@@ -73,9 +74,9 @@ class MemoryPartition(PartitionState):
     def entries(self, position: int, limit: int) -> list[LogEntry]:
         return [entry for entry in self._log if entry.position > position][:limit]
 
-    def expired_consumers(self, now: int, limit: int) -> list[str]:
-        past = sorted((at, consumer) for consumer, at in self.deadlines.items() if at <= now)
-        return [consumer for _at, consumer in past[:limit]]
+    def due_consumers(self, until: int, limit: int) -> list[str]:
+        due = ((at, consumer) for consumer, at in self.deadlines.items() if at <= until)
+        return [consumer for _at, consumer in heapq.nsmallest(limit, due)]
 
     def claims_on(self, host: str) -> list[Claim]:
         return [claim for claim in self.claims.values() if names.host_of(claim.host) == host]

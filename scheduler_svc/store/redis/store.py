@@ -188,14 +188,14 @@ class RedisStore(RedisApiStore):
     def reap(
         self, *, dead_after_ms: int | None, tombstone_ms: int, collect_ms: int = COLLECT_MS, limit: int = 500
     ) -> ReapResult:
-        ended, remains = self._connection.run(
+        ended, remains, prepared_ms = self._connection.run(
             "reap",
             silence_ms="" if dead_after_ms is None else dead_after_ms,
             collect_ms=collect_ms,
             tombstone_ms=tombstone_ms,
             limit=min(limit, MAX_REAP),
         )
-        return ReapResult(ended, bool(remains))
+        return ReapResult(ended, bool(remains), prepared_ms)
 
     def sizes(self) -> Mapping[str, CollectionSize]:
         return sizes.sizes(self._connection, self._declared)

@@ -132,9 +132,9 @@ class SqlPartition(PartitionState):
     def entries(self, position: int, limit: int) -> list[LogEntry]:
         return log.read(self._connection, self._name, position, limit)
 
-    def expired_consumers(self, now: int, limit: int) -> list[str]:
+    def due_consumers(self, until: int, limit: int) -> list[str]:
         at = CONSUMERS.c.deadline_ms
-        return self._consumers.find(at <= now, at, CONSUMERS.c.name, limit=limit)
+        return self._consumers.find(at <= until, at, CONSUMERS.c.name, limit=limit)
 
     def claims_on(self, host: str) -> list[Claim]:
         return [self.claims[name] for name in self._consumers.find(CONSUMERS.c.host == host, CONSUMERS.c.name)]

@@ -90,8 +90,8 @@ class PartitionStorage(abc.ABC):
         """Return log entries after ``position``."""
 
     @abc.abstractmethod
-    def expired_consumers(self, now: int, limit: int) -> list[str]:
-        """Return consumers whose deadline has passed, oldest first."""
+    def due_consumers(self, until: int, limit: int) -> list[str]:
+        """Return consumers whose deadline is ``until`` or earlier, the earliest first."""
 
     @abc.abstractmethod
     def claims_on(self, host: str) -> list[Claim]:

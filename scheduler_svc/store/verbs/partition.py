@@ -16,6 +16,7 @@ from scheduler_svc.store.unverified import consumer_of, counted_allocations
 from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS, PartitionStorage
 
 POSITION_LEAP = 1 << 20  # positions that a new epoch skips: more than any log may have forgotten
+NEVER_MS = (1 << 63) - 1  # later than any deadline
 UNKNOWN_END = "unknown"  # the end of a claim that never existed, as the first abort was answered
 
 
@@ -230,7 +231,7 @@ class PartitionState(PartitionStorage):
 
     def expire(self, now: int, limit: int) -> ExpiryCount:
         """End claims past their deadline, oldest first, at most ``limit``; park those whose host must audit."""
-        expired = self.expired_consumers(now, limit)
+        expired = self.due_consumers(now, limit)
         self.prefetch(consumers=expired)
         ended = 0
         for consumer in expired:
@@ -239,6 +240,10 @@ class PartitionState(PartitionStorage):
             else:
                 del self.deadlines[consumer]
         return ExpiryCount(ended, len(expired))
+
+    def prepared_ms(self, now: int) -> int:
+        """Return the age of the prepared claim whose deadline is the next one, and 0 without one."""
+        return next((now - self.claims[consumer].created_ms for consumer in self.due_consumers(NEVER_MS, 1)), 0)
 
     def flush(self, now: int, *, flag: bool = False) -> None:
         """Log the sums that this verb changed; clear excess that is gone, and with ``flag`` flag new excess."""

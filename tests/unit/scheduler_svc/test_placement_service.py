@@ -4,19 +4,23 @@
 import contextlib
 import http.client
 import json
+import math
 import ssl
 import threading
+import time
 import uuid
 
 import pytest
 from keystoneauth1 import loading
 from keystonemiddleware.fixture import AuthTokenFixture
 from keystonemiddleware.opts import list_auth_token_opts
+from prometheus_client import REGISTRY
 
 from devstack.servers.ports import free_port
 from rpcapi import errors
 from rpcapi.daemon import options
 from rpcapi.daemon.waiting import ShutdownRequested
+from scheduler_svc import metrics
 from scheduler_svc.conf import placement_service as placement_conf
 from scheduler_svc.placement_service import PlacementService
 from scheduler_svc.store.memory import MemoryStore
@@ -78,6 +82,16 @@ def test_started_service_serves_until_it_is_stopped(settings, start):
     service.wait()
     with pytest.raises(ConnectionRefusedError):
         status_of(settings, "/")
+
+
+def test_silence_of_the_store_is_measured(settings, start):
+    metrics.SILENCE.labels(partition="default").set(math.inf)
+    start()
+    deadline = time.monotonic() + SECONDS
+    while math.isinf(silence := REGISTRY.get_sample_value("gantt_replica_silence_seconds", {"partition": "default"})):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    assert 0 <= silence < SECONDS
 
 
 def test_number_of_candidates_is_limited_as_configured(settings, start):

@@ -3,7 +3,8 @@
 -- collecting names of forgotten hosts.
 -- ARGV: log length, ms without heartbeat after which a service is down or '', ms for which names are collected in a new
 --       epoch, ms for which tombstones are kept, maximum number of each
--- Returns: number of claims ended, 1 if as much of anything was due as one script may remove else 0
+-- Returns: number of claims ended, 1 if as much of anything was due as one script may remove else 0, age in ms of the
+--          prepared claim whose deadline is the next one or 0
 --@ args log_length silence_ms collect_ms tombstone_ms limit
 --@ keys awaited beats alive pins pins_at
 --@ include _partition
@@ -44,4 +45,8 @@ if #expired_pins > 0 then
   redis.call('HDEL', K.pins, unpack(expired_pins))
   redis.call('ZREM', K.pins_at, unpack(expired_pins))
 end
-return { ended, math.max(due, #old, #expired_pins) >= limit and 1 or 0 }
+
+local consumer = redis.call('ZRANGE', K.deadlines, 0, 0)[1]
+local raw = consumer and redis.call('HGET', K.claims, consumer)
+local prepared_ms = raw and now - cjson.decode(raw).created_ms or 0
+return { ended, math.max(due, #old, #expired_pins) >= limit and 1 or 0, prepared_ms }

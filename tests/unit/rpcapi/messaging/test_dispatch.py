@@ -65,6 +65,7 @@ def serve(incoming: Incoming, endpoint: Endpoint | None = None) -> Incoming:
     """Let a server process the message."""
     server = StrictServer.__new__(StrictServer)
     server.dispatcher = StrictDispatcher([endpoint or Endpoint()], GanttSerializer())
+    server._target = messaging.Target(topic="conductor", server="s1")
     server.conf = SimpleNamespace(oslo_messaging_tracing=SimpleNamespace(tracing_enabled=False))
     server._process_incoming([incoming])
     return incoming

@@ -4,6 +4,7 @@
 import pytest
 from prometheus_client import REGISTRY
 
+from rpcapi.resources.inventory import Inventory
 from scheduler_svc import metrics
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
@@ -15,7 +16,7 @@ from tests.unit.scheduler_svc.fakes.hosts import EPOCH, child_provider, node, pr
 READS = {"aggregate": frozenset({"hosts", "metadata"})}
 NODES = {
     "up/1": node({"VCPU": 8}),
-    "up/2": node({"VCPU": 4, "MEMORY_MB": 1000}),
+    "up/2": node({"VCPU": 4, "MEMORY_MB": Inventory(1500, reserved=500)}),
     "off": node({"VCPU": 16}),
     "silent": node({"VCPU": 1}),
     "late": node({"VCPU": 2}),
@@ -59,7 +60,10 @@ def table():
         ("service", {"off": {"enabled": False}}),
         ("alive", {"silent": False}),
         ("opened", {"late": EPOCH - 1}),
-        ("provider", {"up/1/numa0": provider("up/1/numa0", child_provider("up/1", "up/1", {"VCPU": 32}))}),
+        (
+            "provider",
+            {"up/1/numa0": provider("up/1/numa0", child_provider("up/1", "up/1", {"VCPU": Inventory(34, reserved=2)}))},
+        ),
         ("used", {"up/1/numa0": {"VCPU": 5}}),
     ]
     for position, (kind, payload) in enumerate(entries, 101):
@@ -84,7 +88,9 @@ def test_capacity_and_usage_are_those_of_hosts_and_the_providers_below_them(meas
     measurement.measure()
     assert value("capacity", partition="m", resource_class="VCPU") == 8 + 4 + 16 + 1 + 2 + 32
     assert value("used", partition="m", resource_class="VCPU") == 3 + 5
+    assert value("reserved", partition="m", resource_class="VCPU") == 2
     assert value("capacity", partition="m", resource_class="MEMORY_MB") == 1000
+    assert value("reserved", partition="m", resource_class="MEMORY_MB") == 500
     assert value("capacity", partition="n", resource_class="CUSTOM_FPGA") == 2
     assert value("capacity", partition="n", resource_class="VCPU") is None
 
@@ -94,11 +100,13 @@ def test_aggregates_are_measured_until_they_are_deleted(table, measurement):
     measurement.measure()
     assert value("aggregate_capacity", aggregate="rack1", resource_class="VCPU") == 8 + 4 + 16 + 32
     assert value("aggregate_used", aggregate="rack1", resource_class="VCPU") == 3 + 5
+    assert value("aggregate_reserved", aggregate="rack1", resource_class="VCPU") == 2
     assert value("aggregate_capacity", aggregate="rack2", resource_class="CUSTOM_FPGA") == 2
     table.apply(LogEntry(111, "state", {"aggregate": {"rack1": None}}))
     measurement.measure()
     assert value("aggregate_capacity", aggregate="rack1", resource_class="VCPU") == 0
     assert value("aggregate_used", aggregate="rack1", resource_class="VCPU") == 0
+    assert value("aggregate_reserved", aggregate="rack1", resource_class="VCPU") == 0
 
 
 def test_the_number_of_aggregates_is_bounded(table, measurement):

@@ -38,7 +38,7 @@ def make_reaper(store, limits=lambda: ReapLimits(1000, 2000, 3000)):
 
 def test_limits_are_read_for_each_batch():
     reap_limits = [ReapLimits(1000, 2000, 3000)]
-    store = FakeStore(ReapResult(BATCH, True), ReapResult(0, False))
+    store = FakeStore(ReapResult(BATCH, True), ReapResult(0, False, 2500))
     reaper = make_reaper(store, lambda: reap_limits[0])
     reaper.reap()
     reap_limits[0] = ReapLimits(5, 6, 7)
@@ -48,6 +48,7 @@ def test_limits_are_read_for_each_batch():
         {"dead_after_ms": 5, "tombstone_ms": 6, "collect_ms": 7, "limit": BATCH},
     ]
     assert REGISTRY.get_sample_value("gantt_store_claims", {"partition": "p", "state": "confirmed"}) == 7
+    assert REGISTRY.get_sample_value("gantt_store_prepared_claim_seconds", {"partition": "p"}) == 2.5
 
 
 def test_batches_follow_each_other_while_more_is_due():

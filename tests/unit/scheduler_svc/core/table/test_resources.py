@@ -31,6 +31,7 @@ def test_free_is_capacity_minus_usage_in_either_order():
     columns.set_used(1, 3)
     columns.set_inventory(1, inventory(8, reserved=1))
     assert columns.free.tolist() == [5, 4, 0]
+    assert columns.reserved.tolist() == [0, 1, 0]
     columns.set_inventory(0, None)
     assert columns.free.tolist() == [-3, 4, 0], "claims remain when the inventory is gone"
 

@@ -84,8 +84,8 @@ def test_reap_is_bounded_and_leaves_liveness_to_a_service_group(
 ) -> None:
     store = RedisStore(ONE_SERVER, "p1")
     connection: Any = store._connection
-    connection.answers = [[4, 1]]
-    assert store.reap(dead_after_ms=dead_after_ms, tombstone_ms=9, limit=limit) == (4, True)
+    connection.answers = [[4, 1, 70]]
+    assert store.reap(dead_after_ms=dead_after_ms, tombstone_ms=9, limit=limit) == (4, True, 70)
     assert connection.scripts == [
         ("reap", {"silence_ms": silence, "collect_ms": COLLECT_MS, "tombstone_ms": 9, "limit": sent})
     ]

@@ -94,13 +94,13 @@ def test_claims_with_a_deadline_are_counted_as_prepared() -> None:
         assert open_partition(connection).counts() == {"prepared": 1, "confirmed": 2}
 
 
-def test_expired_consumers_are_found_oldest_first() -> None:
+def test_due_consumers_are_found_oldest_first() -> None:
     with connect() as connection:
         partition = open_partition(connection)
         claim(partition, ("c1", "h1"), ("c2", "h1"), ("c3", "h1"), ("c4", "h1"))
         partition.deadlines.update({"c1": 30, "c2": 10, "c3": 31})
-        assert partition.expired_consumers(30, 10) == ["c2", "c1"]
-        assert partition.expired_consumers(30, 1) == ["c2"]
+        assert partition.due_consumers(30, 10) == ["c2", "c1"]
+        assert partition.due_consumers(30, 1) == ["c2"]
 
 
 def test_oldest_tombstones_are_dropped_first() -> None:

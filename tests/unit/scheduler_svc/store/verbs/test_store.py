@@ -9,7 +9,7 @@ from rpcapi import errors
 from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.store.validation import MAX_REFS
-from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, SMALL, StorePartition
+from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, SMALL, StorePartition
 
 
 def test_hosts_of_returns_prepared_and_confirmed_claims(partition: StorePartition) -> None:
@@ -116,3 +116,23 @@ def test_reap_drops_expired_claims_and_tombstones(partition: StorePartition) -> 
     partition.wait_until(now + 2)
     assert partition.store.reap(dead_after_ms=60_000, tombstone_ms=1).ended == 0
     assert partition.prepare("c1", "h1").answer is Answer.PREPARED
+
+
+def test_reap_tells_the_age_of_the_prepared_claim_that_expires_next(partition: StorePartition) -> None:
+    def prepared_ms() -> int:
+        return partition.store.reap(dead_after_ms=None, tombstone_ms=LONG_MS).prepared_ms
+
+    partition.add_host("h1")
+    assert prepared_ms() == 0
+    partition.hold("c1", "h1")
+    begin = partition.time()
+    partition.prepare("c2", "h1", ttl_ms=LONG_MS)
+    partition.wait_until(begin + 5)
+    later = partition.time()
+    partition.prepare("c3", "h1", ttl_ms=LONG_MS // 2)
+
+    assert 0 <= prepared_ms() <= partition.time() - later
+    partition.store.abort([ClaimRef("c3", 1)])
+    assert prepared_ms() >= later - begin - 1
+    partition.store.confirm("h1", [ClaimRef("c2", 1)])
+    assert prepared_ms() == 0

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Short operations on RabbitMQ's queues, each on a channel of its own, which a refusal closes."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import amqp
+import oslo_messaging
+
+from rpcapi import tls
+from rpcapi.messaging.drivers import deadline
+
+SECONDS = 10.0  # that an operation may take
+
+Connect = Callable[[], AbstractContextManager[Any]]  # of an oslo.messaging ConnectionContext
+
+
+def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
+    """Return what ``use`` returns for a channel of its own, which is then closed; reconnects as needed.
+
+    Raises AccessRefused or NotFound of the broker, and MessageDeliveryFailure while it is unreachable.
+    """
+    results: list[Any] = []
+    refusals: list[Exception] = []
+
+    def attempt() -> None:
+        channel = connection.channel.connection.channel()
+        try:
+            results.append(use(channel))
+            channel.close()
+        except (amqp.AccessRefused, amqp.NotFound) as error:
+            refusals.append(error)
+
+    with connection._connection_lock:
+        connection.ensure(attempt)
+    if refusals:
+        raise refusals[0]
+    return results[-1]
+
+
+def lengths(connect: Connect, queues: Sequence[str]) -> dict[str, int]:
+    """Return how many messages wait in each queue. Raises MessageDeliveryFailure."""
+
+    def measure(channel: amqp.Channel) -> dict[str, int]:
+        return {queue: channel.queue_declare(queue, passive=True).message_count for queue in queues}
+
+    try:
+        with deadline.limit_wait(SECONDS), connect() as context:
+            measured: dict[str, int] = use_channel(context.connection, measure)
+    except (amqp.AccessRefused, amqp.NotFound) as error:
+        raise oslo_messaging.MessageDeliveryFailure(f"Queues cannot be measured: {tls.describe(error)}") from error
+    return measured
