@@ -81,6 +81,7 @@ CALLERS: Mapping[str, Mapping[str, Rule]] = {
         "verify": _by(OPERATOR),
         "store_sizes": _by(OPERATOR, READER),
         "list_changes": _by(OPERATOR, READER),
+        "list_prepared_claims": _by(OPERATOR, READER),
         "fence_host": _by(OPERATOR),
     },
     "conductor": {

@@ -29,10 +29,11 @@ class ClaimsAPI(ServiceClient):
     1.7 - prepare_claims: answer possible
     1.8 - Add move_claims, answer moved
     1.9 - Add list_changes
+    1.10 - Add list_prepared_claims
     """
 
     TOPIC = "claims"
-    VERSION = "1.9"
+    VERSION = "1.10"
     CAP = "claims"
     UNREPORTED = "1.7"
 
@@ -101,6 +102,10 @@ class ClaimsAPI(ServiceClient):
         """Return one page of live claims: of a host, of a consumer, or all."""
         values = {"host": host, "consumer": consumer, "marker": marker, "limit": limit}
         return self._call(ctxt, "1.0", "list_claims", **values)
+
+    def list_prepared_claims(self, ctxt: RequestContext, limit: int = 1000) -> objects.ClaimPage:
+        """Return the prepared claims, those that expire first; there is no next page."""
+        return self._call(ctxt, "1.10", "list_prepared_claims", limit=limit)
 
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
         """Reconcile the claims of a host with what runs there, and open the host in this epoch; raises UnknownHost."""

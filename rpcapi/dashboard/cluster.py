@@ -3,7 +3,7 @@
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rpcapi import errors, objects
@@ -19,13 +19,14 @@ from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
 
 USER = "gantt-dashboard"  # that asks for what all requests share
-MOST_CLAIMS = 20_000  # of a partition that are searched for claims in flight
+MOST_CLAIMS = 20_000  # of clients of the Placement API that are searched for those of a host
+PAGE = 1000  # claims in flight of a partition that are shown, at most
 MOST_MIGRATIONS = 500  # that have ended; those under way are all shown
 PREPARED = "prepared"
 
 
 class ClaimsInFlight(NamedTuple):
-    """Claims that their hosts have not confirmed yet; ``is_complete`` is whether all claims were searched."""
+    """Claims that their hosts have not confirmed yet; ``is_complete`` is whether these are all of them."""
 
     claims: Sequence[Mapping[str, Any]]
     is_complete: bool
@@ -122,23 +123,17 @@ class Cluster:
         return decision_log.read(self._reader(), self.partitions(), previous)
 
     def _read_claims(self, previous: ClaimsInFlight | None) -> ClaimsInFlight:
-        partitions = self.partitions()
+        session, partitions = self._reader(), self.partitions()
         prepared: list[Mapping[str, Any]] = []
         is_complete = True
         for name, counts in zip(partitions.names, partitions.claims, strict=True):
             if counts is None:
                 is_complete = False  # its store does not answer
             elif counts.get(PREPARED):
-                prepared += self._prepared(name)
-                is_complete = is_complete and sum(counts.values()) <= MOST_CLAIMS
+                claims = session.call(session.claims_of(name).list_prepared_claims).claims
+                prepared += [{**claim, "partition": name} for claim in claims]
+                is_complete = is_complete and counts[PREPARED] <= PAGE
         return ClaimsInFlight(sorted(prepared, key=lambda claim: claim.get("created_ms") or 0), is_complete)
-
-    def _prepared(self, partition: str) -> Iterator[Mapping[str, Any]]:
-        session = self._reader()
-        claims = session.list_all(session.claims_of(partition).list_claims, "claims")
-        for claim in itertools.islice(claims, MOST_CLAIMS):
-            if claim["state"] == PREPARED:
-                yield {**claim, "partition": partition}
 
     def _read_migrations(self, previous: Sequence[Any] | None) -> Sequence[Any]:
         session = self._reader()

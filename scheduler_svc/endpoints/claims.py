@@ -12,7 +12,7 @@ from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.resources.claims import Answer
 from scheduler_svc import metrics
-from scheduler_svc.core.records import ClaimBatch, ClaimResult, IntentResult
+from scheduler_svc.core.records import Claim, ClaimBatch, ClaimResult, IntentResult
 from scheduler_svc.endpoints import bounds, decode, encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.host_state.stamps import StampSigner
@@ -140,9 +140,17 @@ class ClaimsEndpoint(MeteredEndpoint):
         """Return a page of live claims."""
         bounds.check_page(marker, limit)
         page_claims, next_marker = self._store.claims(host=host, consumer=consumer, marker=marker, limit=limit)
+        return self._claim_page(page_claims, next_marker)
+
+    @expose
+    def list_prepared_claims(self, ctxt: RequestContext, limit: int = 1000) -> objects.ClaimPage:
+        """Return the prepared claims that expire first."""
+        bounds.check_page(None, limit)
+        return self._claim_page(self._store.prepared_claims(limit), None)
+
+    def _claim_page(self, claims: Sequence[Claim], marker: str | None) -> objects.ClaimPage:
         lead_ms = self._store.clock_lead()
-        rows = [encode.claim(claim, lead_ms) for claim in page_claims]
-        return objects.ClaimPage.of(claims=rows, marker=next_marker)
+        return objects.ClaimPage.of(claims=[encode.claim(claim, lead_ms) for claim in claims], marker=marker)
 
     @expose
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:

@@ -68,6 +68,9 @@ class ForwardingStore(Store):
     ) -> tuple[list[Claim], str | None]:
         return self._store.claims(host=host, consumer=consumer, marker=marker, limit=limit)
 
+    def prepared_claims(self, limit: int = 1000) -> list[Claim]:
+        return self._store.prepared_claims(limit)
+
     def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         return self._store.find(refs)
 

@@ -99,6 +99,10 @@ class ClaimQueries(Protocol):
         """
 
     @abc.abstractmethod
+    def prepared_claims(self, limit: int = 1000) -> list[Claim]:
+        """Return the prepared claims that expire first, in this order; raises InvalidRequest as ``claims`` does."""
+
+    @abc.abstractmethod
     def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         """Look up claims; accepts at most MAX_REFS.
 

@@ -8,7 +8,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claim_identity import parse_identity
-from rpcapi.resources.claims import Answer
+from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store import documents, verification
 from scheduler_svc.store.redis import clock
@@ -94,6 +94,16 @@ def page(
     bounds = [value for low, high in _ranges(host) for value in (_after(low, marker), high)]
     following, *raws = connection.run("claims", bounds, limit=limit)
     return [documents.decode_claim(raw) for raw in raws], following or None
+
+
+def prepared(connection: RedisConnection, limit: int) -> list[Claim]:
+    """Return the prepared claims by their deadlines, at most ``limit``; those that end meanwhile are left out."""
+    expire_all(connection)
+    head = prefix(connection.partition)
+    consumers = connection.read(lambda pipe: pipe.zrange(head + "deadlines", 0, limit - 1))[0]
+    raws = connection.read(lambda pipe: pipe.hmget(head + "claims", consumers))[0] if consumers else []
+    claims = [documents.decode_claim(raw) for raw in raws if raw]
+    return [claim for claim in claims if claim.state == ClaimState.PREPARED]
 
 
 def fence(connection: RedisConnection, host: str, token: str, force: bool) -> int:

@@ -136,6 +136,10 @@ class RedisStore(RedisApiStore):
         validation.check_marker(marker)
         return claims.page(self._connection, host, consumer, marker, limit)
 
+    def prepared_claims(self, limit: int = 1000) -> list[Claim]:
+        validation.check_page(limit)
+        return claims.prepared(self._connection, limit)
+
     def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_refs(refs)
         return claims.find(self._connection, refs)

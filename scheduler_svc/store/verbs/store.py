@@ -27,7 +27,7 @@ from scheduler_svc.store.verbs import decisions as recorded
 from scheduler_svc.store.verbs import prepare as preparing
 from scheduler_svc.store.verbs.api_store import ALL, ApiVerbStore
 from scheduler_svc.store.verbs.members import node_of
-from scheduler_svc.store.verbs.partition import PartitionState
+from scheduler_svc.store.verbs.partition import NEVER_MS, PartitionState
 
 T = TypeVar("T")
 
@@ -99,6 +99,17 @@ class VerbStore(ApiVerbStore):
         def step(partition: PartitionState, now: int) -> tuple[list[Claim], str | None]:
             partition.expire(now, validation.MAX_PAGE)
             return partition.page_of_claims(host, consumer, marker, limit)
+
+        return self._transact(step)
+
+    def prepared_claims(self, limit: int = 1000) -> list[Claim]:
+        validation.check_page(limit)
+
+        def step(partition: PartitionState, now: int) -> list[Claim]:
+            partition.expire(now, ALL)
+            consumers = partition.due_consumers(NEVER_MS, limit)
+            partition.prefetch(consumers=consumers)
+            return [partition.claims[consumer] for consumer in consumers]
 
         return self._transact(step)
 

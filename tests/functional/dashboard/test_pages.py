@@ -2,18 +2,21 @@
 """The dashboard of a real cluster: who may see it, what its pages show, and that it changes nothing."""
 
 import json
+import os
 import re
+import signal
+import uuid
 from collections.abc import Iterator
 
 import pytest
 
 from devstack.cluster_size import ClusterSize
 from devstack.layout import DASHBOARD
-from rpcapi import errors
+from rpcapi import errors, objects
 from rpcapi.cli.session import Session
 from rpcapi.cli.state_write import update_document
 from tests.functional import clusters
-from tests.functional.booting import boot, gantt
+from tests.functional.booting import SERVER_RESOURCES, boot, gantt
 from tests.functional.clusters import RunningCluster
 from tests.functional.dashboard.visitor import Visitor, eventually, gantt_json, is_served, shown
 
@@ -149,6 +152,24 @@ def test_host_shows_its_tree_claims_and_decisions(visitor: Visitor, cluster: Run
     assert server["uuid"] in text
     assert "confirmed" in text
     assert "/decisions/req-" in text
+
+
+def test_claim_in_flight_is_shown_until_its_host_confirms(visitor: Visitor, cluster: RunningCluster) -> None:
+    agents = clusters.workers(cluster.cluster.daemons["compute"])
+    server = str(uuid.uuid4())
+    for pid in agents:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        spec = objects.RequestSpec.of(flavor="m1.tiny", resources=SERVER_RESOURCES)
+        cluster.session.call(cluster.session.conductor.build_instances, spec, [server])
+
+        eventually(lambda: shown(visitor, "/claims", server), "the prepared claim")
+    finally:
+        for pid in agents:
+            os.kill(pid, signal.SIGCONT)
+
+    eventually(lambda: shown(visitor, "/claims", "None: every claim is confirmed."), "no claim in flight")
+    assert server not in visitor.get("/claims").text
 
 
 def test_refusals_are_counted_and_explained(visitor: Visitor, cluster: RunningCluster) -> None:

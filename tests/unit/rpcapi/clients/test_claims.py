@@ -35,6 +35,7 @@ def call(sender, options):
         ("release_claims", {"host": "h", "refs": REFS}, "1.0", {"host": "h", "refs": REFS}),
         ("list_claims", {}, "1.0", PAGE),
         ("list_claims", {"consumer": "c", "limit": 1}, "1.0", PAGE | {"consumer": "c", "limit": 1}),
+        ("list_prepared_claims", {"limit": 2}, "1.10", {"limit": 2}),
         ("audit_host", {"report": "report"}, "1.0", {"report": "report"}),
         ("verify", {}, "1.0", {}),
         ("find_claims", {"refs": REFS}, "1.3", {"refs": REFS}),

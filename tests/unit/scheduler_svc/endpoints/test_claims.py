@@ -24,7 +24,14 @@ def test_claim_lifecycle_from_report_to_release(worker):
     assert [selections.host(index) for index in range(2)] == ["way/1", "way/1"]
     assert selections.partition == "default"
     assert selections.deadline_ms > time.time() * 1000
+    prepared = worker.claims.list_prepared_claims(ctxt).claims
+    assert {claim["consumer"] for claim in prepared} == set(uuids)
+    assert {claim["state"] for claim in prepared} == {"prepared"}
+    assert len(worker.claims.list_prepared_claims(ctxt, limit=1).claims) == 1
+    with pytest.raises(errors.InvalidRequest):
+        worker.claims.list_prepared_claims(ctxt, limit=0)
     confirmed = worker.claims.confirm_claims(ctxt, "way", worker.refs(uuids))
+    assert worker.claims.list_prepared_claims(ctxt).claims == []
     assert confirmed.answers == ["confirmed"] * 2
     page = worker.claims.list_claims(ctxt, host="way")
     assert {claim["consumer"] for claim in page.claims} == set(uuids)

@@ -8,7 +8,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
-from scheduler_svc.store.validation import MAX_REFS
+from scheduler_svc.store.validation import MAX_PAGE, MAX_REFS
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, SMALL, StorePartition
 
 
@@ -136,3 +136,20 @@ def test_reap_tells_the_age_of_the_prepared_claim_that_expires_next(partition: S
     assert prepared_ms() >= later - begin - 1
     partition.store.confirm("h1", [ClaimRef("c2", 1)])
     assert prepared_ms() == 0
+
+
+def test_prepared_claims_are_those_that_expire_first(partition: StorePartition) -> None:
+    partition.add_host("h1")
+    assert partition.store.prepared_claims() == []
+    partition.hold("c1", "h1")
+    partition.prepare("c2", "h1", ttl_ms=LONG_MS)
+    partition.prepare("c3", "h1", ttl_ms=LONG_MS // 2)
+    partition.pass_deadline(partition.prepare("c4", "h1", ttl_ms=SHORT_MS))
+
+    prepared = partition.store.prepared_claims()
+
+    assert [claim.consumer for claim in prepared] == ["c3", "c2"]
+    assert [claim.consumer for claim in partition.store.prepared_claims(1)] == ["c3"]
+    assert prepared == [claim for name in ("c3", "c2") for claim in partition.store.claims(consumer=name)[0]]
+    with pytest.raises(errors.InvalidRequest):
+        partition.store.prepared_claims(MAX_PAGE + 1)
