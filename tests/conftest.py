@@ -200,18 +200,18 @@ def mariadb_server() -> Iterator[MariadbServer]:
 @pytest.fixture(scope="session")
 def redis_sentinel() -> Iterator[Any]:
     """One primary with two replicas and three sentinels for the whole run, without users; do not disturb them."""
-    from tests.functional.failover.setups import running_setup  # noqa: PLC0415 - it imports this module
+    from tests.functional.failover.setups import STEADY_MS, running_setup  # noqa: PLC0415 - it imports this module
 
-    with running_setup("sentinel", users=False) as setup:
+    with running_setup("sentinel", users=False, down_ms=STEADY_MS) as setup:
         yield setup
 
 
 @pytest.fixture(scope="session")
 def redis_cluster() -> Iterator[Any]:
     """One Redis Cluster of three primaries, a replica each, for the whole run, without users; do not disturb it."""
-    from tests.functional.failover.setups import running_setup  # noqa: PLC0415 - it imports this module
+    from tests.functional.failover.setups import STEADY_MS, running_setup  # noqa: PLC0415 - it imports this module
 
-    with running_setup("cluster", users=False) as setup:
+    with running_setup("cluster", users=False, down_ms=STEADY_MS) as setup:
         yield setup
 
 

@@ -17,7 +17,7 @@ from devstack.servers.process import POLL
 from devstack.servers.redis import AppendFsync, RedisServer
 from devstack.servers.redis_users import REPLICA, RedisUser
 
-NODE_TIMEOUT_MS = 1000  # after which the other nodes consider a silent node dead
+NODE_TIMEOUT_MS = 1000  # after which the other nodes consider a silent node dead; the time to join depends on it
 JOIN_SECONDS = 60.0
 BUS_PORT_OFFSET = 10000  # of the port for the other nodes
 # Both ports below the kernel's ephemeral range, which begins at 32768.
@@ -36,7 +36,8 @@ SETTINGS = (
 class RedisCluster:
     """``primaries`` servers with a replica each, all with the same users; their files are in ``folder``.
 
-    Nodes 0 to primaries - 1 start as primaries, node i + primaries as the replica of node i.
+    Nodes 0 to primaries - 1 start as primaries, node i + primaries as the replica of node i. The nodes consider a
+    silent one dead after ``down_ms``, and replace a primary that is; until all have joined it is NODE_TIMEOUT_MS.
     """
 
     def __init__(
@@ -47,12 +48,14 @@ class RedisCluster:
         binary: Path | None = None,
         appendonly: AppendFsync = "everysec",
         users: Sequence[RedisUser] = (),
+        down_ms: int = NODE_TIMEOUT_MS,
     ) -> None:
         self.folder = folder.absolute()
         self._primaries = primaries
         self._binary = binary
         self._appendonly = appendonly
         self._users = (*users, REPLICA) if users else ()
+        self._down_ms = down_ms
         self._passwords = Passwords(self.folder)
         self.nodes: list[RedisServer] = []
 
@@ -125,6 +128,8 @@ class RedisCluster:
         self._wait("replicate", lambda: all(_in_step(replica) for replica in replicas))
         # A node that the others do not know as a replica yet gets no votes.
         self._wait("agree", lambda: all(self._agrees(node) for node in self.nodes))
+        for node in self.nodes:
+            _ask(node, "CONFIG", "SET", "cluster-node-timeout", self._down_ms)
 
     def _knows_all(self, node: RedisServer) -> bool:
         info = _ask(node, "CLUSTER INFO")

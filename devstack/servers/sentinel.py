@@ -27,7 +27,14 @@ class Sentinel:
     """One redis-sentinel; it stores its state in its configuration file, which begins with ``settings``."""
 
     def __init__(
-        self, folder: Path, binary: Path, primary: RedisServer, quorum: int, settings: Sequence[str] = ()
+        self,
+        folder: Path,
+        binary: Path,
+        primary: RedisServer,
+        quorum: int,
+        settings: Sequence[str] = (),
+        *,
+        down_ms: int = DOWN_MS,
     ) -> None:
         self.folder = folder
         self.port = free_port()
@@ -35,6 +42,7 @@ class Sentinel:
         self._primary = primary
         self._quorum = quorum
         self._settings = tuple(settings)
+        self._down_ms = down_ms
         self._process = ServerProcess(f"the sentinel in {folder}", folder / "sentinel.pid", folder / "sentinel.log")
 
     @property
@@ -96,7 +104,7 @@ class Sentinel:
             f'dir "{self.folder}"',
             "daemonize no",
             f"sentinel monitor {SERVICE} {LOOPBACK} {self._primary.port} {self._quorum}",
-            f"sentinel down-after-milliseconds {SERVICE} {DOWN_MS}",
+            f"sentinel down-after-milliseconds {SERVICE} {self._down_ms}",
             f"sentinel failover-timeout {SERVICE} {FAILOVER_MS}",
             f"sentinel parallel-syncs {SERVICE} 2",
             *(users if self._primary.users else []),
@@ -105,7 +113,10 @@ class Sentinel:
 
 
 class SentinelGroup:
-    """A primary with replicas (2) and sentinels (3); their files are in ``folder``."""
+    """A primary with replicas (2) and sentinels (3); their files are in ``folder``.
+
+    The sentinels consider a server down after ``down_ms`` of silence, and replace a primary that is.
+    """
 
     def __init__(
         self,
@@ -117,6 +128,7 @@ class SentinelGroup:
         settings: Sequence[str] = (),
         replicas: int = 2,
         sentinels: int = 3,
+        down_ms: int = DOWN_MS,
     ) -> None:
         self.folder = folder.absolute()
         program = binary or redis_binary()
@@ -140,7 +152,8 @@ class SentinelGroup:
             server.replica_of = self.servers[0]
         quorum = sentinels // 2 + 1
         self.sentinels = [
-            Sentinel(self.folder / f"s{number}", program, self.servers[0], quorum) for number in range(sentinels)
+            Sentinel(self.folder / f"s{number}", program, self.servers[0], quorum, down_ms=down_ms)
+            for number in range(sentinels)
         ]
 
     def start(self) -> None:

@@ -10,7 +10,7 @@ from devstack.servers.postgresql import PostgresqlServer
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import redis_binary
 from tests.conftest import missing
-from tests.functional.failover.setups import Kind, running_setup
+from tests.functional.failover.setups import STEADY_MS, Kind, running_setup
 from tests.regressions.forgetful_redis import FailedOverRedis, OneRedis
 from tests.regressions.forgetful_stores import ForgetfulStores, MemoryStores, PostgresqlPair, SqliteFile
 from tests.run_folders import claim_folder, release_folder
@@ -42,7 +42,7 @@ def _one_redis(stack: contextlib.ExitStack) -> ForgetfulStores:
 
 
 def _failed_over(kind: Kind) -> Callable[[contextlib.ExitStack], ForgetfulStores]:
-    return lambda stack: FailedOverRedis(stack.enter_context(running_setup(kind, users=False)))
+    return lambda stack: FailedOverRedis(stack.enter_context(running_setup(kind, users=False, down_ms=STEADY_MS)))
 
 
 def _postgresql_pair(stack: contextlib.ExitStack) -> ForgetfulStores:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stores on Redis that forget: one server, Sentinel and a Redis Cluster."""
 
+import contextlib
 import os
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
+
+import redis
 
 from conductor.store.interface import ConductorStore
 from conductor.store.redis import RedisConductorStore
@@ -65,7 +68,11 @@ class OneRedis(RedisStores):
 
 
 class FailedOverRedis(RedisStores):
-    """Sentinel or a Redis Cluster: replicas that lost contact to their primaries are promoted."""
+    """Sentinel or a Redis Cluster: replicas that lost contact to their primaries are promoted.
+
+    The servers of ``setup`` replace none that is merely silent for a while. Otherwise a busy machine would have a
+    replica promoted again, while the stores still use the former one through connections that it keeps open.
+    """
 
     def __init__(self, setup: FailoverSetup) -> None:
         super().__init__(setup.url(None), setup.primary)
@@ -103,7 +110,8 @@ class FailedOverRedis(RedisStores):
         ports = {server.port for server in self._replicas}
         if isinstance(self._group, RedisCluster):
             return all(_owners(replica) == ports for replica in self._replicas)
-        return all(_leader(sentinel) in ports for sentinel in self._group.sentinels)
+        _fail_over(self._group.sentinels[0], ports)
+        return all(int(_service(sentinel)["port"]) in ports for sentinel in self._group.sentinels)
 
 
 def _acknowledgements(client: Any, offset: int) -> int:
@@ -113,10 +121,20 @@ def _acknowledgements(client: Any, offset: int) -> int:
     return sum(int(replica["offset"]) >= offset for replica in replicas)
 
 
-def _leader(sentinel: Sentinel) -> int:
-    """Return the port of the primary, as a sentinel sees it."""
+def _fail_over(sentinel: Sentinel, ports: Collection[int]) -> None:
+    """Let a sentinel promote one of the servers at ``ports``, unless it has begun that, or sees none alive yet."""
+    service = _service(sentinel)
+    if int(service["port"]) in ports or "failover_in_progress" in service["flags"]:
+        return
+    with sentinel.client() as client, contextlib.suppress(redis.ResponseError):
+        client.execute_command("SENTINEL", "FAILOVER", SERVICE)
+
+
+def _service(sentinel: Sentinel) -> dict[str, Any]:
+    """Return the primary, as a sentinel sees it."""
     with sentinel.client() as client:
-        return int(client.sentinel_master(SERVICE)["port"])
+        state: dict[str, Any] = client.sentinel_master(SERVICE)
+        return state
 
 
 def _owners(node: RedisServer) -> set[int]:

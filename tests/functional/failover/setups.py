@@ -17,6 +17,7 @@ from tests.run_folders import claim_folder, release_folder
 
 Kind = Literal["sentinel", "cluster"]
 KINDS: tuple[Kind, ...] = ("sentinel", "cluster")
+STEADY_MS = 3_600_000  # longer than any run: a server is silent on a busy machine, and is replaced on request only
 
 
 class FailoverSetup:
@@ -43,16 +44,25 @@ class FailoverSetup:
 
 @contextmanager
 def running_setup(
-    kind: Kind, *, users: bool = True, binary: Path | None = None, folder: Path | None = None
+    kind: Kind,
+    *,
+    users: bool = True,
+    binary: Path | None = None,
+    folder: Path | None = None,
+    down_ms: int | None = None,
 ) -> Iterator[FailoverSetup]:
-    """Start the servers, with the services' users or without users; remove them and their data at the end."""
+    """Start the servers, with the services' users or without users; remove them and their data at the end.
+
+    ``down_ms`` is the silence after which the others replace a primary, by default about a second.
+    """
     own = folder or claim_folder()
     make = RedisCluster if kind == "cluster" else SentinelGroup
     try:
         binary = binary or redis_binary()
     except BinaryMissing as why:
         missing(why)
-    group = make(own, users=STORE_USERS if users else (), binary=binary)
+    options = {} if down_ms is None else {"down_ms": down_ms}
+    group = make(own, users=STORE_USERS if users else (), binary=binary, **options)
     try:
         group.start()
         yield FailoverSetup(group)
