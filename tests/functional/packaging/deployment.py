@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machines of docs/install.md, on a network of their own, with what the guide requires and nothing more."""
+"""The machines of a guide, on a network of their own, with what it requires and nothing more."""
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
-from tests.functional.packaging import guide
+from tests.functional.packaging.guide import Guide
 from tests.functional.systemd import root
 from tests.functional.systemd.disk import Disk
 from tests.functional.systemd.machine import Machine, Place
@@ -28,9 +29,10 @@ echo 'StrictHostKeyChecking accept-new' > /root/.ssh/config
 class Deployment:
     """Machines by name, with the packages in ``shared``; their disks are mounted in ``folder``."""
 
-    def __init__(self, folder: Path, shared: Path) -> None:
+    def __init__(self, folder: Path, shared: Path, guide: Guide) -> None:
         base = root.ready_root()
         addresses = guide.machines()
+        self.guide = guide
         self.network = Network({name: f"{address}/{PREFIX}" for name, address in addresses.items()})
         self._disks = {name: Disk(base, folder / name) for name in addresses}
         self.machines = {
@@ -53,7 +55,14 @@ class Deployment:
 
     def follow(self, *sections: str) -> None:
         """Run the commands of sections of the guide in their order."""
-        for block in (block for section in sections for block in guide.blocks(section)):
+        self._run((self.guide, section) for section in sections)
+
+    def follow_steps(self) -> None:
+        """Run the commands of the steps of the guide, some of which are sections of other pages."""
+        self._run(self.guide.steps())
+
+    def _run(self, steps: Iterable[tuple[Guide, str]]) -> None:
+        for block in (block for guide, section in steps for block in guide.blocks(section)):
             for name in block.machines:
                 self.machines[name].script(block.commands)
 

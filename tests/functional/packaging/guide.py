@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads docs/install.md: its sections, and the commands in them with the machines that each is for.
+"""Reads a guide of installation: its sections, and the commands in them with the machines that each is for.
 
 A block of commands is fenced as ``bash``; its first line is a comment that lists machines.
 """
@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-PAGE = Path(__file__).parents[3] / "docs" / "install.md"
+DOCS = Path(__file__).parents[3] / "docs"
 _BLOCK = re.compile(r"^```bash\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEREDOC = re.compile(r"^ *cat >>? (\S+) <<'?(\w+)'?\n(.*?)^\2$", re.MULTILINE | re.DOTALL)
 _MACHINE = re.compile(r"\| `([a-z0-9]+)` \| (192\.0\.2\.\d+) \|")
+_STEP = re.compile(r"^\d+\. \[(.+)\]\((\S*?)#\S+\)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -29,21 +30,45 @@ class Block:
             yield path, text
 
 
-def sections() -> dict[str, str]:
-    """Return the text of each section by its heading; that before the first heading is under ""."""
-    parts = re.split(r"^## (.+)\n", PAGE.read_text(), flags=re.MULTILINE)
-    return dict(zip(["", *parts[1::2]], parts[::2], strict=True))
+@dataclass(frozen=True)
+class Guide:
+    """A page of docs, by its file name."""
+
+    name: str
+
+    @property
+    def text(self) -> str:
+        return (DOCS / self.name).read_text()
+
+    def sections(self) -> dict[str, str]:
+        """Return the text of each section by its heading; that before the first heading is under ""."""
+        parts = re.split(r"^## (.+)\n", self.text, flags=re.MULTILINE)
+        return dict(zip(["", *parts[1::2]], parts[::2], strict=True))
+
+    def blocks(self, section: str | None = None) -> list[Block]:
+        """Return the blocks of commands of a section, or of all, in their order."""
+        texts = self.sections() if section is None else {section: self.sections()[section]}
+        return [_parse(heading, text) for heading, part in texts.items() for text in _BLOCK.findall(part)]
+
+    def machines(self) -> dict[str, str]:
+        """Return the address of each machine by its name."""
+        return dict(_MACHINE.findall(self.sections()[""]))
+
+    def steps(self) -> list[tuple["Guide", str]]:
+        """Return the sections of this page and of others that its section "Steps" lists, in their order."""
+        return [(Guide(page or self.name), section) for section, page in _STEP.findall(self.sections()["Steps"])]
+
+    def ports(self) -> dict[str, set[int]]:
+        """Return the ports that the section "Firewall" lists, by what its column "on" says."""
+        ports: dict[str, set[int]] = {}
+        for row in re.findall(r"^\| \d+ \|.*$", self.sections()["Firewall"], re.MULTILINE):
+            port, _, place = (cell.strip() for cell in row.split("|")[1:4])
+            ports.setdefault(place, set()).add(int(port))
+        return ports
 
 
-def blocks(section: str | None = None) -> list[Block]:
-    """Return the blocks of commands of a section, or of all, in their order."""
-    texts = sections() if section is None else {section: sections()[section]}
-    return [_parse(heading, text) for heading, part in texts.items() for text in _BLOCK.findall(part)]
-
-
-def machines() -> dict[str, str]:
-    """Return the address of each machine by its name."""
-    return dict(_MACHINE.findall(sections()[""]))
+INSTALL = Guide("install.md")
+LARGE = Guide("install-large.md")
 
 
 def _parse(section: str, text: str) -> Block:
