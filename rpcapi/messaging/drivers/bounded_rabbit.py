@@ -161,6 +161,9 @@ class BoundedConnection(impl_rabbit.Connection):
         try:
             super()._publish(exchange, msg, routing_key, timeout, transport_options)
         except amqp.exceptions.MessageNacked:
+            # Not only a full queue refuses. A channel that first published to a quorum queue while the node of its
+            # leader was lost is refused for as long as that node is away; another channel is not.
+            self._set_current_channel(self.connection.channel())
             raise QueueFull(routing_key or exchange.name, self._max_queue_length) from None
 
     def _transport_socket_timeout(self, timeout: float | None) -> Any:

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TTL of messages in their queues on RabbitMQ."""
+"""TTL of messages in their queues on RabbitMQ, and the channel after a refused message."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
+import amqp
 import oslo_messaging
 import pytest
 from oslo_messaging._drivers import impl_rabbit
 
 from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.bounded_rabbit import BoundedConnection
+from rpcapi.messaging.drivers.errors import QueueFull
 
 
 @pytest.fixture
@@ -46,3 +49,20 @@ def test_cast_has_no_ttl(connection: Any, ttls: list[Any]) -> None:
     with deadline.limit_wait(5):
         connection._publish("exchange", "message", "topic")
     assert ttls == [None]
+
+
+def test_message_after_a_refused_one_is_sent_by_another_channel(
+    connection: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_values: object) -> NoReturn:
+        raise amqp.exceptions.MessageNacked
+
+    channels = iter(("second", "third"))
+    connection.channel, connection._max_queue_length = "first", 100
+    connection.connection = SimpleNamespace(channel=lambda: next(channels))
+    monkeypatch.setattr(connection, "_set_current_channel", lambda channel: setattr(connection, "channel", channel))
+    monkeypatch.setattr(impl_rabbit.Connection, "_publish", refuse)
+    for channel in ("second", "third"):
+        with pytest.raises(QueueFull, match="Queue topic has 100 messages"):
+            connection._publish("exchange", "message", "topic")
+        assert connection.channel == channel
