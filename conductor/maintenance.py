@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Periodic tasks of a conductor: heartbeat, instance metrics, and purge of deleted instances."""
 
+import contextlib
 import random
 from collections.abc import Callable
+from typing import Any
 
 import oslo_messaging as messaging
 from oslo_log import log
@@ -30,7 +32,14 @@ class Upkeep(BackgroundLoop):
     """Runs the periodic tasks in one thread; no instance depends on them."""
 
     def __init__(
-        self, store: ConductorStore, bounds: RecordBounds, scheduler: SchedulerAPI, host: str, interval: float
+        self,
+        store: ConductorStore,
+        bounds: RecordBounds,
+        scheduler: SchedulerAPI,
+        host: str,
+        *,
+        partition: str,
+        interval: float,
     ) -> None:
         super().__init__("upkeep")
         self._store = store
@@ -38,6 +47,7 @@ class Upkeep(BackgroundLoop):
         self._scheduler = scheduler
         self._stamps = PartitionStamps(store, scheduler)
         self._host = host
+        self._partition = partition
         self._interval = interval
         self._failing: set[str] = set()
 
@@ -66,12 +76,21 @@ class Upkeep(BackgroundLoop):
         return False
 
     def report(self) -> None:
-        """Send a heartbeat to the scheduler, which lists services; one of an older release takes no versions."""
-        ctxt = context.new().with_timeout(ANSWER_SECONDS)
-        try:
-            self._scheduler.report_service(ctxt, BINARY, self._host, served_versions(BINARY))
-        except errors.UnknownMethod:
-            self._scheduler.report_service(ctxt, BINARY, self._host)
+        """Send a heartbeat to the scheduler, which lists services.
+
+        One of an older release takes no partition; the service is then registered in that of the worker that answers.
+        One before that takes no versions.
+        """
+        ctxt, versions = context.new().with_timeout(ANSWER_SECONDS), served_versions(BINARY)
+        arguments: tuple[dict[str, Any], ...] = (
+            {"versions": versions, "partition": self._partition},
+            {"versions": versions},
+        )
+        for values in arguments:
+            with contextlib.suppress(errors.UnknownMethod):
+                self._scheduler.report_service(ctxt, BINARY, self._host, **values)
+                return
+        self._scheduler.report_service(ctxt, BINARY, self._host)
 
     def exchange_stamps(self) -> None:
         """Let partitions that were restored from a backup notice it, and store their newest stamps."""

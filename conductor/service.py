@@ -88,7 +88,12 @@ class ConductorService:
             self._store, self._pump.wake, conf.rpc.max_instances, self._bounds, quota.load(conf)
         )
         upkeep = Upkeep(
-            self._store, self._bounds, self._clients.scheduler, conf.conductor.host, conf.conductor.report_interval
+            self._store,
+            self._bounds,
+            self._clients.scheduler,
+            conf.conductor.host,
+            partition=conf.rpc.partition,
+            interval=conf.conductor.report_interval,
         )
         self._reconciler = RecordReconciler(
             self._store, self._clients, self._pump.wake, conf.conductor.reconcile_interval

@@ -29,7 +29,7 @@ class BusBackend(ServiceClient):
     """Backend that calls gantt's scheduler workers over the bus."""
 
     TOPIC = "scheduler"
-    VERSION = "1.10"
+    VERSION = "1.11"
     CAP = "scheduler"
     UNREPORTED = "1.5"
     SHORT_CALLS = frozenset({"select_destinations"})
@@ -55,6 +55,7 @@ class SchedulerAPI:
     1.8 - dry_run: add scope
     1.9 - select_batch: add details, and requests of several projects with deadlines of their own
     1.10 - Add list_catalog
+    1.11 - report_service: add partition
     """
 
     VERSION = BusBackend.VERSION
@@ -194,11 +195,23 @@ class SchedulerAPI:
         return self._backend.call(ctxt, "1.5", "exchange_stamps", stamps=stamps)
 
     def report_service(
-        self, ctxt: RequestContext, binary: str, host: str, versions: dict[str, str] | None = None
+        self,
+        ctxt: RequestContext,
+        binary: str,
+        host: str,
+        versions: dict[str, str] | None = None,
+        partition: str | None = None,
     ) -> None:
-        """Send a heartbeat of a service without nodes, such as a conductor, with the RPC version of each topic."""
+        """Send a heartbeat of a service without nodes, such as a conductor, with the RPC version of each topic.
+
+        It is registered in ``partition``; None is that of the worker that answers. Raises UnknownPartition.
+        """
         values: dict[str, Any] = {} if versions is None else {"versions": versions}
-        self._backend.call(ctxt, "1.7" if values else "1.0", "report_service", binary=binary, host=host, **values)
+        version = "1.7" if values else "1.0"
+        if partition is not None:
+            values["partition"] = partition
+            version = "1.11"
+        self._backend.call(ctxt, version, "report_service", binary=binary, host=host, **values)
 
     def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
         """Return the oldest RPC version that living services report, by topic; None where one reports none.

@@ -88,12 +88,17 @@ class HostStateEndpoint(MeteredEndpoint):
 
     @expose
     def report_service(
-        self, ctxt: RequestContext, binary: str, host: str, versions: dict[str, str] | None = None
+        self,
+        ctxt: RequestContext,
+        binary: str,
+        host: str,
+        versions: dict[str, str] | None = None,
+        partition: str | None = None,
     ) -> None:
-        """Record the heartbeat of a service without nodes."""
-        name, store = service_name(_service_host(host), _service_host(binary)), self._partitions.own.store
+        """Record the heartbeat of a service without nodes in its partition; None is that of this worker."""
+        name, store = service_name(_service_host(host), _service_host(binary)), self._partitions.find(partition).store
         self._versions.beat(store, name, check_versions(versions), lambda: store.heartbeat(host, binary))
-        self._note_clock(ctxt, None, name)
+        self._note_clock(ctxt, partition, name)
 
     @expose
     def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
@@ -189,7 +194,7 @@ class HostStateEndpoint(MeteredEndpoint):
             self._note_clock(ctxt, values["stats"].partition, _service_host(values["name"]))
         elif method == "report_service":
             name = service_name(_service_host(values["host"]), _service_host(values["binary"]))
-            self._note_clock(ctxt, None, name)
+            self._note_clock(ctxt, values.get("partition"), name)
 
     def _note_clock(self, ctxt: RequestContext, partition: str | None, name: str) -> None:
         """Have the store compare a sender's clock with its own, if it is off by this worker's."""

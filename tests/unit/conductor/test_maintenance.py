@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import oslo_messaging as messaging
 import prometheus_client
+import pytest
 
 from conductor.maintenance import Upkeep
 from conductor.store.bounds import RecordBounds
@@ -24,8 +25,8 @@ def instances(status: str) -> float | None:
 def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
     heartbeats: list[tuple[str, str]] = []
 
-    def report_service(ctxt: object, binary: str, host: str, versions: object) -> None:
-        assert versions == {"conductor": ConductorAPI.VERSION}
+    def report_service(ctxt: object, binary: str, host: str, versions: object, partition: str) -> None:
+        assert (versions, partition) == ({"conductor": ConductorAPI.VERSION}, "p1")
         heartbeats.append((binary, host))
         raise messaging.MessagingTimeout("no answer")
 
@@ -35,7 +36,7 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
         [replace(store.get(["a"])["a"], status=InstanceStatus.DELETED, step=SagaStep.DONE)], wake=False
     )
     scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {"p1": "1.1.x"})
-    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", 0.01)  # type: ignore[arg-type]
+    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", partition="p1", interval=0.01)  # type: ignore[arg-type]
     upkeep.start()
     until(lambda: len(heartbeats) > 2 and not store.get(["a"]), "heartbeats are sent and the deleted record is removed")
     until(lambda: instances("DELETED") == 0, "the figures follow")
@@ -48,17 +49,19 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
     upkeep.wait()
 
 
-def test_older_scheduler_gets_heartbeats_without_versions() -> None:
+@pytest.mark.parametrize(("release", "described"), [("1.10", {"versions"}), ("1.6", set())])
+def test_older_scheduler_gets_heartbeats_without_what_is_new(release: str, described: set[str]) -> None:
     heartbeats: list[str] = []
 
-    def report_service(ctxt: object, binary: str, host: str, versions: object = None) -> None:
-        if versions is not None:
-            raise errors.UnknownMethod(topic="scheduler", method="report_service", version="1.7")
+    def report_service(ctxt: object, binary: str, host: str, **values: object) -> None:
+        if values.keys() > described:
+            raise errors.UnknownMethod(topic="scheduler", method="report_service", version=release)
+        assert values.keys() == described
         heartbeats.append(host)
 
     scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {})
     store = MemoryConductorStore(StoreTimeouts())
-    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", 600.0)  # type: ignore[arg-type]
+    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", partition="p1", interval=600.0)  # type: ignore[arg-type]
     assert upkeep.run_once() > 1
     assert heartbeats == ["c1"]
 
@@ -68,14 +71,14 @@ def test_failed_heartbeat_is_retried_soon() -> None:
         [messaging.MessagingTimeout("no answer"), errors.NotReady(what="worker", why="it loads"), None, None]
     )
 
-    def report_service(ctxt: object, binary: str, host: str, versions: object) -> None:
+    def report_service(ctxt: object, binary: str, host: str, versions: object, partition: object) -> None:
         failure = next(answers)
         if failure is not None:
             raise failure
 
     scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {})
     store = MemoryConductorStore(StoreTimeouts())
-    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", 600.0)  # type: ignore[arg-type]
+    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", partition="p1", interval=600.0)  # type: ignore[arg-type]
     pauses = [upkeep.run_once() for _ in range(4)]
     assert [seconds <= 1 for seconds in pauses] == [True, True, False, False]
     assert min(pauses[2:]) >= 480

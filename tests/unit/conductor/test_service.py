@@ -71,15 +71,19 @@ class ServedConductor:
         self.servers: list[Any] = []
 
     def start(self) -> None:
-        self.scheduler.report_service = lambda ctxt, binary, host, versions: self.heartbeats.append((binary, host))  # type: ignore[attr-defined]
+        self.scheduler.report_service = self._note_heartbeat  # type: ignore[attr-defined]
         self._listen("scheduler", "w1", self.scheduler, "select_destinations", "report_service", "exchange_stamps")
         self._listen(topic(PARTITION), "w1", FakeClaims(self.ledger), "prepare_claims", "abort_claims", "list_claims")
         for host in ("h1", "h2"):
             self._listen("compute", host, _Agent(host, self), "build_instances", "terminate_instances", "audit")
         self.service.start()
 
+    def _note_heartbeat(self, _ctxt: object, binary: str, host: str, versions: dict[str, str], partition: str) -> None:
+        assert versions and partition == PARTITION
+        self.heartbeats.append((binary, host))
+
     def _listen(self, on: str, server: str, double: Any, *methods: str) -> None:
-        endpoint = serve(double, *methods, version="1.9")
+        endpoint = serve(double, *methods, version="1.11")
         target = messaging.Target(topic=on, server=server)
         created = bus.get_server(self.transport, target, [endpoint], GanttSerializer())
         created.start()

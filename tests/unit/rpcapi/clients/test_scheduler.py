@@ -61,6 +61,12 @@ DECISIONS = {"partition": None, "marker": None, "limit": 100}
             "1.7",
             {"binary": "b", "host": "h", "versions": {"conductor": "1.9"}},
         ),
+        (
+            "report_service",
+            {"binary": "b", "host": "h", "partition": "p"},
+            "1.11",
+            {"binary": "b", "host": "h", "partition": "p"},
+        ),
         ("get_oldest_versions", {}, "1.7", {}),
         ("explain", {"request_id": "r"}, "1.1", {"request_id": "r"}),
         ("dry_run", {"spec": "s", "count": 2}, "1.3", {"spec": "s", "count": 2}),
