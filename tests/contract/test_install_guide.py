@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/install.md can be read by the test that runs it, and what it configures exists."""
+"""The guides of installation can be read by the tests that run them, and what they configure exists."""
 
 import re
 import subprocess
@@ -9,27 +9,50 @@ from oslo_config import cfg
 from oslo_messaging import opts as messaging_opts
 
 from tests.contract.test_documentation import sample_options
-from tests.functional.packaging import guide
+from tests.functional.packaging.guide import INSTALL, LARGE, Block, Guide
 
-BLOCKS = guide.blocks()
-# Sections that are read, and those that the test runs.
-PROSE = {"", "Sizing", "Firewall"}
+GUIDES = (INSTALL, LARGE)
+MACHINES = {
+    INSTALL: {"controller1", "controller2", "compute1"},
+    LARGE: {"controller1", "controller2", "compute1", "compute2", "compute3", "compute4"},
+}
+# Sections that are read, and those that the tests run.
+PROSE = {
+    INSTALL: {"", "Sizing", "Firewall"},
+    LARGE: {"", "Steps", "Sizing", "Firewall", "Quorum queues", "What else differs"},
+}
+CONFIGURATION_FILES = {INSTALL: 5, LARGE: 4}
+
+per_guide = pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
 
 
-def test_every_block_names_machines_of_the_table() -> None:
-    assert set(guide.machines()) == {"controller1", "controller2", "compute1"}
-    for block in BLOCKS:
+@per_guide
+def test_every_block_names_machines_of_the_table(guide: Guide) -> None:
+    assert set(guide.machines()) == MACHINES[guide]
+    for block in guide.blocks():
         assert set(block.machines) <= set(guide.machines()), block.commands
 
 
-def test_the_guide_has_no_other_commands() -> None:
-    fences = re.findall(r"^```(.+)$", guide.PAGE.read_text(), re.MULTILINE)
+@per_guide
+def test_the_guide_has_no_other_commands(guide: Guide) -> None:
+    fences = re.findall(r"^```(.+)$", guide.text, re.MULTILINE)
     assert set(fences) == {"bash"}
-    assert {block.section for block in BLOCKS} == guide.sections().keys() - PROSE
+    assert {block.section for block in guide.blocks()} == guide.sections().keys() - PROSE[guide]
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.section)
-def test_commands_are_valid_shell(block: guide.Block) -> None:
+def test_the_steps_of_the_large_guide_have_commands() -> None:
+    steps = LARGE.steps()
+    assert {guide for guide, _ in steps} == set(GUIDES)
+    own = [section for guide, section in steps if guide == LARGE]
+    assert {*own, "Check", "A machine is lost"} == LARGE.sections().keys() - PROSE[LARGE]
+    for guide, section in steps:
+        assert guide.blocks(section), section
+
+
+@pytest.mark.parametrize(
+    "block", [block for guide in GUIDES for block in guide.blocks()], ids=lambda block: block.section
+)
+def test_commands_are_valid_shell(block: Block) -> None:
     checked = subprocess.run(["bash", "-n"], input=block.commands, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stderr
     for path, text in block.files():
@@ -38,13 +61,17 @@ def test_commands_are_valid_shell(block: guide.Block) -> None:
             assert checked.returncode == 0, f"{path}: {checked.stderr}"
 
 
-def test_options_exist(tmp_path) -> None:
+@per_guide
+def test_options_exist(guide: Guide, tmp_path) -> None:
     options = sample_options()
     libraries = dict(messaging_opts.list_opts())
     rabbit = {option.name for option in libraries["oslo_messaging_rabbit"]}
-    files = {path: text for block in BLOCKS for path, text in block.files() if re.match(r"/etc/gantt/.*\.conf", path)}
-    assert len(files) == 5
-    for text in files.values():
+    texts: dict[str, str] = {}
+    for path, text in (file for block in guide.blocks() for file in block.files()):
+        if re.match(r"/etc/gantt/.*\.conf", path):
+            texts[path] = texts.get(path, "") + text
+    assert len(texts) == CONFIGURATION_FILES[guide]
+    for text in texts.values():
         path = tmp_path / "gantt.conf"
         path.write_text(text)
         sections: dict[str, dict[str, list[str]]] = {}
@@ -53,6 +80,22 @@ def test_options_exist(tmp_path) -> None:
             assert set(values) <= (rabbit if section == "oslo_messaging_rabbit" else options[section]), section
 
 
-def test_addresses_agree() -> None:
-    for name, address in re.findall(r"\b(controller[12]|compute1) (192\.0\.2\.\d+)", guide.PAGE.read_text()):
+def test_variables_of_the_cells_are_options() -> None:
+    options = sample_options()
+    names = {
+        match.groups()
+        for block in LARGE.blocks("Cells")
+        for _, text in block.files()
+        for match in re.finditer(r"^OS_([A-Z]+)__([A-Z_]+)=", text, re.MULTILINE)
+    }
+    assert len(names) == 3
+    for section, option in names:
+        assert option.lower() in options[section.lower()]
+
+
+@per_guide
+def test_addresses_agree(guide: Guide) -> None:
+    for address, name in re.findall(r"\b(192\.0\.2\.\d+) (controller[12]|compute[1-4])\b", guide.text):
+        assert guide.machines()[name] == address
+    for name, address in re.findall(r"\b(controller[12]|compute[1-4]) (192\.0\.2\.\d+)", guide.text):
         assert guide.machines()[name] == address

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source archive and the wheel of this checkout, built once per process."""
+"""The source archive, the wheel and Debian's packages of this checkout, built once per process."""
 
 import os
+from pathlib import Path
 
 import pytest
 
-from devstack.packaging import checkout, distribution
+from devstack.packaging import checkout, debian_packages, distribution
 from devstack.packaging.distribution import Distribution
+from tests.functional.packaging.programs import need_programs
+from tests.functional.systemd.conftest import require_privilege, require_programs
+from tests.functional.systemd.network import require_network
 
 
 def need_checkout() -> None:
@@ -24,6 +28,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
     need_checkout()
     folder = tmp_path_factory.mktemp("dist")
     return distribution.build(folder, changelog="Changes\n=======\n")
+
+
+@pytest.fixture(scope="session")
+def debian(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Debian's packages of this checkout, where machines can be booted on a network of their own."""
+    require_privilege()
+    require_programs()
+    need_programs({"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "ip": "iproute2"})
+    require_network()
+    return debian_packages.build(request.getfixturevalue("built"), tmp_path_factory.mktemp("debian-packages"))
 
 
 @pytest.fixture(scope="session")

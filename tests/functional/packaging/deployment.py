@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machines of a guide, on a network of their own, with what it requires and nothing more."""
 
+import contextlib
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.functional.packaging.guide import Guide
@@ -84,8 +85,16 @@ class Deployment:
         self.network.delete()
 
 
-def copy_packages(packages: list[Path], folder: Path) -> None:
-    """Copy packages where machines can read them."""
-    folder.mkdir(parents=True)
+@contextlib.contextmanager
+def running_deployment(guide: Guide, packages: Iterable[Path], folder: Path) -> Iterator[Deployment]:
+    """Boot the machines of a guide, with the packages where it expects them; their disks are mounted in ``folder``."""
+    shared = folder / "shared"
+    shared.mkdir()
     for package in packages:
-        shutil.copy(package, folder)
+        shutil.copy(package, shared)
+    deployment = Deployment(folder, shared, guide)
+    try:
+        deployment.boot()
+        yield deployment
+    finally:
+        deployment.halt()

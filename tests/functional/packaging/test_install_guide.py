@@ -7,51 +7,36 @@ The tests build on each other, in their order, as the guide's sections do.
 import re
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from devstack.packaging import debian_packages
-from devstack.packaging.distribution import Distribution
-from tests.functional.packaging import guide
 from tests.functional.packaging.caller import Caller
-from tests.functional.packaging.deployment import Deployment, copy_packages
-from tests.functional.packaging.programs import need_programs
+from tests.functional.packaging.deployment import Deployment, running_deployment
+from tests.functional.packaging.guide import INSTALL
+from tests.functional.packaging.observation import active_servers, epochs, listening_ports
 from tests.functional.systemd.cluster import boot, gantt
-from tests.functional.systemd.conftest import require_privilege, require_programs
 from tests.functional.systemd.machine import Machine
-from tests.functional.systemd.network import require_network
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
 INSTALLATION = (
     *("Prerequisites", "Packages", "Certificates", "Users and passwords", "Redis and Sentinel", "RabbitMQ"),
-    *("Controllers", "Agents", "Dashboard"),
+    *("Controllers", "Start the controllers", "Agents", "Dashboard"),
 )
 CONTROLLER_UNITS = ("gantt-conductor.service", "gantt-scheduler@1.service", "gantt-dashboard.service")
+PARTITION = "default"
 RECOVERY_BOOTS = 5  # attempts of an operator while brokers and sentinels notice a loss
-# Sockets that accept connections, by their state in /proc/net/tcp.
-LISTENING = "0A"
+FIREWALL_PORTS = INSTALL.ports()["all"]
 WITHOUT_TLS = {22, 4369}  # ssh, and Erlang's port mapper
 CLIENT_FILES = {"CAfile": "ca.pem", "cert": "client.pem", "key": "client.key"}
 
 
 @pytest.fixture(scope="module")
-def deployment(built: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def deployment(debian: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """The booted machines, with the packages of this tree."""
-    require_privilege()
-    require_programs()
-    need_programs({"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "ip": "iproute2"})
-    require_network()
-    folder = tmp_path_factory.mktemp("deployment")
-    packages = folder / "packages"
-    packages.mkdir()
-    copy_packages(debian_packages.build(built, packages), folder / "shared")
-    deployment = Deployment(folder, folder / "shared")
-    try:
-        deployment.boot()
+    with running_deployment(INSTALL, debian, tmp_path_factory.mktemp("deployment")) as deployment:
         yield deployment
-    finally:
-        deployment.halt()
 
 
 @pytest.fixture(scope="module")
@@ -60,32 +45,11 @@ def controllers(deployment: Deployment) -> tuple[Machine, Machine]:
     return deployment.machines["controller1"], deployment.machines["controller2"]
 
 
-def listening_ports(machine: Machine) -> set[int]:
-    """Return the TCP ports that other machines could connect to."""
-    rows = machine.run("cat", "/proc/net/tcp", "/proc/net/tcp6").stdout.splitlines()
-    fields = [row.split() for row in rows]
-    sockets = [row[1].split(":") for row in fields if row[3] == LISTENING]
-    return {int(port, 16) for address, port in sockets if not address.endswith("7F")}  # 127.0.0.1, in little endian
-
-
-def firewall_ports() -> set[int]:
-    return {int(port) for port in re.findall(r"^\| (\d+) \|", guide.sections()["Firewall"], re.MULTILINE)}
-
-
 def serial_number(machine: Machine, host: str, port: int) -> str:
     """Return the serial number of a server's certificate, of which name and authority are verified."""
     files = " ".join(f"-{option} /etc/gantt/tls/{name}" for option, name in CLIENT_FILES.items())
     connect = f"openssl s_client -connect {host}:{port} -verify_hostname {host} -verify_return_error {files}"
     return machine.script(f"{connect} < /dev/null 2> /dev/null | openssl x509 -noout -serial")
-
-
-def epoch(machine: Machine) -> int:
-    (partition,) = gantt(machine, "partition", "list")
-    return int(str(partition["epoch"]))
-
-
-def active_servers(machine: Machine) -> set[str]:
-    return {str(server["uuid"]) for server in gantt(machine, "server", "list") if server["status"] == "ACTIVE"}
 
 
 def test_machines_are_installed_by_the_guide(deployment: Deployment, controllers: tuple[Machine, Machine]) -> None:
@@ -131,14 +95,14 @@ def test_dashboard_of_each_controller_shows_the_hosts(controllers: tuple[Machine
 
 def test_only_the_listed_ports_are_open(deployment: Deployment) -> None:
     for name, machine in deployment.machines.items():
-        assert listening_ports(machine) == firewall_ports(), name
+        assert listening_ports(machine) == FIREWALL_PORTS, name
 
 
 def test_every_server_proves_its_name_and_requires_a_certificate(
     deployment: Deployment, controllers: tuple[Machine, Machine]
 ) -> None:
     for host in deployment.machines:
-        for port in firewall_ports() - WITHOUT_TLS:
+        for port in FIREWALL_PORTS - WITHOUT_TLS:
             assert serial_number(controllers[1], host, port).startswith("serial=")
             stranger = f"openssl s_client -connect {host}:{port} -tls1_2 -CAfile /etc/gantt/tls/ca.pem < /dev/null"
             refused = controllers[1].run("sh", "-c", stranger, check=False)
@@ -169,7 +133,7 @@ def test_lost_controller_is_replaced_at_once_and_comes_back(
     deployment: Deployment, controllers: tuple[Machine, Machine]
 ) -> None:
     first, second = controllers
-    before, epoch_before = active_servers(second), epoch(second)
+    before, epochs_before = active_servers(second), epochs(second)
 
     deployment.lose("controller1")
     for attempt in range(RECOVERY_BOOTS):
@@ -181,7 +145,7 @@ def test_lost_controller_is_replaced_at_once_and_comes_back(
     boot(second, 3)
 
     assert before < active_servers(second)
-    assert epoch(second) > epoch_before
+    assert epochs(second)[PARTITION] > epochs_before[PARTITION]
     second.run("gantt", "claim", "verify")
 
     deployment.bring_back("controller1")
@@ -198,7 +162,7 @@ def test_lost_controller_is_replaced_at_once_and_comes_back(
 def test_certificates_are_rotated_without_an_outage(
     deployment: Deployment, controllers: tuple[Machine, Machine]
 ) -> None:
-    servers = [(host, port) for host in deployment.machines for port in firewall_ports() - WITHOUT_TLS]
+    servers = [(host, port) for host in deployment.machines for port in FIREWALL_PORTS - WITHOUT_TLS]
     before = {server: serial_number(controllers[0], *server) for server in servers}
 
     with Caller(controllers[1]) as caller:
@@ -232,11 +196,11 @@ def test_restored_store_begins_an_epoch_and_knows_what_runs(
     deployment.follow("Back up")
     controllers[1].run("gantt", "server", "delete", deleted, "--wait")
     since = set(boot(controllers[1], 2))
-    epoch_before = epoch(controllers[1])
+    epochs_before = epochs(controllers[1])
 
     deployment.follow("Restore")
 
-    assert epoch(controllers[1]) > epoch_before
+    assert epochs(controllers[1])[PARTITION] > epochs_before[PARTITION]
     assert since <= active_servers(controllers[1]), "servers that were booted after the backup"
     controllers[1].run("gantt", "server", "delete", deleted, "--wait")
     boot(controllers[1], 1)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What machines of a deployment show of themselves."""
+
+from tests.functional.systemd.cluster import gantt
+from tests.functional.systemd.machine import Machine
+
+# Sockets that accept connections, by their state in /proc/net/tcp.
+LISTENING = "0A"
+
+
+def listening_ports(machine: Machine) -> set[int]:
+    """Return the TCP ports that other machines could connect to."""
+    rows = machine.run("cat", "/proc/net/tcp", "/proc/net/tcp6").stdout.splitlines()
+    fields = [row.split() for row in rows]
+    sockets = [row[1].split(":") for row in fields if row[3] == LISTENING]
+    return {int(port, 16) for address, port in sockets if not address.endswith("7F")}  # 127.0.0.1, in little endian
+
+
+def epochs(machine: Machine) -> dict[str, int]:
+    """Return the epoch of each partition."""
+    return {str(partition["name"]): int(str(partition["epoch"])) for partition in gantt(machine, "partition", "list")}
+
+
+def server_statuses(machine: Machine) -> dict[str, str]:
+    """Return the status of each server."""
+    return {str(server["uuid"]): str(server["status"]) for server in gantt(machine, "server", "list")}
+
+
+def active_servers(machine: Machine) -> set[str]:
+    return {uuid for uuid, status in server_statuses(machine).items() if status == "ACTIVE"}
+
+
+def services(machine: Machine) -> set[tuple[str, str, str]]:
+    """Return binary, host and partition of the services that are up; raises AssertionError if others are listed."""
+    rows = gantt(machine, "service", "list")
+    assert {row["state"] for row in rows} <= {"up"}, rows
+    return {(str(row["binary"]), str(row["host"]), str(row["partition"])) for row in rows}

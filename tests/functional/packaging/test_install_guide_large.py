@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/install-large.md, done: six machines are installed by its commands, and three of them are lost, one by one.
+
+The tests build on each other, in their order. They print the figures that docs/scale.md has.
+"""
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.functional.packaging.boot_load import BootLoad, rate
+from tests.functional.packaging.deployment import Deployment, running_deployment
+from tests.functional.packaging.guide import LARGE
+from tests.functional.packaging.observation import listening_ports, server_statuses, services
+from tests.functional.systemd.cluster import gantt
+from tests.functional.systemd.machine import Machine
+
+pytestmark = [pytest.mark.packages, pytest.mark.long, pytest.mark.timeout(3600)]
+
+CONTROLLERS = ("controller1", "controller2")
+CORE = (*CONTROLLERS, "compute1")  # each has a broker and three servers of Redis
+CELLS = tuple(f"cell{number}" for number in (1, 2, 3, 4))
+SERVICES = {
+    *(("gantt-scheduler", f"{host}-{cell}", cell) for host in CONTROLLERS for cell in CELLS),
+    *(("gantt-conductor", f"controller{number}", f"cell{number}") for number in (1, 2)),
+    *(("gantt-compute", f"compute{number}", f"cell{number}") for number in (1, 2, 3, 4)),
+}
+# Queues of requests; replies, fan-outs and dead letters are in classic ones.
+REQUESTS = re.compile(r"(scheduler|claims|conductor|compute)(\..*)?")
+REDIS_PORTS = (6379, 6380, 6381)
+CALLERS = 4
+BOOTS = 60  # before a loss, and again while the machine is away
+BOOTS_AFTER = 20
+UNFINISHED = {"SCHEDULING", "BUILDING"}
+
+
+@pytest.fixture(scope="module")
+def deployment(debian: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """The booted machines, with the packages of this tree."""
+    with running_deployment(LARGE, debian, tmp_path_factory.mktemp("large")) as deployment:
+        yield deployment
+
+
+@pytest.fixture(scope="module")
+def controller(deployment: Deployment) -> Machine:
+    """The controller that has the authority and all passwords."""
+    return deployment.machines["controller1"]
+
+
+def placement(controller: Machine) -> dict[str, tuple[str, frozenset[str]]]:
+    """Return the slots of each primary, with its own machine and those of its replicas."""
+    addresses = {address: name for name, address in LARGE.machines().items()}
+    nodes = controller.script("/root/gantt/redis controller1 6379 admin CLUSTER NODES")
+    rows = [row.split() for row in nodes.splitlines()]
+    machines = {row[0]: addresses[row[1].partition(":")[0]] for row in rows}
+    primaries = {row[0]: " ".join(row[8:]) for row in rows if "master" in row[2].split(",")}
+    return {
+        slots: (machines[primary], frozenset(machines[row[0]] for row in rows if row[3] == primary))
+        for primary, slots in primaries.items()
+    }
+
+
+def documented_placement() -> dict[str, tuple[str, frozenset[str]]]:
+    """Return what the page's table of primaries says, in the form of ``placement``."""
+    rows = re.findall(r"^\| `(\w+)` \| (\d+)(?: to (\d+))? \|", LARGE.sections()["Redis Cluster"], re.MULTILINE)
+    return {
+        f"{first}-{last}" if last else first: (machine, frozenset(set(CORE) - {machine}))
+        for machine, first, last in rows
+    }
+
+
+def test_machines_are_installed_by_the_guide(deployment: Deployment) -> None:
+    deployment.follow_steps()
+
+    for name in CONTROLLERS:
+        units = ("gantt-conductor", "gantt-dashboard", *(f"gantt-scheduler@{cell}" for cell in CELLS))
+        states = {deployment.machines[name].property(f"{unit}.service", "ActiveState") for unit in units}
+        assert states == {"active"}, name
+
+
+def test_both_controllers_boot_servers_in_all_partitions(deployment: Deployment, controller: Machine) -> None:
+    deployment.follow("Check")
+
+    assert set(server_statuses(controller).values()) == {"ACTIVE"}
+    claims = gantt(controller, "claim", "list")
+    assert sorted(str(claim["partition"]) for claim in claims) == sorted([*CELLS, *CELLS])
+    assert services(deployment.machines["controller2"]) == SERVICES
+
+
+def test_requests_are_in_quorum_queues_on_all_brokers(controller: Machine) -> None:
+    listing = controller.run(
+        *("rabbitmqctl", "list_queues", "--quiet", "--formatter", "json", "-p", "gantt", "name", "type", "members")
+    ).stdout
+    queues = {queue["name"]: queue for queue in json.loads(listing)}
+    requests = {name: queue for name, queue in queues.items() if REQUESTS.fullmatch(name)}
+
+    assert {"scheduler", "conductor", *(f"claims.{cell}" for cell in CELLS), "compute.compute4"} <= requests.keys()
+    assert {queue["type"] for queue in requests.values()} == {"quorum"}
+    for queue in requests.values():
+        assert sorted(queue["members"]) == sorted(f"rabbit@{host}" for host in CORE), queue
+    others = {name: queue["type"] for name, queue in queues.items() if name not in requests}
+    assert set(others.values()) == {"classic"}
+    assert {name.partition(".")[0] for name in others} <= {"reply", "compute_fanout", "dead_letters"}
+
+
+def test_each_primary_of_redis_has_replicas_on_both_other_machines(controller: Machine) -> None:
+    assert placement(controller) == documented_placement()
+    for host in CORE:
+        for port in REDIS_PORTS:
+            info = controller.script(f"/root/gantt/redis {host} {port} admin INFO replication").replace("\r", "")
+            expected = "connected_slaves:2" if port == REDIS_PORTS[0] else "master_link_status:up"
+            assert expected in info.splitlines(), (host, port)
+
+
+def test_only_the_listed_ports_are_open(deployment: Deployment) -> None:
+    ports = LARGE.ports()
+    for name, machine in deployment.machines.items():
+        assert listening_ports(machine) == ports["all"] | (ports["the three"] if name in CORE else set()), name
+
+
+@pytest.mark.parametrize("lost", CORE)
+def test_lost_machine_loses_nothing_acknowledged(
+    deployment: Deployment, controller: Machine, lost: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caller = deployment.machines["controller2" if lost == "controller1" else "controller1"]
+    with BootLoad(caller, CALLERS) as load:
+        before = load.await_active(BOOTS, since=0.0)
+        deployment.lose(lost)
+        lost_at = time.time()
+        first = load.await_active(1, since=lost_at)[0]
+        during = load.await_active(BOOTS, since=first.ended)
+        caller.run("gantt", "claim", "verify")
+
+        deployment.bring_back(lost)
+        back_at = time.time()
+        deployment.follow("A machine is lost")
+        home_at = time.time()
+        load.await_active(BOOTS_AFTER, since=home_at)
+
+    caller.eventually(lambda: not UNFINISHED & set(server_statuses(caller).values()), "the end of all boots")
+    statuses = server_statuses(caller)
+    acknowledged, boots = load.acknowledged(), load.boots()
+    assert acknowledged.keys() <= statuses.keys(), "servers without a record"
+    active = {boot.server for boot in boots if boot.status == "ACTIVE"}
+    assert {statuses[server] for server in active} == {"ACTIVE"}
+    failed = [server for server in gantt(caller, "server", "list") if server["status"] == "ERROR"]
+    assert {server["host"] for server in failed} <= {f"{lost}/node0"}, failed
+    claims = {str(claim["consumer"]): claim["state"] for claim in gantt(caller, "claim", "list")}
+    assert claims == {server: "confirmed" for server, status in statuses.items() if status == "ACTIVE"}
+    caller.run("gantt", "claim", "verify")
+    caller.run("gantt", "audit")
+    assert placement(controller) == documented_placement()
+    assert services(caller) == SERVICES
+    if failed:
+        caller.run("gantt", "server", "delete", "--wait", *(str(server["uuid"]) for server in failed))
+    with capsys.disabled():
+        print(
+            f"\n{lost} lost, {CALLERS} callers, {os.cpu_count()} cores for all machines: "
+            f"{rate(before):.1f} boots a second before, first boot after {first.ended - lost_at:.0f} s, "
+            f"then {rate(during):.1f} a second; {home_at - back_at:.0f} s from its return to the end of the commands; "
+            f"{len(acknowledged)} acknowledged, {len(active)} ACTIVE in time, {len(failed)} in ERROR"
+        )
