@@ -123,20 +123,20 @@ def test_only_the_listed_ports_are_open(deployment: Deployment) -> None:
         assert listening_ports(machine) == ports["all"] | (ports["the three"] if name in CORE else set()), name
 
 
-@pytest.mark.parametrize("lost", CORE)
+@pytest.mark.parametrize("victim", CORE)
 def test_lost_machine_loses_nothing_acknowledged(
-    deployment: Deployment, controller: Machine, lost: str, capsys: pytest.CaptureFixture[str]
+    deployment: Deployment, controller: Machine, victim: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    caller = deployment.machines["controller2" if lost == "controller1" else "controller1"]
+    caller = deployment.machines["controller2" if victim == "controller1" else "controller1"]
     with BootLoad(caller, CALLERS) as load:
         before = load.await_active(BOOTS, since=0.0)
-        deployment.lose(lost)
+        deployment.lose(victim)
         lost_at = time.time()
         first = load.await_active(1, since=lost_at)[0]
         during = load.await_active(BOOTS, since=first.ended)
         caller.run("gantt", "claim", "verify")
 
-        deployment.bring_back(lost)
+        deployment.bring_back(victim)
         back_at = time.time()
         deployment.follow("A machine is lost")
         home_at = time.time()
@@ -149,7 +149,7 @@ def test_lost_machine_loses_nothing_acknowledged(
     active = {boot.server for boot in boots if boot.status == "ACTIVE"}
     assert {statuses[server] for server in active} == {"ACTIVE"}
     failed = [server for server in gantt(caller, "server", "list") if server["status"] == "ERROR"]
-    assert {server["host"] for server in failed} <= {f"{lost}/node0"}, failed
+    assert {server["host"] for server in failed} <= {f"{victim}/node0"}, failed
     claims = {str(claim["consumer"]): claim["state"] for claim in gantt(caller, "claim", "list")}
     assert claims == {server: "confirmed" for server, status in statuses.items() if status == "ACTIVE"}
     caller.run("gantt", "claim", "verify")
@@ -160,7 +160,7 @@ def test_lost_machine_loses_nothing_acknowledged(
         caller.run("gantt", "server", "delete", "--wait", *(str(server["uuid"]) for server in failed))
     with capsys.disabled():
         print(
-            f"\n{lost} lost, {CALLERS} callers, {os.cpu_count()} cores for all machines: "
+            f"\n{victim} lost, {CALLERS} callers, {os.cpu_count()} cores for all machines: "
             f"{rate(before):.1f} boots a second before, first boot after {first.ended - lost_at:.0f} s, "
             f"then {rate(during):.1f} a second; {home_at - back_at:.0f} s from its return to the end of the commands; "
             f"{len(acknowledged)} acknowledged, {len(active)} ACTIVE in time, {len(failed)} in ERROR"
