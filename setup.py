@@ -1,6 +1,8 @@
 """Packaging of gantt: only the contract by default; each service is an extra."""
 
 import runpy
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 
 from setuptools import find_packages, setup
@@ -88,6 +90,7 @@ TEST = [
     "reno>=4.1",
     "twine>=6.1",
 ]
+DOCS = ["furo>=2025.7.19", "mmdr>=0.4", "myst-parser>=4.0", "reno>=4.1", "sphinx>=8.2"]
 LINT = ["codespell>=2.3", "pylint>=3.2", "ruff>=0.6", "mypy>=1.11", "import-linter>=2.16", "reno>=4.1"]
 
 # By the path of the file: a build cannot import rpcapi.
@@ -110,6 +113,13 @@ class SourceArchive(sdist):
             self.filelist.include(pattern)
         self.filelist.global_exclude("*.py[cod]")
         super().make_distribution()
+
+
+def documentation():
+    """Return the site and the man pages that a release has in ``share``, by folder; a checkout has none."""
+    root = Path(__file__).parent
+    files = sorted(path.relative_to(root) for path in (root / "share").rglob("*") if path.is_file())
+    return [(str(folder), list(map(str, names))) for folder, names in groupby(files, key=attrgetter("parent"))]
 
 
 setup(
@@ -175,6 +185,7 @@ setup(
             "*.sh",
         ],
     },
+    data_files=documentation(),
     # `tox -e lowest` tests the lower bounds. A next major version of what has private modules or methods that are used
     # here, those of oslo.messaging and kombu, may have others.
     install_requires=[
@@ -208,6 +219,7 @@ setup(
         "tracing": TRACING,
         "lab": LAB,
         "all": ALL,
+        "docs": DOCS,
         "test": TEST,
         "lint": LINT,
     },

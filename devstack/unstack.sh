@@ -20,4 +20,5 @@ if [ ! -x "$venv/bin/python" ]; then
     say "There is no $(printf %q "$venv"), so no cluster was started from here; nothing to stop."
     exit 0
 fi
-exec "$venv/bin/python" -m devstack.unstack
+# Deprecation warnings of libraries do not concern the user.
+exec "$venv/bin/python" -W ignore -m devstack.unstack

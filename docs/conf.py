@@ -9,7 +9,9 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
 
+import mmdr
 from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
 
 from rpcapi.cli import static_output
 
@@ -23,7 +25,6 @@ extensions = [
     "oslo_config.sphinxext",
     "reno.sphinxext",
     "sphinx.ext.autodoc",
-    "sphinxcontrib.mermaid",
 ]
 myst_fence_as_directive = ["mermaid"]
 exclude_patterns = ["plugins/**"]
@@ -36,6 +37,7 @@ autodoc_typehints = "description"
 html_theme = "furo"
 html_title = f"gantt {release}"
 html_show_copyright = False
+html_copy_source = False
 
 COMMANDS = "reference/commands/"  # a page for each console script but gantt; those of daemons include daemons.txt
 
@@ -105,15 +107,28 @@ def command_help(name: str, *command: str) -> str:
     return subprocess.run(call, env=environment, capture_output=True, text=True, check=True).stdout  # noqa: S603
 
 
+class Mermaid(SphinxDirective):
+    """A diagram, drawn while the page is built: the site is read without a network, and loads no script."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture."""
+        picture = mmdr.render("\n".join(self.content)).svg
+        # Its text is dark in both colour schemes of the site.
+        return [nodes.raw("", f'<div style="background: white">{picture}</div>', format="html")]
+
+
 def drop_links(app: Any, doctree: Any, page: str) -> None:
-    """Leave the text of links in man pages, which cannot lead to other pages."""
+    """Leave the text of links in man pages, which cannot lead to other pages; it names the page of the site."""
     if app.builder.name == "man":
         for link in list(doctree.findall(nodes.reference)):
-            link.replace_self(link.children)
+            link.replace_self(nodes.Text(link.astext().replace(".md", ".html")))
 
 
 def setup(app: Any) -> None:
     """Register the above."""
+    app.add_directive("mermaid", Mermaid)
     app.connect("source-read", add_commands)
     app.connect("autodoc-process-docstring", format_versions)
     app.connect("include-read", link_copies)

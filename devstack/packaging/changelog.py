@@ -5,6 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from devstack.packaging import checkout
 from devstack.packaging.errors import PackagingError
 from devstack.packaging.programs import run
 
@@ -12,19 +13,18 @@ TITLE = "Changes of gantt"
 RENO = Path(sys.executable).with_name("reno")
 
 
-def lint(checkout: Path) -> None:
+def lint(source: Path) -> None:
     """Raise PackagingError unless reno accepts the notes."""
-    run(RENO, "--quiet", "lint", checkout)
+    run(RENO, "--quiet", "lint", source)
 
 
-def write(checkout: Path, version: str) -> str:
+def write(source: Path, version: str) -> str:
     """Return the changelog of a commit, in which the notes since the last tag are those of ``version``.
 
     Raises PackagingError when there are none. It is written from a clone with the tag that the commit will have.
     """
     with tempfile.TemporaryDirectory() as folder:
-        run("git", "clone", "--quiet", checkout, folder)
-        run("git", "-C", folder, "tag", "--force", version)
+        checkout.clone(Path(folder), version, source)
         text = run(RENO, "--quiet", "report", "--no-show-source", "--title", TITLE, folder)
     if version not in text.splitlines():
         raise PackagingError(f"no release note is of version {version}: write one with `reno new`")

@@ -20,8 +20,14 @@ def commit_time(checkout: Path = ROOT) -> str:
     return run("git", "-C", checkout, "log", "-1", "--format=%ct").strip()
 
 
+def clone(folder: Path, version: str, checkout: Path = ROOT) -> None:
+    """Clone the present commit into a new folder, with the tag that a release of it will have: reno reads tags."""
+    run("git", "clone", "--quiet", checkout, folder)
+    run("git", "-C", folder, "tag", "--force", version)
+
+
 def export(folder: Path, checkout: Path = ROOT) -> None:
-    """Copy the tracked files, as they are in the checkout, into a new folder: builds leave no files in the checkout."""
+    """Copy the tracked files, as they are in the checkout, into a folder: builds leave no files in the checkout."""
     for name in tracked_files(checkout):
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)

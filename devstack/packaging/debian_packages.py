@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
 
-from devstack.packaging import changelog, checkout, distribution, lock, versions, wheels
+from devstack.packaging import changelog, checkout, distribution, documentation, lock, versions, wheels
 from devstack.packaging.distribution import Distribution
 from devstack.packaging.errors import PackagingError
 from devstack.packaging.programs import run
@@ -67,6 +67,23 @@ def prepare(tree: Path, built: Distribution, revision: int, source: Path) -> Non
     common = _lines((tree / "gantt.tmpfiles").read_text(), "/etc/gantt")
     (tree / "debian" / "gantt-common.tmpfiles").write_text(common)
     (tree / "debian" / "gantt-common.install").write_text(f"gantt.target {UNIT_FOLDER}\n")
+    for package, pages in man_pages(tree / "debian", built).items():
+        (tree / "debian" / f"{package}.manpages").write_text("".join(f"{page}\n" for page in sorted(pages)))
+
+
+def man_pages(debian: Path, built: Distribution) -> dict[str, list[str]]:
+    """Return the wheel's man pages by package: with the service or the link of their program, else with all programs.
+
+    Raises PackagingError when the wheel has no page of a program.
+    """
+    packages = {f"gantt-{name}": f"gantt-{name}" for name in SERVICES}
+    for path in debian.glob("*.links"):
+        packages |= {Path(line.split()[1]).name: path.stem for line in path.read_text().splitlines()}
+    pages: dict[str, list[str]] = {}
+    names = built.documentation
+    for program in built.programs:
+        pages.setdefault(packages.get(program, "gantt-common"), []).append(documentation.man_page(program, names))
+    return pages
 
 
 def _write_service(tree: Path, package: str) -> None:
@@ -107,7 +124,8 @@ def lint(packages: Sequence[Path]) -> None:
 
 def _build_distribution(folder: Path) -> Distribution:
     version = versions.of_checkout(checkout.ROOT)
-    return distribution.build(folder, changelog=changelog.write(checkout.ROOT, version))
+    share = documentation.build(folder, version)
+    return distribution.build(folder, changelog=changelog.write(checkout.ROOT, version), share=share)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The source archive and the wheel of gantt."""
 
+import configparser
 import email
+import shutil
 import sys
 import tarfile
 import tempfile
@@ -11,7 +13,7 @@ from email.message import Message
 from pathlib import Path
 from typing import NamedTuple
 
-from devstack.packaging import checkout
+from devstack.packaging import checkout, documentation
 from devstack.packaging.errors import PackagingError
 from devstack.packaging.programs import run
 
@@ -20,7 +22,8 @@ PACKAGES = ("compute_agent/", "conductor/", "devstack/", "rpcapi/", "scheduler_s
 NOT_IN_WHEEL = ("devstack/packaging/", "devstack/settings")
 NOT_IN_SDIST = (".ci/", ".gitignore")
 CHANGELOG = "CHANGELOG.rst"
-GENERATED_IN_SDIST = ("gantt.egg-info/", CHANGELOG, "PKG-INFO", "setup.cfg")
+DATA = ".data/data/"  # what a wheel installs below the prefix, such as a virtual environment
+GENERATED_IN_SDIST = ("gantt.egg-info/", CHANGELOG, "PKG-INFO", "setup.cfg", f"{documentation.SHARE}/")
 
 
 class Distribution(NamedTuple):
@@ -53,18 +56,39 @@ class Distribution(NamedTuple):
                 raise PackagingError(f"{self.sdist.name} has no {CHANGELOG}: build it with its changelog")
             return file.read()
 
+    @property
+    def programs(self) -> set[str]:
+        """The console scripts."""
+        with zipfile.ZipFile(self.wheel) as archive:
+            (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/entry_points.txt")]
+            entries = configparser.RawConfigParser(delimiters=("=",))
+            entries.read_string(archive.read(name).decode())
+            return set(entries["console_scripts"])
 
-def build(folder: Path, source: Path = checkout.ROOT, changelog: str | None = None) -> Distribution:
+    @property
+    def documentation(self) -> set[str]:
+        """The files of the site and the man pages in the wheel, by their paths below the prefix of an installation."""
+        with zipfile.ZipFile(self.wheel) as archive:
+            parts = [name.partition(DATA) for name in archive.namelist()]
+        return {path for _, separator, path in parts if separator and path.startswith(f"{documentation.SHARE}/")}
+
+
+def build(
+    folder: Path, source: Path = checkout.ROOT, changelog: str | None = None, share: Path | None = None
+) -> Distribution:
     """Build the source archive of a checkout, and the wheel from that archive, into ``folder``.
 
-    ``changelog``: the text of CHANGELOG.rst in the source archive. Files are dated with the commit, so that one commit
-    gives one wheel.
+    ``changelog``: the text of CHANGELOG.rst in the source archive. ``share``: the site and the man pages, which
+    `documentation.build` returns; without them both archives have none. Files are dated with the commit, so that one
+    commit gives one wheel.
     """
     with tempfile.TemporaryDirectory() as parent:
         tree = Path(parent) / "gantt"
         checkout.export(tree, source)
         if changelog is not None:
             (tree / CHANGELOG).write_text(changelog)
+        if share is not None:
+            shutil.copytree(share, tree / documentation.SHARE)
         run(
             *(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder.resolve(), tree),
             env={"SOURCE_DATE_EPOCH": checkout.commit_time(source)},
@@ -82,11 +106,14 @@ def find(folder: Path) -> Distribution:
 
 
 def problems(distribution: Distribution, tracked: Iterable[str]) -> list[str]:
-    """Return what is missing from the files of a distribution or has no place there, one line a file."""
+    """Return what is missing from the files of a distribution or has no place there, one line a file.
+
+    What the documentation misses, `documentation.problems` returns.
+    """
     tracked = set(tracked)
     packaged = {name for name in tracked if name.startswith(PACKAGES) and not name.startswith(NOT_IN_WHEEL)}
     with zipfile.ZipFile(distribution.wheel) as wheel:
-        in_wheel = {name for name in wheel.namelist() if ".dist-info/" not in name}
+        in_wheel = {name for name in wheel.namelist() if ".dist-info/" not in name and DATA not in name}
     with tarfile.open(distribution.sdist) as sdist:
         members = [member for member in sdist.getmembers() if not member.isdir()]
     unusual = [f"{member.name} in the source archive is no ordinary file" for member in members if not member.isfile()]

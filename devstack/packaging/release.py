@@ -13,7 +13,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from devstack.packaging import changelog, chart, checkout, distribution, environment, lock, sbom, versions
+from devstack.packaging import (
+    changelog,
+    chart,
+    checkout,
+    distribution,
+    documentation,
+    environment,
+    lock,
+    sbom,
+    versions,
+)
 from devstack.packaging.errors import PackagingError
 from devstack.packaging.programs import run
 
@@ -23,12 +33,17 @@ TESTS_SECONDS = 4 * 3600.0
 
 
 class Release(NamedTuple):
-    """A checkout, its version, the folder of what is built, and an environment with what the lock names."""
+    """A checkout, its version, the folder of what is built, and a folder for the work that is not published."""
 
     checkout: Path
     version: str
     folder: Path
-    environment: Path
+    work: Path
+
+    @property
+    def environment(self) -> Path:
+        """An environment with what the lock names."""
+        return self.work / "environment"
 
 
 class Step(NamedTuple):
@@ -65,11 +80,21 @@ def require_tests(release: Release) -> str:
     return TOX_ENVIRONMENTS
 
 
+def build_documentation(release: Release) -> str:
+    """The site and the man pages, without a warning."""
+    share = documentation.build(release.work, release.version, release.checkout)
+    return f"{len([*share.rglob('*.html')])} pages, {len([*share.rglob('man/*/*')])} man pages"
+
+
 def build(release: Release) -> str:
-    """The source archive and the wheel have every file that they should, and the lock fits them."""
+    """The source archive and the wheel have every file and page that they should, and the lock fits them."""
     text = changelog.write(release.checkout, release.version)
-    built = distribution.build(release.folder, release.checkout, text)
-    lines = distribution.problems(built, checkout.tracked_files(release.checkout))
+    share = release.work / documentation.SHARE
+    built = distribution.build(release.folder, release.checkout, text, share if share.is_dir() else None)
+    tracked = checkout.tracked_files(release.checkout)
+    lines = distribution.problems(built, tracked)
+    if share.is_dir():
+        lines += documentation.problems(built.documentation, tracked, built.programs)
     pins = lock.read((release.checkout / lock.PATH).read_text())
     lines += lock.problems(built.metadata.get_all("Requires-Dist", []), pins)
     if built.version != release.version:
@@ -113,7 +138,8 @@ CHECKS = (
     Step("tests", f"tox run -e {TOX_ENVIRONMENTS}, with CI=true", require_tests),
 )
 BUILDS = (
-    Step("build", "source archive and wheel: their files, the lock, twine check", build),
+    Step("documentation", "the site and the man pages of every command, without a warning", build_documentation),
+    Step("build", "source archive and wheel: their files and pages, the lock, twine check", build),
     Step("install", "the wheel with the lock in a clean environment", install),
     Step("sbom", "CycloneDX of that environment", write_sbom),
     Step("chart", "the Helm chart with this version", write_chart),
@@ -151,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
         version = versions.of_checkout(checkout.ROOT)
-        release = Release(checkout.ROOT, version, options.output.resolve(), Path(work) / "environment")
+        release = Release(checkout.ROOT, version, options.output.resolve(), Path(work))
         # Every check is run, so that one call names all that is to be done; a build needs those before it.
         checked = [passes(step, release, options.skip) for step in CHECKS]
         if not all(checked) or not all(passes(step, release, options.skip) for step in BUILDS):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The guides of installation can be read by the tests that run them, and what they configure exists."""
+"""The pages about installations can be read by the tests that run them, and what they configure exists."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from oslo_config import cfg
 from oslo_messaging import opts as messaging_opts
 
 from tests.contract.test_documentation import sample_options
-from tests.functional.packaging.guide import INSTALL, LARGE, Block, Guide
+from tests.functional.packaging.guide import INSTALL, LARGE, SINGLE, Block, Guide
 
 GUIDES = (INSTALL, LARGE)
 MACHINES = {
@@ -42,15 +42,21 @@ def test_the_guide_has_no_other_commands(guide: Guide) -> None:
 
 def test_the_steps_of_the_large_guide_have_commands() -> None:
     steps = LARGE.steps()
-    assert {guide for guide, _ in steps} == set(GUIDES)
+    assert {guide for guide, _ in steps} == {INSTALL, LARGE}
     own = [section for guide, section in steps if guide == LARGE]
     assert {*own, "Check", "A machine is lost"} == LARGE.sections().keys() - PROSE[LARGE]
     for guide, section in steps:
         assert guide.blocks(section), section
 
 
+def test_page_of_one_machine_has_commands_of_root_only() -> None:
+    assert {block.machines for block in SINGLE.blocks()} == {("root",)}
+    assert set(re.findall(r"^```(.+)$", SINGLE.text, re.MULTILINE)) == {"bash"}
+    assert SINGLE.blocks()[-1].section == "Remove", "the last block undoes the others"
+
+
 @pytest.mark.parametrize(
-    "block", [block for guide in GUIDES for block in guide.blocks()], ids=lambda block: block.section
+    "block", [block for guide in (*GUIDES, SINGLE) for block in guide.blocks()], ids=lambda block: block.section
 )
 def test_commands_are_valid_shell(block: Block) -> None:
     checked = subprocess.run(["bash", "-n"], input=block.commands, capture_output=True, text=True, check=False)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from devstack.packaging import checkout, debian_packages, distribution
+from devstack.packaging import checkout, debian_packages, distribution, documentation, versions
 from devstack.packaging.distribution import Distribution
 from tests.functional.packaging.programs import need_programs
 from tests.functional.systemd.conftest import require_privilege, require_programs
-from tests.functional.systemd.network import require_network
+
+CHANGELOG = "Changes\n=======\n"
 
 
 def need_checkout() -> None:
@@ -24,20 +25,26 @@ def need_checkout() -> None:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
-    """The distribution of this checkout's tracked files, as they are now."""
+    """The distribution of this checkout's tracked files, as they are now, without the documentation."""
     need_checkout()
-    folder = tmp_path_factory.mktemp("dist")
-    return distribution.build(folder, changelog="Changes\n=======\n")
+    return distribution.build(tmp_path_factory.mktemp("dist"), changelog=CHANGELOG)
+
+
+@pytest.fixture(scope="session")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
+    """The same with the site and the man pages, as a release is; the extra ``docs`` builds them in a minute or two."""
+    need_checkout()
+    share = documentation.build(tmp_path_factory.mktemp("share"), versions.of_checkout(checkout.ROOT))
+    return distribution.build(tmp_path_factory.mktemp("released"), changelog=CHANGELOG, share=share)
 
 
 @pytest.fixture(scope="session")
 def debian(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Debian's packages of this checkout, where machines can be booted on a network of their own."""
+    """Debian's packages of that, for tests that boot a machine."""
     require_privilege()
     require_programs()
-    need_programs({"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "ip": "iproute2"})
-    require_network()
-    return debian_packages.build(request.getfixturevalue("built"), tmp_path_factory.mktemp("debian-packages"))
+    need_programs({"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper"})
+    return debian_packages.build(request.getfixturevalue("released"), tmp_path_factory.mktemp("debian"))
 
 
 @pytest.fixture(scope="session")

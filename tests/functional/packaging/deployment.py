@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.functional.packaging.guide import Guide
+from tests.functional.packaging.programs import need_programs
 from tests.functional.systemd import root
 from tests.functional.systemd.disk import Disk
 from tests.functional.systemd.machine import Machine, Place
-from tests.functional.systemd.network import Network
+from tests.functional.systemd.network import Network, require_network
 
 PREFIX = 24  # the length of the network's
 # Debian's own packages come from apt's cache in the root; ssh accepts a machine that it sees for the first time.
@@ -87,14 +88,24 @@ class Deployment:
 
 @contextlib.contextmanager
 def running_deployment(guide: Guide, packages: Iterable[Path], folder: Path) -> Iterator[Deployment]:
-    """Boot the machines of a guide, with the packages where it expects them; their disks are mounted in ``folder``."""
-    shared = folder / "shared"
-    shared.mkdir()
-    for package in packages:
-        shutil.copy(package, shared)
+    """Boot the machines of a guide, with the packages where it expects them; their disks are mounted in ``folder``.
+
+    Skips the test where this machine has no privilege for a network of its own.
+    """
+    need_programs({"ip": "iproute2"})
+    require_network()
+    shared = copy_packages(packages, folder / "shared")
     deployment = Deployment(folder, shared, guide)
     try:
         deployment.boot()
         yield deployment
     finally:
         deployment.halt()
+
+
+def copy_packages(packages: Iterable[Path], folder: Path) -> Path:
+    """Copy packages to a new folder, which machines can read; return it."""
+    folder.mkdir()
+    for package in packages:
+        shutil.copy(package, folder)
+    return folder

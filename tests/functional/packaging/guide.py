@@ -67,6 +67,7 @@ class Guide:
         return ports
 
 
+SINGLE = Guide("install-single.md")
 INSTALL = Guide("install.md")
 LARGE = Guide("install-large.md")
 

@@ -4,45 +4,57 @@
 The tests build on each other, in their order, as an operator's steps do.
 """
 
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from devstack.packaging import debian_packages
+from devstack.packaging import checkout, debian_packages, documentation
 from devstack.packaging.debian_packages import SERVICES
 from devstack.packaging.distribution import Distribution
 from tests.functional.packaging.caller import Caller
 from tests.functional.packaging.programs import need_programs
 from tests.functional.systemd import root
 from tests.functional.systemd.cluster import SCHEDULERS, UNITS, boot, configure_cluster, gantt, start_cluster
-from tests.functional.systemd.conftest import require_privilege, require_programs
 from tests.functional.systemd.machine import Machine
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
-PACKAGES = ["gantt-client", "gantt-common", *sorted(f"gantt-{name}" for name in SERVICES)]
+PACKAGES = sorted(["gantt-client", "gantt-common", "gantt-doc", *(f"gantt-{name}" for name in SERVICES)])
 SHARED = "/srv/shared"
 # What dpkg, systemd and the machine itself write; below it nothing of ours may stay.
 FOLDERS = ("/etc", "/opt", "/usr", "/var/lib", "/var/log", "/run/systemd/system", "/var/cache")
-OF_THE_SYSTEM = ("/var/lib/dpkg/", "/var/lib/apt/", "/var/cache/apt/", "/var/lib/redis", "/var/log/", "/etc/redis/")
+OF_THE_SYSTEM = (
+    "/var/lib/dpkg/",
+    "/var/lib/apt/",
+    "/var/cache/apt/",
+    "/var/cache/man/",
+    "/var/lib/redis",
+    "/var/log/",
+    "/etc/redis/",
+)
 # The users that stay, and the backups that their creation writes.
 OF_USERS = ("/etc/passwd", "/etc/group", "/etc/shadow", "/etc/gshadow", "/etc/.pwd.lock")
+# Every file that the installed distribution names exists.
+CHECK_RECORD = """
+from importlib.metadata import files
+missing = [str(file) for file in files("gantt") if not file.locate().exists()]
+assert not missing, missing
+"""
 TMPFILES = [f"gantt-{name}.conf" for name in ("common", *SERVICES)]
 
 
 @pytest.fixture(scope="module")
-def shared(built: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(debian: list[Path], released: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the packages of two builds, ``1`` and ``2``."""
-    require_privilege()
-    require_programs()
-    need_programs({"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper", "lintian": "lintian"})
+    need_programs({"lintian": "lintian"})
     shared = tmp_path_factory.mktemp("debian") / "shared"
-    for revision in (1, 2):
-        folder = shared / str(revision)
-        folder.mkdir(parents=True)
-        packages = debian_packages.build(built, folder, revision)
+    first, second = shared / "1", shared / "2"
+    second.mkdir(parents=True)
+    first.mkdir()
+    for packages in ([Path(shutil.copy(path, first)) for path in debian], debian_packages.build(released, second, 2)):
         assert [package.name.partition("_")[0] for package in packages] == PACKAGES
     subprocess.run(["chmod", "-R", "a+rX", shared], check=True)
     return shared
@@ -55,6 +67,7 @@ def bare(shared: Path) -> Iterator[Machine]:
     try:
         machine.boot()
         machine.run("rm", "-r", "/opt/gantt")
+        machine.script("DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends man-db")
         machine.run("dpkg", "--purge", "python3-venv", "python3.11-venv", "python3-pip-whl", "python3-setuptools-whl")
         yield machine
     finally:
@@ -117,11 +130,45 @@ def test_packages_install_and_start_nothing(bare: Machine) -> None:
     assert bare.run("systemctl", "is-enabled", *UNITS, check=False).stdout.split() == ["disabled"] * len(UNITS)
 
 
-def test_commands_are_on_the_path_and_know_their_version(bare: Machine, built: Distribution) -> None:
-    assert bare.run("gantt", "--version").stdout.split()[-1] == built.version
+def test_commands_are_on_the_path_and_know_their_version(bare: Machine, released: Distribution) -> None:
+    assert bare.run("gantt", "--version").stdout.split()[-1] == released.version
     for program in ("gantt-status", "gantt-nova-config", "gantt-placement-import"):
         assert "usage" in bare.run(program, "--help").stdout.lower()
     assert "gantt" in bare.run("bash", "-c", ". /usr/share/bash-completion/completions/gantt; complete -p gantt").stdout
+
+
+def test_every_program_has_a_man_page_in_the_package_of_its_command(bare: Machine, released: Distribution) -> None:
+    owners = {f"gantt-{name}": f"gantt-{name}" for name in SERVICES} | {
+        **dict.fromkeys(("gantt", "gantt-status"), "gantt-client"),
+        **dict.fromkeys(("gantt-placement-import", "gantt-placement-shadow"), "gantt-placement"),
+        "gantt-nova-config": "gantt-nova-bridge",
+        "gantt-lab": "gantt-common",
+    }
+    assert owners.keys() == released.programs
+
+    for program, package in owners.items():
+        path = bare.run("man", "--where", program).stdout.strip()
+        assert bare.run("dpkg", "--search", path).stdout.split(":")[0] == package
+        text = bare.run("man", "--warnings", program)
+        assert program in text.stdout
+        assert text.stderr == ""
+
+
+def test_site_is_complete_and_registered(bare: Machine) -> None:
+    listing = bare.run("dpkg", "--listfiles", "gantt-doc").stdout.split()
+    expected = documentation.pages(checkout.tracked_files())
+
+    assert {f"/usr/{page}" for page in expected} - set(listing) == set()
+    index = bare.run("cat", "/usr/share/doc-base/gantt-doc.gantt").stdout
+    assert "Index: /usr/share/doc/gantt/html/index.html" in index.splitlines()
+    # A machine may be without a network.
+    elsewhere = '<(script|img|link|iframe)[^>]* (src|href)="(https?:)?//'
+    assert bare.run("grep", "-rlE", elsewhere, "/usr/share/doc/gantt/html", check=False).stdout == ""
+
+
+def test_environment_has_no_second_copy_of_the_documentation(bare: Machine) -> None:
+    assert bare.run("find", "/opt/gantt/share", "-name", "gantt*", check=False).stdout == ""
+    bare.run("/opt/gantt/bin/python", "-c", CHECK_RECORD)
 
 
 def test_each_service_has_a_user_a_configuration_and_secrets_that_only_root_reads(bare: Machine) -> None:

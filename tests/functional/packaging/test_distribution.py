@@ -4,9 +4,12 @@
 import ast
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
-from devstack.packaging import checkout, distribution
+import pytest
+
+from devstack.packaging import checkout, distribution, documentation
 from devstack.packaging.distribution import Distribution
 from tests.functional.packaging.environments import CleanEnvironment
 
@@ -24,6 +27,8 @@ PROGRAMS = {
     "gantt-scheduler",
     "gantt-status",
 }
+
+PAGE, MANUAL = f"{documentation.SITE}/index.html", f"{documentation.MAN}/man1/gantt.1"
 
 
 def version_in_setup() -> str:
@@ -80,3 +85,44 @@ def test_wheel_installs_its_programs_without_a_network(built: Distribution, tmp_
     assert environment.run("python", "-c", question).strip() == built.version
     # Answered from a file of the wheel, before anything is imported.
     assert "server list" in environment.run("gantt", "--help")
+
+
+def test_checkout_has_no_documentation_and_installs_without_sphinx(built: Distribution) -> None:
+    assert built.documentation == set()
+
+
+def test_documentation_is_in_both_archives_and_is_installed_below_the_prefix(
+    tracked: list[str], tmp_path: Path
+) -> None:
+    for name, text in ((PAGE, "<html>"), (MANUAL, ".TH GANTT 1")):
+        (tmp_path / "build" / name).parent.mkdir(parents=True)
+        (tmp_path / "build" / name).write_text(text)
+    built = distribution.build(tmp_path / "dist", share=tmp_path / "build" / documentation.SHARE)
+    environment = CleanEnvironment(tmp_path / "venv")
+    environment.create()
+
+    environment.pip("install", "--no-index", "--no-deps", built.wheel)
+
+    assert built.documentation == {PAGE, MANUAL}
+    assert distribution.problems(built, tracked) == []
+    assert (tmp_path / "venv" / PAGE).read_text() == "<html>"
+    assert (tmp_path / "venv" / MANUAL).read_text() == ".TH GANTT 1"
+
+
+@pytest.mark.packages
+@pytest.mark.timeout(1800)
+def test_release_has_every_page_and_a_man_page_of_each_program(released: Distribution, tracked: list[str]) -> None:
+    assert distribution.problems(released, tracked) == []
+    assert documentation.problems(released.documentation, tracked, released.programs) == []
+
+
+@pytest.mark.packages
+@pytest.mark.timeout(1800)
+def test_documentation_of_one_commit_is_always_the_same(released: Distribution, tmp_path: Path) -> None:
+    share = documentation.build(tmp_path, released.version)
+
+    again = distribution.build(tmp_path / "dist", share=share)
+
+    with zipfile.ZipFile(released.wheel) as first, zipfile.ZipFile(again.wheel) as second:
+        sums = [{item.filename: item.CRC for item in wheel.infolist()} for wheel in (first, second)]
+    assert sums[0] == sums[1]

@@ -45,6 +45,7 @@ EXTRAS = {
     "lab": Extra(("gantt-lab",)),
     "all": Extra((*EVERY_SERVICE, "gantt", "gantt-status"), (SQL, MEMCACHED, SOLVER, GREEN, TOOZ)),
     "test": Extra(("pytest", "twine"), ("hypothesis", "gabbi", "trustme")),
+    "docs": Extra(("sphinx-build", "reno"), ("furo", "mmdr", "myst_parser")),
     "lint": Extra(("ruff", "mypy", "codespell", "lint-imports", "reno")),
 }
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from devstack.packaging import debian_packages, oci_image
+from devstack.packaging import oci_image
 from devstack.packaging.distribution import Distribution
 from tests.functional.packaging.pod import Pod
 from tests.functional.packaging.programs import need_programs
-from tests.functional.systemd.conftest import require_privilege, require_programs
 
 pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
@@ -40,18 +39,16 @@ READY = "import sys, urllib.request as r; r.urlopen('http://127.0.0.1:' + sys.ar
 
 
 @pytest.fixture(scope="module")
-def pod(built: Distribution) -> Iterator[Pod]:
+def pod(debian: list[Path], released: Distribution) -> Iterator[Pod]:
     """A pod of this checkout's image, without containers."""
-    require_privilege()
-    require_programs()
-    need_programs({"umoci": "umoci", "runc": "runc", "dh": "debhelper", "ip": "iproute2"})
+    need_programs({"umoci": "umoci", "runc": "runc", "ip": "iproute2"})
     with tempfile.TemporaryDirectory(prefix="gantt-pod-") as name:
         folder = Path(name)
         folder.chmod(0o711)  # the pod's root is not the owner of what is above its folder
         (folder / "pod").mkdir()
-        common = next(path for path in debian_packages.build(built, folder) if path.name.startswith("gantt-common_"))
+        common = next(path for path in debian if path.name.startswith("gantt-common_"))
         tag = oci_image.build(common, folder / "pod" / "layout")
-        assert tag == built.version
+        assert tag == released.version
         with Pod(folder / "pod", f"{folder / 'pod' / 'layout'}:{tag}").running() as pod:
             yield pod
 

@@ -13,11 +13,11 @@ import pytest
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from devstack.packaging import checkout, lock
+from devstack.packaging import checkout, distribution, documentation, lock
 from devstack.packaging.programs import run
 from tests.functional.packaging.conftest import need_checkout
 
-pytestmark = [pytest.mark.packages, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def release(clone: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=800,
+        timeout=1700,
     )
 
 
@@ -57,11 +57,14 @@ def test_release_has_archives_bill_of_materials_and_checksums(clone: Path) -> No
     assert sums == {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     check_bill_of_materials(json.loads((folder / f"gantt-{version}.cdx.json").read_text()), version)
     with tarfile.open(folder / f"gantt-{version}.tar.gz") as archive:
+        members = {name.partition("/")[2] for name in archive.getnames()}
         changes = archive.extractfile(f"gantt-{version}/CHANGELOG.rst")
         assert changes is not None
         lines = changes.read().decode().splitlines()
     assert version in lines, "the notes since the last tag are of this version"
     assert "New Features" in lines
+    assert documentation.pages(checkout.tracked_files()) - members == set()
+    assert distribution.find(folder).documentation <= members
 
 
 def check_bill_of_materials(document: dict, version: str) -> None:

@@ -21,8 +21,8 @@ SOURCES = (*PACKAGE_FOLDERS, "tests", "setup.py", "pyproject.toml", "README.md",
 RELEASE = "bookworm"
 MIRROR = os.environ.get("GANTT_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 PACKAGES = ("systemd", "systemd-sysv", "procps", "python3", "python3-venv", "redis-server")
-# In apt's cache, not installed: machines have no network, and those of the installation guide install them.
-ARCHIVES = ("openssh-server", "openssl", "rabbitmq-server", "redis-sentinel")
+# In apt's cache, not installed: machines have no network, and those of the installation guides install them.
+ARCHIVES = ("man-db", "openssh-server", "openssl", "rabbitmq-server", "redis-sentinel")
 EXTRAS = "scheduler,conductor,compute,placement,nova,dashboard,shell,status"
 SETUPTOOLS = "setuptools>=68"
 

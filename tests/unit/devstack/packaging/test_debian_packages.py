@@ -15,14 +15,21 @@ from devstack.packaging.distribution import Distribution
 from devstack.packaging.errors import PackagingError
 
 SOURCE = checkout.ROOT
+# Programs, with the sections of their man pages.
+PAGES = {f"gantt-{name}": 8 for name in SERVICES} | {"gantt": 1, "gantt-nova-config": 1, "gantt-lab": 1}
 
 
 @pytest.fixture
 def built(tmp_path: Path) -> Distribution:
-    """A distribution with a version and a changelog only."""
+    """A distribution with a version, a changelog, programs and man pages only."""
     archives = Distribution(tmp_path / "gantt-1.2rc1.tar.gz", tmp_path / "gantt-1.2rc1-py3-none-any.whl")
     with zipfile.ZipFile(archives.wheel, "w") as wheel:
         wheel.writestr("gantt-1.2rc1.dist-info/METADATA", "Metadata-Version: 2.4\nName: gantt\nVersion: 1.2rc1\n\n")
+        wheel.writestr(
+            "gantt-1.2rc1.dist-info/entry_points.txt", "[console_scripts]\n" + "".join(map("{} = a:b\n".format, PAGES))
+        )
+        for program, section in PAGES.items():
+            wheel.writestr(f"gantt-1.2rc1.data/data/share/man/man{section}/{program}.{section}", ".TH")
     with tarfile.open(archives.sdist, "w:gz") as sdist:
         sdist.addfile(tarfile.TarInfo("gantt-1.2rc1/CHANGELOG.rst"), io.BytesIO())
     return archives
@@ -43,7 +50,7 @@ def test_every_service_and_no_other_has_a_package() -> None:
     packages = re.findall(r"^Package: (\S+)", (SOURCE / TEMPLATE / "control").read_text(), re.MULTILINE)
 
     assert {f"gantt-{name}" for name in SERVICES} == units
-    assert set(packages) == units | {"gantt-common", "gantt-client"}
+    assert set(packages) == units | {"gantt-common", "gantt-client", "gantt-doc"}
 
 
 @pytest.mark.parametrize("kind", ["sysusers", "tmpfiles"])
@@ -64,6 +71,26 @@ def test_package_of_a_service_has_its_own_files(debian: Path, name: str) -> None
     assert {row.split()[1] for row in rows((debian / f"{package}.sysusers").read_text())} == {package}
     assert all(package in row.split()[1] for row in rows((debian / f"{package}.tmpfiles").read_text()))
     assert "#PACKAGE#" in (debian / f"{package}.postrm").read_text()
+
+
+def test_man_page_is_in_the_package_of_its_program(debian: Path) -> None:
+    pages = {path.stem: path.read_text().split() for path in debian.glob("*.manpages")}
+
+    assert pages == {
+        **{f"gantt-{name}": [f"share/man/man8/gantt-{name}.8"] for name in SERVICES},
+        "gantt-nova-bridge": ["share/man/man1/gantt-nova-config.1", "share/man/man8/gantt-nova-bridge.8"],
+        "gantt-client": ["share/man/man1/gantt.1"],
+        "gantt-common": ["share/man/man1/gantt-lab.1"],
+    }
+
+
+def test_program_without_a_man_page_stops_the_build(
+    built: Distribution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Distribution, "documentation", {"share/man/man1/gantt.1"})
+
+    with pytest.raises(PackagingError, match=r"there must be one man page of gantt-\S+, but there are \[\]"):
+        debian_packages.prepare(tmp_path / "tree", built, revision=1, source=SOURCE)
 
 
 def test_changelog_has_debians_version_and_the_commits_time(debian: Path) -> None:

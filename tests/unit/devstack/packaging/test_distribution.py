@@ -64,6 +64,15 @@ def test_foreign_files_are_named(tmp_path: Path) -> None:
     ]
 
 
+def test_documentation_is_listed_by_its_path_below_the_prefix(tmp_path: Path) -> None:
+    page, manual = "share/doc/gantt/html/index.html", "share/man/man1/gantt.1"
+    data = [f"gantt-1.0.data/data/{name}" for name in (page, manual, "etc/gantt.conf")]
+    archives = write(tmp_path, (*IN_WHEEL, *data), (*IN_SDIST, page, manual))
+
+    assert archives.documentation == {page, manual}
+    assert distribution.problems(archives, TRACKED) == []
+
+
 def test_source_archive_without_a_changelog_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PackagingError, match=r"gantt-1\.0\.tar\.gz has no CHANGELOG\.rst"):
         _ = write(tmp_path, IN_WHEEL, IN_SDIST).changelog

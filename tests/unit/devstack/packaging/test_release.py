@@ -12,7 +12,7 @@ from devstack.packaging.release import Release, Step
 
 @pytest.fixture
 def candidate(tmp_path: Path) -> Release:
-    return Release(tmp_path, "1.0.0", tmp_path / "dist", tmp_path / "environment")
+    return Release(tmp_path, "1.0.0", tmp_path / "dist", tmp_path / "work")
 
 
 def test_step_that_passes_prints_its_detail(candidate: Release, capsys: pytest.CaptureFixture[str]) -> None:
