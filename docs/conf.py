@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Sphinx configuration of the documentation: `tox -e docs`."""
 
+import inspect
+import json
 import os
 import re
 import subprocess
@@ -11,9 +13,11 @@ from typing import Any
 
 import mmdr
 from docutils import nodes
+from oslo_versionedobjects.fields import UnspecifiedDefault
 from sphinx.util.docutils import SphinxDirective
 
 from rpcapi.cli import static_output
+from rpcapi.objects.base import GanttObjectRegistry
 
 project = "gantt"
 author = "the authors of gantt"
@@ -33,6 +37,10 @@ myst_heading_anchors = 4
 myst_ref_domains = ["std", "py"]  # others cannot resolve a link of Markdown
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
+
+# `tox -e links` requests the links to other sites; addresses of examples are none.
+linkcheck_ignore = [r"https?://([\w.-]+\.)?example(\.(org|com))?(/|:|$)", r"https?://(127\.0\.0\.1|192\.0\.2\.\d+)[:/]"]
+linkcheck_timeout = 30
 
 html_theme = "furo"
 html_title = f"gantt {release}"
@@ -99,6 +107,30 @@ def add_commands(app: Any, page: str, content: list[str]) -> None:
             )
 
 
+def add_objects(app: Any, page: str, content: list[str]) -> None:
+    """Add every versioned object of the RPC APIs to their page."""
+    if page == "reference/objects":
+        for name, versions in sorted(GanttObjectRegistry.obj_classes().items()):
+            newest = versions[0]
+            text = re.sub(r"^(Version \d)", r"| \1", inspect.getdoc(newest) or "", flags=re.MULTILINE)
+            rows = "".join(map(field_row, newest.fields, newest.fields.values()))
+            table = f".. list-table::\n   :header-rows: 1\n\n   * - field\n     - type\n     - default\n{rows}"
+            content[0] += f"\n## {name} {newest.VERSION}\n\n```{{eval-rst}}\n{text}\n\n{table}```\n"
+
+
+def field_row(name: str, field: Any) -> str:
+    """Return the row of a field in the table of its object."""
+    kind = type(field).__name__.removesuffix("Field")
+    if kind == "Column":
+        kind = re.sub(r"\(.*", "", repr(field), flags=re.DOTALL).replace("NoneType", "None")
+    elif hasattr(field, "objname"):
+        kind = field.objname if kind == "Object" else f"list of {field.objname}"
+    if field.nullable:
+        kind += " or None"
+    default = "" if field.default is UnspecifiedDefault else f"``{json.dumps(field.default)}``"
+    return f"   * - {name}\n     - {kind}\n     - {default}\n"
+
+
 def command_help(name: str, *command: str) -> str:
     """Return the help of a console script, or of one of its commands."""
     script = Path(sys.executable).with_name(name)
@@ -130,6 +162,7 @@ def setup(app: Any) -> None:
     """Register the above."""
     app.add_directive("mermaid", Mermaid)
     app.connect("source-read", add_commands)
+    app.connect("source-read", add_objects)
     app.connect("autodoc-process-docstring", format_versions)
     app.connect("include-read", link_copies)
     app.connect("source-read", link_policy)
