@@ -113,6 +113,7 @@ def add_objects(app: Any, page: str, content: list[str]) -> None:
         for name, versions in sorted(GanttObjectRegistry.obj_classes().items()):
             newest = versions[0]
             text = re.sub(r"^(Version \d)", r"| \1", inspect.getdoc(newest) or "", flags=re.MULTILINE)
+            text = re.sub(r"(\w)@(\w)", r"\1\\@\2", text)  # no mail address
             rows = "".join(map(field_row, newest.fields, newest.fields.values()))
             table = f".. list-table::\n   :header-rows: 1\n\n   * - field\n     - type\n     - default\n{rows}"
             content[0] += f"\n## {name} {newest.VERSION}\n\n```{{eval-rst}}\n{text}\n\n{table}```\n"
@@ -146,7 +147,7 @@ class Mermaid(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the picture."""
-        picture = mmdr.render("\n".join(self.content)).svg
+        picture = mmdr.render("\n".join(self.content)).svg()
         # Its text is dark in both colour schemes of the site.
         return [nodes.raw("", f'<div style="background: white">{picture}</div>', format="html")]
 

@@ -2,6 +2,7 @@
 """The source archive and the wheel: their files, their metadata, and an installation without a network."""
 
 import ast
+import re
 import subprocess
 import sys
 import zipfile
@@ -114,6 +115,20 @@ def test_documentation_is_in_both_archives_and_is_installed_below_the_prefix(
 def test_release_has_every_page_and_a_man_page_of_each_program(released: Distribution, tracked: list[str]) -> None:
     assert distribution.problems(released, tracked) == []
     assert documentation.problems(released.documentation, tracked, released.programs) == []
+
+
+@pytest.mark.packages
+@pytest.mark.timeout(1800)
+def test_every_diagram_is_drawn_in_its_page(released: Distribution, tracked: list[str]) -> None:
+    texts = {name: (checkout.ROOT / name).read_text() for name in tracked if re.match(r"docs/[\w-]+\.md", name)}
+    diagrams = {Path(name).stem: text.count("```mermaid\n") for name, text in texts.items() if "```mermaid\n" in text}
+    assert {"architecture", "claims"} <= diagrams.keys()
+
+    with zipfile.ZipFile(released.wheel) as wheel:
+        data = f"gantt-{released.version}.data/data/{documentation.SITE}"
+        drawn = {name: wheel.read(f"{data}/{name}.html").decode().count('<svg id="merman"') for name in diagrams}
+
+    assert drawn == diagrams
 
 
 @pytest.mark.packages
