@@ -3,7 +3,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from oslo_context import context
 from oslo_utils import eventletutils
@@ -21,6 +21,7 @@ def patch() -> None:
 
     eventlet.monkey_patch()
     _isolate_request_contexts()
+    _end_joins_at_their_timeout()
 
 
 def _isolate_request_contexts() -> None:
@@ -30,6 +31,23 @@ def _isolate_request_contexts() -> None:
     thread-local, which all green threads share, and every log line would carry the latest request's id.
     """
     context._request_store = threading.local()
+
+
+def _end_joins_at_their_timeout() -> None:
+    """Let ``Thread.join`` return at its time-out: with Python 3.13 and later eventlet raises its own Timeout."""
+    import eventlet  # noqa: PLC0415 - see patch
+    from eventlet.green import thread  # noqa: PLC0415 - see patch
+
+    handle: Any = getattr(thread, "_ThreadHandle", None)
+    if handle is None:
+        return
+    wait = handle.join
+
+    def join(self: Any, timeout: float | None = None) -> None:
+        with eventlet.Timeout(timeout, False):
+            wait(self)
+
+    handle.join = join
 
 
 def patch_for(executor: str) -> None:

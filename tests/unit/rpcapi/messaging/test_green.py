@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work in the native worker pool: green threads keep running meanwhile."""
+"""Green threads: work in the native worker pool, during which they keep running, and the time-out of a join."""
 
 import subprocess
 import sys
@@ -35,12 +35,41 @@ PROGRAM = textwrap.dedent(
     """
 )
 
+JOINS = textwrap.dedent(
+    """
+    from rpcapi.messaging import green
+
+    green.patch()
+
+    import threading
+
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    thread.join(0.01)
+    print(thread.is_alive())
+    end.set()
+    thread.join(60)
+    print(thread.is_alive())
+    thread.join()
+    print("joined")
+    """
+)
+
+
+def output_of(program: str) -> list[str]:
+    process = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    return process.stdout.split()
+
 
 def test_green_threads_run_during_the_work_and_errors_are_raised() -> None:
-    process = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert process.stdout.split() == ["True", "raised"]
+    assert output_of(PROGRAM) == ["True", "raised"]
+
+
+def test_join_returns_at_its_timeout() -> None:
+    assert output_of(JOINS) == ["True", "False", "joined"]
 
 
 def test_work_runs_directly_with_native_threads() -> None:
