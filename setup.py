@@ -148,6 +148,7 @@ setup(
         "Programming Language :: Python :: 3 :: Only",
         "Programming Language :: Python :: 3.11",
         "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
         "Topic :: System :: Clustering",
         "Topic :: System :: Distributed Computing",
         "Typing :: Typed",

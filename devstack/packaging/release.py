@@ -28,7 +28,7 @@ from devstack.packaging.errors import PackagingError
 from devstack.packaging.programs import run
 
 SUMS = "SHA256SUMS"
-TOX_ENVIRONMENTS = "lint,imports,py,py312,types,docs"
+TOX_ENVIRONMENTS = "lint,imports,py,py312,py313,types,docs"
 TESTS_SECONDS = 4 * 3600.0
 
 
