@@ -61,16 +61,17 @@ if [ "${1:-}" != --quick ]; then
     servers=$!
 fi
 
-# The types and the unit tests run on the installation of env py.
+# The types, the documentation and the unit tests run on the installation of env py.
 "$tox/bin/tox" run --quiet -e py --notest
 [ -z "$servers" ] || wait "$servers" \
     || say "gantt: continuing without them; tests that need them are skipped, or fail in CI."
-check types &
-types=$!
+pages=types,docs
+[ "${1:-}" != --quick ] || pages=types
+check "$pages" &
+installed=$!
 
 status=0
 "$tox/bin/tox" run -e "$tests" || status=$?
-[ "${1:-}" = --quick ] || check docs || { status=$?; say "gantt: docs failed; see above."; }
 wait "$sources" || { status=$?; say "gantt: lint or imports failed; see above."; }
-wait "$types" || { status=$?; say "gantt: types failed; see above."; }
+wait "$installed" || { status=$?; say "gantt: $pages failed; see above."; }
 exit "$status"
