@@ -63,6 +63,7 @@ class ComputeService:
         # A previous agent may still be draining after its master was killed.
         wait_for("The state folder", self._folder.acquire, self._stopping, retry_on=(state_files.FolderInUse,))
         transport = bus.get_transport(self._conf)
+        bus_measurement = BusMeasurement(transport)
         shared = self._shared_context(transport)
         self._hosts = [HostSupervisor(plan, shared) for plan in self._plans]
         for host in self._hosts:
@@ -70,7 +71,7 @@ class ComputeService:
         if self._membership is not None:
             self._membership.start()
         self._join_all()
-        self._measure(BusMeasurement(transport))
+        self._measure(bus_measurement)
 
     def stop(self) -> None:
         """Stop receiving messages; the servers of all hosts stop in parallel."""

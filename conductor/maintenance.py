@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Periodic tasks of a conductor: heartbeat, instance metrics, and purge of deleted instances."""
 
-import contextlib
 import random
 from collections.abc import Callable
-from typing import Any
 
 import oslo_messaging as messaging
 from oslo_log import log
@@ -82,15 +80,13 @@ class Upkeep(BackgroundLoop):
         One before that takes no versions.
         """
         ctxt, versions = context.new().with_timeout(ANSWER_SECONDS), served_versions(BINARY)
-        arguments: tuple[dict[str, Any], ...] = (
-            {"versions": versions, "partition": self._partition},
-            {"versions": versions},
-        )
-        for values in arguments:
-            with contextlib.suppress(errors.UnknownMethod):
-                self._scheduler.report_service(ctxt, BINARY, self._host, **values)
-                return
-        self._scheduler.report_service(ctxt, BINARY, self._host)
+        try:
+            self._scheduler.report_service(ctxt, BINARY, self._host, versions, self._partition)
+        except errors.UnknownMethod:
+            try:
+                self._scheduler.report_service(ctxt, BINARY, self._host, versions)
+            except errors.UnknownMethod:
+                self._scheduler.report_service(ctxt, BINARY, self._host)
 
     def exchange_stamps(self) -> None:
         """Let partitions that were restored from a backup notice it, and store their newest stamps."""

@@ -41,13 +41,13 @@ from conductor.store.records import StoreTimeouts
 from conductor.store.redis import RedisConductorStore
 from conductor.vouching import ClaimVouching
 from rpcapi import errors
-from rpcapi.background import BackgroundLoop, Periodic
+from rpcapi.background import BackgroundLoop
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.clients.scheduler import BusBackend
 from rpcapi.conf import replicas
-from rpcapi.daemon.bus_metrics import BusMeasurement
+from rpcapi.daemon import bus_metrics
 from rpcapi.daemon.coordination import CoordinationGroup
 from rpcapi.daemon.membership import Membership
 from rpcapi.daemon.waiting import ShutdownRequested, wait_for
@@ -101,10 +101,8 @@ class ConductorService:
         self._server: messaging.MessageHandlingServer | None = None
         group = CoordinationGroup.from_conf(conf, conf.rpc.partition)
         membership = [Membership(group, [f"{BINARY}@{conf.conductor.host}"])] if group else []
-        bus_measurement = Periodic(
-            "Measuring the bus", BusMeasurement(self._transport).measure, lambda: conf.conductor.report_interval
-        )
-        self._loops: list[BackgroundLoop] = [self._pump, upkeep, self._reconciler, bus_measurement, *membership]
+        measurement = bus_metrics.tasks(conf, self._transport, lambda: conf.conductor.report_interval)
+        self._loops: list[BackgroundLoop] = [self._pump, upkeep, self._reconciler, *measurement, *membership]
 
     def start(self) -> None:
         """Wait for store and bus, then serve and resume unfinished work; raises Stopped, BadConfiguration."""

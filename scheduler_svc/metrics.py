@@ -58,7 +58,7 @@ REAP_REMAINS = metrics.gauge(
 )
 PREPARED_CLAIM_AGE = metrics.gauge(
     "store_prepared_claim_seconds",
-    "Age of the prepared claim whose deadline is the next one, 0 without one",
+    "Age of the prepared claim whose deadline is the next one, the oldest where all live equally long; 0 without one",
     ("partition",),
     "max",
 )

@@ -24,7 +24,7 @@ SUBSYSTEMS = {
     "store": "gantt-scheduler",
     "conductor": "gantt-conductor",
     "compute": "gantt-compute",
-    "rpc": "gantt-scheduler and gantt-conductor, and of gantt-compute the dead letters",
+    "rpc": "gantt-scheduler and gantt-conductor, and of gantt-compute all but messages at the bus",
     "worker": "every daemon",
     "build": "every daemon",
 }

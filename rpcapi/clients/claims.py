@@ -104,7 +104,10 @@ class ClaimsAPI(ServiceClient):
         return self._call(ctxt, "1.0", "list_claims", **values)
 
     def list_prepared_claims(self, ctxt: RequestContext, limit: int = 1000) -> objects.ClaimPage:
-        """Return the prepared claims, those that expire first; there is no next page."""
+        """Return the prepared claims, those that expire first; there is no next page.
+
+        Those past their deadline on a host that must audit first are not among them.
+        """
         return self._call(ctxt, "1.10", "list_prepared_claims", limit=limit)
 
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the message bus for a worker that serves on it."""
 
+from collections.abc import Callable
+
+from oslo_config import cfg
 from oslo_messaging.transport import RPCTransport
 
+from rpcapi.background import Periodic
 from rpcapi.daemon import metrics
 from rpcapi.messaging import bus
 from rpcapi.messaging.backlog import BACKLOG
 
 WAITING = metrics.gauge(
     "rpc_waiting_messages",
-    "Messages at the bus for a topic that the daemon serves, which no worker has read",
+    "Messages in the queue of a topic at the bus, which its servers share; those for one server are not among them",
     ("topic",),
     "max",
 )
@@ -24,7 +28,7 @@ class BusMeasurement:
 
     def __init__(self, transport: RPCTransport) -> None:
         self._transport = transport
-        self._counted = 0
+        self._counted = bus.count_dead_letters()
 
     def measure(self) -> None:
         """Measure; raises Unavailable."""
@@ -35,3 +39,10 @@ class BusMeasurement:
             BACKLOG_MESSAGES.labels(topic=topic).set(messages)
         for topic, messages in bus.waiting_messages(self._transport).items():
             WAITING.labels(topic=topic).set(messages)
+
+
+def tasks(conf: cfg.ConfigOpts, transport: RPCTransport, interval: Callable[[], float]) -> list[Periodic]:
+    """Return the task that measures every ``interval()`` seconds; none for a daemon without metrics."""
+    if "metrics" not in conf or not conf.metrics.listen:
+        return []
+    return [Periodic("Measuring the bus", BusMeasurement(transport).measure, interval)]

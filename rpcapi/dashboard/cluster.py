@@ -20,7 +20,7 @@ from rpcapi.spec_builder.images import Image
 
 USER = "gantt-dashboard"  # that asks for what all requests share
 MOST_CLAIMS = 20_000  # of clients of the Placement API that are searched for those of a host
-PAGE = 1000  # claims in flight of a partition that are shown, at most
+MOST_IN_FLIGHT = 1000  # claims in flight of a partition that are shown, at most
 MOST_MIGRATIONS = 500  # that have ended; those under way are all shown
 PREPARED = "prepared"
 
@@ -130,10 +130,18 @@ class Cluster:
             if counts is None:
                 is_complete = False  # its store does not answer
             elif counts.get(PREPARED):
-                claims = session.call(session.claims_of(name).list_prepared_claims).claims
-                prepared += [{**claim, "partition": name} for claim in claims]
-                is_complete = is_complete and counts[PREPARED] <= PAGE
+                claims = self._prepared(session, name)
+                prepared += [{**claim, "partition": name} for claim in claims or ()]
+                is_complete = is_complete and claims is not None and len(claims) < MOST_IN_FLIGHT
         return ClaimsInFlight(sorted(prepared, key=lambda claim: claim.get("created_ms") or 0), is_complete)
+
+    def _prepared(self, session: Session, partition: str) -> Sequence[Mapping[str, Any]] | None:
+        try:
+            page = session.call(session.claims_of(partition).list_prepared_claims, MOST_IN_FLIGHT)
+        except errors.UnknownMethod:  # a scheduler of an older release
+            return None
+        claims: Sequence[Mapping[str, Any]] = page.claims
+        return claims
 
     def _read_migrations(self, previous: Sequence[Any] | None) -> Sequence[Any]:
         session = self._reader()

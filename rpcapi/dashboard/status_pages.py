@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from rpcapi.cli.comparison import ENDED_MIGRATIONS
 from rpcapi.dashboard import decision_log, host_list
-from rpcapi.dashboard.cluster import Cluster, now_ms
+from rpcapi.dashboard.cluster import MOST_IN_FLIGHT, Cluster, now_ms
 from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.pages import Call, Page, Route
 
@@ -82,7 +82,12 @@ class StatusPages:
         """Show claims that their hosts have not confirmed yet."""
         partitions = self._cluster.partitions()
         counts = dict(zip(partitions.names, partitions.claims, strict=True))
-        values = {"in_flight": self._cluster.claims_in_flight(), "counts": counts, "now_ms": now_ms()}
+        values = {
+            "in_flight": self._cluster.claims_in_flight(),
+            "most_claims": MOST_IN_FLIGHT,
+            "counts": counts,
+            "now_ms": now_ms(),
+        }
         return Page("claims.html", values)
 
     def migrations(self, call: Call) -> Page:

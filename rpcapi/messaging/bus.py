@@ -19,8 +19,8 @@ from rpcapi.conf import transport as transport_conf
 from rpcapi.messaging import green
 from rpcapi.messaging.authorization import AuthorizingDispatcher
 from rpcapi.messaging.dispatch import StrictDispatcher, StrictServer
-from rpcapi.messaging.drivers import dead_letters as letters
 from rpcapi.messaging.drivers import opts as bus_opts
+from rpcapi.messaging.drivers.dead_letters import COUNT as LETTER_COUNT
 
 EXCHANGE = "gantt"
 
@@ -142,7 +142,7 @@ def dead_letters(transport: RPCTransport) -> list[Any] | None:
 
 def count_dead_letters() -> int:
     """Return how many messages this process could not process since its start, on all its buses."""
-    return letters.COUNT.value
+    return LETTER_COUNT.value
 
 
 def waiting_messages(transport: RPCTransport) -> dict[str, int]:

@@ -9,11 +9,9 @@ from functools import partial
 from typing import Protocol
 
 from oslo_config import cfg
-from oslo_messaging.transport import RPCTransport
 
 from rpcapi.background import Periodic
 from rpcapi.clients.served_versions import served_versions
-from rpcapi.daemon.bus_metrics import BusMeasurement
 from rpcapi.daemon.coordination import CoordinationGroup
 from scheduler_svc.composition.selection import milliseconds
 from scheduler_svc.composition.stores import liveness_source
@@ -138,11 +136,6 @@ def _heartbeat(conf: cfg.ConfigOpts, store: Store) -> Periodic:
         store.note_clock(name, round(1000 * time.time()))
 
     return Periodic("Reporting this service", report, lambda: conf.scheduler.report_interval)
-
-
-def measuring_bus(conf: cfg.ConfigOpts, transport: RPCTransport) -> Periodic:
-    """Return the measurement of the message bus."""
-    return Periodic("Measuring the bus", BusMeasurement(transport).measure, lambda: conf.scheduler.report_interval)
 
 
 def _aggregate_check(conf: cfg.ConfigOpts, partition_set: PartitionSet) -> Periodic:

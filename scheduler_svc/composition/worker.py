@@ -9,6 +9,7 @@ from oslo_config import cfg
 
 from rpcapi.clients.backport import ConductorBackport
 from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.daemon import bus_metrics
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
 from scheduler_svc.composition import endpoints, nova, policy, tasks
@@ -54,7 +55,7 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Sched
         serializer=GanttSerializer(ConductorBackport(conductor, conf.executor_thread_pool_size)),
     )
     background = tasks.build(conf, partition_set, opener, worker_index, selection.nova_state)
-    background.append(tasks.measuring_bus(conf, transport))
+    background += bus_metrics.tasks(conf, transport, lambda: conf.scheduler.report_interval)
     nova_bus = nova.build(conf, partition_set, selection)
     if nova_bus is not None:
         servers.append(nova_bus.server)

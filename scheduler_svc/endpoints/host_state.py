@@ -199,7 +199,7 @@ class HostStateEndpoint(MeteredEndpoint):
     def _note_clock(self, ctxt: RequestContext, partition: str | None, name: str) -> None:
         """Have the store compare a sender's clock with its own, if it is off by this worker's."""
         if ctxt.sent_ms is not None and abs(ctxt.sent_ms - 1000 * time.time()) >= MAX_CLOCK_OFFSET_MS:
-            with contextlib.suppress(errors.Unavailable):  # the next heartbeat shows it too
+            with contextlib.suppress(errors.Unavailable, errors.UnknownPartition):  # the next heartbeat shows it too
                 self._partitions.find(partition).store.note_clock(name, round(ctxt.sent_ms))
 
 

@@ -120,7 +120,8 @@ class GroupHome(NamedTuple):
 class ReapResult(NamedTuple):
     """The number of claims that a cleanup ended, and whether it removed as much as it may, so that more may be due.
 
-    ``prepared_ms`` is the age of the prepared claim whose deadline is the next one, and 0 without one.
+    ``prepared_ms`` is the age of the prepared claim whose deadline is the next one, by the server's clock, and 0
+    without one.
     """
 
     ended: int

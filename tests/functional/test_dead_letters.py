@@ -96,6 +96,7 @@ def test_undecodable_messages_to_all_services_are_shown_to_operators(
     open_transport: Callable[[str], Any], serve: Callable[[str, str], str], admin: amqp.Channel
 ) -> None:
     queues = [serve(*server) for server in SERVERS]
+    before = bus.count_dead_letters()
     operator = open_transport("operator")
     assert bus.dead_letters(operator) == []
     for queue in queues:
@@ -103,6 +104,7 @@ def test_undecodable_messages_to_all_services_are_shown_to_operators(
     eventually(lambda: len(bus.dead_letters(operator) or []) == len(queues), "all are kept")
     letters = bus.dead_letters(operator) or []  # reading removes none
     assert {letter.queue for letter in letters} == set(queues)
+    assert bus.count_dead_letters() - before == len(queues)
     for letter in letters:
         assert (letter.size, letter.text) == (len(JUNK), JUNK[:MAX_TEXT].decode(errors="replace"))
         assert letter.reason.startswith("a message that cannot be decoded: ")

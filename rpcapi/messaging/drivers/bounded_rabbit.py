@@ -161,10 +161,21 @@ class BoundedConnection(impl_rabbit.Connection):
         try:
             super()._publish(exchange, msg, routing_key, timeout, transport_options)
         except amqp.exceptions.MessageNacked:
-            # Not only a full queue refuses. A channel that first published to a quorum queue while the node of its
-            # leader was lost is refused for as long as that node is away; another channel is not.
-            self._set_current_channel(self.connection.channel())
+            if self.rabbit_quorum_queue:
+                self._replace_channel()
             raise QueueFull(routing_key or exchange.name, self._max_queue_length) from None
+
+    def _replace_channel(self) -> None:
+        """Send later messages by another channel, after a queue refused one: not only a full queue refuses.
+
+        A channel that first published to a quorum queue while the node of its leader was lost is refused for as long as
+        that node is away; another channel is not.
+        """
+        try:
+            channel = self.connection.channel()
+        except (*self.connection.recoverable_connection_errors, *self.connection.recoverable_channel_errors):
+            channel = None  # the next message connects again
+        self._set_current_channel(channel)
 
     def _transport_socket_timeout(self, timeout: float | None) -> Any:
         remaining = patience.remaining_seconds()

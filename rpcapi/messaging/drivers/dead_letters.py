@@ -44,8 +44,7 @@ COUNT = LetterCount()
 
 
 def describe(queue: str, body: bytes, reason: str) -> DeadLetter:
-    """Return the letter about a message that was received now, and count it."""
-    COUNT.add_one()
+    """Return the letter about a message that was received now."""
     return DeadLetter(queue, reason[:MAX_REASON], len(body), body[:MAX_TEXT].decode(errors="replace"), int(time.time()))
 
 
@@ -55,6 +54,7 @@ def write(client: Any, user: str, queue: str, body: bytes, reason: str) -> DeadL
     letter = describe(queue, body, reason)
     with client.pipeline() as pipe:
         pipe.lpush(key, json.dumps(asdict(letter))).ltrim(key, 0, MAX_LETTERS - 1).expire(key, SECONDS).execute()
+    COUNT.add_one()
     return letter
 
 

@@ -75,6 +75,7 @@ class PeerConsumer(impl_rabbit.Consumer):
         outbox = getattr(getattr(self.callback, "driver", None), "dead_letter_outbox", None)
         if outbox is not None:
             body = message.body if isinstance(message.body, bytes) else message.body.encode(errors="replace")
+            dead_letters.COUNT.add_one()
             outbox.add(dead_letters.describe(self.queue_name, body, reason))
 
 

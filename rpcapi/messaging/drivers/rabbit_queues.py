@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Short operations on RabbitMQ's queues, each on a channel of its own, which a refusal closes."""
 
+import contextlib
+import functools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -40,14 +42,18 @@ def use_channel(connection: Any, use: Callable[[amqp.Channel], Any]) -> Any:
 
 
 def lengths(connect: Connect, queues: Sequence[str]) -> dict[str, int]:
-    """Return how many messages wait in each queue. Raises MessageDeliveryFailure."""
-
-    def measure(channel: amqp.Channel) -> dict[str, int]:
-        return {queue: channel.queue_declare(queue, passive=True).message_count for queue in queues}
-
+    """Return how many messages wait in each queue that exists. Raises MessageDeliveryFailure."""
+    counts: dict[str, int] = {}
     try:
         with deadline.limit_wait(SECONDS), connect() as context:
-            measured: dict[str, int] = use_channel(context.connection, measure)
-    except (amqp.AccessRefused, amqp.NotFound) as error:
+            for queue in queues:
+                with contextlib.suppress(amqp.NotFound):  # such as a classic queue of a broker that is away
+                    counts[queue] = use_channel(context.connection, functools.partial(_length, queue))
+    except amqp.AccessRefused as error:
         raise oslo_messaging.MessageDeliveryFailure(f"Queues cannot be measured: {tls.describe(error)}") from error
-    return measured
+    return counts
+
+
+def _length(queue: str, channel: amqp.Channel) -> int:
+    length: int = channel.queue_declare(queue, passive=True).message_count
+    return length

@@ -100,7 +100,10 @@ class ClaimQueries(Protocol):
 
     @abc.abstractmethod
     def prepared_claims(self, limit: int = 1000) -> list[Claim]:
-        """Return the prepared claims that expire first, in this order; raises InvalidRequest as ``claims`` does."""
+        """Return the prepared claims that expire first, in this order; raises InvalidRequest as ``claims`` does.
+
+        Those past their deadline on a host that must audit first are not among them, and count as confirmed.
+        """
 
     @abc.abstractmethod
     def find(self, refs: Sequence[ClaimRef]) -> list[ClaimResult]:

@@ -241,9 +241,10 @@ class PartitionState(PartitionStorage):
                 del self.deadlines[consumer]
         return ExpiryCount(ended, len(expired))
 
-    def prepared_ms(self, now: int) -> int:
+    def prepared_ms(self) -> int:
         """Return the age of the prepared claim whose deadline is the next one, and 0 without one."""
-        return next((now - self.claims[consumer].created_ms for consumer in self.due_consumers(NEVER_MS, 1)), 0)
+        created = [self.claims[consumer].created_ms for consumer in self.due_consumers(NEVER_MS, 1)]
+        return max(0, (self.clock_ms or 0) - created[0]) if created else 0
 
     def flush(self, now: int, *, flag: bool = False) -> None:
         """Log the sums that this verb changed; clear excess that is gone, and with ``flag`` flag new excess."""

@@ -201,7 +201,7 @@ class VerbStore(ApiVerbStore):
             collecting.expire(partition, now - collect_ms)
             tombstones = partition.drop_tombstones(now - tombstone_ms, limit)
             pins = partition.drop_expired_pins(now, limit)
-            return ReapResult(ended, max(due, tombstones, pins) >= limit, partition.prepared_ms(now))
+            return ReapResult(ended, max(due, tombstones, pins) >= limit, partition.prepared_ms())
 
         return self._transact(step)
 

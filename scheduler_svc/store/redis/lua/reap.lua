@@ -48,5 +48,5 @@ end
 
 local consumer = redis.call('ZRANGE', K.deadlines, 0, 0)[1]
 local raw = consumer and redis.call('HGET', K.claims, consumer)
-local prepared_ms = raw and now - cjson.decode(raw).created_ms or 0
+local prepared_ms = raw and math.max(0, clock - cjson.decode(raw).created_ms) or 0
 return { ended, math.max(due, #old, #expired_pins) >= limit and 1 or 0, prepared_ms }

@@ -6,6 +6,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from rpcapi import errors
+from rpcapi.daemon import bus_metrics, options
 from rpcapi.daemon.bus_metrics import BusMeasurement
 from rpcapi.messaging.backlog import BACKLOG
 from rpcapi.messaging.drivers import dead_letters
@@ -69,12 +70,27 @@ def test_dead_letters_are_counted_once_even_while_the_bus_is_away():
         measurement.measure()
     before = letters()
     for _ in range(2):
-        dead_letters.describe("queue", b"junk", "it is junk")
+        dead_letters.COUNT.add_one()
     for _ in range(2):
         with pytest.raises(errors.Unavailable):
             measurement.measure()
     assert letters() - before == 2
 
 
-def test_other_drivers_count_dead_letters_only():
+def test_a_second_measurement_counts_no_letter_again():
+    dead_letters.COUNT.add_one()
+    before = letters()
     BusMeasurement(StockTransport()).measure()
+    assert letters() == before
+
+
+def test_the_bus_is_measured_only_for_a_daemon_that_exports_metrics(conf):
+    transport = Transport(conductor=1)
+    assert bus_metrics.tasks(conf, transport, lambda: 1.0) == []
+    options.register_opts(conf)
+    assert bus_metrics.tasks(conf, transport, lambda: 1.0) == []
+    conf.set_override("listen", "127.0.0.1:0", group="metrics")
+    (task,) = bus_metrics.tasks(conf, transport, lambda: 1.0)
+    transport.waiting = {"conductor": 7}
+    task.run_once()
+    assert waiting("conductor") == 7

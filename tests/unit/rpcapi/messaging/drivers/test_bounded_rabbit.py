@@ -51,18 +51,41 @@ def test_cast_has_no_ttl(connection: Any, ttls: list[Any]) -> None:
     assert ttls == [None]
 
 
-def test_message_after_a_refused_one_is_sent_by_another_channel(
-    connection: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def refused(connection: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The connection, whose broker refuses each message; ``channels`` are those that it opens, or errors."""
+
     def refuse(*_values: object) -> NoReturn:
         raise amqp.exceptions.MessageNacked
 
-    channels = iter(("second", "third"))
-    connection.channel, connection._max_queue_length = "first", 100
-    connection.connection = SimpleNamespace(channel=lambda: next(channels))
+    def open_channel() -> Any:
+        channel = connection.channels.pop(0)
+        if isinstance(channel, Exception):
+            raise channel
+        return channel
+
+    connection.channel, connection.channels, connection._max_queue_length = "first", [], 100
+    connection.rabbit_quorum_queue = True
+    connection.connection = SimpleNamespace(
+        channel=open_channel, recoverable_connection_errors=(OSError,), recoverable_channel_errors=()
+    )
     monkeypatch.setattr(connection, "_set_current_channel", lambda channel: setattr(connection, "channel", channel))
     monkeypatch.setattr(impl_rabbit.Connection, "_publish", refuse)
-    for channel in ("second", "third"):
-        with pytest.raises(QueueFull, match="Queue topic has 100 messages"):
-            connection._publish("exchange", "message", "topic")
-        assert connection.channel == channel
+    return connection
+
+
+@pytest.mark.parametrize(("opened", "channel"), [("second", "second"), (ConnectionResetError("lost"), None)])
+def test_message_after_one_that_a_quorum_queue_refused_is_sent_by_another_channel(
+    refused: Any, opened: Any, channel: str | None
+) -> None:
+    refused.channels = [opened]
+    with pytest.raises(QueueFull, match="Queue topic has 100 messages"):
+        refused._publish("exchange", "message", "topic")
+    assert refused.channel == channel
+
+
+def test_channel_is_kept_after_a_full_classic_queue(refused: Any) -> None:
+    refused.rabbit_quorum_queue = False
+    with pytest.raises(QueueFull):
+        refused._publish("exchange", "message", "topic")
+    assert refused.channel == "first"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads of live claims, and cleanup."""
 
+import time
 from typing import Any
 
 import pytest
@@ -118,7 +119,7 @@ def test_reap_drops_expired_claims_and_tombstones(partition: StorePartition) -> 
     assert partition.prepare("c1", "h1").answer is Answer.PREPARED
 
 
-def test_reap_tells_the_age_of_the_prepared_claim_that_expires_next(partition: StorePartition) -> None:
+def test_reap_returns_the_age_of_the_prepared_claim_that_expires_next(partition: StorePartition) -> None:
     def prepared_ms() -> int:
         return partition.store.reap(dead_after_ms=None, tombstone_ms=LONG_MS).prepared_ms
 
@@ -136,6 +137,18 @@ def test_reap_tells_the_age_of_the_prepared_claim_that_expires_next(partition: S
     assert prepared_ms() >= later - begin - 1
     partition.store.confirm("h1", [ClaimRef("c2", 1)])
     assert prepared_ms() == 0
+
+
+@pytest.mark.parametrize("step_ms", [-3_600_000, 3_600_000])
+def test_age_of_a_prepared_claim_survives_a_step_of_the_clock(partition: StorePartition, step_ms: int) -> None:
+    partition.add_host("h1")
+    partition.step_clock(step_ms)
+    begin = time.monotonic()
+    partition.prepare("c1", "h1", ttl_ms=LONG_MS)
+
+    age_ms = partition.store.reap(dead_after_ms=None, tombstone_ms=LONG_MS).prepared_ms
+
+    assert 0 <= age_ms <= 1000 * (time.monotonic() - begin) + 1
 
 
 def test_prepared_claims_are_those_that_expire_first(partition: StorePartition) -> None:
