@@ -17,6 +17,7 @@ LOG = log.getLogger(__name__)
 
 END_OF_HEAD = b"\r\n\r\n"
 
+READ_BYTES = 8192  # received at once: less than a request's header may have, whose limit holds for one in pieces only
 IDLE_SECONDS = 30  # after which a connection without a request, or in the middle of one, is closed
 
 
@@ -92,8 +93,8 @@ class TimedWriter(StreamWriter):
 
 
 def make_file(connection: socket.socket, mode: str, size: int) -> TimedReader | TimedWriter:
-    """Return the reader or the writer of a connection."""
-    return (TimedReader if "r" in mode else TimedWriter)(connection, mode, size)
+    """Return the reader or the writer of a connection; the buffer has ``size`` bytes, at most READ_BYTES."""
+    return (TimedReader if "r" in mode else TimedWriter)(connection, mode, min(size, READ_BYTES))
 
 
 def _refused(error: ssl.SSLError) -> Exception:
