@@ -17,7 +17,7 @@ EVENTLET = ["eventlet>=0.40"]
 REDIS = ["redis[hiredis]>=6.0,<9"]
 SQLALCHEMY = ["SQLAlchemy>=2.0.30", "alembic>=1.13", "psycopg[binary]>=3.3"]
 MEMCACHED = ["pymemcache>=4.0"]
-SOLVER = ["highspy>=1.10"]
+SOLVER = ["highspy>=1.11"]
 PLACEMENT = [
     *DAEMON,
     *REDIS,
