@@ -14,7 +14,6 @@ import json
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -69,7 +68,8 @@ def _meet(values: dict[str, Any]) -> None:
     if not flag.exists():
         flag.touch()
         # To this thread: another one may take a signal to the process, while this one runs on until that stops it.
-        signal.pthread_kill(threading.get_ident(), signal.Signals[values["signal"]])
+        # Not by get_ident, which is that of the green thread with eventlet.
+        signal.raise_signal(signal.Signals[values["signal"]])
 
 
 def main() -> int:
