@@ -43,6 +43,7 @@ class BusMeasurement:
 
 def tasks(conf: cfg.ConfigOpts, transport: RPCTransport, interval: Callable[[], float]) -> list[Periodic]:
     """Return the task that measures every ``interval()`` seconds; none for a daemon without metrics."""
-    if "metrics" not in conf or not conf.metrics.listen:
+    # The scheduler has options of weighers in this group too, and a worker that no daemon started has only those.
+    if "metrics" not in conf or "listen" not in conf.metrics or not conf.metrics.listen:
         return []
     return [Periodic("Measuring the bus", BusMeasurement(transport).measure, interval)]

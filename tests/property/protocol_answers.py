@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from scheduler_svc.core.records import ClaimRef, IntentResult
+from scheduler_svc.store.records import ReapResult
 
 
 def timeless(claim: Any) -> Any:
@@ -19,6 +20,8 @@ def comparable(answer: Any) -> Any:
     """Return an answer without epochs, positions and times, which differ between stores."""
     if hasattr(answer, "prepared"):
         return (answer.accepted, answer.current, comparable(answer.prepared), answer.used)
+    if isinstance(answer, ReapResult):
+        return (answer.ended, answer.remains)
     if isinstance(answer, (list, tuple)) and not isinstance(answer, ClaimRef):
         return [comparable(item) for item in answer]
     if isinstance(answer, IntentResult):
