@@ -58,11 +58,23 @@ class BootLoad:
         ends = (words for words in lines if words[0] == "ended")
         return [Boot(server, requested[server], float(ended), status) for _, server, ended, status in ends]
 
+    def failures(self) -> list[str]:
+        """Return the servers that a caller could not boot or whose record was missing, each with the error."""
+        return [" ".join(words[1:]) for words in self._lines() if words[0] == "failed"]
+
+    def finished(self) -> int:
+        """Return the number of callers that ran until the end of the ``with`` statement; 0 before it."""
+        return sum(int(words[1]) for words in self._lines() if words[0] == "finished")
+
     def await_active(self, count: int, since: float) -> list[Boot]:
-        """Wait for so many servers that were requested after a time and became ACTIVE; return all of these."""
+        """Wait for so many servers that were requested after a time and became ACTIVE; return all of these.
+
+        Raises AssertionError if a caller failed.
+        """
 
         def active() -> list[Boot]:
             time.sleep(POLL_SECONDS)
+            assert self.failures() == []
             boots = [boot for boot in self.boots() if boot.status == "ACTIVE" and boot.requested > since]
             return boots if len(boots) >= count else []
 

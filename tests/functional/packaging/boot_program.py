@@ -2,8 +2,12 @@
 """Boots servers without pause, in some threads, until it is terminated: ``boot_program.py CALLERS``.
 
 It runs on a machine with the operator's configuration. A call without an answer is repeated, as every caller has to.
-It prints a line for each server that the conductors acknowledged, with the Unix times of the request and of the
-answer, and another one at the end of its boot, with the time and the status.
+Its output has these lines; times are Unix times in seconds:
+
+- ``acknowledged SERVER REQUESTED ANSWERED`` for each server that the conductors acknowledged,
+- ``ended SERVER TIME STATUS`` at the end of its boot,
+- ``failed SERVER ERROR`` for an error that no repetition mends, such as a record that is missing,
+- ``finished COUNT`` at the end: the callers that ran until the termination.
 """
 
 import logging
@@ -24,8 +28,8 @@ from rpcapi.cli.waiting import fetch_instances
 RESOURCES = {"MEMORY_MB": 16}  # so that a host has capacity for thousands
 END_STATUSES = ("ACTIVE", "ERROR")
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
-# A caller leaves a server to itself then: its host may be lost.
-PATIENCE_SECONDS = 20.0
+# A caller does not wait longer for the end of a boot: the host may be lost.
+BOOT_TIMEOUT = 20.0
 
 Answer = TypeVar("Answer")
 
@@ -33,13 +37,19 @@ ending = threading.Event()
 printing = threading.Lock()
 
 
+class Terminated(Exception):
+    """Raised when the program is terminated while a call has no answer."""
+
+
 def repeat(call: Callable[[], Answer]) -> Answer:
-    """Return the answer of a call, which is repeated until it has one."""
+    """Return the answer of a call, which is repeated until it has one; raises Terminated."""
     while True:
         try:
             return call()
         except (messaging.MessagingTimeout, errors.Unavailable, errors.Overloaded) as error:
             logging.info("No answer: %s", error)
+            if ending.is_set():
+                raise Terminated from error
             time.sleep(FIRST_PAUSE)
 
 
@@ -48,14 +58,14 @@ def report(*words: object) -> None:
         print(*words, flush=True)
 
 
-def boot(session: Session, spec: objects.RequestSpec) -> None:
-    """Boot one server."""
+def boot(session: Session, spec: objects.RequestSpec, server: str) -> None:
+    """Boot one server, and wait for the end of its boot."""
     session.new_request()
-    server, requested = str(uuid.uuid4()), time.time()
+    requested = time.time()
     repeat(lambda: session.call(session.conductor.build_instances, spec, [server], first_sent=requested))
     acknowledged, pause = time.time(), FIRST_PAUSE
     report("acknowledged", server, requested, acknowledged)
-    while time.time() < acknowledged + PATIENCE_SECONDS:
+    while time.time() < acknowledged + BOOT_TIMEOUT:
         (record,) = repeat(lambda: fetch_instances(session, [server]))
         if record.status in END_STATUSES:
             report("ended", server, time.time(), record.status)
@@ -64,26 +74,37 @@ def boot(session: Session, spec: objects.RequestSpec) -> None:
         pause = min(1.5 * pause, LONGEST_PAUSE)
 
 
-def run(session: Session) -> None:
-    """Boot one server after the other."""
+def run(session: Session, finished: list[Session]) -> None:
+    """Boot one server after the other until the program is terminated; then add the session to ``finished``."""
     spec = objects.RequestSpec.of(flavor="load", resources=RESOURCES)
     while not ending.is_set():
-        boot(session, spec)
+        server = str(uuid.uuid4())
+        try:
+            boot(session, spec, server)
+        except Terminated:
+            break
+        except Exception as error:
+            logging.exception("The boot of server %s failed", server)
+            report("failed", server, *repr(error).split())
+            time.sleep(LONGEST_PAUSE)
+    finished.append(session)
 
 
 def main() -> None:
     """Run the callers until SIGTERM, and until each has finished its last boot."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr)
     signal.signal(signal.SIGTERM, lambda *_: ending.set())
-    session = Session()
+    session, finished = Session(), list[Session]()
     callers = [
-        threading.Thread(target=run, args=(session.for_request("load", attempts=1),)) for _ in range(int(sys.argv[1]))
+        threading.Thread(target=run, args=(session.for_request("load", attempts=1), finished))
+        for _ in range(int(sys.argv[1]))
     ]
     for caller in callers:
         caller.start()
     while any(caller.is_alive() for caller in callers):
         time.sleep(0.1)
     session.close()
+    report("finished", len(finished))
 
 
 if __name__ == "__main__":

@@ -142,6 +142,8 @@ def test_lost_machine_loses_nothing_acknowledged(
         home_at = time.time()
         load.await_active(BOOTS_AFTER, since=home_at)
 
+    assert load.failures() == []
+    assert load.finished() == CALLERS, "callers that ran until the end"
     caller.eventually(lambda: not UNFINISHED & set(server_statuses(caller).values()), "the end of all boots")
     statuses = server_statuses(caller)
     acknowledged, boots = load.acknowledged(), load.boots()
