@@ -6,6 +6,8 @@ from tests.functional.systemd.machine import Machine
 
 # Sockets that accept connections, by their state in /proc/net/tcp.
 LISTENING = "0A"
+WITHOUT_TLS = {22, 4369}  # ports of ssh, and of Erlang's port mapper
+CLIENT_FILES = {"CAfile": "ca.pem", "cert": "client.pem", "key": "client.key"}
 
 
 def listening_ports(machine: Machine) -> set[int]:
@@ -14,6 +16,13 @@ def listening_ports(machine: Machine) -> set[int]:
     fields = [row.split() for row in rows]
     sockets = [row[1].split(":") for row in fields if row[3] == LISTENING]
     return {int(port, 16) for address, port in sockets if not address.endswith("7F")}  # 127.0.0.1, in little endian
+
+
+def serial_number(machine: Machine, host: str, port: int) -> str:
+    """Return the serial number of a server's certificate, of which name and authority are verified."""
+    files = " ".join(f"-{option} /etc/gantt/tls/{name}" for option, name in CLIENT_FILES.items())
+    connect = f"openssl s_client -connect {host}:{port} -verify_hostname {host} -verify_return_error {files}"
+    return machine.script(f"{connect} < /dev/null 2> /dev/null | openssl x509 -noout -serial")
 
 
 def epochs(machine: Machine) -> dict[str, int]:

@@ -14,7 +14,13 @@ import pytest
 from tests.functional.packaging.caller import Caller
 from tests.functional.packaging.deployment import Deployment, running_deployment
 from tests.functional.packaging.guide import INSTALL
-from tests.functional.packaging.observation import active_servers, epochs, listening_ports
+from tests.functional.packaging.observation import (
+    WITHOUT_TLS,
+    active_servers,
+    epochs,
+    listening_ports,
+    serial_number,
+)
 from tests.functional.systemd.cluster import boot, gantt
 from tests.functional.systemd.machine import Machine
 
@@ -22,14 +28,12 @@ pytestmark = [pytest.mark.packages, pytest.mark.timeout(1800)]
 
 INSTALLATION = (
     *("Prerequisites", "Packages", "Certificates", "Users and passwords", "Redis and Sentinel", "RabbitMQ"),
-    *("Controllers", "Start the controllers", "Agents", "Dashboard"),
+    *("Controllers", "Start the controllers", "Agents", "Dashboard", "Scripts for rotations"),
 )
 CONTROLLER_UNITS = ("gantt-conductor.service", "gantt-scheduler@1.service", "gantt-dashboard.service")
 PARTITION = "default"
 RECOVERY_BOOTS = 5  # attempts of an operator while brokers and sentinels notice a loss
 FIREWALL_PORTS = INSTALL.ports()["all"]
-WITHOUT_TLS = {22, 4369}  # ssh, and Erlang's port mapper
-CLIENT_FILES = {"CAfile": "ca.pem", "cert": "client.pem", "key": "client.key"}
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +47,6 @@ def deployment(debian: list[Path], tmp_path_factory: pytest.TempPathFactory) -> 
 def controllers(deployment: Deployment) -> tuple[Machine, Machine]:
     """The controllers: the first one has the authority, all passwords, and at the beginning the primary of Redis."""
     return deployment.machines["controller1"], deployment.machines["controller2"]
-
-
-def serial_number(machine: Machine, host: str, port: int) -> str:
-    """Return the serial number of a server's certificate, of which name and authority are verified."""
-    files = " ".join(f"-{option} /etc/gantt/tls/{name}" for option, name in CLIENT_FILES.items())
-    connect = f"openssl s_client -connect {host}:{port} -verify_hostname {host} -verify_return_error {files}"
-    return machine.script(f"{connect} < /dev/null 2> /dev/null | openssl x509 -noout -serial")
 
 
 def test_machines_are_installed_by_the_guide(deployment: Deployment, controllers: tuple[Machine, Machine]) -> None:

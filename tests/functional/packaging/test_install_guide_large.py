@@ -4,6 +4,7 @@
 The tests build on each other, in their order. They print the figures that docs/scale.md has.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -16,8 +17,16 @@ import pytest
 from tests.functional.packaging.boot_load import BootLoad, rate
 from tests.functional.packaging.deployment import Deployment, running_deployment
 from tests.functional.packaging.guide import LARGE
-from tests.functional.packaging.observation import listening_ports, server_statuses, services
-from tests.functional.systemd.cluster import gantt
+from tests.functional.packaging.observation import (
+    WITHOUT_TLS,
+    active_servers,
+    epochs,
+    listening_ports,
+    serial_number,
+    server_statuses,
+    services,
+)
+from tests.functional.systemd.cluster import boot, gantt
 from tests.functional.systemd.machine import Machine
 
 pytestmark = [pytest.mark.packages, pytest.mark.long, pytest.mark.timeout(3600)]
@@ -36,6 +45,9 @@ REDIS_PORTS = (6379, 6380, 6381)
 CALLERS = 4
 BOOTS = 60  # before a loss, and again while the machine is away
 BOOTS_AFTER = 20
+BOOTS_ROTATED = 20  # while certificates or passwords are rotated, and again afterwards
+PASSWORDS = "/root/gantt/users/redis/{scheduler,conductor}.password"
+BROKER_PASSWORDS = "/root/gantt/users/rabbitmq/{scheduler,conductor,reader,gantt-compute}.*.password"
 UNFINISHED = {"SCHEDULING", "BUILDING"}
 
 
@@ -167,3 +179,69 @@ def test_lost_machine_loses_nothing_acknowledged(
             f"then {rate(during):.1f} a second; {home_at - back_at:.0f} s from its return to the end of the commands; "
             f"{len(acknowledged)} acknowledged, {len(active)} ACTIVE in time, {len(failed)} in ERROR"
         )
+
+
+def rotate(deployment: Deployment, section: str) -> None:
+    """Run the commands of a section while servers boot, each of which must become ACTIVE."""
+    caller = deployment.machines["controller2"]
+    with BootLoad(caller, CALLERS) as load:
+        load.await_active(1, since=0.0)
+        deployment.follow(section)
+        load.await_active(BOOTS_ROTATED, since=time.time())
+
+    assert load.failures() == []
+    assert load.finished() == CALLERS, "callers that ran until the end"
+    caller.eventually(lambda: load.acknowledged().keys() <= active_servers(caller), "all acknowledged servers ACTIVE")
+    assert services(caller) == SERVICES
+
+
+def test_certificates_are_rotated_without_an_outage(deployment: Deployment, controller: Machine) -> None:
+    ports = LARGE.ports()["the three"] - WITHOUT_TLS
+    servers = [(host, port) for host in CORE for port in ports]
+    read_client = "openssl x509 -noout -serial -in /etc/gantt/tls/client.pem"
+    before = {server: serial_number(controller, *server) for server in servers}
+    clients = {name: machine.script(read_client) for name, machine in deployment.machines.items()}
+
+    rotate(deployment, "Rotate a certificate")
+
+    for name, machine in deployment.machines.items():
+        assert machine.script(read_client) != clients[name], name
+    # Nodes of RabbitMQ look at the files for their own connections every two minutes.
+    controller.eventually(
+        lambda: all(serial_number(controller, *server) != before[server] for server in servers),
+        "another certificate of each server",
+    )
+
+
+def test_passwords_are_rotated_without_an_outage(deployment: Deployment, controller: Machine) -> None:
+    read = f"tail -n +1 {PASSWORDS} {BROKER_PASSWORDS}"
+    before = set(controller.script(read).split("\n\n"))
+
+    rotate(deployment, "Rotate a password")
+
+    assert not before & set(controller.script(read).split("\n\n"))
+    for user in ("scheduler", "conductor"):
+        password = controller.run("cat", f"/root/gantt/users/redis/{user}.password").stdout
+        digest = hashlib.sha256(password.encode()).hexdigest()
+        for host in CORE:
+            for port in REDIS_PORTS:
+                rules = controller.script(f"/root/gantt/redis {host} {port} admin ACL LIST | grep '^user {user} '")
+                assert re.findall(r"#(\w+)", rules) == [digest], (user, host, port)
+
+
+def test_restored_stores_begin_epochs_and_know_what_runs(deployment: Deployment) -> None:
+    caller = deployment.machines["controller2"]
+    (deleted,) = boot(caller, 1)
+    deployment.follow("Back up")
+    caller.run("gantt", "server", "delete", deleted, "--wait")
+    since = set(boot(caller, 2))
+    epochs_before = epochs(caller)
+
+    deployment.follow("Restore")
+
+    epochs_after = epochs(caller)
+    assert all(epochs_after[cell] > epochs_before[cell] for cell in CELLS), epochs_after
+    assert since <= active_servers(caller), "servers that were booted after the backup"
+    caller.run("gantt", "server", "delete", deleted, "--wait")
+    boot(caller, 1)
+    caller.run("gantt", "claim", "verify")
