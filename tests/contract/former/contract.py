@@ -38,7 +38,7 @@ def former_primitives() -> dict[str, dict[str, Any]]:
 
 
 def install() -> None:
-    """Let this process know the objects of the former release, and no others."""
+    """Register the objects of the former release in this process, and no others."""
     registered = GanttObjectRegistry.obj_classes()
     for name in objects.__all__:
         registered.pop(name, None)

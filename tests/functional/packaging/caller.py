@@ -40,7 +40,7 @@ class Caller(threading.Thread):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End, and delete the servers, so that their host has room for others."""
+        """End, and delete the servers, so that their host has capacity for others."""
         self.end()
         self._machine.run("gantt", "server", "delete", "--wait", *self._servers)
 

@@ -31,7 +31,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
 
 
 @pytest.fixture(scope="session")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
+def release(tmp_path_factory: pytest.TempPathFactory) -> Distribution:
     """The same with the site and the man pages, as a release is; the extra ``docs`` builds them in a minute or two."""
     need_checkout()
     share = documentation.build(tmp_path_factory.mktemp("share"), versions.of_checkout(checkout.ROOT))
@@ -44,7 +44,7 @@ def debian(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     require_privilege()
     require_programs()
     need_programs({"dpkg-buildpackage": "dpkg-dev", "dh": "debhelper"})
-    return debian_packages.build(request.getfixturevalue("released"), tmp_path_factory.mktemp("debian"))
+    return debian_packages.build(request.getfixturevalue("release"), tmp_path_factory.mktemp("debian"))
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,7 @@ class Deployment:
         }
 
     def boot(self) -> None:
-        """Boot all, and let root of the first machine log in to each."""
+        """Boot all machines, and install the key by which root of the first one logs in to each."""
         self.network.create()
         for name, machine in self.machines.items():
             self._disks[name].mount()
@@ -69,7 +69,7 @@ class Deployment:
                 self.machines[name].script(block.commands)
 
     def lose(self, name: str) -> None:
-        """Take a machine's cable and power away, in this order: nobody hears its connections close."""
+        """Disconnect a machine, then cut its power: its peers get no packet that closes their connections."""
         self.network.disconnect(name)
         self.machines[name].lose_power()
 
@@ -78,7 +78,7 @@ class Deployment:
         self.machines[name].boot()
 
     def halt(self) -> None:
-        """End all, and remove the disks and the network."""
+        """Halt all machines, and remove the disks and the network."""
         for machine in self.machines.values():
             machine.halt()
         for disk in self._disks.values():

@@ -47,14 +47,14 @@ TMPFILES = [f"gantt-{name}.conf" for name in ("common", *SERVICES)]
 
 
 @pytest.fixture(scope="module")
-def shared(debian: list[Path], released: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared(debian: list[Path], release: Distribution, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the packages of two builds, ``1`` and ``2``."""
     need_programs({"lintian": "lintian"})
     shared = tmp_path_factory.mktemp("debian") / "shared"
     first, second = shared / "1", shared / "2"
     second.mkdir(parents=True)
     first.mkdir()
-    for packages in ([Path(shutil.copy(path, first)) for path in debian], debian_packages.build(released, second, 2)):
+    for packages in ([Path(shutil.copy(path, first)) for path in debian], debian_packages.build(release, second, 2)):
         assert [package.name.partition("_")[0] for package in packages] == PACKAGES
     subprocess.run(["chmod", "-R", "a+rX", shared], check=True)
     return shared
@@ -130,21 +130,21 @@ def test_packages_install_and_start_nothing(bare: Machine) -> None:
     assert bare.run("systemctl", "is-enabled", *UNITS, check=False).stdout.split() == ["disabled"] * len(UNITS)
 
 
-def test_commands_are_on_the_path_and_know_their_version(bare: Machine, released: Distribution) -> None:
-    assert bare.run("gantt", "--version").stdout.split()[-1] == released.version
+def test_commands_are_on_the_path_and_know_their_version(bare: Machine, release: Distribution) -> None:
+    assert bare.run("gantt", "--version").stdout.split()[-1] == release.version
     for program in ("gantt-status", "gantt-nova-config", "gantt-placement-import"):
         assert "usage" in bare.run(program, "--help").stdout.lower()
     assert "gantt" in bare.run("bash", "-c", ". /usr/share/bash-completion/completions/gantt; complete -p gantt").stdout
 
 
-def test_every_program_has_a_man_page_in_the_package_of_its_command(bare: Machine, released: Distribution) -> None:
+def test_every_program_has_a_man_page_in_the_package_of_its_command(bare: Machine, release: Distribution) -> None:
     owners = {f"gantt-{name}": f"gantt-{name}" for name in SERVICES} | {
         **dict.fromkeys(("gantt", "gantt-status"), "gantt-client"),
         **dict.fromkeys(("gantt-placement-import", "gantt-placement-shadow"), "gantt-placement"),
         "gantt-nova-config": "gantt-nova-bridge",
         "gantt-lab": "gantt-common",
     }
-    assert owners.keys() == released.programs
+    assert owners.keys() == release.programs
 
     for program, package in owners.items():
         path = bare.run("man", "--where", program).stdout.strip()

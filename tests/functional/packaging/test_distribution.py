@@ -112,32 +112,32 @@ def test_documentation_is_in_both_archives_and_is_installed_below_the_prefix(
 
 @pytest.mark.packages
 @pytest.mark.timeout(1800)
-def test_release_has_every_page_and_a_man_page_of_each_program(released: Distribution, tracked: list[str]) -> None:
-    assert distribution.problems(released, tracked) == []
-    assert documentation.problems(released.documentation, tracked, released.programs) == []
+def test_release_has_every_page_and_a_man_page_of_each_program(release: Distribution, tracked: list[str]) -> None:
+    assert distribution.problems(release, tracked) == []
+    assert documentation.problems(release.documentation, tracked, release.programs) == []
 
 
 @pytest.mark.packages
 @pytest.mark.timeout(1800)
-def test_every_diagram_is_drawn_in_its_page(released: Distribution, tracked: list[str]) -> None:
+def test_every_diagram_is_drawn_in_its_page(release: Distribution, tracked: list[str]) -> None:
     texts = {name: (checkout.ROOT / name).read_text() for name in tracked if re.match(r"docs/[\w-]+\.md", name)}
     diagrams = {Path(name).stem: text.count("```mermaid\n") for name, text in texts.items() if "```mermaid\n" in text}
     assert {"architecture", "claims"} <= diagrams.keys()
 
-    with zipfile.ZipFile(released.wheel) as wheel:
-        data = f"gantt-{released.version}.data/data/{documentation.SITE}"
-        drawn = {name: wheel.read(f"{data}/{name}.html").decode().count('<svg id="merman"') for name in diagrams}
+    with zipfile.ZipFile(release.wheel) as wheel:
+        data = f"gantt-{release.version}.data/data/{documentation.SITE}"
+        counts = {name: wheel.read(f"{data}/{name}.html").decode().count('<svg id="merman"') for name in diagrams}
 
-    assert drawn == diagrams
+    assert counts == diagrams
 
 
 @pytest.mark.packages
 @pytest.mark.timeout(1800)
-def test_documentation_of_one_commit_is_always_the_same(released: Distribution, tmp_path: Path) -> None:
-    share = documentation.build(tmp_path, released.version)
+def test_documentation_of_one_commit_is_always_the_same(release: Distribution, tmp_path: Path) -> None:
+    share = documentation.build(tmp_path, release.version)
 
     again = distribution.build(tmp_path / "dist", share=share)
 
-    with zipfile.ZipFile(released.wheel) as first, zipfile.ZipFile(again.wheel) as second:
+    with zipfile.ZipFile(release.wheel) as first, zipfile.ZipFile(again.wheel) as second:
         sums = [{item.filename: item.CRC for item in wheel.infolist()} for wheel in (first, second)]
     assert sums[0] == sums[1]

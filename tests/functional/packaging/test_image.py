@@ -39,7 +39,7 @@ READY = "import sys, urllib.request as r; r.urlopen('http://127.0.0.1:' + sys.ar
 
 
 @pytest.fixture(scope="module")
-def pod(debian: list[Path], released: Distribution) -> Iterator[Pod]:
+def pod(debian: list[Path], release: Distribution) -> Iterator[Pod]:
     """A pod of this checkout's image, without containers."""
     need_programs({"umoci": "umoci", "runc": "runc", "ip": "iproute2"})
     with tempfile.TemporaryDirectory(prefix="gantt-pod-") as name:
@@ -48,7 +48,7 @@ def pod(debian: list[Path], released: Distribution) -> Iterator[Pod]:
         (folder / "pod").mkdir()
         common = next(path for path in debian if path.name.startswith("gantt-common_"))
         tag = oci_image.build(common, folder / "pod" / "layout")
-        assert tag == released.version
+        assert tag == release.version
         with Pod(folder / "pod", f"{folder / 'pod' / 'layout'}:{tag}").running() as pod:
             yield pod
 
