@@ -62,7 +62,7 @@ class BootLoad:
         """Return the servers that a caller could not boot or whose record was missing, each with the error."""
         return [" ".join(words[1:]) for words in self._lines() if words[0] == "failed"]
 
-    def finished(self) -> int:
+    def survivors(self) -> int:
         """Return the number of callers that ran until the end of the ``with`` statement; 0 before it."""
         return sum(int(words[1]) for words in self._lines() if words[0] == "finished")
 

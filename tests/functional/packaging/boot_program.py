@@ -74,8 +74,8 @@ def boot(session: Session, spec: objects.RequestSpec, server: str) -> None:
         pause = min(1.5 * pause, LONGEST_PAUSE)
 
 
-def run(session: Session, finished: list[Session]) -> None:
-    """Boot one server after the other until the program is terminated; then add the session to ``finished``."""
+def run(session: Session, survivors: list[Session]) -> None:
+    """Boot one server after the other until the program is terminated; then add the session to ``survivors``."""
     spec = objects.RequestSpec.of(flavor="load", resources=RESOURCES)
     while not ending.is_set():
         server = str(uuid.uuid4())
@@ -87,16 +87,16 @@ def run(session: Session, finished: list[Session]) -> None:
             logging.exception("The boot of server %s failed", server)
             report("failed", server, *repr(error).split())
             time.sleep(LONGEST_PAUSE)
-    finished.append(session)
+    survivors.append(session)
 
 
 def main() -> None:
     """Run the callers until SIGTERM, and until each has finished its last boot."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr)
     signal.signal(signal.SIGTERM, lambda *_: ending.set())
-    session, finished = Session(), list[Session]()
+    session, survivors = Session(), list[Session]()
     callers = [
-        threading.Thread(target=run, args=(session.for_request("load", attempts=1), finished))
+        threading.Thread(target=run, args=(session.for_request("load", attempts=1), survivors))
         for _ in range(int(sys.argv[1]))
     ]
     for caller in callers:
@@ -104,7 +104,7 @@ def main() -> None:
     while any(caller.is_alive() for caller in callers):
         time.sleep(0.1)
     session.close()
-    report("finished", len(finished))
+    report("finished", len(survivors))
 
 
 if __name__ == "__main__":

@@ -155,7 +155,7 @@ def test_lost_machine_loses_nothing_acknowledged(
         load.await_active(BOOTS_AFTER, since=home_at)
 
     assert load.failures() == []
-    assert load.finished() == CALLERS, "callers that ran until the end"
+    assert load.survivors() == CALLERS, "callers that ran until the end"
     caller.eventually(lambda: not UNFINISHED & set(server_statuses(caller).values()), "the end of all boots")
     statuses = server_statuses(caller)
     acknowledged, boots = load.acknowledged(), load.boots()
@@ -190,7 +190,7 @@ def rotate(deployment: Deployment, section: str) -> None:
         load.await_active(BOOTS_ROTATED, since=time.time())
 
     assert load.failures() == []
-    assert load.finished() == CALLERS, "callers that ran until the end"
+    assert load.survivors() == CALLERS, "callers that ran until the end"
     caller.eventually(lambda: load.acknowledged().keys() <= active_servers(caller), "all acknowledged servers ACTIVE")
     assert services(caller) == SERVICES
 
