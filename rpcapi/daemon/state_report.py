@@ -4,10 +4,12 @@
 Values of secret options are masked by oslo.config, and what else looks like a password as in logs.
 """
 
+import gc
 import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from types import FrameType
 
 from oslo_config import cfg
 from oslo_log import log
@@ -48,9 +50,21 @@ def _described(describe: Describe) -> list[str]:
 def _stacks() -> Iterator[str]:
     # Of native threads: under eventlet that is the green thread that writes the report.
     names = {thread.ident: thread.name for thread in threading.enumerate()}
-    for ident, frame in sys._current_frames().items():
+    for ident, frame in _frames().items():
         yield f"Thread {names.get(ident, ident)}:"
         yield "".join(traceback.format_stack(frame)).rstrip()
+
+
+def _frames() -> dict[int, FrameType]:
+    # Python up to 3.11.8 holds a lock of the interpreter here, for which a collection of garbage that frees a
+    # threading.local would wait for ever (https://github.com/python/cpython/issues/106883).
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        return sys._current_frames()
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _options(conf: cfg.ConfigOpts) -> list[str]:

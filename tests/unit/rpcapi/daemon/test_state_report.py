@@ -4,6 +4,8 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 
 import pytest
 from oslo_config import cfg
@@ -59,6 +61,29 @@ def test_a_section_that_fails_does_not_prevent_the_others(
         in text
     )
     assert "g.name" in text
+
+
+COLLECTING = """
+import gc, threading
+from oslo_config import cfg
+from rpcapi.daemon import state_report
+
+conf = cfg.ConfigOpts()
+conf([])
+stop = threading.Event()
+threading.Thread(target=stop.wait, name="waiter", daemon=True).start()
+gc.callbacks.append(lambda phase, info: threading.local())
+gc.set_threshold(1)
+report = state_report.text("worker 0", conf)
+print(gc.isenabled(), "Thread waiter:" in report)
+"""
+
+
+def test_collection_of_garbage_meanwhile_does_not_stop_the_process() -> None:
+    # A process of its own: one that hangs there cannot be interrupted, also not by a signal.
+    command = [sys.executable, "-c", COLLECTING]
+    process = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert process.stdout == "True True\n", process.stderr
 
 
 def test_secret_options_are_masked(conf: cfg.ConfigOpts) -> None:
