@@ -85,7 +85,6 @@ TEST = [
     "trustme>=1.2",
     # to build and check the packages
     "build>=1.2",
-    "cyclonedx-bom>=7.0",
     "packaging>=24.2",
     "reno>=4.1",
     "twine>=6.1",
