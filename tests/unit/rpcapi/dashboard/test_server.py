@@ -7,6 +7,7 @@ import shutil
 import socket
 import ssl
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -85,6 +86,10 @@ def test_client_that_sends_slowly_is_not_waited_for(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(server, "REQUEST_SECONDS", 1)
     with serving() as (port, http), contextlib.ExitStack() as stack:
         slow = [stack.enter_context(socket.create_connection((LOOPBACK, port), timeout=10)) for _ in range(2)]
+        for connection in slow:
+            connection.sendall(b"G")
+        while http._listener.requests.idle:  # until the slow clients have taken both threads
+            time.sleep(0.01)
         ended = threading.Event()
         stack.callback(ended.set)
 
