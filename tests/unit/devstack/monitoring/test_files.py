@@ -11,7 +11,7 @@ import yaml
 from devstack.monitoring import dashboard, metrics_page, prometheus
 from devstack.servers.errors import BinaryMissing
 from tests.conftest import missing
-from tests.documentation import ROOT
+from tests.documentation import PAGES, ROOT
 
 TESTS, PROMTOOL_SECONDS = "alerts-test.yml", 60
 FOLDER = prometheus.RULES.parent
@@ -84,8 +84,15 @@ def test_every_alert_has_a_section_in_the_runbook():
 
 
 def test_runbook_names_metrics_that_exist():
-    text = (ROOT / "docs" / "runbook.md").read_text()
-    assert set(re.findall(r"\bgantt_[a-z_]+\b", text)) <= declared()
+    names = set(re.findall(r"\bgantt_[a-z_]+\b", (ROOT / "docs" / "runbook.md").read_text()))
+    assert names
+    assert names <= declared()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_other_pages_name_metrics_that_exist(page):
+    names = re.findall(rf"\bgantt_(?:{'|'.join(metrics_page.SUBSYSTEMS)})_[a-z_]+\b", page.read_text())
+    assert set(names) <= declared()
 
 
 def promtool(folder, *arguments):
