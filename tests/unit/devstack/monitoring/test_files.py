@@ -119,4 +119,8 @@ def test_a_rule_that_fires_always_or_never_is_noticed(tmp_path, rule, expr):
     changed["expr"] = expr
     (tmp_path / "alerts.yml").write_text(json.dumps(document))
     (tmp_path / TESTS).write_text((FOLDER / TESTS).read_text())
-    assert promtool(tmp_path, "test", "rules", TESTS).returncode == 1
+
+    result = promtool(tmp_path, "test", "rules", TESTS)
+
+    assert result.returncode == 1
+    assert set(re.findall(r"alertname: (\w+)", result.stdout + result.stderr)) == {rule["alert"]}
