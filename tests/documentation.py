@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SHELL_LANGUAGES = ("console", "sh", "")
 PROGRAMS = ("gantt", "gantt-lab", "gantt-status")
+PLUGIN = "openstack scheduler"
 
 
 class Block(NamedTuple):
@@ -45,10 +46,15 @@ def commands() -> Iterator[tuple[str, str]]:
 
 
 def mentions() -> Iterator[tuple[str, list[str]]]:
-    """Yield (page, arguments) of each command of gantt in a shell block or in `code`, without brackets of usages."""
+    """Yield (page, arguments) of each command of gantt in a shell block or in `code`, without brackets of usages.
+
+    Those of the plug-in for openstackclient are among them; "openstack scheduler" is one argument.
+    """
     for page, line in commands():
         if line.startswith(PROGRAMS):
             yield page, shlex.split(line)
+        elif line.startswith(f"{PLUGIN} "):
+            yield page, [PLUGIN, *shlex.split(line.removeprefix(PLUGIN))]
     for path in PAGES:
         for line in re.findall(r"`((?:gantt|gantt-lab|gantt-status) [^`]+)`", path.read_text()):
             yield str(path.relative_to(ROOT)), shlex.split(line.replace("[", "").replace("]", ""))

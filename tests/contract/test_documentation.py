@@ -13,7 +13,12 @@ from rpcapi.cli import commands as operators
 from scheduler_svc.cmd import catalogue, placement_import
 from tests import documentation
 
-APPLICATIONS = {"gantt": operators.COMMANDS, "gantt-lab": lab.COMMANDS, "gantt-status": {}}
+APPLICATIONS = {
+    "gantt": operators.COMMANDS,
+    "gantt-lab": lab.COMMANDS,
+    "gantt-status": {},
+    documentation.PLUGIN: operators.OPENSTACK_COMMANDS,
+}
 DAEMONS = ("gantt-placement", "gantt-placement-shadow")
 SAMPLE = (documentation.ROOT / "devstack" / "etc" / "gantt.conf.sample").read_text()
 RECORDS = sorted((documentation.ROOT / "docs" / "adr").glob("*.md"))

@@ -41,6 +41,7 @@ NOT_RUN = {
     "gantt client enroll": "needs the administrator of a RabbitMQ; tests/functional/test_enrollment.py runs it",
     "gantt client revoke": "needs the administrator of a RabbitMQ; tests/functional/test_enrollment.py runs it",
     "openstack": "needs osc-placement; tests/placement/test_openstack_client.py runs it",
+    "openstack scheduler": "needs Keystone; tests/contract/test_documentation.py checks it as it does those of gantt",
     "export": "is for the commands of openstack",
     "gantt-placement --config-file": "serves until it is stopped; tests/placement starts it",
     "gantt-placement-shadow": "serves until it is stopped; tests/functional/test_placement_shadow.py starts it",
