@@ -48,6 +48,11 @@ def service(cluster: RunningCluster) -> dict:
     return gantt_json(cluster, "host", "show", HOST)
 
 
+def claims(cluster: RunningCluster) -> list[dict]:
+    """Return the claims on the host."""
+    return [claim for claim in gantt_json(cluster, "claim", "list") if claim["host"].startswith(f"{HOST}/")]
+
+
 @pytest.mark.parametrize("form", [{}, {"csrf_token": "0" * 64}])
 def test_form_of_another_page_is_refused(visitor: Visitor, cluster: RunningCluster, form: dict[str, str]) -> None:
     answer = visitor.post(PAGE, {"action": "disable", "reason": "x", **form})
@@ -126,11 +131,14 @@ def test_drained_host_has_no_servers(visitor: Visitor, cluster: RunningCluster) 
 
 
 def test_host_that_is_down_is_fenced(visitor: Visitor, cluster: RunningCluster) -> None:
-    cluster.cluster.daemons["compute"].kill_group()
     update_document(cluster.session, "service", HOST, {"enabled": True, "disabled_reason": None})
+    assert boot(cluster, force_hosts=[HOST]).status == "ACTIVE"
+    assert claims(cluster)
+    cluster.cluster.daemons["compute"].kill_group()
     eventually(lambda: service(cluster)["state"] == "down", "the end of the host", seconds=90)
+    eventually(lambda: shown(visitor, "/hosts", "3 hosts, 3 down."), "the hosts that are down")
 
     answer = visitor.submit(PAGE, action="fence", confirm=HOST)
 
     assert "The host is fenced" in answer.text
-    assert not [claim for claim in gantt_json(cluster, "claim", "list") if claim["host"].startswith(HOST)]
+    assert claims(cluster) == []
