@@ -22,6 +22,7 @@ from tests.conftest import missing
 from tests.functional import booting, clusters, truth
 from tests.functional.clusters import RunningCluster
 from tests.functional.placement_deployment import READY_SECONDS
+from tests.unit.devstack.monitoring.test_files import declared
 
 SERVERS = 3
 SIZE = ClusterSize(computes=2, nodes_per_host=2, schedulers=2, placement_port=0, metrics=True)
@@ -107,7 +108,7 @@ def test_every_daemon_is_a_target_that_says_what_runs(server: Prometheus) -> Non
     assert len(server.query('process_resident_memory_bytes{process="master"} > 0')) == len(SIZE.exporters)
 
 
-def test_figures_are_those_of_the_cluster(server: Prometheus) -> None:
+def test_figures_are_those_of_the_cluster(server: Prometheus, cluster: RunningCluster) -> None:
     def value(expr: str) -> float:
         (series,) = server.query(expr)
         return float(series["value"][1])
@@ -117,9 +118,18 @@ def test_figures_are_those_of_the_cluster(server: Prometheus) -> None:
     assert value('sum(gantt_conductor_instances{status="ACTIVE"})') == SERVERS
     assert value("sum(gantt_scheduler_instances_placed_total)") == SERVERS
     assert value('gantt_replica_used{resource_class="VCPU"}') == SERVERS
-    assert value('gantt_replica_aggregate_capacity{aggregate="rack1", resource_class="VCPU"}') < value(
-        'gantt_replica_capacity{resource_class="VCPU"}'
+    hosts = json.loads(booting.gantt(cluster, "host", "list", "-f", "json"))
+    vcpus = {host["name"]: host["vcpu_used"] + host["vcpu_free"] for host in hosts}
+    assert value('gantt_replica_capacity{resource_class="VCPU"}') == sum(vcpus.values())
+    assert value('gantt_replica_aggregate_capacity{aggregate="rack1", resource_class="VCPU"}') == sum(
+        amount for name, amount in vcpus.items() if name.startswith("compute0/")
     )
+
+
+def test_page_lists_every_metric_that_daemons_export(server: Prometheus) -> None:
+    exported = {name for name in server.get("label/__name__/values") if name.startswith("gantt_")}
+    assert len(exported) > 60
+    assert exported - declared() == set()
 
 
 @pytest.mark.parametrize(
