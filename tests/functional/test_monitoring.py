@@ -141,10 +141,11 @@ def test_queries_of_the_dashboard_have_series(server: Prometheus, title: str, ex
     assert series or title in EMPTY_PANELS
 
 
-def test_rules_are_loaded_and_none_of_them_fires(server: Prometheus) -> None:
+def test_rules_are_loaded_and_no_condition_holds(server: Prometheus) -> None:
     (group,) = truth.until("evaluated rules", lambda: _evaluated_groups(server))
     assert {rule["health"] for rule in group["rules"]} == {"ok"}
-    assert [rule["name"] for rule in group["rules"] if rule["state"] == "firing"] == []
+    # Most fire only after minutes in which they are pending.
+    assert [rule["name"] for rule in group["rules"] if rule["state"] != "inactive"] == []
 
 
 def test_report_of_a_worker_has_its_partitions_and_no_passwords(cluster: RunningCluster) -> None:
