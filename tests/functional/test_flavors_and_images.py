@@ -102,16 +102,23 @@ def test_port_bandwidth_is_allocated(cluster):
 
 def test_imported_flavor_and_image_of_the_cluster_are_booted_with(cluster, tmp_path):
     flavor = {"Name": "imported one", "VCPUs": 1, "RAM": 512, "Disk": 2, "Ephemeral": 1, "Swap": 0, "Properties": {}}
-    image = {"name": "racked", "id": "8", "properties": {"trait:CUSTOM_RACKED": "required"}}
-    for kind, row in (("flavor", flavor), ("image", image)):
+    images = [
+        {"name": name, "id": identity, "properties": {f"trait:{trait}": "required"}}
+        for name, identity, trait in (("racked", "8", "CUSTOM_RACKED"), ("nowhere", "9", "CUSTOM_NOWHERE"))
+    ]
+    for kind, rows in (("flavor", [flavor]), ("image", images)):
         path = tmp_path / f"{kind}.json"
-        path.write_text(json.dumps([row]))
+        path.write_text(json.dumps(rows))
         done = gantt(cluster, kind, "import", str(path))
         assert done.returncode == 0, done.stderr
     _, allocations = boot(cluster, "--flavor", "imported one", "--image", "racked")
     assert sum(amounts.get("DISK_GB", 0) for amounts in allocations.values()) == 3
+    done = gantt(cluster, "boot", "--flavor", "imported one", "--image", "nowhere", "--wait", "-f", "json")
+    (server,) = json.loads(done.stdout)
+    assert (server["status"], "trait" in server["reason"]) == ("ERROR", True), server["reason"]
     assert gantt(cluster, "flavor", "delete", "imported one").returncode == 0
-    assert gantt(cluster, "boot", "--flavor", "imported one").returncode == 1
+    done = gantt(cluster, "boot", "--flavor", "imported one")
+    assert (done.returncode, "There is no flavor 'imported one'" in done.stderr) == (1, True), done.stderr
 
 
 @pytest.mark.parametrize(
