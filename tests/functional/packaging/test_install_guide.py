@@ -15,6 +15,7 @@ from tests.functional.packaging.caller import Caller
 from tests.functional.packaging.deployment import Deployment, running_deployment
 from tests.functional.packaging.guide import INSTALL
 from tests.functional.packaging.observation import (
+    CLIENT_FILES,
     WITHOUT_TLS,
     active_servers,
     epochs,
@@ -101,9 +102,11 @@ def test_every_server_proves_its_name_and_requires_a_certificate(
     for host in deployment.machines:
         for port in FIREWALL_PORTS - WITHOUT_TLS:
             assert serial_number(controllers[1], host, port).startswith("serial=")
-            stranger = f"openssl s_client -connect {host}:{port} -tls1_2 -CAfile /etc/gantt/tls/ca.pem < /dev/null"
-            refused = controllers[1].run("sh", "-c", stranger, check=False)
-            assert refused.returncode != 0, f"{host}:{port} accepts a client without a certificate"
+            connect = f"openssl s_client -connect {host}:{port} -tls1_2 -CAfile /etc/gantt/tls/ca.pem"
+            client = "".join(f" -{option} /etc/gantt/tls/{CLIENT_FILES[option]}" for option in ("cert", "key"))
+            for certificate, is_accepted in ((client, True), ("", False)):
+                answer = controllers[1].run("sh", "-c", f"{connect}{certificate} < /dev/null", check=False)
+                assert (answer.returncode == 0) is is_accepted, f"{host}:{port}: {answer.stderr}"
 
 
 def test_passwords_and_keys_are_readable_by_root_and_their_server_only(deployment: Deployment) -> None:
