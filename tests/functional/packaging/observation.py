@@ -25,6 +25,13 @@ def serial_number(machine: Machine, host: str, port: int) -> str:
     return machine.script(f"{connect} < /dev/null 2> /dev/null | openssl x509 -noout -serial")
 
 
+def secrets(machine: Machine, files: str) -> dict[str, str]:
+    """Return the text of each file that matches a pattern of bash, without a newline, with which only some end."""
+    read = f'for file in {files}; do text=$(cat "$file"); printf "%s %s\\n" "$file" "$text"; done'
+    rows = (line.partition(" ") for line in machine.script(read).splitlines())
+    return {file: text for file, _, text in rows}
+
+
 def epochs(machine: Machine) -> dict[str, int]:
     """Return the epoch of each partition."""
     return {str(partition["name"]): int(str(partition["epoch"])) for partition in gantt(machine, "partition", "list")}

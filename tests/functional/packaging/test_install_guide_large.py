@@ -22,6 +22,7 @@ from tests.functional.packaging.observation import (
     active_servers,
     epochs,
     listening_ports,
+    secrets,
     serial_number,
     server_statuses,
     services,
@@ -231,12 +232,14 @@ def test_certificates_are_rotated_without_an_outage(deployment: Deployment, cont
 
 
 def test_passwords_are_rotated_without_an_outage(deployment: Deployment, controller: Machine) -> None:
-    read = f"tail -n +1 {PASSWORDS} {BROKER_PASSWORDS}"
-    before = set(controller.script(read).split("\n\n"))
+    files = f"{PASSWORDS} {BROKER_PASSWORDS}"
+    before = secrets(controller, files)
 
     rotate(deployment, "Rotate a password")
 
-    assert not before & set(controller.script(read).split("\n\n"))
+    after = secrets(controller, files)
+    assert after.keys() == before.keys()
+    assert [file for file in before if after[file] == before[file]] == []
     for user in ("scheduler", "conductor"):
         password = controller.run("cat", f"/root/gantt/users/redis/{user}.password").stdout
         digest = hashlib.sha256(password.encode()).hexdigest()
