@@ -126,6 +126,8 @@ def test_packages_install_and_start_nothing(bare: Machine) -> None:
     assert all("install ok installed" in line and line.endswith("-1") for line in versions.splitlines())
     assert {bare.property(unit, "ActiveState") for unit in UNITS} == {"inactive"}
     assert {bare.property(unit, "LoadState") for unit in UNITS} == {"loaded"}
+    states = "--state=active,activating,failed"
+    assert bare.run("systemctl", "list-units", "--no-legend", "--plain", states, "gantt-*.service").stdout == ""
     assert bare.run("systemctl", "is-enabled", "gantt.target").stdout.strip() == "enabled"
     assert bare.run("systemctl", "is-enabled", *UNITS, check=False).stdout.split() == ["disabled"] * len(UNITS)
 
