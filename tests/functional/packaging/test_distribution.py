@@ -88,7 +88,7 @@ def test_wheel_installs_its_programs_without_a_network(built: Distribution, tmp_
     assert "server list" in environment.run("gantt", "--help")
 
 
-def test_checkout_has_no_documentation_and_installs_without_sphinx(built: Distribution) -> None:
+def test_archives_of_a_checkout_have_no_documentation(built: Distribution) -> None:
     assert built.documentation == set()
 
 
