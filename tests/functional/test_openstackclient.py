@@ -160,16 +160,18 @@ def test_user_whom_keystone_does_not_authenticate_changes_nothing(run, content, 
 def test_each_command_of_the_prompt_has_a_session_of_its_own(keystone, running, tmp_path):
     environment = client_environment(tmp_path) | keystone.credentials(ADMINISTRATOR)
     command = [os.environ[PROGRAM], "--os-scheduler-config-file", str(running.cluster.client_conf)]
-    lines = "scheduler partition list -f value\nscheduler service list -f value\n"
+    lines = "scheduler host list -f value -c name\nscheduler service list -f value -c binary\n"
     answer = subprocess.run(
         command, env=environment, input=lines, capture_output=True, text=True, timeout=SECONDS, check=False
     )
-    assert "default" in answer.stdout and "gantt-conductor" in answer.stdout, answer.stderr
+    assert "compute0/node0" in answer.stdout and "gantt-conductor" in answer.stdout, answer.stderr
 
 
 def test_errors_of_the_cluster_are_one_line(run):
-    answer = run("server", "show", "6f1c1d0e-0b0c-4c67-9a54-3a6a27e0a5aa")
+    unknown = "6f1c1d0e-0b0c-4c67-9a54-3a6a27e0a5aa"
+    answer = run("server", "show", unknown)
     assert (answer.returncode, answer.stdout, answer.stderr.count("\n")) == (1, "", 1)
+    assert unknown in answer.stderr
 
 
 def test_configuration_file_of_a_cloud_is_used(document, keystone, running, tmp_path):
