@@ -22,7 +22,7 @@ from tests.conftest import missing
 from tests.functional import booting, clusters, truth
 from tests.functional.clusters import RunningCluster
 from tests.functional.placement_deployment import READY_SECONDS
-from tests.unit.devstack.monitoring.test_files import declared
+from tests.unit.devstack.monitoring.test_files import RULES, declared
 
 SERVERS = 3
 SIZE = ClusterSize(computes=2, nodes_per_host=2, schedulers=2, placement_port=0, metrics=True)
@@ -30,6 +30,10 @@ REQUEST_SECONDS, STOP_SECONDS = 10.0, 10.0
 RATE_INTERVAL = "1m"  # what Grafana would put in the place of $__rate_interval
 # Metrics of events that a healthy run has none of.
 WITHOUT_SERIES = ("gantt_scheduler_plugin_errors_total", "gantt_conductor_saga_retries_total")
+# Of gantt's metrics in the conditions of alerts, with labels whose values the run has to export.
+SELECTORS = sorted(
+    {selector for rule in RULES for selector in re.findall(r"\b(?:gantt_[a-z_]+|up)\b(?:\{[^}]*\})?", rule["expr"])}
+)
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +139,11 @@ def test_page_lists_every_metric_that_daemons_export(server: Prometheus) -> None
 def test_queries_of_the_dashboard_have_series(server: Prometheus, title: str, expr: str) -> None:
     series = server.query(expr.replace("$__rate_interval", RATE_INTERVAL))
     assert series or any(name in expr for name in WITHOUT_SERIES), title
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_alerts_select_what_is_exported(server: Prometheus, selector: str) -> None:
+    assert server.query(selector) or selector in WITHOUT_SERIES
 
 
 def test_rules_are_loaded_and_no_condition_holds(server: Prometheus) -> None:
