@@ -43,4 +43,5 @@ def test_page_leads_to_an_active_server_and_back(single: Machine) -> None:
 
     single.script(removal.commands)
 
-    assert single.run("find", "/opt", "/etc", "/usr/share", "/usr/bin", "-name", "gantt*", check=False).stdout == ""
+    folders = ("/opt", "/etc", "/usr/bin", "/usr/lib", "/usr/share", "/var/lib/gantt-compute")
+    assert single.run("find", *folders, "-name", "gantt*", check=False).stdout == ""
