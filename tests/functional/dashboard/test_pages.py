@@ -189,6 +189,19 @@ def test_refusals_are_counted_and_explained(visitor: Visitor, cluster: RunningCl
     assert visitor.get(f"/decisions?request_id={request_id}").heading == f"Request {request_id}"
 
 
+def test_selected_request_is_explained_by_scores_and_the_answer_of_its_claim(
+    visitor: Visitor, cluster: RunningCluster
+) -> None:
+    uuid = gantt_json(cluster, "server", "list")[0]["uuid"]
+    server = gantt_json(cluster, "server", "show", uuid)
+
+    text = visitor.get(f"/decisions/{server['request_id']}").text
+
+    host = f'<a href="/hosts/{server["host"]}">{server["host"]}</a>'
+    assert re.search(rf'{host}</th><td class="number">\d+\.\d{{3}}</td><td>.*RAMWeigher \+\d', section(text, "best"))
+    assert f"{uuid}</th><td>prepared</td><td>{host}</td>" in section(text, "answers")
+
+
 def test_dry_run_decides_and_claims_nothing(visitor: Visitor, cluster: RunningCluster) -> None:
     claims = gantt_json(cluster, "claim", "list")
 
