@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from axe_core_python.selenium import Axe
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.functional.packaging.programs import need_programs
 
 SECONDS = 30
 WIDE, PHONE = (1280, 900), (390, 844)
@@ -19,10 +20,8 @@ PROGRAMS = {"chromium": "chromium", "chromedriver": "chromium-driver"}
 
 
 def need_chromium() -> None:
-    """Skip where Debian's Chromium is missing."""
-    missing = [package for program, package in PROGRAMS.items() if shutil.which(program) is None]
-    if missing:
-        pytest.skip(f"A PROGRAM IS MISSING: apt-get install {' '.join(missing)}")
+    """Skip where Debian's Chromium is missing, or fail in CI."""
+    need_programs(PROGRAMS)
 
 
 class Browser:
