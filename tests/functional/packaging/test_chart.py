@@ -14,6 +14,7 @@ import yaml
 from devstack.packaging import chart, checkout
 from devstack.packaging.debian_packages import SERVICES
 from tests.functional.packaging.conftest import need_checkout
+from tests.functional.packaging.programs import need_module
 
 CHART = checkout.ROOT / chart.PATH
 KUBERNETES = "1.31"
@@ -50,8 +51,8 @@ def validate(values: dict[str, Any]) -> None:
 
 def render(changes: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the objects that Helm makes of the chart with these values, each valid by Kubernetes' schema."""
-    helm = pytest.importorskip("helm_python.chart", reason="tox -e packages installs Helm's library")
-    kubernetes_validate = pytest.importorskip("kubernetes_validate")
+    helm = need_module("helm_python.chart")
+    kubernetes_validate = need_module("kubernetes_validate")
     report = helm.lint(CHART, changes, strict=True)
     problems = [message for message in report["messages"] if message["severity"] > 1]  # 1: an icon is recommended
     assert (problems, report["errors"]) == ([], [])
@@ -154,7 +155,7 @@ def test_options_of_a_service_are_its_own_over_those_of_all() -> None:
 
 @pytest.mark.packages
 def test_wrong_values_stop_helm() -> None:
-    helm = pytest.importorskip("helm_python.chart", reason="tox -e packages installs Helm's library")
+    helm = need_module("helm_python.chart")
 
     report = helm.lint(CHART, {"services": {"scheduler": {"replicas": 0}}}, strict=True)
 

@@ -12,6 +12,7 @@ import pytest
 
 from devstack.packaging import checkout
 from devstack.packaging.debian_packages import SERVICES, UNITS
+from tests.functional.packaging.programs import need_module
 
 FOLDER = checkout.ROOT / "devstack/packaging/kolla"
 SOURCES = "/var/lib/kolla/config_files/"
@@ -23,7 +24,7 @@ def read(name: str) -> dict[str, Any]:
 
 def set_configs() -> ModuleType:
     """Return the program of Kolla's images that reads config.json, as a module."""
-    package = pytest.importorskip("kolla", reason="tox -e packages installs Kolla")
+    package = need_module("kolla")
     path = importlib.resources.files(package) / "docker" / "base" / "set_configs.py"
     spec = importlib.util.spec_from_file_location("set_configs", str(path))
     assert spec is not None
