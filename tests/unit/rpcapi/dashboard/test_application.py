@@ -10,12 +10,14 @@ import pytest
 from webob import Request, Response
 
 from rpcapi import errors
+from rpcapi.cli.migration import CopyProgress
 from rpcapi.dashboard import application, host_list, rendering
 from rpcapi.dashboard.application import Dashboard
 from rpcapi.dashboard.host_pages import HostPages
 from rpcapi.dashboard.login_sessions import LoginSessions
 from rpcapi.dashboard.pages import Page, Route
 from rpcapi.dashboard.sign_in import Person, TokenSignIn
+from rpcapi.dashboard.status_pages import StatusPages
 
 TOKEN = "a" * 20
 SESSION = SimpleNamespace(for_request=lambda user: SimpleNamespace(user=user))
@@ -119,6 +121,19 @@ def test_cluster_without_hosts_has_pages() -> None:
     assert "No host fits." in visitor.send("/hosts").text
     assert visitor.send("/heat-map").json["names"] == []
     assert visitor.send("/hosts/h1").status_int == 404
+
+
+def test_migration_under_way_shows_what_is_left_to_copy() -> None:
+    hosts = {"source_host": "h1/n1", "destination_host": "h2/n1"}
+    states = {"kind": "live", "status": "copying", "updated_ms": 1, "reason": None}
+    migration = SimpleNamespace(uuid="m1", instance="s1", **hosts, **states)
+    progress = {"m1": CopyProgress("copy", 512, 128, 384)}
+    cluster = SimpleNamespace(migrations=lambda: [migration], progress=lambda: progress)
+
+    text = Visitor(StatusPages(cluster, None).routes()).send("/migrations").text
+
+    assert '<progress max="512" value="384" aria-label="Copied">' in text
+    assert "copy, 128 MiB left" in text
 
 
 def test_redirects_name_no_server_as_a_proxy_has_another_name() -> None:
