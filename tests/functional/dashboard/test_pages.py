@@ -169,6 +169,7 @@ def test_claim_in_flight_is_shown_until_its_host_confirms(visitor: Visitor, clus
         cluster.session.call(cluster.session.conductor.build_instances, spec, [server])
 
         eventually(lambda: shown(visitor, "/claims", server), "the prepared claim")
+        eventually(lambda: shown(visitor, "/claims", "<strong>1</strong> prepared in default"), "the number of claims")
     finally:
         for pid in agents:
             os.kill(pid, signal.SIGCONT)
@@ -182,7 +183,10 @@ def test_refusals_are_counted_and_explained(visitor: Visitor, cluster: RunningCl
 
     page = eventually(lambda: shown(visitor, "/refusals", "required traits: 1"), "the refusal")
 
+    assert re.search(r'<rect class="series-0" [^>]*><title>[^<]*: 1 required traits</title>', page)
     request_id = re.search(r'href="/decisions/(req-[0-9a-f-]+)"', page)[1]
+    assert request_id in section(visitor.get("/").text, "refused")
+    assert request_id in visitor.get("/decisions").text
     explained = visitor.get(f"/decisions/{request_id}").text
     assert "4 of 4" in explained
     assert "CUSTOM_MISSING" in explained
@@ -197,6 +201,7 @@ def test_selected_request_is_explained_by_scores_and_the_answer_of_its_claim(
 
     text = visitor.get(f"/decisions/{server['request_id']}").text
 
+    assert "<dt>Hosts considered</dt><dd>4</dd>" in text
     host = f'<a href="/hosts/{server["host"]}">{server["host"]}</a>'
     assert re.search(rf'{host}</th><td class="number">\d+\.\d{{3}}</td><td>.*RAMWeigher \+\d', section(text, "best"))
     assert f"{uuid}</th><td>prepared</td><td>{host}</td>" in section(text, "answers")
@@ -292,6 +297,7 @@ def test_pages_say_that_the_store_is_away_and_return_with_it(visitor: Visitor, c
     eventually(lambda: shown(visitor, "/", '<span class="state down">down</span>'), "the missing store")
 
     assert visitor.get("/hosts/compute0/node0").status == 503
+    eventually(lambda: shown(visitor, "/hosts", "The store of default does not answer"), "the note")
     cluster.cluster.store.start()
     eventually(lambda: visitor.get("/hosts/compute0/node0").status == 200, "the store's return")
 
