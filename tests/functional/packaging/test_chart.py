@@ -154,6 +154,36 @@ def test_options_of_a_service_are_its_own_over_those_of_all() -> None:
 
 
 @pytest.mark.packages
+def test_pods_are_scheduled_as_the_values_say() -> None:
+    objects = named(render(EVERYTHING))
+
+    specs = {
+        name: document["spec"]["template"]["spec"]
+        for (kind, name), document in objects.items()
+        if kind in ("Deployment", "DaemonSet")
+    }
+    assert {pod["priorityClassName"] for pod in specs.values()} == {"system-cluster-critical"}
+    assert [pod["imagePullSecrets"] for pod in specs.values()] == [[{"name": "registry"}]] * len(specs)
+    assert {name: pod["nodeSelector"] for name, pod in specs.items() if "nodeSelector" in pod} == {
+        "demo-compute": {"gantt": "compute"}
+    }
+    assert {name: pod["tolerations"] for name, pod in specs.items() if "tolerations" in pod} == {
+        "demo-nova-bridge": [{"operator": "Exists"}]
+    }
+
+
+@pytest.mark.packages
+def test_network_policy_admits_only_the_peers_of_the_values() -> None:
+    policy = named(render(EVERYTHING))["NetworkPolicy", "demo"]["spec"]
+
+    assert policy["policyTypes"] == ["Ingress"]
+    assert policy["ingress"] == [
+        {"ports": [{"port": "metrics"}], "from": [PEER]},
+        {"ports": [{"port": "http"}], "from": [{"podSelector": {}}]},
+    ]
+
+
+@pytest.mark.packages
 def test_wrong_values_stop_helm() -> None:
     helm = need_module("helm_python.chart")
 
