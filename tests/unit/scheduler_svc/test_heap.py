@@ -38,8 +38,14 @@ def faults(prepare, run):
     return int(subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, timeout=60).stdout)
 
 
+PAGES = DECISIONS * AT_ONCE * BYTES // PAGE
+
+
 @pytest.mark.parametrize("thread", RUNS)
 def test_columns_that_are_made_anew_have_their_pages(thread):
-    pages = DECISIONS * AT_ONCE * BYTES // PAGE
-    assert faults("", RUNS[thread]) > pages / 2
-    assert faults("keep_freed_memory()", RUNS[thread]) < pages / 100
+    assert faults("keep_freed_memory()", RUNS[thread]) < PAGES / 100
+
+
+def test_columns_have_none_by_default():
+    # In other threads it depends on what NumPy allocates beside the columns: up to version 2.3 they keep their pages.
+    assert faults("", RUNS["main thread"]) > PAGES / 2
