@@ -36,7 +36,7 @@ SETTLE_SECONDS = 120.0
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/nova/"):
             item.add_marker(pytest.mark.nova)
             item.add_marker(pytest.mark.timeout(900))
 

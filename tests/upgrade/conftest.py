@@ -46,13 +46,6 @@ class Release:
         return [str(self.programs / f"gantt-{daemon}")]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.upgrade)
-            item.add_marker(pytest.mark.timeout(1800))
-
-
 @pytest.fixture(scope="session")
 def current() -> Release:
     """This checkout, as the tests run it."""

@@ -23,6 +23,8 @@ from tests.functional.clusters import RunningCluster
 from tests.upgrade import callers
 from tests.upgrade.conftest import Release
 
+pytestmark = [pytest.mark.upgrade, pytest.mark.timeout(1800)]
+
 SIZE = ClusterSize(computes=3, nodes_per_host=2, schedulers=2)
 READY_SECONDS = 240.0
 # Longer than a process that was replaced under the same name counts as alive.
