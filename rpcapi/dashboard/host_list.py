@@ -15,6 +15,7 @@ from rpcapi.resources import names
 # States of a host, the worst last. Those after UP take no new servers.
 UP, DISABLED, AWAITED, DUPLICATE, DOWN = "up", "disabled", "awaiting audit", "duplicate identity", "down"
 STATES = (UP, DISABLED, AWAITED, DUPLICATE, DOWN)
+AGENT = "gantt-compute"  # the binary of service hosts
 # Shown first where hosts have them; the others follow by name.
 FIRST_CLASSES = ("VCPU", "PCPU", "MEMORY_MB", "DISK_GB")
 
@@ -192,12 +193,12 @@ def _read_partition(
 
 
 def state_of(service: Mapping[str, Any]) -> str:
-    """Return the state of a service host by its document."""
+    """Return the state of a service by its document; only those of hosts are audited."""
     if not service.get("alive"):
         return DOWN
     if service.get("duplicate_ms") is not None:
         return DUPLICATE
-    if not service.get("audited", True):
+    if service.get("binary", AGENT) == AGENT and not service.get("audited", True):
         return AWAITED
     return UP if service.get("enabled", True) else DISABLED
 

@@ -11,7 +11,6 @@ from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.pages import Call, Page, Route
 
 RECENT_REFUSALS = 10
-AGENT = "gantt-compute"
 
 
 class Partition(NamedTuple):
@@ -67,12 +66,12 @@ class StatusPages:
                 for partition, part in listed.partitions.items()
                 for name, document in part.services.items()
             ),
-            key=lambda row: (row["binary"] == AGENT, row["binary"], row["host"]),
+            key=lambda row: (row["binary"] == host_list.AGENT, row["binary"], row["host"]),
         )
         values = {
-            "rows": [row for row in rows if row["binary"] != AGENT],
-            "agents": [row for row in rows if row["binary"] == AGENT and row["state"] != host_list.UP],
-            "agent_count": sum(row["binary"] == AGENT for row in rows),
+            "rows": [row for row in rows if row["binary"] != host_list.AGENT],
+            "agents": [row for row in rows if row["binary"] == host_list.AGENT and row["state"] != host_list.UP],
+            "agent_count": sum(row["binary"] == host_list.AGENT for row in rows),
             "partitions": self._partitions(listed),
             "freshness": self._exporters.freshness(),
         }

@@ -277,7 +277,9 @@ def test_the_brokers_user_of_the_dashboard_may_only_read(cluster: RunningCluster
 def test_services_show_how_far_workers_are_behind(visitor: Visitor) -> None:
     text = visitor.get("/services").text
 
-    assert "gantt-scheduler" in text
+    services = section(text, "services")
+    for service in ("gantt-conductor", "gantt-scheduler"):
+        assert re.search(rf'>{service}</th><td>[^<]+</td><td><span class="state up">up</span>', services)
     assert re.search(r'<th scope="row">127.0.0.1:\d+</th><td>default</td><td class="number">\d+</td>', text)
 
 

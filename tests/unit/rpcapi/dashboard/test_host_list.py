@@ -69,6 +69,8 @@ def test_amounts_of_a_host_are_those_of_its_whole_tree() -> None:
         ({"audited": False, "enabled": False}, "awaiting audit"),
         ({"duplicate_ms": 1}, "duplicate identity"),
         ({"alive": False, "audited": False}, "down"),
+        ({"binary": "gantt-scheduler", "audited": False}, "up"),
+        ({"binary": "gantt-conductor", "audited": False, "enabled": False}, "disabled"),
     ],
 )
 def test_state_is_the_worst_that_holds(changes: dict[str, Any], shown: str) -> None:
