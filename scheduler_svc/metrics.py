@@ -64,21 +64,16 @@ PREPARED_CLAIM_AGE = metrics.gauge(
 )
 EXPIRED_CLAIMS = metrics.counter("scheduler_expired_claims_total", "Unconfirmed claims that this reaper expired")
 _PARTITION_LABEL = ("partition",)
-POSITION = metrics.gauge(
-    "replica_position", "Log position that the slowest worker has reached", _PARTITION_LABEL, "min"
-)
+POSITION = metrics.gauge("replica_position", "Log position that a worker has reached", _PARTITION_LABEL, "all")
 LAG = metrics.gauge(
-    "replica_lag_entries",
-    "Log entries not yet applied at the last poll, of the slowest worker",
-    _PARTITION_LABEL,
-    "max",
+    "replica_lag_entries", "Log entries that a worker had not applied at its last poll", _PARTITION_LABEL, "all"
 )
-EPOCH = metrics.gauge("replica_epoch", "Epoch that the workers decide in", _PARTITION_LABEL, "min")
+EPOCH = metrics.gauge("replica_epoch", "Epoch that a worker decides in", _PARTITION_LABEL, "all")
 SILENCE = metrics.gauge(
     "replica_silence_seconds",
-    "Time since the store last answered a read of its log, of the worker that waits longest",
+    "Time since the store last answered a worker's read of its log",
     _PARTITION_LABEL,
-    "max",
+    "all",
 )
 HOSTS = metrics.gauge(
     "replica_hosts",

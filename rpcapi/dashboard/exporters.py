@@ -19,9 +19,10 @@ LAG, SILENCE, EPOCH = "gantt_replica_lag_entries", "gantt_replica_silence_second
 
 
 class Freshness(NamedTuple):
-    """The slowest worker of a daemon in one partition; ``why`` is set where the daemon did not answer."""
+    """One worker of a daemon in one partition; ``why`` is set where the daemon did not answer."""
 
     daemon: str
+    worker: str = ""
     partition: str = ""
     lag_entries: float | None = None
     silence_seconds: float | None = None
@@ -37,7 +38,7 @@ class Exporters:
         self._freshness = Cached(self._read, refresh_interval)
 
     def freshness(self) -> Sequence[Freshness]:
-        """Return one entry for each daemon and partition, or one for a daemon that does not answer."""
+        """Return one entry for each worker and partition, or one for a daemon that does not answer."""
         return self._freshness.get()
 
     def _read(self, previous: Sequence[Freshness] | None) -> Sequence[Freshness]:
@@ -58,15 +59,15 @@ def _read_daemon(url: str) -> Sequence[Freshness]:
 
 
 def _parse(daemon: str, page: str) -> Sequence[Freshness]:
-    figures: dict[str, dict[str, float]] = {}
+    figures: dict[tuple[str, str], dict[str, float]] = {}
     for name, labels, value in _samples(page):
         if name in (LAG, SILENCE, EPOCH):
-            figures.setdefault(labels.get("partition", ""), {})[name] = value
+            figures.setdefault((labels.get("pid", ""), labels.get("partition", "")), {})[name] = value
     if not figures:
         return [Freshness(daemon, why="it exports nothing about a replica")]
     return [
-        Freshness(daemon, partition, values.get(LAG), values.get(SILENCE), values.get(EPOCH))
-        for partition, values in sorted(figures.items())
+        Freshness(daemon, *place, values.get(LAG), values.get(SILENCE), values.get(EPOCH))
+        for place, values in sorted(figures.items())
     ]
 
 

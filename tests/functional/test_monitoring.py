@@ -126,6 +126,12 @@ def test_figures_are_those_of_the_cluster(server: Prometheus, cluster: RunningCl
     )
 
 
+@pytest.mark.parametrize("name", ["epoch", "position", "lag_entries", "silence_seconds"])
+def test_each_worker_shows_how_far_it_is_behind(server: Prometheus, name: str) -> None:
+    series = server.query(f'gantt_replica_{name}{{daemon="gantt-scheduler"}}')
+    assert sorted(item["metric"]["pid"] for item in series) == ["0", "1"]
+
+
 def test_page_lists_every_metric_that_daemons_export(server: Prometheus) -> None:
     exported = {name for name in server.get("label/__name__/values") if name.startswith("gantt_")}
     assert len(exported) > 60

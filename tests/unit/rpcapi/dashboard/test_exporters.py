@@ -13,12 +13,13 @@ from rpcapi.dashboard import exporters
 from rpcapi.dashboard.exporters import Exporters, Freshness
 
 PAGE = """# TYPE gantt_replica_lag_entries gauge
-gantt_replica_lag_entries{partition="p2"} 7
-gantt_replica_lag_entries{partition="p1"} 0
+gantt_replica_lag_entries{partition="p2",pid="0"} 7
+gantt_replica_lag_entries{partition="p1",pid="1"} 3
+gantt_replica_lag_entries{partition="p1",pid="0"} 0
 # TYPE gantt_replica_silence_seconds gauge
-gantt_replica_silence_seconds{partition="p1"} 0.5
+gantt_replica_silence_seconds{partition="p1",pid="0"} 0.5
 # TYPE gantt_replica_epoch gauge
-gantt_replica_epoch{partition="p1"} 42
+gantt_replica_epoch{partition="p1",pid="0"} 42
 """
 
 
@@ -47,10 +48,14 @@ def freshness(*ports: int) -> list[Freshness]:
     return list(Exporters([f"http://{LOOPBACK}:{port}/metrics" for port in ports], 1).freshness())
 
 
-def test_each_partition_of_a_daemon_is_an_entry(daemon: http.server.HTTPServer) -> None:
+def test_each_partition_of_a_worker_is_an_entry(daemon: http.server.HTTPServer) -> None:
     name = f"{LOOPBACK}:{daemon.server_port}"
 
-    assert freshness(daemon.server_port) == [Freshness(name, "p1", 0, 0.5, 42), Freshness(name, "p2", 7)]
+    assert freshness(daemon.server_port) == [
+        Freshness(name, "0", "p1", 0, 0.5, 42),
+        Freshness(name, "0", "p2", 7),
+        Freshness(name, "1", "p1", 3),
+    ]
 
 
 def test_daemon_that_does_not_answer_is_named_and_hides_no_other(daemon: http.server.HTTPServer) -> None:
@@ -60,7 +65,7 @@ def test_daemon_that_does_not_answer_is_named_and_hides_no_other(daemon: http.se
 
     assert first.daemon == f"{LOOPBACK}:{missing}"
     assert "Connection refused" in first.why
-    assert len(others) == 2
+    assert len(others) == 3
 
 
 @pytest.mark.parametrize(
