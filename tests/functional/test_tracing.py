@@ -22,6 +22,11 @@ from tests.functional.clusters import RunningCluster
 
 SHAPE = ClusterSize(computes=1, nodes_per_host=2)
 SECONDS = 60
+# Names of spans that are gantt's own; others are oslo.messaging's.
+OWN_NAMES = {
+    *("gantt.build_instances", "conductor.select", "conductor.cast", "scheduler.rank", "scheduler.claim"),
+    *("compute.confirm_claims", "compute.spawn", "compute.report_builds"),
+}
 
 
 class Span(NamedTuple):
@@ -126,6 +131,15 @@ def run_gantt(cluster: RunningCluster, url: str, *arguments: str) -> subprocess.
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
 
 
+def ancestors(span: Span, spans: list[Span]) -> list[Span]:
+    """Return the spans above one, as far as they are there."""
+    by_id, above = {item.span_id: item for item in spans}, []
+    while span.parent_id in by_id:
+        span = by_id[span.parent_id]
+        above.append(span)
+    return above
+
+
 def test_a_boot_is_one_trace_across_all_services(cluster, collector):
     completed = run_gantt(cluster, collector.url, "boot", "--flavor", "m1.tiny", "--wait", "-f", "json")
     assert completed.returncode == 0, completed.stderr
@@ -154,6 +168,14 @@ def test_a_boot_is_one_trace_across_all_services(cluster, collector):
     sent = by_id[received.parent_id]
     assert (sent.service, sent.name) == ("gantt-compute", "claims.default.confirm_claims")
     assert by_id[sent.parent_id] == own["gantt-compute", "compute.confirm_claims"]
+    # Spans between them end later, and may arrive later.
+    for child, parent in (
+        (("gantt-conductor", "build_instances receive"), ("gantt", "gantt.build_instances")),
+        (("gantt-scheduler", "scheduler.rank"), ("gantt-conductor", "conductor.select")),
+        (("gantt-compute", "build_instances receive"), ("gantt-conductor", "conductor.cast")),
+    ):
+        collector.wait_for(lambda spans, child=child, parent=parent: own[parent] in ancestors(own[child], spans))
+    assert {span.request_id for (_, name), span in own.items() if name in OWN_NAMES} == {server["request_id"]}
     assert own["gantt-scheduler", "scheduler.rank"].parent_id == own["gantt-scheduler", "scheduler.claim"].parent_id
 
 
