@@ -13,6 +13,7 @@ from devstack.servers.ports import LOOPBACK
 Groups = Mapping[str, Mapping[str, object]]
 
 PARTITION = "default"
+WITH_REPLICA = ("scheduler", PLACEMENT)  # daemons whose workers follow the store's log
 
 # A host counts as down after this many missed reports, but not before this many seconds.
 MISSED_REPORTS = 3
@@ -112,7 +113,8 @@ def _service(name: str, size: ClusterSize, layout: Layout, urls: Urls) -> Groups
         base["DEFAULT"] = {"transport_url": urls.bus}
     elif name == DASHBOARD:
         base["DEFAULT"] = {"transport_url": urls.bus}
-        exporters = ",".join(f"http://{LOOPBACK}:{port}/metrics" for port in size.metrics_ports.values())
+        ports = [port for daemon, port in size.metrics_ports.items() if daemon in WITH_REPLICA]
+        exporters = ",".join(f"http://{LOOPBACK}:{port}/metrics" for port in ports)
         base |= {"dashboard": {"port": size.dashboard_port, "token": urls.token, "exporters": exporters}}
     elif name == "scheduler":
         base |= {

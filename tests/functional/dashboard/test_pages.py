@@ -282,6 +282,7 @@ def test_services_show_how_far_workers_are_behind(visitor: Visitor) -> None:
         assert re.search(rf'>{service}</th><td>[^<]+</td><td><span class="state up">up</span>', services)
     worker = r'<th scope="row">127.0.0.1:\d+</th><td class="number">0</td><td>default</td><td class="number">\d+</td>'
     assert re.search(worker, section(text, "freshness"))
+    assert "state down" not in text
 
 
 def test_disabled_hosts_are_shown(visitor: Visitor, cluster: RunningCluster) -> None:
