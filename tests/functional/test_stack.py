@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -18,6 +19,7 @@ from devstack.servers.install import missing_packages
 from devstack.servers.ports import LOOPBACK
 from tests.conftest import missing
 from tests.functional import truth
+from tests.functional.dashboard.visitor import Visitor, is_served
 from tests.functional.stack_user import StackUser, _command_and_folder
 from tests.placement.client import PlacementClient
 
@@ -45,6 +47,21 @@ def placement(output: str, path: str) -> Any:
     return next(value for name, value in document.items() if name != "resource_provider_generation")
 
 
+def assert_dashboard_and_metrics_are_served(output: str) -> None:
+    """Sign in to the dashboard, and ask each exporter, as stack.sh printed how."""
+    ((url, token),) = re.findall(r"^Look at it with: +(http://127\.0\.0\.1:\d+), whose token is (\S+)$", output, re.M)
+    visitor = Visitor(url)
+    truth.until("the dashboard", lambda: is_served(visitor))
+    assert visitor.sign_in(token).heading == "Overview"
+    (path,) = re.findall(r"^Watch it with: +prometheus --config.file=(\S+)$", output, re.M)
+    (job,) = json.loads(Path(path).read_text())["scrape_configs"]
+    addresses = [address for group in job["static_configs"] for address in group["targets"]]
+    assert len(addresses) == 5
+    for address in addresses:
+        with urlopen(f"http://{address}/readyz", timeout=10) as answer:
+            assert answer.status == 200
+
+
 def run_stack_cycle(user: StackUser, *options: str) -> None:
     """Start a cluster, use it, and stop it."""
     # Given a machine without a cluster, when the script is called, then all servers run and the cluster stays
@@ -52,6 +69,7 @@ def run_stack_cycle(user: StackUser, *options: str) -> None:
     assert up.returncode == 0, up.stdout + up.stderr
     assert "Servers: 6 ACTIVE. Claims: 6 confirmed" in up.stdout
     assert "Verify: clean" in up.stdout
+    assert_dashboard_and_metrics_are_served(up.stdout)
     assert stat.S_IMODE(user.run_folder.stat().st_mode) == 0o700
     began = user.processes()
     assert len(began) >= 5
@@ -127,7 +145,7 @@ def run_stack_cycle(user: StackUser, *options: str) -> None:
 
 @pytest.mark.timeout(300)
 def test_stack_cycle(user: StackUser) -> None:
-    run_stack_cycle(user, "--placement")
+    run_stack_cycle(user, "--placement", "--dashboard", "--metrics")
 
 
 @pytest.fixture
@@ -141,7 +159,7 @@ def standard() -> None:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_stack_cycle_on_debian_servers(user: StackUser, standard: None) -> None:
-    run_stack_cycle(user, "--standard", "--placement")
+    run_stack_cycle(user, "--standard", "--placement", "--dashboard", "--metrics")
 
 
 @pytest.mark.timeout(300)
