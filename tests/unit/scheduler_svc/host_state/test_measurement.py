@@ -118,6 +118,15 @@ def test_the_number_of_aggregates_is_bounded(table, measurement):
     assert value("aggregate_capacity", aggregate=f"many{MAX_AGGREGATES:03}", **labels) is None
 
 
+def test_the_number_of_resource_classes_is_bounded(table, monkeypatch):
+    monkeypatch.setattr("scheduler_svc.host_state.measurement.MAX_CLASSES", 2)
+    only = {"CUSTOM_A1": 1, "CUSTOM_A2": 1, "CUSTOM_A3": 1}
+    classes = HostTable(["q"], READS)
+    classes.load(hosts.snapshot({"many": node(only)}), 0)
+    HostMeasurement(Partitions([Partition("q", Replica(classes, 0))])).measure()
+    assert [value("capacity", partition="q", resource_class=name) for name in only] == [1, 1, None]
+
+
 def test_the_number_of_reasons_is_bounded(monkeypatch):
     monkeypatch.setattr(refusals, "_counted_reasons", set())
     monkeypatch.setattr(refusals, "MAX_COUNTED_REASONS", 2)
