@@ -11,7 +11,7 @@ import yaml
 from devstack.monitoring import dashboard, metrics_page, prometheus
 from devstack.servers.errors import BinaryMissing
 from tests.conftest import missing
-from tests.documentation import PAGES, ROOT
+from tests.documentation import PAGES, ROOT, blocks
 
 TESTS, PROMTOOL_SECONDS = "alerts-test.yml", 60
 FOLDER = prometheus.RULES.parent
@@ -109,6 +109,21 @@ def promtool(folder, *arguments):
 def test_rules_pass_their_own_tests(arguments):
     result = promtool(FOLDER, *arguments)
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_runbooks_configuration_of_prometheus_is_valid(tmp_path):
+    (text,) = (block.text for block in blocks() if block.page == "docs/runbook.md" and "scrape_configs" in block.text)
+    (tmp_path / "prometheus.yml").write_text(text)
+    (tmp_path / "alerts.yml").write_text(prometheus.RULES.read_text())
+
+    result = promtool(tmp_path, "check", "config", "prometheus.yml")
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    jobs = {job["job_name"]: job for job in yaml.safe_load(text)["scrape_configs"]}
+    of_alerts = re.findall(r'job="([^"]+)"', " ".join(rule["expr"] for rule in RULES))
+    assert set(of_alerts) <= jobs.keys()
+    (modules,) = (block.text for block in blocks() if block.page == "docs/runbook.md" and "modules:" in block.text)
+    assert set(jobs["gantt-tls"]["params"]["module"]) <= yaml.safe_load(modules)["modules"].keys()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule["alert"])
