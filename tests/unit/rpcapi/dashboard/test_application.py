@@ -123,6 +123,21 @@ def test_cluster_without_hosts_has_pages() -> None:
     assert visitor.send("/hosts/h1").status_int == 404
 
 
+def test_overview_names_the_hosts_that_are_awaited() -> None:
+    host = host_list.Host("h1/n1", "h1/n1", "p", host_list.AWAITED, [], [], {})
+    listed = host_list.HostList({"p": host_list.PartitionHosts((7, 1), [host])})
+    partition = SimpleNamespace(names=["p"], available=[True], epochs=[7], positions=[1], claims=[None])
+    reads = {"hosts": listed, "migrations": [], "partitions": partition, "decisions": {}}
+    cluster = SimpleNamespace(**{name: lambda value=value: value for name, value in reads.items()})
+
+    text = Visitor(StatusPages(cluster, None).routes()).send("/").text
+
+    assert '<a href="#awaited"><strong>1</strong> awaiting audit' in text
+    awaited = text.partition('<h2 id="awaited">')[2].partition("</section>")[0]
+    assert "they take no new servers" in awaited
+    assert '<a href="/hosts/h1/n1">h1/n1</a>' in awaited
+
+
 def test_migration_under_way_shows_what_is_left_to_copy() -> None:
     hosts = {"source_host": "h1/n1", "destination_host": "h2/n1"}
     states = {"kind": "live", "status": "copying", "updated_ms": 1, "reason": None}
