@@ -93,6 +93,16 @@ def test_links_and_paths_exist(path):
     assert missing == []
 
 
+def test_first_page_of_the_site_has_picture_comparison_and_both_commands():
+    index = (documentation.ROOT / "docs" / "index.md").read_text()
+    begin, end = (re.search(rf':{option}: "(.+)"', index)[1] for option in ("start-after", "end-before"))
+    readme = (documentation.ROOT / "README.md").read_text()
+    part = readme.partition(begin.replace("\\n", "\n"))[2].partition(end)[0]
+    assert len(part) < len(readme) / 2
+    for text in ("](docs/pictures/", "| nova-scheduler: ", "./devstack/stack.sh ", "./devstack/run_tests.sh "):
+        assert text in part
+
+
 def test_every_decision_record_is_in_the_index():
     index = (documentation.ROOT / "docs" / "adr" / "README.md").read_text()
     assert [path.name for path in RECORDS if path.name != "README.md" and f"({path.name})" not in index] == []
