@@ -285,6 +285,18 @@ def test_services_show_how_far_workers_are_behind(visitor: Visitor) -> None:
     assert "state down" not in text
 
 
+def test_live_migration_is_shown_with_its_progress(visitor: Visitor, cluster: RunningCluster) -> None:
+    size = {"VCPU": 1, "MEMORY_MB": 4096, "DISK_GB": 1}  # seconds of a copy at 1,000 MiB a second
+    server = boot(cluster, resources=size).uuid
+    gantt(cluster, "server", "live-migrate", server)
+
+    page = eventually(lambda: shown(visitor, "/migrations", " MiB left"), "the progress")
+
+    assert re.search(rf'{server}</td><td>live-migration</td>.*<progress max="5120" value="\d+"', page, re.S)
+    eventually(lambda: shown(visitor, "/migrations", '<span class="state completed">'), "the end of the copy")
+    gantt(cluster, "server", "delete", "--wait", server)
+
+
 def test_disabled_hosts_are_shown(visitor: Visitor, cluster: RunningCluster) -> None:
     gantt(cluster, "host", "disable", "compute1", "--reason", "a disk")
 
