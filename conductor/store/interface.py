@@ -137,7 +137,10 @@ class ConductorStore(abc.ABC):
 
     @abc.abstractmethod
     def sizes(self) -> Mapping[str, CollectionSize]:
-        """Measure the collections: ``records``, ``deleted`` instances until they are purged, ``queue`` of due work."""
+        """Measure the collections: ``records``, ``deleted`` instances until they are purged, ``queue`` of due work.
+
+        Redis: beside them ``keys``, all of the server, whose bound is the memory that it may use.
+        """
 
     @abc.abstractmethod
     def purge(self, limit: int = PAGE) -> int:

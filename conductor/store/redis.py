@@ -35,7 +35,7 @@ from rpcapi import errors
 from rpcapi.bounds import CollectionSize
 from rpcapi.conf import redis_nodes
 from rpcapi.conf.replicas import ReplicaAcknowledgement
-from rpcapi.redis_failover.memory_usage import MeasuredKey, key_type, measure
+from rpcapi.redis_failover.memory_usage import ALL_KEYS, MeasuredKey, key_type, measure
 
 # Words of the key schema; the entries of the first are those of the collection. Others never grow.
 WORDS = {
@@ -247,7 +247,8 @@ class RedisConductorStore(ConductorStore):
 
     def sizes(self) -> Mapping[str, CollectionSize]:
         sizes = measure(self._read, COLLECTIONS)
-        return split_deleted(sizes["instances"], sizes["others"].bytes, sizes["queue"], sizes["purge"])
+        split = split_deleted(sizes["instances"], sizes["others"].bytes, sizes["queue"], sizes["purge"])
+        return {**split, ALL_KEYS: sizes[ALL_KEYS]}
 
     def purge(self, limit: int = PAGE) -> int:
         return int(self._run("purge", limit=limit))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures collections of keys in Redis by MEMORY USAGE, which samples entries and costs the same at any size."""
+"""Measures collections of keys in Redis by MEMORY USAGE, which samples entries and costs the same at any size.
+
+Also the server itself, by INFO: its memory may end before any collection is at its bound.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,6 +10,7 @@ from typing import Any, NamedTuple
 from rpcapi.bounds import CollectionSize
 
 SAMPLES = 100  # entries of a key that are measured; the others count as their average
+ALL_KEYS = "keys"  # the name for all keys of the server, of whichever collection
 COUNTS = {"hash": "HLEN", "zset": "ZCARD", "set": "SCARD", "stream": "XLEN"}
 
 
@@ -26,13 +30,17 @@ def key_type(description: str) -> str:
 def measure(
     read: Callable[[Callable[[Any], None]], Sequence[Any]], collections: Mapping[str, Sequence[MeasuredKey]]
 ) -> dict[str, CollectionSize]:
-    """Return the size of each collection; ``read`` returns the answers to the commands put into a pipeline."""
+    """Return the size of each collection and of ``ALL_KEYS``.
+
+    ``read`` returns the answers to the commands put into a pipeline.
+    """
 
     def fill(pipe: Any) -> None:
         for keys in collections.values():
             for key in keys:
                 pipe.execute_command(COUNTS[key.type], key.name)
                 pipe.memory_usage(key.name, samples=SAMPLES)
+        pipe.info()
 
     answers = iter(read(fill))
     sizes = {}
@@ -43,4 +51,12 @@ def measure(
             entries += count if key.counts else 0
             size += usage or 0
         sizes[name] = CollectionSize(entries, size)
-    return sizes
+    return {**sizes, ALL_KEYS: _all_keys(next(answers))}
+
+
+def _all_keys(info: Mapping[str, Any]) -> CollectionSize:
+    """Return the size of all keys by INFO: what maxmemory counts, or without it the process in the machine's memory."""
+    keys = sum(database["keys"] for name, database in info.items() if name.startswith("db") and name[2:].isdigit())
+    if info["maxmemory"]:
+        return CollectionSize(keys, info["used_memory"], info["maxmemory"])
+    return CollectionSize(keys, info["used_memory_rss"], info["total_system_memory"])

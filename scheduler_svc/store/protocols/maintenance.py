@@ -39,8 +39,8 @@ class MaintenanceStore(Protocol):
     def sizes(self) -> Mapping[str, CollectionSize]:
         """Measure the collections, those of scheduler_svc.store.bounded.OPTIONS.
 
-        Redis: sampled, with the overhead of its structures. SQL: the length of all rows, without indexes. Memory: the
-        text of a sample.
+        Redis: sampled, with the overhead of its structures, and beside them ``keys``, all of the server, whose bound is
+        the memory that it may use. SQL: the length of all rows, without indexes. Memory: the text of a sample.
         """
 
     @abc.abstractmethod

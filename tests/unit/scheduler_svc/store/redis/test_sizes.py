@@ -3,10 +3,12 @@
 
 from collections.abc import Callable
 
+import redis
+
 from conductor.store.redis import RedisConductorStore
 from devstack.servers.redis import RedisServer
 from devstack.servers.redis_users import CONDUCTOR, SCHEDULER, STORE_USERS
-from rpcapi.redis_failover.memory_usage import COUNTS, key_type
+from rpcapi.redis_failover.memory_usage import ALL_KEYS, COUNTS, key_type
 from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.keys import KEYS
 from scheduler_svc.store.redis.sizes import WORDS
@@ -33,3 +35,25 @@ def test_services_measure_with_the_permissions_of_their_users(make_redis: Callab
     records = RedisConductorStore(server.url(CONDUCTOR.name))
     assert records.sizes()["records"].entries == 0
     records.close()
+
+
+def test_bound_of_all_keys_is_the_memory_that_the_server_may_use(make_redis: Callable[..., RedisServer]) -> None:
+    server = make_redis()
+    client = redis.Redis.from_url(server.url())
+    store = RedisStore(server.url(), "p")
+    store.check_identity()
+    records = RedisConductorStore(server.url())
+    records.sizes()
+    machine = store.sizes()[ALL_KEYS]
+    info = client.info("memory")
+    assert machine.entries == client.dbsize() > 0
+    assert machine.bound == info["total_system_memory"] > machine.bytes > 1 << 20
+
+    client.config_set("maxmemory", 100 << 20)
+    for size in (store.sizes()[ALL_KEYS], records.sizes()[ALL_KEYS]):
+        assert (size.entries, size.bound, size.is_full) == (client.dbsize(), 100 << 20, False)
+    client.config_set("maxmemory", 1)
+    assert store.sizes()[ALL_KEYS].is_full
+    records.close()
+    store.close()
+    client.close()
