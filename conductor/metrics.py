@@ -22,6 +22,9 @@ STEP_AGE = metrics.histogram(
     buckets=(0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600),
 )
 RETRIES = metrics.counter("conductor_saga_retries", "Instance steps postponed for a retry, by step.", ["step"])
+MIGRATIONS = metrics.counter(
+    "conductor_migrations_total", "Migrations that ended, evacuations too, by kind and status.", ["kind", "status"]
+)
 RECASTS = metrics.counter("conductor_build_recasts", "Build messages sent again to a silent host, by instance.")
 TAKEOVERS = metrics.counter("conductor_saga_takeovers", "Requests taken over from a conductor after its lease expired.")
 LOST_LEASES = metrics.counter("conductor_saga_leases_lost", "Requests that another conductor took over from this one.")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Log lines for the progress of a boot: selected hosts, and each final status with its reasons."""
+"""The progress of servers: log lines of selected hosts and final statuses with their reasons; a count of migrations."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
 
 from oslo_log import log
 
+from conductor import metrics
+from conductor.store.migrations import ENDED, MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
 LOG = log.getLogger(__name__)
@@ -17,10 +19,11 @@ LOGGED = (
 MAX_REASONS = 5  # log lines for one batch; the reason of each instance is in its record
 
 
-def log_changes(before: Iterable[InstanceRecord], after: Iterable[InstanceRecord], stale: Collection[str]) -> None:
-    """Log the status changes of the batch ``before`` after a write; records with uuids in ``stale`` were not written.
+def report_changes(before: Iterable[InstanceRecord], after: Iterable[InstanceRecord], stale: Collection[str]) -> None:
+    """Log the status changes of the batch ``before`` after a write, and count the migrations that it ended.
 
-    Writes one line for each kind of change, whatever the number of instances. An unchanged status is not logged.
+    Records with uuids in ``stale`` were not written. There is one line for each kind of change, whatever the number of
+    instances. An unchanged status is not logged.
     """
     previous_by_uuid = {record.uuid: record for record in before}
     changed = [
@@ -37,6 +40,15 @@ def log_changes(before: Iterable[InstanceRecord], after: Iterable[InstanceRecord
         if count:
             LOG.info("%d instances are %s", count, status)
     _log_errors([record for record in status_changes if record.status == InstanceStatus.ERROR])
+    for previous, current in changed:
+        migration = _ended_migration(current)
+        if migration is not None and _ended_migration(previous) is None:
+            metrics.MIGRATIONS.labels(migration.kind, migration.status).inc()
+
+
+def _ended_migration(record: InstanceRecord) -> MigrationRecord | None:
+    migration = record.migration
+    return migration if migration is not None and migration.status in ENDED else None
 
 
 def _log_errors(failed: Collection[InstanceRecord]) -> None:

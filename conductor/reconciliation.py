@@ -134,7 +134,7 @@ class RecordReconciler(BackgroundLoop):
             stale |= self._store.write_without_lease(unfinished, wake=True).stale
             self._wake_saga()
         metrics.RECONCILED.inc(len(updates) - len(stale))
-        milestones.log_changes(instances, updates, stale)
+        milestones.report_changes(instances, updates, stale)
 
     def _updates(self, partition: str | None, claims: Sequence[_Claim]) -> Iterator[InstanceRecord]:
         try:

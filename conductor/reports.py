@@ -129,7 +129,7 @@ class BuildReports:
             stale |= self._store.write_without_lease(unfinished, wake=True).stale
         if updates:
             self._wake()  # also where no step follows: a build that has ended makes room for a new request
-        milestones.log_changes(records.values(), updates.values(), stale)
+        milestones.report_changes(records.values(), updates.values(), stale)
         return deferred + [result for result in results if result.instance in stale and result not in deferred]
 
 

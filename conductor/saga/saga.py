@@ -136,7 +136,7 @@ class BuildSaga:
                 tracing.span(f"conductor.{step}", saga_pass.request.request_id),
             ):
                 changed = run_step(saga_pass, group)
-            milestones.log_changes(group, changed, self._write(lease, changed).stale)
+            milestones.report_changes(group, changed, self._write(lease, changed).stale)
 
     def _write(self, lease: RequestLease, changed: Sequence[InstanceRecord]) -> WriteResult:
         """Write the records of the leased request, after those of others that move with them as one group."""

@@ -205,6 +205,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
                 Query("sum by (step) (rate(gantt_conductor_saga_retries_total[$__rate_interval]))", "{{step}}, again"),
             ),
         ),
+        Panel("Migrations that ended", "ops", (_rates("gantt_conductor_migrations_total", "kind", "status"),)),
         Panel("Time of a saga step", "s", _quantiles("gantt_conductor_saga_step_seconds", "step")),
         Panel(
             "Time from an instance's last change to its next step",

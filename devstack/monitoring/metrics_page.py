@@ -43,6 +43,9 @@ Gauges of a worker that died are gone; *across* says how those of several worker
 
 Refusals of a service are the calls with their error's code: `overloaded`, `quota_exceeded`, `no_valid_host`. How much
 of its quota a project uses is no metric, since a cloud has any number of projects: `gantt quota show PROJECT`.
+Of migrations, `gantt_conductor_instances` has those in progress (MIGRATING, RESIZE and others), `gantt migration list`
+what each has left to copy. Decisions keep nothing from one request to the next
+([ADR 0303](adr/0303-no-cache-per-request-shape.md)), so no metric counts hits of a cache.
 
 Besides these each daemon exports `process_*` of its processes from /proc, with label `process` ("master", "exporter",
 "worker 0"): `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_virtual_memory_bytes`,

@@ -21,6 +21,7 @@ def test_instances_are_not_summed_over_the_workers_that_read_one_store() -> None
         (metrics.LOST_LEASES, "gantt_conductor_saga_leases_lost", ()),
         (metrics.CALLS, "gantt_conductor_calls", ("method", "code")),
         (metrics.CALL_SECONDS, "gantt_conductor_call_seconds", ("method",)),
+        (metrics.MIGRATIONS, "gantt_conductor_migrations", ("kind", "status")),
         (metrics.REPORTS, "gantt_conductor_build_reports", ("outcome",)),
     ],
 )

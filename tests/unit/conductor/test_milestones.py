@@ -4,6 +4,7 @@
 import logging
 from dataclasses import replace
 
+import prometheus_client
 import pytest
 from oslo_context import context as oslo_context
 
@@ -45,7 +46,9 @@ def test_boot_without_host_is_logged_once_with_reason(log_lines):
 
 def test_log_lines_have_the_request_id(monkeypatch):
     request_ids = []
-    monkeypatch.setattr(milestones, "log_changes", lambda *_: request_ids.append(oslo_context.get_current().request_id))
+    monkeypatch.setattr(
+        milestones, "report_changes", lambda *_: request_ids.append(oslo_context.get_current().request_id)
+    )
     cluster = SimulatedCluster({"h1/n": 4})
     cluster.conductor()
     cluster.build(uuid_list(1))
@@ -61,7 +64,7 @@ def test_each_reason_is_one_line_and_their_number_is_limited(log_lines):
         replace(record, status=InstanceStatus.ERROR, step=SagaStep.DONE, reason=reason)
         for record, reason in zip(before, reasons, strict=True)
     ]
-    milestones.log_changes(before, after, frozenset())
+    milestones.report_changes(before, after, frozenset())
     assert log_lines()[0] == "2 instances are ERROR: no room"
     assert len(log_lines()) == milestones.MAX_REASONS + 1
     assert log_lines()[-1].startswith("2 instances are ERROR for other reasons")
@@ -69,8 +72,36 @@ def test_each_reason_is_one_line_and_their_number_is_limited(log_lines):
 
 def test_stale_and_unchanged_records_are_not_logged(log_lines):
     active = [replace(record, status=InstanceStatus.ACTIVE, step=SagaStep.DONE) for record in WAITING]
-    milestones.log_changes(WAITING, active, {record.uuid for record in WAITING})
-    milestones.log_changes(active, [replace(record, reason="again") for record in active], frozenset())
+    milestones.report_changes(WAITING, active, {record.uuid for record in WAITING})
+    milestones.report_changes(active, [replace(record, reason="again") for record in active], frozenset())
     assert log_lines() == []
-    milestones.log_changes(WAITING, active, {"u1"})
+    milestones.report_changes(WAITING, active, {"u1"})
     assert log_lines() == ["2 instances are ACTIVE"]
+
+
+def ended(kind, status):
+    labels = {"kind": kind, "status": status}
+    return prometheus_client.REGISTRY.get_sample_value("gantt_conductor_migrations_total", labels) or 0
+
+
+def test_migrations_are_counted_once_when_they_end():
+    cluster = SimulatedCluster({"h1/n": 4, "h2/n": 4})
+    cluster.conductor()
+    first, second, third = uuids = uuid_list(3)
+    cluster.build(uuids)
+    cluster.settle()
+    counts = [("migration", "confirmed"), ("migration", "reverted"), ("evacuation", "completed")]
+    before = [ended(*labels) for labels in counts]
+    cluster.migrate([first, second])
+    cluster.settle()
+    assert [ended(*labels) for labels in counts] == before
+    cluster.confirm([first])
+    cluster.revert([second])
+    cluster.settle()
+    assert [ended(*labels) - number for labels, number in zip(counts, before, strict=True)] == [1, 1, 0]
+
+    host = cluster.record(third).host.partition("/")[0]
+    cluster.lose_host(host)
+    cluster.evacuate([third])
+    cluster.settle()
+    assert [ended(*labels) - number for labels, number in zip(counts, before, strict=True)] == [1, 1, 1]
