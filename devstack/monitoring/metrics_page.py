@@ -2,9 +2,13 @@
 """Writes docs/metrics.md from the metrics that the services declare: ``python -m devstack.monitoring.metrics_page``."""
 
 import importlib
+import pkgutil
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
+
+from scheduler_svc.core import filters
+from scheduler_svc.core.matching.counts import LimitedMetric
 
 PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
 MODULES = (
@@ -51,13 +55,23 @@ Besides these each daemon exports `process_*` of its processes from /proc, with 
 "worker 0"): `process_cpu_seconds_total`, `process_resident_memory_bytes`, `process_virtual_memory_bytes`,
 `process_open_fds`, `process_max_fds`, `process_start_time_seconds`.
 
+[Reasons](#reasons) says which filter gives which label `reason` of `gantt_scheduler_refusals_total`.
+
 This page is written by `tox -e samples`.
 """
+
+REASONS_HEAD = """\
+## Reasons
+
+A host counts for the first filter that rejects it. `gantt explain` says the same of one request.
+
+| reason | filter |
+|---|---|"""
 
 
 def text() -> str:
     """Return the page."""
-    return "\n".join([HEAD, *_sections()])
+    return "\n".join([HEAD, *_sections(), *_reasons()])
 
 
 def _sections() -> Iterator[str]:
@@ -74,6 +88,23 @@ def _sections() -> Iterator[str]:
             cells = (f"`{metric.name}`", metric.type, _labels(metric.labels), across, metric.text.rstrip("."))
             yield f"| {' | '.join(cells)} |"
         yield ""
+
+
+def _reasons() -> Iterator[str]:
+    """Return the table of reasons: constants of the filters' modules, in which {} stands for a name of the request."""
+    from scheduler_svc.scheduling import refusals  # noqa: PLC0415 - imports metrics
+
+    yield REASONS_HEAD
+    for info in pkgutil.iter_modules(filters.__path__):
+        constants = vars(importlib.import_module(f"{filters.__name__}.{info.name}"))
+        names = [value for name, value in constants.items() if name.endswith("NAME") and isinstance(value, str)]
+        reasons = [value for name, value in constants.items() if name.startswith("REASON") and isinstance(value, str)]
+        reasons += [value.reason for value in constants.values() if isinstance(value, LimitedMetric)]
+        for reason in reasons:
+            yield f"| {reason.replace('{}', '...')} | {_labels(names)} |"
+    for reason in sorted(set(refusals.REASONS.values())):
+        yield f"| {reason} | the claim script |"
+    yield ""
 
 
 def _labels(labels: Sequence[str]) -> str:

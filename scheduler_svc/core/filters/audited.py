@@ -9,6 +9,7 @@ from scheduler_svc.core.matching.predicate import Filter, HostPredicate
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
+NAME = compute.NAME
 REASON_OVERDUE = "audit overdue"
 REASON_CLOSED = NOT_AUDITED
 REASONS = (REASON_OVERDUE, REASON_CLOSED)
@@ -21,4 +22,4 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     yield HostPredicate(REASON_CLOSED, view.services.opened)
 
 
-FILTER = Filter(compute.NAME, predicates, {"service": frozenset({"audited"})})
+FILTER = Filter(NAME, predicates, {"service": frozenset({"audited"})})

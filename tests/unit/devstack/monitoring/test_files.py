@@ -10,6 +10,7 @@ import yaml
 
 from devstack.monitoring import dashboard, metrics_page, prometheus
 from devstack.servers.errors import BinaryMissing
+from scheduler_svc.core.built_in import FILTERS
 from tests.conftest import missing
 from tests.documentation import PAGES, ROOT, blocks
 
@@ -139,3 +140,8 @@ def test_a_rule_that_fires_always_or_never_is_noticed(tmp_path, rule, expr):
 
     assert result.returncode == 1
     assert set(re.findall(r"alertname: (\w+)", result.stdout + result.stderr)) == {rule["alert"]}
+
+
+@pytest.mark.parametrize("name", [item.name for item in FILTERS if item.name != "AllHostsFilter"])
+def test_page_has_the_reasons_of_every_filter(name):
+    assert f"`{name}`" in metrics_page.text().partition("## Reasons")[2]
