@@ -9,6 +9,8 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from jinja2 import StrictUndefined, meta
+from jinja2.sandbox import SandboxedEnvironment
 
 from devstack.packaging import checkout
 from devstack.packaging.debian_packages import SERVICES, UNITS
@@ -67,3 +69,30 @@ def test_kolla_refuses_a_configuration_without_a_source() -> None:
 
     with pytest.raises(kolla.InvalidConfig):
         kolla.validate_config(config)
+
+
+def template() -> str:
+    return (FOLDER / "Dockerfile.j2").read_text()
+
+
+def test_image_is_made_of_the_packages_on_the_base_image() -> None:
+    values = {"namespace": "kolla", "image_prefix": "debian-", "tag": "1", "maintainer": "m", "image_name": "gantt"}
+
+    lines = SandboxedEnvironment(undefined=StrictUndefined).from_string(template()).render(values).splitlines()
+
+    assert [line for line in lines if line.startswith(("FROM ", "COPY "))] == [
+        "FROM kolla/debian-base:1",
+        "COPY *.deb /tmp/gantt/",
+    ]
+    assert 'LABEL maintainer="m" name="gantt"' in lines
+
+
+@pytest.mark.packages
+def test_kolla_has_a_value_for_each_variable_of_the_image() -> None:
+    package = need_module("kolla")
+    worker = (importlib.resources.files(package) / "image" / "kolla_worker.py").read_text()
+
+    variables = meta.find_undeclared_variables(SandboxedEnvironment().parse(template()))
+
+    assert variables
+    assert [name for name in variables if f"'{name}': " not in worker] == []
