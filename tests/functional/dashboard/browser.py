@@ -9,6 +9,7 @@ from typing import Any
 
 from axe_core_python.selenium import Axe
 from selenium import webdriver
+from selenium.common import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
@@ -78,8 +79,9 @@ class Browser:
         return str(self.find(selector).text)
 
     def wait(self, condition: Any) -> Any:
-        """Return the first true answer of ``condition``."""
-        return WebDriverWait(self.driver, SECONDS).until(lambda driver: condition())
+        """Return the first true answer of ``condition``, which may fail while another page replaces this one."""
+        waiting = WebDriverWait(self.driver, SECONDS, ignored_exceptions=[WebDriverException])
+        return waiting.until(lambda driver: condition())
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run JavaScript in the page, and return what it returns or resolves to."""
