@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from oslo_log import log
 
 from conductor import metrics
-from conductor.store.migrations import ENDED, MigrationRecord
+from conductor.store.migrations import MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 
 LOG = log.getLogger(__name__)
@@ -48,7 +48,7 @@ def report_changes(before: Iterable[InstanceRecord], after: Iterable[InstanceRec
 
 def _ended_migration(record: InstanceRecord) -> MigrationRecord | None:
     migration = record.migration
-    return migration if migration is not None and migration.status in ENDED else None
+    return migration if migration is not None and migration.has_ended else None
 
 
 def _log_errors(failed: Collection[InstanceRecord]) -> None:

@@ -4,7 +4,6 @@
 Values of secret options are masked by oslo.config, and what else looks like a password as in logs.
 """
 
-import gc
 import sys
 import threading
 import traceback
@@ -15,6 +14,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from rpcapi.daemon.redaction import redact
+from rpcapi.garbage import collection_suspended
 
 Describe = Callable[[], Mapping[str, object]]
 
@@ -58,13 +58,8 @@ def _stacks() -> Iterator[str]:
 def _frames() -> dict[int, FrameType]:
     # Python up to 3.11.8 holds a lock of the interpreter here, for which a collection of garbage that frees a
     # threading.local would wait for ever (https://github.com/python/cpython/issues/106883).
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
+    with collection_suspended():
         return sys._current_frames()
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _options(conf: cfg.ConfigOpts) -> list[str]:

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies between another Placement and gantt: once, repeatedly, rehearsed, or compared only."""
 
-import contextlib
-import gc
 import threading
 import time
-from collections.abc import Iterator
 from typing import Protocol
 
+from rpcapi.garbage import collection_suspended
 from scheduler_svc.switching.contents import Contents
 from scheduler_svc.switching.copying import CopyOutcome, CopyPass
 from scheduler_svc.switching.differences import differences, excess
@@ -42,7 +40,8 @@ class Switchover:
 
     def copy(self) -> bool:
         """Copy once."""
-        with _no_cycle_detection():
+        # Here and below: records are millions of objects in no cycle, which would be searched repeatedly.
+        with collection_suspended():
             target = self._read_target()
             source = self._source.read()
             outcome = self._pass(1, source, target, is_last=True)
@@ -57,7 +56,7 @@ class Switchover:
         while True:
             number += 1
             is_last = stopping.is_set()
-            with _no_cycle_detection():
+            with collection_suspended():
                 source = self._source.read()
                 outcome = self._pass(number, source, target, is_last=is_last)
             if is_last or (until_equal and not outcome.counts and not source.unread):
@@ -66,7 +65,7 @@ class Switchover:
 
     def verify(self) -> bool:
         """Compare both ends, and write nothing."""
-        with _no_cycle_detection():
+        with collection_suspended():
             source, target = self._source.read(), self._target.read()
         self._report.listing("Notes", source.with_least_generation(target.generation_base).notes)
         unread = self._report.listing("Not compared", _unread_lines(source))
@@ -108,15 +107,3 @@ class Switchover:
 
 def _unread_lines(contents: Contents) -> list[str]:
     return [f"provider {uuid}: {why}" for uuid, why in contents.unread.items()]
-
-
-@contextlib.contextmanager
-def _no_cycle_detection() -> Iterator[None]:
-    """Suspend the search for reference cycles: records are millions of objects in no cycle, searched repeatedly."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
