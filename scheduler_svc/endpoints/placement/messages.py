@@ -103,13 +103,16 @@ def read_body(environ: Environ) -> bytes:
 
 
 def content_length(environ: Environ) -> int | None:
-    """Return the length of the body that a request announces, None if it does not; raises Problem 400."""
+    """Return the length of the body that a request announces, None if it does not; raises Problem."""
     text = environ.get("CONTENT_LENGTH")
     if not text:
         return None
     if not (text.isascii() and text.isdigit()):
         raise bad_request("content-length header must be an integer")
-    return int(text)
+    try:
+        return int(text)
+    except ValueError as error:  # more digits than Python converts
+        raise _too_large() from error
 
 
 def accepts_json(accept: str) -> bool:
