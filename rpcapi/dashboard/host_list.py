@@ -160,14 +160,14 @@ def _read_partition(
     if before.log_position == log_position:
         return before._replace(services=documents, is_stale=False)
     aggregates = [
-        state.document
+        state
         for state in session.list_all(listing, "states", aggregate_write.NAMESPACE, partition=name)
         if "deleted" not in state.document
     ]
     trees: dict[str, list[Any]] = {}
     for state in session.list_all(listing, "states", "compute", partition=name):
         trees.setdefault(state.document.get("root") or state.name, []).append(state)
-    zones, members = ZonesByHost(aggregates), _aggregates_by_host(aggregates)
+    zones, members = ZonesByHost(state.document for state in aggregates), _aggregates_by_host(aggregates)
     hosts: list[Host] = []
     providers: dict[str, list[Provider]] = {}
     for states in trees.values():
@@ -227,9 +227,10 @@ def _sum(tree: Iterable[Provider]) -> dict[str, Amounts]:
     return sums
 
 
-def _aggregates_by_host(aggregates: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
+def _aggregates_by_host(aggregates: Iterable[Any]) -> dict[str, set[str]]:
+    """Return the aggregates of each member by their display names, or by their ids without one."""
     members: dict[str, set[str]] = {}
-    for document in aggregates:
-        for host in document["hosts"]:
-            members.setdefault(host, set()).add(document.get("name") or document["id"])
+    for state in aggregates:
+        for host in state.document["hosts"]:
+            members.setdefault(host, set()).add(state.document.get("name") or state.name)
     return members

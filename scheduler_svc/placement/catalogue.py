@@ -68,13 +68,13 @@ class Catalogue:
         return kind.in_use(self._directory)
 
     def find(self, kind: NameKind, name: str) -> datetime | None:
-        """Return when a name was created, of one that no client created the present time; None: it does not exist."""
-        if name in kind.standard:
-            return datetime.now(UTC)
-        created = self._document(kind, name)
-        if created is not None:
-            return datetime.fromtimestamp(created["changed_ms"] / 1000, UTC)
-        return datetime.now(UTC) if name.startswith(CUSTOM) and name in self.names_in_use(kind) else None
+        """Return when a name was created, or the present time where that is not recorded; None: it does not exist."""
+        document = self._document(kind, name)
+        if document is not None and "changed_ms" in document:
+            return datetime.fromtimestamp(document["changed_ms"] / 1000, UTC)
+        is_known = document is not None or name in kind.standard
+        is_known = is_known or (name.startswith(CUSTOM) and name in self.names_in_use(kind))
+        return datetime.now(UTC) if is_known else None
 
     def create(self, kind: NameKind, name: str) -> bool:
         """Create a well-formed custom name; return False if a client created it before."""

@@ -3,21 +3,13 @@
 
 import itertools
 import json
-import os
-import shlex
-import subprocess
-import sys
-import uuid
-from pathlib import Path
 
 import pytest
 
-from devstack import exercise
 from devstack.cluster_size import ClusterSize
-from rpcapi import objects
-from rpcapi.cli import waiting
 from tests import documentation
 from tests.functional import clusters
+from tests.functional.reader import Reader
 
 SIZE = ClusterSize(computes=2, nodes_per_host=2, schedulers=1, pools=2, networks=2)
 SCHEMA = {"type": "object", "properties": {"watts_free": {"type": "number"}, "power": {"type": "string"}}}
@@ -76,48 +68,6 @@ SNIPPETS = [
     for block in documentation.blocks()
     if block.language == "python" and not any(part in block.text for part in NOT_RUN_SNIPPETS)
 ]
-
-
-class NoProgress:
-    def update(self, number):
-        """Ignore the progress."""
-
-
-class Reader:
-    """Runs commands in a folder of its own, as a reader with a cluster would."""
-
-    def __init__(self, running, folder):
-        self._folder = folder
-        self._conf = str(running.cluster.client_conf)
-        self.uuid = str(uuid.uuid4())
-        session = running.session
-        session.new_request()
-        spec = objects.RequestSpec.of(resources={"VCPU": 1, "MEMORY_MB": 512})
-        session.call(session.conductor.build_instances, spec, [self.uuid])
-        waiting.wait_for_status(session, [self.uuid], exercise.FINAL_STATUSES, 60, NoProgress())
-
-    def run(self, line):
-        """Run a command line; names of things of the pages are replaced by those of the cluster."""
-        line = line.replace("$UUID", self.uuid).replace("5c1f...", self.uuid)
-        if "other.jsonl" in line:
-            (self._folder / "other.jsonl").write_bytes((self._folder / "gantt.jsonl").read_bytes())
-        program, *arguments = shlex.split(line)
-        return self._execute([str(Path(sys.executable).with_name(program)), *arguments])
-
-    def run_python(self, text):
-        return self._execute([sys.executable, "-c", text])
-
-    def _execute(self, command):
-        environment = {"PYTHONPATH": str(documentation.ROOT), "GANTT_CONFIG_FILE": self._conf}
-        return subprocess.run(
-            command,
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            cwd=self._folder,
-            env=os.environ | environment,
-        )
 
 
 @pytest.fixture(scope="module")

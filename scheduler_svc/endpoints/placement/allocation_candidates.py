@@ -11,6 +11,7 @@ from scheduler_svc.endpoints.placement.candidate_summaries import TREES_SINCE
 from scheduler_svc.endpoints.placement.messages import Request, Response
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.routes import Route
+from scheduler_svc.endpoints.placement.schemas import allocation_candidates as schemas
 from scheduler_svc.placement.candidates.finder import CandidateFinder
 from scheduler_svc.placement.candidates.request import CandidateList, CandidateRequest
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, TRAITS, Catalogue
@@ -31,7 +32,7 @@ class AllocationCandidateHandlers:
     def routes(self) -> list[Route]:
         """Return the route of allocation candidates."""
         path, rule = "/allocation_candidates", "allocation_candidates:list"
-        return [Route("GET", path, self.list_all, rule, SINCE, gives_json=True)]
+        return [Route("GET", path, self.list_all, rule, SINCE, gives_json=True, query=schemas.LIST)]
 
     def list_all(self, request: Request) -> Response:
         """Return the candidates for a query, and what their providers have."""

@@ -21,6 +21,7 @@ from scheduler_svc.endpoints.placement.messages import (
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.policies import Policies
 from scheduler_svc.endpoints.placement.routes import Route, Router
+from scheduler_svc.endpoints.placement.schemas.validators import of_version
 from scheduler_svc.placement.problems import Problem, bad_request, not_found
 
 LOG = log.getLogger(__name__)
@@ -89,6 +90,8 @@ class PlacementApplication:
         if route.rule is not None:
             project = request.parameter("project_id") if route.of_project else None
             self._policies.check(route.rule, request.caller, project)
+        if route.query is not None:
+            request.check_query(of_version(route.query, request.version))
         return route.handler(request, *match.variables)
 
 

@@ -17,8 +17,7 @@ from scheduler_svc.endpoints.placement.messages import Request
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.query_parameters import FORBIDDEN_TRAITS_SINCE, INVALID
 from scheduler_svc.endpoints.placement.schemas import allocation_candidates as schemas
-from scheduler_svc.endpoints.placement.schemas.validators import of_version
-from scheduler_svc.placement.problems import BAD_PARAMETER, DUPLICATE_PARAMETER, MISSING_PARAMETER, bad_request
+from scheduler_svc.placement.problems import BAD_PARAMETER, MISSING_PARAMETER, bad_request
 
 SUBTREES_SINCE = Microversion(1, 36)
 _KEY = re.compile(rf"(resources|required|member_of|in_tree)({schemas.SUFFIX})?")
@@ -35,8 +34,7 @@ class CandidateQuery(NamedTuple):
 
 def read(request: Request) -> CandidateQuery:
     """Return what a query requests; raises Problem 400."""
-    request.check_query(of_version(schemas.LIST, request.version))
-    policies, limits = request.query.get("group_policy"), request.query.get("limit")
+    policy, limit = request.parameter("group_policy"), request.parameter("limit")
     required, forbidden = _root_traits(request)
     subtrees = _subtrees(request)
     groups = _groups(request)
@@ -47,12 +45,12 @@ def read(request: Request) -> CandidateQuery:
         _check_resources(groups)
     if request.version >= FORBIDDEN_TRAITS_SINCE:
         _check_forbidden(groups)
-    if not policies and sum(bool(suffix) for suffix in groups) > 1:
+    if policy is None and sum(bool(suffix) for suffix in groups) > 1:
         raise bad_request(
             'The "group_policy" parameter is required when specifying more than one "resources{N}" parameter.'
         )
-    trees = TreeRequest(list(groups.values()), policies[0] if policies else None, required, forbidden, subtrees)
-    return CandidateQuery(trees, int(limits[0]) if limits else None)
+    trees = TreeRequest(list(groups.values()), policy, required, forbidden, subtrees)
+    return CandidateQuery(trees, None if limit is None else int(limit))
 
 
 def _groups(request: Request) -> dict[str, RequestGroup]:
@@ -63,7 +61,7 @@ def _groups(request: Request) -> dict[str, RequestGroup]:
             continue
         name, suffix = match[1], match[2] or ""
         group = groups.get(suffix, RequestGroup(suffix))
-        groups[suffix] = _with_parameter(group, name, values[-1], request)
+        groups[suffix] = _with_parameter(group, name, values[0], request)
     return groups
 
 
@@ -94,12 +92,10 @@ def _with_parameter(group: RequestGroup, name: str, value: str, request: Request
 
 def _root_traits(request: Request) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the traits that roots must have, and those that they must not."""
-    values = request.query.get("root_required", [])
-    if not values:
+    value = request.parameter("root_required")
+    if value is None:
         return (), ()
-    if len(values) > 1:
-        raise bad_request("Query parameter 'root_required' may be specified only once.", DUPLICATE_PARAMETER)
-    required, forbidden = query_parameters.all_traits(values[0], request.version)
+    required, forbidden = query_parameters.all_traits(value, request.version)
     names = {name for alternatives in required for name in alternatives}
     if names & forbidden:
         raise bad_request(

@@ -14,7 +14,7 @@ import webob.acceptparse
 
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.schemas.validators import Validator
-from scheduler_svc.placement.problems import Problem, bad_request
+from scheduler_svc.placement.problems import DUPLICATE_PARAMETER, Problem, bad_request
 
 JSON = "application/json"
 MAX_BODY = 8 << 20  # bytes
@@ -61,14 +61,16 @@ class Request:
             raise bad_request(f"Invalid query string parameters: {error}") from error
 
     def parameter(self, name: str) -> str | None:
-        """Return the last value of a parameter of the query string, None without one; raises Problem 400."""
+        """Return the first value of a parameter of the query string, None without one; raises Problem 400."""
         values = self.query.get(name)
-        return None if values is None else values[-1]
+        return None if values is None else values[0]
 
     def check_query(self, validator: Validator) -> None:
-        """Raise Problem 400 unless the last value of each parameter satisfies a schema."""
-        last_values = {name: values[-1] for name, values in self.query.items()}
-        _validate(last_values, validator, "Invalid query string parameters")
+        """Raise Problem 400 unless all values of all parameters satisfy a schema."""
+        worst = _worst_error(self.query, validator)
+        if worst is not None and worst.validator == "maxItems":
+            raise bad_request(f"Query parameter {worst.path[0]!r} may be specified only once.", DUPLICATE_PARAMETER)
+        _refuse(worst, "Invalid query string parameters")
 
     def validate(self, value: Any, validator: Validator) -> None:
         """Raise Problem 400 unless a value of the path satisfies a schema."""
@@ -103,13 +105,16 @@ def read_body(environ: Environ) -> bytes:
 
 
 def content_length(environ: Environ) -> int | None:
-    """Return the length of the body that a request announces, None if it does not; raises Problem 400."""
+    """Return the length of the body that a request announces, None if it does not; raises Problem."""
     text = environ.get("CONTENT_LENGTH")
     if not text:
         return None
     if not (text.isascii() and text.isdigit()):
         raise bad_request("content-length header must be an integer")
-    return int(text)
+    try:
+        return int(text)
+    except ValueError as error:  # more digits than Python converts
+        raise _too_large() from error
 
 
 def accepts_json(accept: str) -> bool:
@@ -140,11 +145,19 @@ def http_date(time: datetime) -> str:
 
 def _validate(value: Any, validator: Validator, what: str) -> None:
     try:
-        worst = jsonschema.exceptions.best_match(validator.iter_errors(value))
-        if worst is not None:
-            raise bad_request(f"{what}: {str(worst)[:MAX_QUOTED]}")
+        _refuse(_worst_error(value, validator), what)
     except RecursionError as error:
         raise bad_request(f"{what}: it is nested too deeply") from error
+
+
+def _worst_error(value: Any, validator: Validator) -> jsonschema.ValidationError | None:
+    return jsonschema.exceptions.best_match(validator.iter_errors(value))
+
+
+def _refuse(error: jsonschema.ValidationError | None, what: str) -> None:
+    """Raise Problem 400 for an error, if there is one."""
+    if error is not None:
+        raise bad_request(f"{what}: {str(error)[:MAX_QUOTED]}")
 
 
 def _too_large() -> Problem:

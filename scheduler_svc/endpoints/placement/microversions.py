@@ -5,6 +5,7 @@ https://docs.openstack.org/placement/latest/placement-api-microversion-history.h
 """
 
 import functools
+import re
 from typing import NamedTuple
 
 import microversion_parse
@@ -13,6 +14,7 @@ from scheduler_svc.placement.problems import Problem, bad_request
 
 SERVICE = "placement"
 HEADER = "openstack-api-version"
+_VERSION = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
 
 
 class Microversion(NamedTuple):
@@ -40,11 +42,10 @@ def parse(header: str | None) -> Microversion:
         return OLDEST
     if text == "latest":
         return LATEST
-    try:
-        number = microversion_parse.parse_version_string(text)
-    except TypeError as error:
-        raise bad_request(f"invalid version string: {text:.100}") from error
-    version = Microversion(number.major, number.minor)
+    numbers = _VERSION.fullmatch(text)
+    if numbers is None:
+        raise bad_request(f"invalid version string: {text:.100}")
+    version = Microversion(int(numbers[1]), int(numbers[2]))
     if not OLDEST <= version <= LATEST:
         raise Problem(406, f"Unacceptable version header: {text:.100}")
     return version

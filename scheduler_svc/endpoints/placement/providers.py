@@ -13,7 +13,6 @@ from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.provider_documents import TREES_SINCE, as_document, as_list
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import providers as schemas
-from scheduler_svc.endpoints.placement.schemas.validators import of_version
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, TRAITS, Catalogue
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.problems import (
@@ -54,7 +53,7 @@ class ProviderHandlers:
         """Return the routes of resource providers."""
         collection, item = "/resource_providers", "/resource_providers/{uuid}"
         return [
-            Route("GET", collection, self.list_all, "resource_providers:list", gives_json=True),
+            Route("GET", collection, self.list_all, "resource_providers:list", gives_json=True, query=schemas.LIST),
             Route("POST", collection, self.create, "resource_providers:create", takes_json=True),
             Route("GET", item, self.show, "resource_providers:show", gives_json=True),
             Route("PUT", item, self.update, "resource_providers:update", takes_json=True),
@@ -63,7 +62,6 @@ class ProviderHandlers:
 
     def list_all(self, request: Request) -> Response:
         """Return the providers that fulfil all parameters of the query."""
-        request.check_query(of_version(schemas.LIST, request.version))
         filters = self._filters(request)
         providers = [] if filters is None else self._providers.find_all(filters)
         return Response(200, as_list(providers, request.prefix, request.version), modified=_last_change(providers))

@@ -47,12 +47,11 @@ def resources(text: str) -> dict[str, int]:
 
 def traits(request: Request, suffix: str = "") -> tuple[list[set[str]], set[str]]:
     """Return (sets of traits of which at least one each is required, forbidden traits); raises Problem 400."""
-    values = request.query.get(f"required{suffix}", [])
-    if request.version < ANY_TRAITS_SINCE:
-        values = values[-1:]
     required: list[set[str]] = []
     forbidden: set[str] = set()
-    for value in values:
+    for value in request.query.get(f"required{suffix}", []):
+        if request.version < ANY_TRAITS_SINCE:
+            required, forbidden = [], set()  # the last value replaces the others
         if value.startswith("in:"):
             required.append(_any_traits(value, request.version))
         else:

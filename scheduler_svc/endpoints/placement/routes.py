@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from scheduler_svc.endpoints.placement.messages import Response
 from scheduler_svc.endpoints.placement.microversions import LATEST, OLDEST, Microversion
+from scheduler_svc.endpoints.placement.schemas.validators import Versioned
 
 Handler = Callable[..., Response]  # takes the Request and the variable parts of the path
 
@@ -16,7 +17,7 @@ class Route(NamedTuple):
     ``rule`` is the policy's rule, None: everybody may call it. It is served from microversion ``since`` to ``until``;
     requests of others get the status ``outside``. ``takes_json`` and ``gives_json``: the types of the bodies.
     ``type_first``: the types are compared before the microversion. ``of_project``: the rule may allow a project's own
-    users, by parameter ``project_id``.
+    users, by parameter ``project_id``. ``query``: the schemas of the query's parameters; without them it is ignored.
     """
 
     method: str
@@ -30,6 +31,7 @@ class Route(NamedTuple):
     gives_json: bool = False
     type_first: bool = False
     of_project: bool = False
+    query: Versioned | None = None
 
 
 class Match(NamedTuple):

@@ -24,7 +24,7 @@ class TraitHandlers:
         """Return the routes of traits."""
         item = "/traits/{name}"
         return [
-            Route("GET", "/traits", self.list_all, "traits:list", SINCE, gives_json=True),
+            Route("GET", "/traits", self.list_all, "traits:list", SINCE, gives_json=True, query=schemas.LIST_TRAITS),
             Route("GET", item, self.show, "traits:show", SINCE),
             Route("PUT", item, self.create, "traits:update", SINCE),
             Route("DELETE", item, self.delete, "traits:delete", SINCE),
@@ -32,7 +32,6 @@ class TraitHandlers:
 
     def list_all(self, request: Request) -> Response:
         """Return the names of the traits that the query selects."""
-        request.check_query(schemas.LIST_TRAITS)
         is_selected = _selection(request)
         names = self._catalogue.names(TRAITS)
         associated = _associated(request)
@@ -72,14 +71,14 @@ class TraitHandlers:
 
 def _selection(request: Request) -> Callable[[str], bool]:
     """Return the test of parameter ``name``: ``in:NAME,...`` or ``startswith:PREFIX``; raises Problem 400."""
-    values = request.query.get("name")
-    if values is None:
+    value = request.parameter("name")
+    if value is None:
         return lambda _: True
-    operator, colon, operand = values[-1].partition(":")
+    operator, colon, operand = value.partition(":")
     if not colon:
         raise bad_request(
             "Badly formatted name parameter. Expected name query string parameter in form: "
-            f'?name=[in|startswith]:[name1,name2|prefix]. Got: "{values[-1]}"'
+            f'?name=[in|startswith]:[name1,name2|prefix]. Got: "{value}"'
         )
     match operator:
         case "in":
@@ -91,9 +90,9 @@ def _selection(request: Request) -> Callable[[str], bool]:
 
 
 def _associated(request: Request) -> bool | None:
-    values = request.query.get("associated")
-    if values is None:
+    value = request.parameter("associated")
+    if value is None:
         return None
-    if values[-1].lower() not in ("true", "false"):
+    if value.lower() not in ("true", "false"):
         raise bad_request('The query parameter "associated" only accepts "true" or "false"')
-    return values[-1].lower() == "true"
+    return value.lower() == "true"

@@ -10,7 +10,6 @@ from scheduler_svc.endpoints.placement.messages import Request, Response, json_r
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import usages as schemas
-from scheduler_svc.endpoints.placement.schemas.validators import of_version
 from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.store.allocations import Usage
@@ -32,7 +31,12 @@ class UsageHandlers:
         path = "/resource_providers/{uuid}/usages"
         return [
             Route("GET", path, self.show, "resource_providers:usages", gives_json=True),
-            Route("GET", "/usages", self.show_project, "usages", TOTAL_SINCE, gives_json=True, of_project=True),
+            Route(
+                *("GET", "/usages", self.show_project, "usages", TOTAL_SINCE),
+                gives_json=True,
+                of_project=True,
+                query=schemas.TOTAL,
+            ),
         ]
 
     def show(self, _request: Request, uuid: str) -> Response:
@@ -43,7 +47,6 @@ class UsageHandlers:
 
     def show_project(self, request: Request) -> Response:
         """Return what a project's consumers hold; from 1.38 on by consumer type, with their number."""
-        request.check_query(of_version(schemas.TOTAL, request.version))
         project, user = request.parameter("project_id") or "", request.parameter("user_id")
         if request.version < TYPES_SINCE:
             usages = self._consumers.usages(project, user)

@@ -8,6 +8,7 @@ from scheduler_svc.endpoints.placement.schemas.validators import (
     TEXT,
     body,
     fields,
+    once,
     query,
 )
 
@@ -20,5 +21,5 @@ TRAITS = body(
         ["traits", "resource_provider_generation"],
     )
 )
-LIST_TRAITS = query({"name": TEXT, "associated": TEXT})
+LIST_TRAITS = ((0, query({"name": once(TEXT), "associated": once(TEXT)})),)
 RESOURCE_CLASS = body(fields({"name": {"type": "string", "pattern": CUSTOM_PATTERN, "maxLength": MAX_NAME}}, ["name"]))

@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schemas of resource providers and their aggregates."""
 
-from scheduler_svc.endpoints.placement.schemas.validators import INTEGER, TEXT, UUID, body, fields, query
+from scheduler_svc.endpoints.placement.schemas.validators import (
+    INTEGER,
+    TEXT,
+    UUID,
+    body,
+    fields,
+    once,
+    query,
+    repeatable,
+)
 
 _NAME = {"name": {"type": "string", "maxLength": 200}}
 _PARENT = {"parent_provider_uuid": {"anyOf": [UUID, {"type": "null"}]}}
@@ -11,11 +20,11 @@ CREATE_1_14 = body(fields({**_NAME, "uuid": UUID, **_PARENT}, ["name"]))
 UPDATE = body(fields(_NAME, ["name"]))
 UPDATE_1_14 = body(fields({**_NAME, **_PARENT}, ["name"]))
 
-_FILTERS = {"name": TEXT, "uuid": UUID}
-_FILTERS_1_3 = {**_FILTERS, "member_of": TEXT}
-_FILTERS_1_4 = {**_FILTERS_1_3, "resources": TEXT}
-_FILTERS_1_14 = {**_FILTERS_1_4, "in_tree": UUID}
-_FILTERS_1_18 = {**_FILTERS_1_14, "required": TEXT}
+_FILTERS = {"name": once(TEXT), "uuid": once(UUID)}
+_FILTERS_1_3 = {**_FILTERS, "member_of": repeatable(TEXT)}
+_FILTERS_1_4 = {**_FILTERS_1_3, "resources": once(TEXT)}
+_FILTERS_1_14 = {**_FILTERS_1_4, "in_tree": once(UUID)}
+_FILTERS_1_18 = {**_FILTERS_1_14, "required": repeatable(TEXT)}
 
 # The parameters of a list, by the minor microversion from which they hold; the latest first.
 LIST = (

@@ -9,6 +9,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.dashboard import heat_map, host_list
 from rpcapi.dashboard.host_list import Amounts
+from scheduler_svc.core.namespaces import built_in
 
 ALIVE = {"binary": "gantt-compute", "alive": True, "enabled": True, "audited": True}
 
@@ -23,9 +24,15 @@ def node(name: str, vcpus: int, used: int = 0, /, **fields: Any) -> SimpleNamesp
 
 
 class Listing:
-    """A session whose scheduler has these documents, by namespace, in its partitions; records what was listed."""
+    """A session whose scheduler has these documents, by namespace, in its partitions; records what was listed.
+
+    Raises InvalidHostState for a document that no scheduler accepts.
+    """
 
     def __init__(self, **documents: list[Any]) -> None:
+        for namespace in built_in.build():
+            for stored in documents.get(namespace.name, []):
+                namespace.check_document(stored.name, stored.document)
         self.documents = documents
         self.listings: list[tuple[str, str]] = []
         self.away: set[str] = set()
@@ -98,9 +105,9 @@ def test_child_whose_root_is_gone_is_left_out() -> None:
 
 def test_zones_and_aggregates_are_those_of_node_and_service_host() -> None:
     aggregates = [
-        state("a", {"id": "a", "name": "gold", "hosts": ["h1"], "metadata": {"availability_zone": "east"}}),
-        state("b", {"id": "b", "hosts": ["h1/n1"], "metadata": {}}),
-        state("c", {"id": "c", "hosts": ["h1"], "metadata": {}, "deleted": True}),
+        state("a", {"name": "gold", "hosts": ["h1"], "metadata": {"availability_zone": "east"}}),
+        state("b", {"hosts": ["h1/n1"]}),
+        state("c", {"hosts": ["h1"], "deleted": True}),
     ]
     listed = read(Listing(compute=[node("h1/n1", 4), node("h2/n1", 4)], aggregate=aggregates))
 
@@ -156,7 +163,7 @@ def test_total_counts_only_hosts_that_have_the_class() -> None:
 
 
 def test_heat_map_has_a_host_in_each_of_its_groups() -> None:
-    aggregates = [state(name, {"id": name, "hosts": ["h1"], "metadata": {}}) for name in ("a", "b")]
+    aggregates = [state(name, {"hosts": ["h1"]}) for name in ("a", "b")]
     listed = read(Listing(compute=[node("h1/n1", 4, 1), node("h2/n1", 8)], aggregate=aggregates))
 
     document = heat_map.document(listed.hosts, "VCPU", "aggregate")

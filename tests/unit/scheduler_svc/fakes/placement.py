@@ -50,9 +50,8 @@ class PlacementApi:
         replica.load()
         conf = cfg.ConfigOpts()
         conf([])
-        self.application = PlacementApplication(
-            routes(OpenPartition(self.store, replica), ("unknown", "unknown"), limits), Policies(conf)
-        )
+        self.routes = routes(OpenPartition(self.store, replica), ("unknown", "unknown"), limits)
+        self.application = PlacementApplication(self.routes, Policies(conf))
 
     def call(
         self,

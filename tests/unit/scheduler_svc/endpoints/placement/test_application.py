@@ -66,6 +66,7 @@ def test_unknown_method_gets_the_allowed_ones(api):
         ({"CONTENT_LENGTH": "some"}, 400),
         ({"CONTENT_LENGTH": "-1"}, 400),
         ({"CONTENT_LENGTH": str((8 << 20) + 1)}, 413),
+        ({"CONTENT_LENGTH": 5000 * "9"}, 413),
     ],
 )
 def test_header_of_a_body_is_checked(api, environ, status):

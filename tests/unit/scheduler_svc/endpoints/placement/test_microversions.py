@@ -24,7 +24,11 @@ def test_header_names_a_version(header, version):
 
 @pytest.mark.parametrize(
     ("header", "status"),
-    [("placement 0.9", 406), ("placement 1.40", 406), ("placement 2.0", 406), ("placement one", 400)],
+    [("placement 0.9", 406), ("placement 1.40", 406), ("placement 2.0", 406), ("placement one", 400)]
+    + [
+        (f"placement {text}", 400)
+        for text in ("1", "-1.2", "1.-2", "1.+2", "1.1_0", "1. 2", "1.\u0665", 5000 * "9" + ".1")
+    ],
 )
 def test_version_that_is_not_served_is_refused(header, status):
     with pytest.raises(Problem) as refusal:

@@ -27,6 +27,13 @@ def test_custom_name_is_created_once_and_deleted(api, path):
     assert api.call("PUT", f"{path}/CUSTOM_A").status == 201
 
 
+@pytest.mark.parametrize(("path", "namespace"), [("/traits", "trait"), ("/resource_classes", "resource_class")])
+def test_name_whose_document_has_no_time_is_shown(api, path, namespace):
+    api.store.put_state(namespace, "CUSTOM_A", 0, {})
+    assert api.call("GET", f"{path}/CUSTOM_A").status in (200, 204)
+    assert api.call("PUT", f"{path}/CUSTOM_A").status == 204
+
+
 @pytest.mark.parametrize("path", KINDS)
 @pytest.mark.parametrize("name", ["VCPU", "CUSTOM_", "CUSTOM_a", "CUSTOM_☃", "CUSTOM_" + "A" * 249, "custom_A"])
 def test_malformed_custom_name_is_refused(api, path, name):
