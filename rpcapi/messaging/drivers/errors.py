@@ -48,6 +48,13 @@ class MessageForeign(BusError):
     """Raised when a received message is not of this bus's wire format."""
 
 
+class ReceiversLost(BusError):
+    """Raised when the receivers of a message ended, or hung, before they began it."""
+
+    def __init__(self, receivers: int) -> None:
+        super().__init__(f"{receivers} receivers in turn ended or hung before they began it.")
+
+
 class ClaimedElsewhere(BusError):
     """Raised when another server received the message meanwhile, so that this one must not run it."""
 

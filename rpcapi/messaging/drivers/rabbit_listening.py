@@ -50,14 +50,10 @@ class LongPollListener(amqpdriver.RpcAMQPListener):
     _shutoff: Any
     _wait: float
 
-    def __call__(self, message: Any) -> None:
-        """Take over a message.
-
-        One that arrives while a stopped listener closes its connection would never run: it is not acknowledged, so that
-        the broker gives it to another server.
-        """
-        if not self._shutoff.is_set():
-            super().__call__(message)
+    @property
+    def is_closing(self) -> bool:
+        """Whether the listener has stopped: a message accepted now would never run."""
+        return bool(self._shutoff.is_set())
 
     @property
     def _current_timeout(self) -> float:

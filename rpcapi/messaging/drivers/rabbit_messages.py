@@ -4,6 +4,9 @@
 The stock driver logs a traceback for a message that it cannot decode, and answers nothing. Here such a message reaches
 the dispatcher, with the reason in place of its arguments: the dispatcher rejects it in one log line, and answers if the
 fields that a reply needs can be read.
+
+A message is acknowledged before it is decoded. The stock driver acknowledges RPC messages between decoding and running
+them, so that the broker delivers a message again whose decoding ends the process, and ends the next process too.
 """
 
 import logging
@@ -34,9 +37,12 @@ class PeerMessage(impl_rabbit.RabbitMessage):
         dict.__init__(self, fields)
         self._raw_message = raw_message
 
+    def acknowledge(self) -> None:
+        """Do nothing: the consumer has acknowledged the message."""
+
 
 class PeerConsumer(impl_rabbit.Consumer):
-    """Consumer that hands a message over, or logs one line if it cannot."""
+    """Consumer that acknowledges a message, then hands it over, or logs one line if it cannot."""
 
     callback: Any
     _max_bytes: int
@@ -57,16 +63,18 @@ class PeerConsumer(impl_rabbit.Consumer):
         return consumer
 
     def _callback(self, message: Any) -> None:
+        if getattr(self.callback, "is_closing", False):
+            return  # without an acknowledgement, so that the broker gives the message to another server
         headers = message.properties.get("application_headers") or {}
         if self.rabbit_stream_fanout and (offset := headers.get("x-stream-offset")) is not None:
             self.next_stream_offset = offset + 1
         # No peer compresses. A small compressed body may be a huge one, which kombu would decompress at once.
         headers.pop("compression", None)
         received = self.queue.channel.message_to_python(message)
+        received.ack()
         size = len(_body_of(message))
         if size > self._max_bytes:
             self._drop(message, MessageTooLarge(size, self._max_bytes))
-            received.ack()
             return
         received.accept = ACCEPT
         peer_message = PeerMessage(received)
@@ -76,8 +84,6 @@ class PeerConsumer(impl_rabbit.Consumer):
             self.callback(peer_message)
         except Exception as error:  # a bug, too, must not stop the reader or deliver the message again
             self._drop(message, error, is_kept=peer_message.fault is not None)
-            if not received.acknowledged:
-                received.ack()
 
     def _drop(self, message: Any, error: Exception, *, is_kept: bool = False) -> None:
         LOG.warning("Dropped a message on queue %s: %s", self.queue_name, _reason(error))

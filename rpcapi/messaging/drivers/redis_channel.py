@@ -31,9 +31,11 @@ from rpcapi.messaging.drivers.names import BODIES
 LOG = logging.getLogger(__name__)
 
 BELL = 0  # in a topic's list of bells; in an inbox a bell is the queue's name
-TAG_LENGTH = 36
+TAG_LENGTH = 36  # a redelivered body has the number of its redeliveries, a digit, after the tag
 RECEIPT_SECONDS = 20
 BATCH = 100  # entries that are read at once from an inbox with a backlog
+# Redeliveries after a receiver was lost; the next loss makes the message a dead letter.
+MAX_REDELIVERIES = 2
 BACKLOG_SECONDS = 0.0002  # a read that returns sooner did not wait: its entry had arrived during the last delivery
 
 # Errors of redis-py while Redis is unreachable or still loading: worth a retry.
@@ -153,12 +155,14 @@ class BusChannel(kombu_redis.Channel):
         A message larger than allowed becomes a dead letter instead.
         """
         keys = [queue + BODIES, self.received_key, self.received_index_key]
-        args: list[Any] = [TAG_LENGTH, time(), queue, self.message_bytes, dead_letters.MAX_TEXT]
+        # The digit of a redelivered body does not count.
+        args: list[Any] = [TAG_LENGTH, time(), queue, self.message_bytes + 1, dead_letters.MAX_TEXT]
         while isinstance(body := self._claim(keys=keys, args=args), list):
             self.bury_large(queue, *body)
         if not body:
             return None
-        return body[:TAG_LENGTH].decode(errors="replace"), body[TAG_LENGTH:]
+        tag, text = body[:TAG_LENGTH].decode(errors="replace"), body[TAG_LENGTH:]
+        return tag, text[1:] if text[:1].isdigit() else text
 
     def message_to_python(self, raw_message: Any) -> Any:
         """Return a received message. No peer compresses; a small compressed body may be a huge one.
@@ -197,12 +201,18 @@ class BusChannel(kombu_redis.Channel):
         self._restore_received("", delivery_tag)
 
     def restore_abandoned(self) -> None:
-        """Requeue messages that were not renewed for a visibility timeout, at most 100 at a time."""
+        """Requeue messages that were not renewed for a visibility timeout, at most 100 at a time.
+
+        After MAX_REDELIVERIES redeliveries a message becomes a dead letter instead.
+        """
         self._restore_received(time() - self.visibility_timeout, "")
 
     def _restore_received(self, until: float | str, tag: str) -> None:
         keys = [self.received_key, self.received_index_key]
-        self._restore_script(keys=keys, args=[until, tag, 100, self.queue_ttl, BODIES, names.SERVER_QUEUES])
+        args: list[Any] = [until, tag, 100, self.queue_ttl, BODIES, names.SERVER_QUEUES]
+        args += [TAG_LENGTH, MAX_REDELIVERIES, dead_letters.MAX_TEXT]
+        for queue, beginning, size in self._restore_script(keys=keys, args=args):
+            self.bury(queue.decode(errors="replace"), beginning, errors.ReceiversLost(MAX_REDELIVERIES + 1), size)
 
     def nonempty(self, queues: list[str]) -> list[str]:
         """Return those of the queues that have a body."""

@@ -14,6 +14,7 @@ from rpcapi.messaging.drivers.names import BODIES
 from rpcapi.messaging.drivers.redis_channel import (
     BELL,
     CONNECTION_ERRORS,
+    MAX_REDELIVERIES,
     BusChannel,
     OutgoingMessage,
     TransportLimits,
@@ -96,14 +97,48 @@ def test_message_that_was_not_renewed_is_restored(channel: BusChannel) -> None:
     assert received(channel) is None
 
 
-def test_message_may_be_as_large_as_allowed(channel: BusChannel) -> None:
+def abandon(channel: BusChannel) -> None:
+    """Restore what is received, as if it had been received long ago."""
+    with channel.conn_or_acquire() as client:
+        for tag in client.zrange(channel.received_index_key, 0, -1):
+            client.zadd(channel.received_index_key, {tag: 1.0})
+    channel.restore_abandoned()
+
+
+def test_message_whose_receivers_are_lost_is_a_dead_letter_after_two_redeliveries(channel: BusChannel) -> None:
+    publish(channel, "poison")
+    first = received(channel)
+    for _ in range(MAX_REDELIVERIES):
+        abandon(channel)
+        assert received(channel) == first
+    abandon(channel)
+    assert received(channel) is None
+    with channel.conn_or_acquire() as client:
+        assert not client.hlen(channel.received_key)
+        letter = dead_letters.read(client, ["admin"])[0]
+        client.lpop("gantt_bus:dead_letters:admin")
+    assert (letter.queue, "poison" in letter.text) == (QUEUE, True)
+    assert "3 receivers in turn ended or hung" in letter.reason
+
+
+def test_message_that_a_receiver_returns_is_not_counted(channel: BusChannel) -> None:
+    publish(channel, "x")
+    first = received(channel)
+    for _ in range(2 * MAX_REDELIVERIES):
+        channel.requeue((first or ("", ""))[1])
+        assert received(channel) == first
+
+
+def test_message_may_be_as_large_as_allowed_and_is_redelivered(channel: BusChannel) -> None:
     publish(channel, "")
     with channel.conn_or_acquire() as client:
         room = LIMITS.message_bytes - len(client.lpop(QUEUE + BODIES))
     with pytest.raises(MessageTooLarge, match="10001 bytes is too large"):
         publish(channel, "x" * (room + 1))
     publish(channel, "x" * room)
-    assert (received(channel) or ("",))[0] == "x" * room
+    first = received(channel)
+    abandon(channel)
+    assert received(channel) == first == ("x" * room, (first or ("", ""))[1])
 
 
 def test_larger_entries_of_an_inbox_are_not_returned(channel: BusChannel) -> None:
