@@ -55,7 +55,9 @@ class Admission:
     def overloaded(self, waiting: int, count: int, oldest_ms: int) -> errors.GanttError:
         """Return the error for ``count`` more instances beside the ``waiting`` ones."""
         if count > self.max_backlog:
-            return errors.RequestTooLarge(count=count, option="[conductor] max_backlog", bound=self.max_backlog)
+            return errors.RequestTooLarge(
+                count=count, unit="instances", option="[conductor] max_backlog", bound=self.max_backlog
+            )
         return errors.Overloaded(
             what="The conductor",
             waiting=waiting,

@@ -42,7 +42,12 @@ class Cluster:
         if size.mode is Mode.STANDARD:
             self.rabbit = RabbitNode(self.layout.rabbit, port=size.amqp_port or None)
         else:
-            self.bus = RedisServer(self.layout.bus, users=redis_bus_users.BUS_USERS, name="the bus's redis-server")
+            self.bus = RedisServer(
+                self.layout.bus,
+                users=redis_bus_users.BUS_USERS,
+                settings=redis_bus_users.BUS_SETTINGS,
+                name="the bus's redis-server",
+            )
         self.store = self._make_store()
         self.daemons = {
             name: ServerProcess(f"gantt-{name}", self.layout.pid_file(name), self.layout.log_file(name))

@@ -353,10 +353,17 @@ class Overloaded(Unavailable):
 
 
 class RequestTooLarge(InvalidRequest):
-    """Raised when a request has more instances than a bound that it would have to fit into; no retry succeeds."""
+    """Raised when a request has more instances or bytes than a bound allows; no retry succeeds."""
 
     code = "request_too_large"
-    template = "The request has {count} instances, {option} allows {bound}; split the request"
+    template = "The request has {count} {unit}, {option} allows {bound}; split the request"
+
+
+class AnswerTooLarge(GanttError):
+    """Raised when the answer to a call is too large for the message bus; the call was carried out."""
+
+    code = "answer_too_large"
+    template = "The answer has {size} bytes, {option} allows {bound}; ask for less, such as a smaller page"
 
 
 class QuotaExceeded(GanttError):

@@ -23,6 +23,7 @@ from devstack.servers.process import ServerProcess
 from devstack.servers.rabbitmq_binary import SYSTEM_PATH, rabbit_programs
 from devstack.servers.rabbitmq_users import ADMIN, definitions
 from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST, RabbitUser
+from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 
 CONFINED_DRIVER = "gantt-rabbit"
 START_SECONDS = 90.0
@@ -162,6 +163,7 @@ class RabbitNode:
             "log.file.level = info",
             # The machine is shared with the processes under test: its free memory and disk are no indicator.
             "disk_free_limit.absolute = 50MB",
+            f"max_message_size = {MAX_MESSAGE_BYTES}",
         ]
         if self._management_port is not None:
             lines += [f"management.tcp.ip = {LOOPBACK}", f"management.tcp.port = {self._management_port}"]

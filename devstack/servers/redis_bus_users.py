@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Redis ACL users of the embedded bus: the users of RabbitMQ's services, with the same rights."""
+"""Redis server of the embedded bus: its settings, and ACL users with the rights of RabbitMQ's services."""
 
 from collections.abc import Iterable
 
@@ -7,6 +7,7 @@ from devstack.servers import redis_users
 from devstack.servers.redis_users import RedisUser, Selector
 from rpcapi.access import bus_users
 from rpcapi.access.rabbit_users import RabbitUser, exchanges_of
+from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 from rpcapi.messaging.drivers import names
 
 # Neither removing nor reading: EXPIRE removes, but only what the same user sent.
@@ -65,3 +66,5 @@ def _selector(commands: Iterable[str], *keys: str) -> Selector:
 
 
 BUS_USERS = tuple(bus_user(user) for user in bus_users.USERS.values())
+# Lines of the server's configuration. Redis closes a connection that sends a larger value.
+BUS_SETTINGS = (f"proto-max-bulk-len {MAX_MESSAGE_BYTES}",)

@@ -24,7 +24,7 @@ QUEUE_RETRY_S = 1
 
 @contextmanager
 def _translate_bus_errors() -> Iterator[None]:
-    """Raise Unavailable or Overloaded when the bus does not accept a message, InvalidRequest when it is too large."""
+    """Raise Unavailable or Overloaded when the bus does not accept a message, RequestTooLarge if it never will."""
     try:
         yield
     except (messaging.MessageDeliveryFailure, kombu_exceptions.OperationalError) as error:
@@ -39,9 +39,10 @@ def _translate_bus_errors() -> Iterator[None]:
             ) from cause
         if isinstance(cause, bus_errors.BusRefused):
             raise errors.Unavailable(what="The message bus", why=str(cause)) from cause
-        # Not a subclass: that one means a too large answer, and its request was carried out.
-        if type(cause) is bus_errors.MessageTooLarge:
-            raise errors.InvalidRequest(why=str(cause)) from cause
+        if isinstance(cause, bus_errors.MessageTooLarge):
+            raise errors.RequestTooLarge(
+                count=cause.size, unit="bytes", option=cause.option, bound=cause.bound
+            ) from cause
         raise
 
 
@@ -99,9 +100,9 @@ class ServiceClient:
 
         The end of the wait is sent with the call as its deadline: a server that reads the call later drops it.
         Raises the typed error of the service, UnknownMethod when the service does not have the method, Unavailable
-        when the bus did not accept the call in time, Overloaded when the queue is full, InvalidRequest when the call
-        is too large for the bus, oslo.messaging's MessagingTimeout when no answer arrived, and RPCVersionCapError when
-        the cap does not allow this version.
+        when the bus did not accept the call in time, Overloaded when the queue is full, RequestTooLarge or
+        AnswerTooLarge when the bus accepts no message of that size, oslo.messaging's MessagingTimeout when no answer
+        arrived, and RPCVersionCapError when the cap does not allow this version.
         """
         options = {} if server is None else {"server": server}
         if method not in self.UNCAPPED:
@@ -131,7 +132,7 @@ class ServiceClient:
 
         The context's deadline is not sent: it limits the use of an answer, and a host that returns later must still get
         the message. The receiver decides by its content whether it is too late. Raises Unavailable when the bus did
-        not accept it in time, InvalidRequest when it is too large.
+        not accept it in time, RequestTooLarge when it never will.
         """
         with _translate_bus_errors():
             self._prepare(version, server=server).cast(ctxt.without_deadline(), method, **values)

@@ -6,6 +6,8 @@ from oslo_config import cfg
 from rpcapi.resources.claims import MAX_INSTANCES
 
 GROUP = "rpc"
+# RabbitMQ 4 has the same default for its max_message_size; releases before that allow 128 MiB.
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 PARTITION = r"^[a-z0-9][a-z0-9_-]{0,62}$"
 
 OPTS = [
@@ -45,6 +47,15 @@ OPTS = [
         help="Messages that may wait in one queue of the message bus; further ones fail at their sender with "
         "Overloaded. At least twice the number of hosts. On RabbitMQ the same for all services, and a change needs the "
         "queues to be deleted while the services are stopped.",
+    ),
+    cfg.IntOpt(
+        "max_message_bytes",
+        default=MAX_MESSAGE_BYTES,
+        min=1024,
+        help="Maximum size in bytes of one message of the bus, a request or an answer, as JSON. A larger one is not "
+        "sent: the sender of a request gets RequestTooLarge, the caller of a service AnswerTooLarge. A larger one that "
+        "arrives is not decoded, which may take 25 times its size of memory, but becomes a dead letter. Use the same "
+        "value for all services, and for RabbitMQ's max_message_size or proto-max-bulk-len of the embedded bus.",
     ),
     cfg.ListOpt(
         "shared_agent_hosts",

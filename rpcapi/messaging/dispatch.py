@@ -17,6 +17,7 @@ from oslo_messaging.rpc.server import RPCServer
 from rpcapi import errors
 from rpcapi.messaging import green
 from rpcapi.messaging.backlog import BACKLOG
+from rpcapi.messaging.drivers.errors import MessageTooLarge
 from rpcapi.messaging.heartbeats import Heartbeats
 from rpcapi.messaging.thread_pool import ThreadPool
 from rpcapi.validation.text import abbreviate
@@ -137,12 +138,20 @@ class StrictServer(RPCServer):
             failure = sys.exc_info()
             LOG.exception("Failed to process message %s", message.msg_id)
         try:
-            if failure is None:
-                message.reply(answer)
-            else:
-                message.reply(failure=failure)
+            self._reply(message, answer, failure)
         except Exception as error:
             LOG.error("The reply to message %s cannot be sent: %s", message.msg_id, error)
         finally:
             # The traceback refers to this frame.
             del failure
+
+    def _reply(self, message: Any, answer: Any, failure: Any) -> None:
+        if failure is not None:
+            message.reply(failure=failure)
+            return
+        try:
+            message.reply(answer)
+        except MessageTooLarge as error:
+            LOG.error("The answer to message %s is not sent: %s", message.msg_id, error)
+            refusal = errors.AnswerTooLarge(size=error.size, option=error.option, bound=error.bound)
+            message.reply(failure=(type(refusal), refusal, None))

@@ -2,21 +2,39 @@
 """A bus server or client that tests can kill: `python -m tests.contract.bus_process '{"role": ..., "url": ..., ...}'`.
 
 `executor` is eventlet or threading. A server prints "ready", then one line for each method that it begins; a client
-prints "asking" and makes one call that is never answered.
+prints "asking" and makes one call that is never answered. A process with a `poison` ends as it decodes a message with
+that text.
 """
 
 import json
+import os
 import sys
 import threading
 from typing import Any
+
+POISONED = 9  # exit status
 
 
 def say(line: str) -> None:
     print(line, flush=True)
 
 
+def end_at(poison: str) -> None:
+    """End this process, as if the kernel killed it, when it decodes JSON with a text; for modules imported later."""
+    loads = json.loads
+
+    def loads_or_end(text: str | bytes, *arguments: Any, **options: Any) -> Any:
+        if poison in (text if isinstance(text, str) else bytes(text).decode(errors="replace")):
+            os._exit(POISONED)
+        return loads(text, *arguments, **options)
+
+    json.loads = loads_or_end
+
+
 def main() -> None:
     settings: dict[str, Any] = json.loads(sys.argv[1])
+    if "poison" in settings:
+        end_at(settings["poison"])
 
     from rpcapi.messaging import green  # noqa: PLC0415 - patch before all other imports
 

@@ -11,7 +11,7 @@ from rpcapi.messaging.drivers import opts
 @pytest.mark.parametrize(
     ("register", "group", "name", "value"),
     [
-        (opts.register_opts, "gantt_bus", "max_message_bytes", 10_000),
+        (opts.register_opts, "gantt_bus", "prefetch", 3),
         (options.register_opts, "metrics", "listen", "x:1"),
     ],
 )

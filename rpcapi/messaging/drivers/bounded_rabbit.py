@@ -43,8 +43,10 @@ class BoundedConnection(impl_rabbit.Connection):
     _producer: kombu.messaging.Producer
 
     def __init__(self, conf: Any, *args: Any, **kwargs: Any) -> None:
-        super().__init__(conf, *args, **kwargs)
+        # The stock class connects in its constructor.
         self._max_queue_length = conf.rpc.max_queue_length
+        self._max_message_bytes = conf.rpc.max_message_bytes
+        super().__init__(conf, *args, **kwargs)
 
     def _transform_transport_url(self, *arguments: Any, **defaults: Any) -> str:
         url: str = super()._transform_transport_url(*arguments, **defaults)
@@ -57,7 +59,7 @@ class BoundedConnection(impl_rabbit.Connection):
         """Declare a queue that refuses messages when it is full; one of a fan-out drops the oldest instead."""
         # Publishers of notifications, of other software too, declare their queues unbounded.
         if not isinstance(consumer.callback, amqpdriver.NotificationAMQPListener):
-            consumer = PeerConsumer.of(consumer, self._max_queue_length)
+            consumer = PeerConsumer.of(consumer, self._max_queue_length, self._max_message_bytes)
         return super().declare_consumer(consumer)
 
     def ensure_connection(self) -> None:
@@ -106,7 +108,7 @@ class BoundedConnection(impl_rabbit.Connection):
         """Run `method`, reconnecting as needed until the thread's deadline.
 
         :raises oslo_messaging.MessageDeliveryFailure: when the broker stayed unreachable, or refused
-        :raises QueueFull: at once
+        :raises QueueFull, MessageTooLarge: at once
         """
         remaining = patience.remaining_seconds()
         if remaining is None:
@@ -135,7 +137,9 @@ class BoundedConnection(impl_rabbit.Connection):
         if self.channel is not None and not isinstance(self._producer, rabbit_senders.UserProducer):
             # The user of the connection in use: after a failover to another broker it may be another one.
             user = self.connection.userid
-            self._producer = rabbit_senders.UserProducer(self.channel, user, on_return=self.on_return)
+            self._producer = rabbit_senders.UserProducer(
+                self.channel, user, self._max_message_bytes, on_return=self.on_return
+            )
 
     def on_return(self, exception: Exception, exchange: str, routing_key: str, message: Any) -> None:
         """Raise MessageUndeliverable for a message that requires a queue; report that another one was dropped."""
@@ -164,6 +168,12 @@ class BoundedConnection(impl_rabbit.Connection):
             if self.rabbit_quorum_queue:
                 self._replace_channel()
             raise QueueFull(routing_key or exchange.name, self._max_queue_length) from None
+        except amqp.PreconditionFailed as error:
+            refusal = rabbit_senders.size_refusal(error)
+            if refusal is None:
+                raise
+            self._replace_channel()  # the broker has closed it
+            raise refusal from error
 
     def _replace_channel(self) -> None:
         """Send later messages by another channel, after a queue refused one: not only a full queue refuses.
@@ -248,7 +258,7 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
 
         :raises oslo_messaging.MessagingTimeout: no reply to a call in time
         :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
-        :raises QueueFull: at once
+        :raises QueueFull, MessageTooLarge: at once
         """
         if wait_for_reply:
             seconds = SEND_SECONDS if timeout is None else timeout

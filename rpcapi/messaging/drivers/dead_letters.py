@@ -43,19 +43,18 @@ class LetterCount:
 COUNT = LetterCount()
 
 
-def describe(queue: str, body: bytes, reason: str) -> DeadLetter:
-    """Return the letter about a message that was received now."""
-    return DeadLetter(queue, reason[:MAX_REASON], len(body), body[:MAX_TEXT].decode(errors="replace"), int(time.time()))
+def describe(queue: str, body: bytes, reason: str, size: int | None = None) -> DeadLetter:
+    """Return a letter received now; with a ``size``, ``body`` is only the beginning of the message."""
+    text = body[:MAX_TEXT].decode(errors="replace")
+    return DeadLetter(queue, reason[:MAX_REASON], len(body) if size is None else size, text, int(time.time()))
 
 
-def write(client: Any, user: str, queue: str, body: bytes, reason: str) -> DeadLetter:
-    """Add a message to the list of a user, which forgets its oldest letter when it is full."""
+def write(client: Any, user: str, letter: DeadLetter) -> None:
+    """Add a letter to the list of a user, which forgets its oldest letter when it is full."""
     key = names.dead_letters(user)
-    letter = describe(queue, body, reason)
     with client.pipeline() as pipe:
         pipe.lpush(key, json.dumps(asdict(letter))).ltrim(key, 0, MAX_LETTERS - 1).expire(key, SECONDS).execute()
     COUNT.add_one()
-    return letter
 
 
 def read(client: Any, users: Iterable[str]) -> list[DeadLetter]:

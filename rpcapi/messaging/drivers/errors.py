@@ -13,8 +13,14 @@ class BusInstallationError(BusError):
     """Raised when a file that the bus needs is missing from the installation."""
 
 
-class MessageTooLarge(BusError):
-    """Raised when a message is larger than `[gantt_bus] max_message_bytes`; nothing was sent."""
+class MessageTooLarge(BusError, exceptions.MessageUndeliverable):
+    """Raised when a message has more bytes than `option` allows; nothing was sent. See QueueFull for its base."""
+
+    def __init__(self, size: int, bound: int, option: str = "[rpc] max_message_bytes") -> None:
+        Exception.__init__(self, f"A message of {size} bytes is too large: {option} allows {bound}.")
+        self.size = size
+        self.bound = bound
+        self.option = option
 
 
 class BusRefused(BusError):
@@ -42,13 +48,16 @@ class MessageForeign(BusError):
     """Raised when a received message is not of this bus's wire format."""
 
 
+class ReceiversLost(BusError):
+    """Raised when the receivers of a message ended, or hung, before they began it."""
+
+    def __init__(self, receivers: int) -> None:
+        super().__init__(f"{receivers} receivers in turn ended or hung before they began it.")
+
+
 class ClaimedElsewhere(BusError):
     """Raised when another server received the message meanwhile, so that this one must not run it."""
 
 
 class MessageExpired(BusError):
     """Raised when a message outlived its deadline before a server could run it."""
-
-
-# Modules of the errors that a server of this driver sends itself, besides those the transport allows.
-REMOTE_EXMODS = [__name__]

@@ -71,14 +71,17 @@ class BusIncoming(base.RpcIncomingMessage):
                 LOG.exception("Could not requeue message %s", self.msg_id)
 
     def reply(self, reply: Any = None, failure: Any = None) -> None:
-        """Send the reply; one that is too large or not serialisable is replaced by a failure."""
+        """Send the reply, or a failure if the reply is not serialisable.
+
+        :raises MessageTooLarge: nothing was sent
+        """
         reply_to = self._reply_inbox()
         if reply_to is None:
             return
         text = common.serialize_remote_exception(failure) if failure else None
         try:
             self._send(reply_to, wire.WireReply(self.msg_id, reply, text))
-        except (MessageTooLarge, TypeError, ValueError) as error:
+        except (TypeError, ValueError) as error:
             LOG.error("The reply to %s cannot be sent: %s", self.msg_id, error)
             self._send(reply_to, wire.WireReply(self.msg_id, failure=common.serialize_remote_exception(sys.exc_info())))
 

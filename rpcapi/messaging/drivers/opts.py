@@ -40,13 +40,6 @@ OPTS: list[cfg.Opt] = [
         "They are deleted afterwards, so that a client or server that died leaves nothing behind.",
     ),
     cfg.IntOpt(
-        "max_message_bytes",
-        default=16 * 1024 * 1024,
-        min=1024,
-        help="Maximum size of a message in bytes, as JSON. A larger request raises an error at its sender, "
-        "a larger reply raises one at the caller.",
-    ),
-    cfg.IntOpt(
         "max_connections",
         default=16,
         min=2,

@@ -29,14 +29,11 @@ class Outbox:
     `redis_channel.CONNECTION_ERRORS`.
     """
 
-    def __init__(
-        self, address: RedisAddress, limits: redis_channel.TransportLimits, backoff: Backoff, max_message_bytes: int
-    ):
+    def __init__(self, address: RedisAddress, limits: redis_channel.TransportLimits, backoff: Backoff) -> None:
         self.user = bus_users.user_of(address.username)
         self._address = address
         self._limits = limits
         self._backoff = backoff
-        self._max_message_bytes = max_message_bytes
         self._lock = threading.Lock()
         self._connection: Any = None
         self._channel: redis_channel.BusChannel | None = None
@@ -61,7 +58,7 @@ class Outbox:
         :raises MessageTooLarge, QueueFull, BusRefused: at once
         :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed unreachable until the deadline
         """
-        text = wire.encode(body, self._max_message_bytes)
+        text = wire.encode(body)
         receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
         outgoing = self._outgoing(queue, text, ttl, direct=direct, process_key=process_key, receipt=receipt)
         outcome_unknown = False
@@ -135,7 +132,7 @@ class Outbox:
 
     def wake(self, inbox: str, ttl: int) -> None:
         """Interrupt the current read of this process's receiver."""
-        text = wire.encode(wire.WAKE, self._max_message_bytes)
+        text = wire.encode(wire.WAKE)
         self.channel().publish(self._outgoing(inbox, text, ttl, direct=True))
 
     def join(self, targets: Iterable[ListenTarget], process: str, ttl: int) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 import oslo_messaging
 from oslo_messaging._drivers import amqp, amqpdriver, common
 
+from rpcapi.messaging.drivers.errors import MessageTooLarge
+
 LOG = logging.getLogger(__name__)
 
 # Seconds of the first wait after a message, and of the longest wait. A stop is noticed between waits.
@@ -28,12 +30,14 @@ class PromptIncomingMessage(amqpdriver.AMQPIncomingMessage):
     listener: Any
 
     def reply(self, reply: Any = None, failure: Any = None) -> None:
-        """Send the answer; one log line if the caller's reply queue is gone."""
+        """Send the answer; one log line if the caller's reply queue is gone. Raises MessageTooLarge."""
         if not self.orig_msg_id:  # a cast
             return
         try:
             with self.listener.driver._get_connection(common.PURPOSE_SEND) as connection:
                 self._send_reply(connection, reply, failure)
+        except MessageTooLarge:
+            raise
         except (oslo_messaging.MessageUndeliverable, amqp.AMQPDestinationNotFound):
             LOG.warning("The reply queue %s is gone: dropped the reply %s", self.reply_q, self.msg_id)
 
@@ -46,14 +50,10 @@ class LongPollListener(amqpdriver.RpcAMQPListener):
     _shutoff: Any
     _wait: float
 
-    def __call__(self, message: Any) -> None:
-        """Take over a message.
-
-        One that arrives while a stopped listener closes its connection would never run: it is not acknowledged, so that
-        the broker gives it to another server.
-        """
-        if not self._shutoff.is_set():
-            super().__call__(message)
+    @property
+    def is_closing(self) -> bool:
+        """Whether the listener has stopped: a message accepted now would never run."""
+        return bool(self._shutoff.is_set())
 
     @property
     def _current_timeout(self) -> float:

@@ -4,6 +4,9 @@
 The stock driver logs a traceback for a message that it cannot decode, and answers nothing. Here such a message reaches
 the dispatcher, with the reason in place of its arguments: the dispatcher rejects it in one log line, and answers if the
 fields that a reply needs can be read.
+
+A message is acknowledged before it is decoded. The stock driver acknowledges RPC messages between decoding and running
+them, so that the broker delivers a message again whose decoding ends the process, and ends the next process too.
 """
 
 import logging
@@ -14,6 +17,7 @@ from oslo_messaging._drivers import common, impl_rabbit
 from oslo_serialization import jsonutils
 
 from rpcapi.messaging.drivers import dead_letters
+from rpcapi.messaging.drivers.errors import MessageTooLarge
 
 LOG = logging.getLogger(__name__)
 
@@ -33,17 +37,25 @@ class PeerMessage(impl_rabbit.RabbitMessage):
         dict.__init__(self, fields)
         self._raw_message = raw_message
 
+    def acknowledge(self) -> None:
+        """Do nothing: the consumer has acknowledged the message."""
+
 
 class PeerConsumer(impl_rabbit.Consumer):
-    """A consumer of the stock driver that logs one line for a message which it cannot hand over."""
+    """Consumer that acknowledges a message, then hands it over, or logs one line if it cannot."""
 
     callback: Any
+    _max_bytes: int
 
     @classmethod
-    def of(cls, stock: impl_rabbit.Consumer, max_length: int) -> "PeerConsumer":
-        """Return a consumer like a stock one that is not declared yet; its queue holds ``max_length`` messages."""
+    def of(cls, stock: impl_rabbit.Consumer, max_length: int, max_bytes: int) -> "PeerConsumer":
+        """Return a consumer like ``stock``, which is not declared yet.
+
+        The queue holds ``max_length`` messages. A message of more than ``max_bytes`` is not decoded.
+        """
         consumer = cls.__new__(cls)
         consumer.__dict__.update(stock.__dict__)
+        consumer._max_bytes = max_bytes
         if not consumer.rabbit_stream_fanout:  # streams have own bounds
             consumer.queue_arguments["x-max-length"] = max_length
             if consumer.type != "fanout":
@@ -51,12 +63,19 @@ class PeerConsumer(impl_rabbit.Consumer):
         return consumer
 
     def _callback(self, message: Any) -> None:
+        if getattr(self.callback, "is_closing", False):
+            return  # without an acknowledgement, so that the broker gives the message to another server
         headers = message.properties.get("application_headers") or {}
         if self.rabbit_stream_fanout and (offset := headers.get("x-stream-offset")) is not None:
             self.next_stream_offset = offset + 1
         # No peer compresses. A small compressed body may be a huge one, which kombu would decompress at once.
         headers.pop("compression", None)
         received = self.queue.channel.message_to_python(message)
+        received.ack()
+        size = len(_body_of(message))
+        if size > self._max_bytes:
+            self._drop(message, MessageTooLarge(size, self._max_bytes))
+            return
         received.accept = ACCEPT
         peer_message = PeerMessage(received)
         if peer_message.fault is not None:
@@ -64,19 +83,25 @@ class PeerConsumer(impl_rabbit.Consumer):
         try:
             self.callback(peer_message)
         except Exception as error:  # a bug, too, must not stop the reader or deliver the message again
-            LOG.warning("Dropped a message on queue %s: %s", self.queue_name, _reason(error))
-            if peer_message.fault is None:
-                self._keep(message, _reason(error))
-            if not received.acknowledged:
-                received.ack()
+            self._drop(message, error, is_kept=peer_message.fault is not None)
+
+    def _drop(self, message: Any, error: Exception, *, is_kept: bool = False) -> None:
+        LOG.warning("Dropped a message on queue %s: %s", self.queue_name, _reason(error))
+        if not is_kept:
+            self._keep(message, _reason(error))
 
     def _keep(self, message: Any, reason: str) -> None:
         """Keep a message to a server, which cannot be processed, as a dead letter."""
         outbox = getattr(getattr(self.callback, "driver", None), "dead_letter_outbox", None)
         if outbox is not None:
-            body = message.body if isinstance(message.body, bytes) else message.body.encode(errors="replace")
             dead_letters.COUNT.add_one()
-            outbox.add(dead_letters.describe(self.queue_name, body, reason))
+            outbox.add(dead_letters.describe(self.queue_name, _body_of(message), reason))
+
+
+def _body_of(message: Any) -> bytes:
+    """Return the body of a received message, which the AMQP library may have decoded to text."""
+    body = message.body
+    return body if isinstance(body, bytes) else body.encode(errors="replace")
 
 
 def _decode(raw_message: Any) -> tuple[dict[str, Any], str | None]:

@@ -67,9 +67,10 @@ class RedisBusDriver(base.BaseDriver):
             inbox_ttl=options.reply_ttl,
             connections=options.max_connections,
             queue_length=conf.rpc.max_queue_length,
+            message_bytes=conf.rpc.max_message_bytes,
         )
-        self._outbox = Outbox(redis_address, limits, backoff, options.max_message_bytes)
-        self._replies = PendingReplies([*(allowed_remote_exmods or []), *errors.REMOTE_EXMODS])
+        self._outbox = Outbox(redis_address, limits, backoff)
+        self._replies = PendingReplies(allowed_remote_exmods or [])
         self._receiver = Receiver(
             redis_address, limits, backoff, self._outbox, reply_ttl=options.reply_ttl, on_reply=self._replies.deliver
         )

@@ -24,15 +24,18 @@ from redis.commands.core import Script
 
 from rpcapi.access import bus_users
 from rpcapi.conf.bus_address import RedisAddress
+from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 from rpcapi.messaging.drivers import dead_letters, errors, names, scripts
 from rpcapi.messaging.drivers.names import BODIES
 
 LOG = logging.getLogger(__name__)
 
 BELL = 0  # in a topic's list of bells; in an inbox a bell is the queue's name
-TAG_LENGTH = 36
+TAG_LENGTH = 36  # a redelivered body has the number of its redeliveries, a digit, after the tag
 RECEIPT_SECONDS = 20
 BATCH = 100  # entries that are read at once from an inbox with a backlog
+# Redeliveries after a receiver was lost; the next loss makes the message a dead letter.
+MAX_REDELIVERIES = 2
 BACKLOG_SECONDS = 0.0002  # a read that returns sooner did not wait: its entry had arrived during the last delivery
 
 # Errors of redis-py while Redis is unreachable or still loading: worth a retry.
@@ -46,7 +49,7 @@ CONNECTION_ERRORS = (
 
 @dataclass(frozen=True)
 class TransportLimits:
-    """Limits of a connection: seconds, except the numbers of `connections` and of messages in a queue."""
+    """Limits of a connection: seconds, except the numbers of `connections`, of messages in a queue and of bytes."""
 
     socket_timeout: float
     visibility_timeout: int
@@ -54,6 +57,7 @@ class TransportLimits:
     inbox_ttl: int
     connections: int
     queue_length: int
+    message_bytes: int
 
 
 @dataclass(frozen=True)
@@ -80,11 +84,15 @@ class BusChannel(kombu_redis.Channel):
 
     queue_ttl = 3600
     inbox_ttl = 60
+    message_bytes = MAX_MESSAGE_BYTES
     address: RedisAddress
     server_queues: Container[str] = ()  # those whose bells are not ignored
     connection_class: Any
     _brpop_sent_at: Any = None
-    from_transport_options: Any = (*kombu_redis.Channel.from_transport_options, "address", "queue_ttl", "inbox_ttl")
+    from_transport_options: Any = (
+        *kombu_redis.Channel.from_transport_options,
+        *("address", "queue_ttl", "inbox_ttl", "message_bytes"),
+    )
 
     @cached_property
     def user(self) -> str:
@@ -113,7 +121,7 @@ class BusChannel(kombu_redis.Channel):
         return client
 
     def publish(self, outgoing: OutgoingMessage) -> None:
-        """Append to a queue; raises QueueFull."""
+        """Append to a queue; raises QueueFull or MessageTooLarge."""
         message = self.prepare_message(outgoing.text, content_type=outgoing.content_type, content_encoding="utf-8")
         self.basic_publish(message, exchange="", routing_key=outgoing.queue, outgoing=outgoing)
 
@@ -121,7 +129,9 @@ class BusChannel(kombu_redis.Channel):
         outgoing: OutgoingMessage = kwargs["outgoing"]
         body = dumps(message)
         queue_key = queue if outgoing.direct else queue + BODIES
-        entry = body if outgoing.direct else message["properties"]["delivery_tag"] + body
+        entry = (body if outgoing.direct else message["properties"]["delivery_tag"] + body).encode()
+        if len(entry) > self.message_bytes:
+            raise errors.MessageTooLarge(len(entry), self.message_bytes)
         args = [queue_key, outgoing.max_length, outgoing.ttl, entry, outgoing.receipt or "", RECEIPT_SECONDS]
         if not self._send(args=[*args, *self._bell(queue, outgoing)]):
             raise errors.QueueFull(queue, outgoing.max_length)
@@ -140,10 +150,19 @@ class BusChannel(kombu_redis.Channel):
             return bool(client.exists(receipt))
 
     def claim(self, queue: str) -> tuple[str, bytes] | None:
-        """Receive the oldest message of a queue: its delivery tag and its text; None when the queue is empty."""
+        """Receive the oldest message of a queue: its delivery tag and its text; None when the queue is empty.
+
+        A message larger than allowed becomes a dead letter instead.
+        """
         keys = [queue + BODIES, self.received_key, self.received_index_key]
-        body = self._claim(keys=keys, args=[TAG_LENGTH, time(), queue])
-        return body and (body[:TAG_LENGTH].decode(errors="replace"), body[TAG_LENGTH:])
+        # The digit of a redelivered body does not count.
+        args: list[Any] = [TAG_LENGTH, time(), queue, self.message_bytes + 1, dead_letters.MAX_TEXT]
+        while isinstance(body := self._claim(keys=keys, args=args), list):
+            self.bury_large(queue, *body)
+        if not body:
+            return None
+        tag, text = body[:TAG_LENGTH].decode(errors="replace"), body[TAG_LENGTH:]
+        return tag, text[1:] if text[:1].isdigit() else text
 
     def message_to_python(self, raw_message: Any) -> Any:
         """Return a received message. No peer compresses; a small compressed body may be a huge one.
@@ -153,12 +172,16 @@ class BusChannel(kombu_redis.Channel):
         raw_message["headers"].pop("compression", None)
         return super().message_to_python(raw_message)
 
-    def bury(self, queue: str, body: bytes, error: Exception) -> None:
-        """Move a message that cannot be processed to the dead letters."""
-        reason = f"{type(error).__name__}: {error}"
+    def bury(self, queue: str, body: bytes, error: Exception, size: int | None = None) -> None:
+        """Add a message to the dead letters; with a ``size``, ``body`` is the beginning of the message."""
+        letter = dead_letters.describe(queue, body, f"{type(error).__name__}: {error}", size)
         with self.conn_or_acquire() as client:
-            letter = dead_letters.write(client, self.user, queue, body, reason)
+            dead_letters.write(client, self.user, letter)
         LOG.warning("A message of %s is a dead letter: %s", queue, letter.reason)
+
+    def bury_large(self, queue: str, beginning: bytes, size: int) -> None:
+        """Add a message that is larger than allowed to the dead letters."""
+        self.bury(queue, beginning, errors.MessageTooLarge(size, self.message_bytes), size)
 
     def acknowledge(self, delivery_tag: str | bytes) -> bool:
         """Acknowledge a message; return False when another server received it meanwhile."""
@@ -178,12 +201,18 @@ class BusChannel(kombu_redis.Channel):
         self._restore_received("", delivery_tag)
 
     def restore_abandoned(self) -> None:
-        """Requeue messages that were not renewed for a visibility timeout, at most 100 at a time."""
+        """Requeue messages that were not renewed for a visibility timeout, at most 100 at a time.
+
+        After MAX_REDELIVERIES redeliveries a message becomes a dead letter instead.
+        """
         self._restore_received(time() - self.visibility_timeout, "")
 
     def _restore_received(self, until: float | str, tag: str) -> None:
         keys = [self.received_key, self.received_index_key]
-        self._restore_script(keys=keys, args=[until, tag, 100, self.queue_ttl, BODIES, names.SERVER_QUEUES])
+        args: list[Any] = [until, tag, 100, self.queue_ttl, BODIES, names.SERVER_QUEUES]
+        args += [TAG_LENGTH, MAX_REDELIVERIES, dead_letters.MAX_TEXT]
+        for queue, beginning, size in self._restore_script(keys=keys, args=args):
+            self.bury(queue.decode(errors="replace"), beginning, errors.ReceiversLost(MAX_REDELIVERIES + 1), size)
 
     def nonempty(self, queues: list[str]) -> list[str]:
         """Return those of the queues that have a body."""
@@ -213,6 +242,10 @@ class BusChannel(kombu_redis.Channel):
         return self._shared_client.register_script(scripts.text("claim"))
 
     @cached_property
+    def _take(self) -> Script:
+        return self._shared_client.register_script(scripts.text("take"))
+
+    @cached_property
     def _restore_script(self) -> Script:
         return self._shared_client.register_script(scripts.text("restore"))
 
@@ -233,9 +266,28 @@ class BusChannel(kombu_redis.Channel):
         return self._brpop_sent_at is not None and monotonic() - self._brpop_sent_at < BACKLOG_SECONDS
 
     def take(self, inbox: str) -> list[bytes]:
-        """Remove and return the oldest entries of an inbox."""
-        with self.conn_or_acquire() as client:
-            return list(client.rpop(inbox, BATCH) or ())
+        """Remove and return the oldest entries of an inbox; an entry larger than allowed becomes a dead letter."""
+        taken = self._take(keys=[inbox], args=[BATCH, self.message_bytes, dead_letters.MAX_TEXT])
+        for entry in taken:
+            if isinstance(entry, list):
+                self.bury_large(inbox, *entry)
+        return [entry for entry in taken if not isinstance(entry, list)]
+
+    def _create_client(self, asynchronous: bool = False) -> Any:
+        client = super()._create_client(asynchronous)
+        client.set_response_callback("BRPOP", self._check_entry)
+        return client
+
+    def _check_entry(self, response: Any, **_options: Any) -> Any:
+        """Return the response of a blocking read; None, as after a timeout, for an entry larger than allowed.
+
+        kombu decodes an entry before it delivers it.
+        """
+        if response and len(response[1]) > self.message_bytes:
+            inbox, entry = response
+            self.bury_large(inbox.decode(errors="replace"), entry[: dead_letters.MAX_TEXT], len(entry))
+            return None
+        return response
 
     def _brpop_read(self, **options: Any) -> Any:
         try:

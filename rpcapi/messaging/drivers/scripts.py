@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rpcapi.messaging.drivers.errors import BusInstallationError
 
-VERBS = ("claim", "restore", "ring", "send")
+VERBS = ("claim", "restore", "ring", "send", "take")
 FOLDER = Path(__file__).parent / "lua"
 
 

@@ -102,6 +102,7 @@ def connect(address: RedisAddress, limits: TransportLimits) -> tuple[Connection,
             "address": address,
             "queue_ttl": limits.queue_ttl,
             "inbox_ttl": limits.inbox_ttl,
+            "message_bytes": limits.message_bytes,
             "body_encoding": None,
             "priority_steps": [0],
             # `claim` records what was received.

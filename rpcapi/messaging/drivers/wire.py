@@ -11,7 +11,7 @@ from kombu.exceptions import ContentDisallowed, DecodeError
 from kombu.serialization import prepare_accept_content
 from oslo_serialization import jsonutils
 
-from rpcapi.messaging.drivers.errors import MessageForeign, MessageTooLarge
+from rpcapi.messaging.drivers.errors import MessageForeign
 
 CONTENT_TYPE = "application/json"
 ACCEPT = prepare_accept_content(["json"])
@@ -64,20 +64,11 @@ class WireReply:
 WAKE = WireReply(id="wake")
 
 
-def encode(body: WireRequest | WireReply, max_bytes: int) -> str:
-    """Return the JSON text of a message.
-
-    :raises MessageTooLarge: when it is longer than `max_bytes`
-    """
+def encode(body: WireRequest | WireReply) -> str:
+    """Return the JSON text of a message."""
     # A shallow copy of the fields: asdict would copy the whole payload. The wire's "kind" has no prefix.
     fields = {name: getattr(body, name) for name in body.__dataclass_fields__}
-    text = jsonutils.dumps({"wire": WIRE_VERSION, "kind": type(body).__name__.removeprefix("Wire"), **fields})
-    # A character takes at most four bytes, so most texts need not be encoded to check their size.
-    if len(text) * 4 > max_bytes and (size := len(text.encode())) > max_bytes:
-        raise MessageTooLarge(
-            f"A message of {size} bytes is larger than the {max_bytes} that [gantt_bus] max_message_bytes "
-            "allows. Send it in parts, or raise the limit on every process."
-        )
+    text: str = jsonutils.dumps({"wire": WIRE_VERSION, "kind": type(body).__name__.removeprefix("Wire"), **fields})
     return text
 
 

@@ -114,7 +114,7 @@ def test_arguments_that_are_nested_too_deeply_are_answered(peers: Peers, redis_s
     reply_to, tag = uuid.uuid4().hex, str(uuid.uuid4())
     inbox = names.inbox("admin", names.process("admin", reply_to))
     request = wire.WireRequest({}, {"args": "VALUE"}, time.time() + 60, reply_to=reply_to)
-    text = wire.encode(request, 10_000).replace('"VALUE"', "[" * 100_000 + "]" * 100_000)
+    text = wire.encode(request).replace('"VALUE"', "[" * 100_000 + "]" * 100_000)
     push(redis_server, queue, tag + envelope(queue, text, tag))
     with redis_server.client() as redis:
         eventually(lambda: redis.llen(inbox), "the call is answered")

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that are too large, foreign, duplicated, stale, or without their wake-up entry."""
+"""Messages that are foreign, duplicated, stale, or without their wake-up entry."""
 
 import json
-from collections.abc import Callable
 
 import oslo_messaging
 import pytest
-from oslo_messaging.rpc import client as rpc_client
 
 from devstack.servers.redis import RedisServer
 from rpcapi.messaging.drivers import errors, names, wire
@@ -14,29 +12,6 @@ from rpcapi.messaging.drivers.names import BODIES
 from rpcapi.messaging.drivers.redis_channel import TAG_LENGTH
 from tests.contract.bus_peer import Peers, eventually
 from tests.contract.embedded.queues import push, topic_queue
-
-
-def test_too_large_request_is_refused_at_the_sender(
-    make_peers: Callable[..., Peers], redis_server: RedisServer
-) -> None:
-    peers = make_peers(redis_server, max_message_bytes=10_000)
-    endpoint = peers.serve()
-    with pytest.raises(rpc_client.ClientSendError, match="max_message_bytes"):
-        peers.client().cast({}, "note", value="x" * 10_000)
-    assert peers.client().call({}, "echo", value=1) == 1
-    assert endpoint.notes == []
-
-
-def test_too_large_answer_raises_an_error_at_the_caller(
-    make_peers: Callable[..., Peers], redis_server: RedisServer
-) -> None:
-    peers = make_peers(redis_server, max_message_bytes=10_000)
-    peers.serve()
-    client = peers.client()
-    # oslo.messaging's client wraps all errors of a driver, also remote ones.
-    with pytest.raises(rpc_client.ClientSendError, match="max_message_bytes"):
-        client.call({}, "answer_of_size", size=10_000)
-    assert client.call({}, "answer_of_size", size=10) == "x" * 10
 
 
 def test_foreign_messages_are_dropped_and_the_server_continues(peers: Peers, redis_server: RedisServer) -> None:

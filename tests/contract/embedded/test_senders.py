@@ -157,7 +157,7 @@ def test_reply_of_a_role_that_was_not_called_is_dropped(cluster: Cluster, caplog
 
         def _note(self, method: str, ctxt: context.RequestContext, host: str) -> str:
             (request_id,) = transport._driver._replies._queues
-            text = wire.encode(wire.WireReply(request_id, "forged"), 10_000)
+            text = wire.encode(wire.WireReply(request_id, "forged"))
             with cluster.server.client("scheduler") as scheduler:
                 scheduler.lpush(forged, envelope(forged, text, str(uuid.uuid4())))
             eventually(lambda: "Dropped a reply of user 'scheduler'" in caplog.text, "the forged reply is dropped")
@@ -176,7 +176,7 @@ def test_reply_goes_to_the_sender_whatever_the_body_says(cluster: Cluster) -> No
     message = {"method": "get_instances", "args": {"host": "h1"}, "version": "1.0"}
     request = wire.WireRequest(ctxt, message, time.time() + 60, reply_to=victim)
     with cluster.server.client("client") as client:
-        client.lpush(queue + BODIES, tag + envelope(queue, wire.encode(request, 10_000), tag))
+        client.lpush(queue + BODIES, tag + envelope(queue, wire.encode(request), tag))
         client.lpush(queue, BELL)
     own = names.inbox("conductor", names.process("client", victim))
     with cluster.server.client() as admin:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 import redis
 
-from devstack.servers.redis_bus_users import BUS_USERS
+from devstack.servers.redis_bus_users import BUS_SETTINGS, BUS_USERS
 from rpcapi.access import bus_users
+from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
 from rpcapi.messaging.drivers import names, scripts
 from rpcapi.messaging.drivers.names import BODIES
 
@@ -18,7 +19,16 @@ RANDOM = "0f" * 16
 
 @pytest.fixture
 def server(make_redis, redis_flavour):
-    return make_redis(binary=redis_flavour, users=BUS_USERS)
+    return make_redis(binary=redis_flavour, users=BUS_USERS, settings=BUS_SETTINGS)
+
+
+def test_server_accepts_no_larger_message_than_its_readers(server: Any) -> None:
+    queue = queues("compute", "claims.cell1")[0]
+    with redis.Redis.from_url(server.url("compute")) as client:
+        client.lpush(queue, b"x" * MAX_MESSAGE_BYTES)
+        with pytest.raises((redis.ConnectionError, redis.ResponseError)):
+            client.lpush(queue, b"x" * (MAX_MESSAGE_BYTES + 1))
+        assert client.llen(queue) == 1
 
 
 def exchange(topic: str) -> str:

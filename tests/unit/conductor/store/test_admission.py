@@ -160,7 +160,7 @@ def test_full_backlog_refuses_the_project_that_has_its_share(bench: StoreWithClo
 def test_request_that_no_backlog_can_hold_is_refused_for_good(bench: StoreWithClock) -> None:
     with pytest.raises(errors.RequestTooLarge) as refusal:
         record(bench, "a", 3, max_backlog=2)
-    assert refusal.value.kwargs == {"count": 3, "option": "[conductor] max_backlog", "bound": 2}
+    assert refusal.value.kwargs == {"count": 3, "unit": "instances", "option": "[conductor] max_backlog", "bound": 2}
     assert not isinstance(refusal.value, errors.Unavailable), "callers repeat those"
     assert bench.store.usage("p") == {}
     record(bench, "b", 2, max_backlog=2)

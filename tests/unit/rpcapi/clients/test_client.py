@@ -130,9 +130,11 @@ def as_client_send_error(cause):
     ("cause", "expected"),
     [
         (bus_errors.BusRefused("no permission"), errors.Unavailable(what="The message bus", why="no permission")),
-        (bus_errors.MessageTooLarge("20 MB"), errors.InvalidRequest(why="20 MB")),
+        (
+            bus_errors.MessageTooLarge(20, 10),
+            errors.RequestTooLarge(count=20, unit="bytes", option="[rpc] max_message_bytes", bound=10),
+        ),
         (bus_errors.MessageForeign("odd"), None),
-        (type("MessageTooLarge_Remote", (bus_errors.MessageTooLarge,), {})("carried out"), None),
     ],
 )
 @pytest.mark.parametrize("kind", ["call", "cast"])

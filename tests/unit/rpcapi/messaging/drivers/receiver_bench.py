@@ -19,7 +19,13 @@ from rpcapi.messaging.drivers.redis_channel import TransportLimits
 
 ADDRESS = RedisAddress("h", 1, None, 0, None, None)
 LIMITS = TransportLimits(
-    socket_timeout=0.01, visibility_timeout=10, queue_ttl=60, inbox_ttl=60, connections=2, queue_length=100
+    socket_timeout=0.01,
+    visibility_timeout=10,
+    queue_ttl=60,
+    inbox_ttl=60,
+    connections=2,
+    queue_length=100,
+    message_bytes=10_000,
 )
 
 
@@ -150,7 +156,7 @@ class Bench:
 
 def received(queue: str, body: Any, tag: str = "t") -> Any:
     """Return a message as kombu's channel hands it over."""
-    text = body if isinstance(body, str) else wire.encode(body, 10_000)
+    text = body if isinstance(body, str) else wire.encode(body)
     return SimpleNamespace(
         delivery_info={"routing_key": queue}, delivery_tag=tag, decode=lambda: json.loads(text), accept=None
     )

@@ -13,7 +13,8 @@ def test_list_keeps_the_beginnings_of_the_newest_letters(redis_server: RedisServ
         client.delete(key)
         before = dead_letters.COUNT.value
         for number in range(dead_letters.MAX_LETTERS + 5):
-            dead_letters.write(client, "unit", f"q{number}", b"\xff" * 5000, "r" * 5000)
+            letter = dead_letters.describe(f"q{number}", b"\xff" * 5000, "r" * 5000)
+            dead_letters.write(client, "unit", letter)
         letters = dead_letters.read(client, ["unit"])
         assert 0 < client.ttl(key) <= dead_letters.SECONDS
         client.delete(key)
@@ -31,7 +32,7 @@ def test_what_is_no_letter_is_shown_as_one_about_it(redis_server: RedisServer, t
     key = names.dead_letters("unit")
     with redis_server.client() as client:
         client.delete(key)
-        dead_letters.write(client, "unit", "q", b"", "reason")
+        dead_letters.write(client, "unit", dead_letters.describe("q", b"", "reason"))
         client.rpush(key, text)
         letters = dead_letters.read(client, ["unit"])
         client.delete(key)

@@ -2,10 +2,9 @@
 """Errors of the embedded bus."""
 
 import inspect
-import sys
 
 import pytest
-from oslo_messaging._drivers import base, common
+from oslo_messaging._drivers import base
 
 from rpcapi.messaging.drivers import errors
 
@@ -20,12 +19,3 @@ def test_error_is_a_driver_error_and_documented(error: type[Exception]) -> None:
 
 def test_unsupported_notification_is_not_implemented() -> None:
     assert issubclass(errors.NotificationsUnsupported, NotImplementedError)
-
-
-def test_error_of_a_server_has_its_type_at_the_caller() -> None:
-    try:
-        raise errors.MessageTooLarge("20 MB")
-    except errors.MessageTooLarge:
-        text = common.serialize_remote_exception(sys.exc_info())
-    with pytest.raises(errors.MessageTooLarge, match="20 MB"):
-        raise common.deserialize_remote_exception(text, errors.REMOTE_EXMODS)

@@ -92,13 +92,20 @@ def test_failure_is_sent_with_its_type() -> None:
         raise common.deserialize_remote_exception(reply.failure, ["builtins"])
 
 
-@pytest.mark.parametrize("error", [MessageTooLarge("20 MB"), TypeError("not serialisable"), ValueError("circular")])
+@pytest.mark.parametrize("error", [TypeError("not serialisable"), ValueError("circular")])
 def test_reply_that_cannot_be_sent_is_replaced_by_its_error(error: Exception) -> None:
     outbox = Outbox(error)
     incoming(outbox).reply("x")
     ((_, reply, _, _),) = outbox.sent
     assert reply.result is None
     assert type(error).__name__ in reply.failure
+
+
+def test_reply_that_is_too_large_is_left_to_the_server() -> None:
+    outbox = Outbox(MessageTooLarge(20, 10))
+    with pytest.raises(MessageTooLarge):
+        incoming(outbox).reply("x")
+    assert outbox.sent == []
 
 
 @pytest.mark.parametrize("error", [BusRefused("no"), oslo_messaging.MessageDeliveryFailure("away")])

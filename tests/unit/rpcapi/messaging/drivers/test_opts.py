@@ -31,7 +31,7 @@ def test_defaults_are_consistent(options: cfg.ConfigOpts) -> None:
     ("name", "value"),
     [
         *(("visibility_timeout", 0), ("prefetch", 0), ("request_ttl", 0), ("reply_ttl", 2)),
-        *(("max_message_bytes", 1023), ("max_connections", 1), ("socket_timeout", 0.0), ("send_timeout", -1.0)),
+        *(("max_connections", 1), ("socket_timeout", 0.0), ("send_timeout", -1.0)),
         *(("reconnect_backoff", 0.0), ("reconnect_backoff_max", 0.0)),
     ],
 )

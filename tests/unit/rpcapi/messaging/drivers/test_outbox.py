@@ -17,7 +17,13 @@ from rpcapi.messaging.drivers.redis_channel import OutgoingMessage, TransportLim
 
 ADDRESS = RedisAddress("h", 1, None, 0, None, None)
 LIMITS = TransportLimits(
-    socket_timeout=1.0, visibility_timeout=10, queue_ttl=60, inbox_ttl=60, connections=2, queue_length=100
+    socket_timeout=1.0,
+    visibility_timeout=10,
+    queue_ttl=60,
+    inbox_ttl=60,
+    connections=2,
+    queue_length=100,
+    message_bytes=10_000,
 )
 REQUEST = wire.WireRequest({}, {"method": "m"}, expires_at=1.0)
 QUEUE = "gantt_bus:topic:admin:gantt:compute"
@@ -63,10 +69,10 @@ class Connection:
 
 @pytest.fixture
 def open_outbox(monkeypatch: pytest.MonkeyPatch) -> Any:
-    def make(*answers: Any, arrived: bool = False, max_message_bytes: int = 10_000) -> tuple[Outbox, Channel]:
+    def make(*answers: Any, arrived: bool = False) -> tuple[Outbox, Channel]:
         channel = Channel(list(answers), arrived)
         monkeypatch.setattr(transport, "connect", lambda address, limits: (Connection(), channel))
-        return Outbox(ADDRESS, LIMITS, Backoff(0.0, 0.0), max_message_bytes), channel
+        return Outbox(ADDRESS, LIMITS, Backoff(0.0, 0.0)), channel
 
     return make
 
@@ -100,11 +106,11 @@ def test_reply_is_repeated_without_a_receipt(open_outbox: Any) -> None:
     assert [(sent.direct, sent.receipt) for sent in channel.sent] == [(True, None)] * 3
 
 
-def test_too_large_message_is_refused_before_anything_is_sent(open_outbox: Any) -> None:
-    outbox, channel = open_outbox(max_message_bytes=20)
-    with pytest.raises(MessageTooLarge, match="larger than the 20"):
+def test_too_large_message_is_sent_once(open_outbox: Any) -> None:
+    outbox, channel = open_outbox(MessageTooLarge(20, 10))
+    with pytest.raises(MessageTooLarge, match=r"20 bytes is too large: \[rpc\] max_message_bytes allows 10"):
         outbox.send(QUEUE, REQUEST, 30, soon())
-    assert channel.sent == []
+    assert len(channel.sent) == 1
 
 
 @pytest.mark.parametrize("error", [redis.ResponseError("OOM"), redis.AuthenticationError("wrong password")])

@@ -40,8 +40,8 @@ def test_messages_carry_the_user_of_their_connection(monkeypatch):
     published = []
     stock = rabbit_senders.kombu.messaging.Producer
     monkeypatch.setattr(stock, "publish", lambda _self, body, **values: published.append(values))
-    rabbit_senders.UserProducer(None, "conductor").publish({}, routing_key="k")
-    rabbit_senders.UserProducer(None, None).publish({}, routing_key="k")
+    rabbit_senders.UserProducer(None, "conductor", 1000).publish({}, routing_key="k")
+    rabbit_senders.UserProducer(None, None, 1000).publish({}, routing_key="k")
     assert [values["user_id"] for values in published] == ["conductor", "guest"]
 
 

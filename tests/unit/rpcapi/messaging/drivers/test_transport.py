@@ -9,13 +9,26 @@ import pytest
 from devstack.servers.redis import RedisServer
 from rpcapi.conf import bus_address
 from rpcapi.messaging.drivers import dead_letters, names, transport
-from rpcapi.messaging.drivers.errors import QueueFull
+from rpcapi.messaging.drivers.errors import MessageTooLarge, QueueFull
 from rpcapi.messaging.drivers.names import BODIES
-from rpcapi.messaging.drivers.redis_channel import BELL, CONNECTION_ERRORS, BusChannel, OutgoingMessage, TransportLimits
+from rpcapi.messaging.drivers.redis_channel import (
+    BELL,
+    CONNECTION_ERRORS,
+    MAX_REDELIVERIES,
+    BusChannel,
+    OutgoingMessage,
+    TransportLimits,
+)
 
 QUEUE = "gantt_bus:topic:admin:unit:transport"
 LIMITS = TransportLimits(
-    socket_timeout=5.0, visibility_timeout=10, queue_ttl=60, inbox_ttl=60, connections=2, queue_length=100
+    socket_timeout=5.0,
+    visibility_timeout=10,
+    queue_ttl=60,
+    inbox_ttl=60,
+    connections=2,
+    queue_length=100,
+    message_bytes=10_000,
 )
 
 
@@ -82,6 +95,68 @@ def test_message_that_was_not_renewed_is_restored(channel: BusChannel) -> None:
     channel.restore_abandoned()
     assert received(channel) == abandoned
     assert received(channel) is None
+
+
+def abandon(channel: BusChannel) -> None:
+    """Restore what is received, as if it had been received long ago."""
+    with channel.conn_or_acquire() as client:
+        for tag in client.zrange(channel.received_index_key, 0, -1):
+            client.zadd(channel.received_index_key, {tag: 1.0})
+    channel.restore_abandoned()
+
+
+def test_message_whose_receivers_are_lost_is_a_dead_letter_after_two_redeliveries(channel: BusChannel) -> None:
+    publish(channel, "poison")
+    first = received(channel)
+    for _ in range(MAX_REDELIVERIES):
+        abandon(channel)
+        assert received(channel) == first
+    abandon(channel)
+    assert received(channel) is None
+    with channel.conn_or_acquire() as client:
+        assert not client.hlen(channel.received_key)
+        letter = dead_letters.read(client, ["admin"])[0]
+        client.lpop("gantt_bus:dead_letters:admin")
+    assert (letter.queue, "poison" in letter.text) == (QUEUE, True)
+    assert "3 receivers in turn ended or hung" in letter.reason
+
+
+def test_message_that_a_receiver_returns_is_not_counted(channel: BusChannel) -> None:
+    publish(channel, "x")
+    first = received(channel)
+    for _ in range(2 * MAX_REDELIVERIES):
+        channel.requeue((first or ("", ""))[1])
+        assert received(channel) == first
+
+
+def test_message_may_be_as_large_as_allowed_and_is_redelivered(channel: BusChannel) -> None:
+    publish(channel, "")
+    with channel.conn_or_acquire() as client:
+        room = LIMITS.message_bytes - len(client.lpop(QUEUE + BODIES))
+    with pytest.raises(MessageTooLarge, match="10001 bytes is too large"):
+        publish(channel, "x" * (room + 1))
+    publish(channel, "x" * room)
+    first = received(channel)
+    abandon(channel)
+    assert received(channel) == first == ("x" * room, (first or ("", ""))[1])
+
+
+def test_larger_entries_of_an_inbox_are_not_returned(channel: BusChannel) -> None:
+    large = b"x" * (LIMITS.message_bytes + 1)
+    with channel.conn_or_acquire() as client:
+        client.lpush(QUEUE, b"first", large, b"last")
+        assert channel.take(QUEUE) == [b"first", b"last"]
+        letter = dead_letters.read(client, ["admin"])[0]
+        client.lpop("gantt_bus:dead_letters:admin")
+    assert (letter.queue, letter.size, len(letter.text)) == (QUEUE, len(large), dead_letters.MAX_TEXT)
+
+
+def test_entries_of_an_inbox_are_returned_at_once_up_to_the_size_of_one_message(channel: BusChannel) -> None:
+    entry = b"x" * (LIMITS.message_bytes // 2)
+    with channel.conn_or_acquire() as client:
+        client.lpush(QUEUE, *[entry] * 10)
+        assert channel.take(QUEUE) == [entry] * 3
+        assert client.llen(QUEUE) == 7
 
 
 def test_lost_bells_are_replaced_one_for_each_body(channel: BusChannel) -> None:
