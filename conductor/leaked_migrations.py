@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leaked migrations: claims that a migration which has ended still holds at its source, with or without a guest."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from oslo_log import log
 
@@ -10,12 +11,20 @@ from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceStatus
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from rpcapi.objects import guest
 from rpcapi.objects.transition import END
 from rpcapi.resources import names
-from rpcapi.resources.claims import MIGRATION, ClaimState
+from rpcapi.resources.claims import MAX_INSTANCES, MIGRATION, ClaimState
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
+
+
+class SourceGuest(NamedTuple):
+    """A guest that its host runs under a migration's claim; ``state`` is '' if an older agent does not say it."""
+
+    instance: str
+    state: str
 
 
 class LeakedMigrations:
@@ -26,20 +35,29 @@ class LeakedMigrations:
         self._clients = clients
         self._max_migrations = max_migrations
 
-    def end(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
+    def end(
+        self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs, *, ends_running: bool = False
+    ) -> None:
         """Request service host ``host`` of ``partition`` to remove the guests of these claims, and to release them.
 
-        Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or
-        InstanceConflict, before any change: for a migration that is under way, a claim that is no migration's or not
-        on this host, and a guest that may be the only copy of its instance.
+        ``ends_running`` is as in ConductorAPI. Raises InvalidRequest or a subclass, Unavailable or a subclass if host
+        or store do not answer, or InstanceConflict, before any change. InstanceConflict is raised for:
+
+        - a migration under way,
+        - a claim of another type or on another host,
+        - a guest that may be the only copy of its instance, or that needs ``ends_running``,
+        - a claim without a guest, if the host runs a guest without a claim.
         """
         check_uuids(refs.consumers, self._max_migrations)
         host = names.canonical(host)
         self._check_ended(refs.consumers)
         attempts = {ref[0]: ref[1] for ref in refs.pairs() if self._has_claim(ctxt, partition, host, *ref)}
-        instances = self._instances(ctxt, host, refs)
-        for uuid, instance in instances.items():
-            self._check_other_copy(ctxt, partition, uuid, instance)
+        guests = self._guests(ctxt, host, refs)
+        for uuid, source in guests.items():
+            if not ends_running:
+                self._check_leftover(uuid, host, source)
+            self._check_other_copy(ctxt, partition, uuid, source.instance)
+        self._check_identities(ctxt, partition, host, sorted(attempts.keys() - guests.keys()))
         # Again: it may have been recorded between the readings.
         self._check_ended(refs.consumers)
         if not attempts:
@@ -48,7 +66,7 @@ class LeakedMigrations:
             partition=partition,
             consumers=list(attempts),
             attempts=list(attempts.values()),
-            instances=[instances.get(uuid, uuid) for uuid in attempts],
+            instances=[guests[uuid].instance if uuid in guests else uuid for uuid in attempts],
             origins=[[] for _ in attempts],
             actions=[END for _ in attempts],
         )
@@ -75,27 +93,59 @@ class LeakedMigrations:
             return True
         return False
 
-    def _instances(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> dict[str, str]:
-        """Return the instance of each migration whose guest the host has."""
+    def _guests(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> dict[str, SourceGuest]:
+        """Return the guest of each migration that the host has."""
         page = self._clients.call_agent(ctxt, host, self._clients.compute.list_owners, list(refs.consumers))
-        instances = page.instances or page.uuids
-        rows = zip(page.uuids, page.attempts, instances, strict=True)
-        expected: Collection[tuple[str, int]] = set(refs.pairs())
-        return {uuid: instance for uuid, attempt, instance in rows if (uuid, attempt) in expected}
+        instances, states = page.instances or page.uuids, page.states or [""] * len(page.uuids)
+        rows = zip(page.uuids, page.attempts, instances, states, strict=True)
+        expected = set(refs.pairs())
+        return {uuid: SourceGuest(*source) for uuid, attempt, *source in rows if (uuid, attempt) in expected}
+
+    def _check_identities(self, ctxt: RequestContext, partition: str, host: str, missing: Sequence[str]) -> None:
+        """Raise InstanceConflict if the host runs a guest without a claim, perhaps a migration's.
+
+        A host that missed the message about a hand-over runs the guest under its former identity.
+        """
+        marker = None
+        while missing:
+            page = self._clients.call_agent(ctxt, host, self._clients.compute.list_guests, marker, MAX_INSTANCES)
+            refs = objects.ClaimRefs.of(consumers=list(page.uuids), attempts=list(page.attempts))
+            answers = self._clients.claims_of(partition).find_claims(ctxt, refs).answers if page.uuids else []
+            for (uuid, attempt), answer in zip(refs.pairs(), answers, strict=True):
+                if answer not in (ClaimState.PREPARED, ClaimState.CONFIRMED):
+                    why = f"host {host} runs it as attempt {attempt} without a claim, maybe under that of {missing[0]}"
+                    raise errors.InstanceConflict(uuid=uuid, why=f"{why}; restart its agent, which audits")
+            marker = page.marker
+            if marker is None:
+                return
+
+    def _check_leftover(self, uuid: str, host: str, source: SourceGuest) -> None:
+        """Raise InstanceConflict for a guest that runs, or may be the original copy of its instance.
+
+        Without the record of the migration nobody knows which copy the instance had when its move was forgotten.
+        """
+        if source.state != guest.STOPPED:
+            why = f"the guest of its migration {uuid} may be running on {host}; only an operator may end it"
+            raise errors.InstanceConflict(uuid=source.instance, why=why)
+        record = self._store.get([source.instance]).get(source.instance)
+        is_deleted = record is not None and record.status == InstanceStatus.DELETED
+        if not is_deleted and uuid not in self._store.migrations([uuid]):
+            why = f"its migration {uuid} has no record, and the guest on {host} may be the original copy"
+            raise errors.InstanceConflict(uuid=source.instance, why=why)
 
     def _check_other_copy(self, ctxt: RequestContext, partition: str, uuid: str, instance: str) -> None:
         """Raise InstanceConflict if the guest of migration ``uuid`` may be the only copy of its instance.
 
-        It is not where the instance is deleted or the record of the migration says how it ended. Without that record,
-        as in a store that lost its tail, the instance must have a claim of its own.
+        Another copy is a confirmed claim of the instance itself, or the image of an offloaded instance. A deleted
+        instance needs no copy, nor does an instance whose record expired before the migration's record.
         """
-        if uuid in self._store.migrations([uuid]):
-            return
         record = self._store.get([instance]).get(instance)
-        if record is not None and record.status == InstanceStatus.DELETED:
+        if record is None and uuid in self._store.migrations([uuid]):
+            return
+        if record is not None and record.status in (InstanceStatus.DELETED, InstanceStatus.SHELVED_OFFLOADED):
             return
         client = self._clients.claims_of(record.partition if record is not None else partition)
         states = {claim["state"] for claim in client.list_claims(ctxt, consumer=instance).claims}
         if ClaimState.CONFIRMED not in states:
-            why = f"migration {uuid} has no record, and its guest may be the only copy: the instance has no other claim"
+            why = f"the guest of its migration {uuid} may be the only copy: the instance has no other claim"
             raise errors.InstanceConflict(uuid=instance, why=why)

@@ -29,16 +29,18 @@ class OrphanRelease:
         """Request service host ``host`` to end these attempts; a record that names one then follows its host's report.
 
         Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or
-        InstanceConflict for an attempt that the host has, or while a step of the instance is due, before any change.
+        InstanceConflict if the host has a guest of the instance, under any identity, or while a step of the instance
+        is due, before any change.
         """
         check_uuids(refs.consumers, self._max_instances)
         host = names.canonical(host)
         self._check_idle(refs.consumers)
         page = self._clients.call_agent(ctxt, host, self._clients.compute.list_owners, list(refs.consumers))
-        present = set(zip(page.uuids, page.attempts, strict=True))
-        for uuid, attempt in refs.pairs():
-            if (uuid, attempt) in present:
-                raise errors.InstanceConflict(uuid=uuid, why=f"host {host} has attempt {attempt} of it")
+        # A host that missed the message about a hand-over has the guest under its former identity.
+        if page.uuids:
+            uuid, attempt, instance = page.uuids[0], page.attempts[0], (page.instances or page.uuids)[0]
+            why = f"host {host} has attempt {attempt} of {'it' if uuid == instance else f'its migration {uuid}'}"
+            raise errors.InstanceConflict(uuid=instance, why=why)
         # Again: the agent may have got a build between the two readings, and its answer.
         self._check_idle(refs.consumers)
         self._clients.compute.terminate_instances(ctxt, host, refs)

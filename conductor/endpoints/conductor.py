@@ -286,12 +286,16 @@ class ConductorEndpoint:
         self._orphans.release(ctxt, host, refs)
 
     @expose
-    def end_leaked_migrations(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
+    def end_leaked_migrations(
+        self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs, ends_running: bool = False
+    ) -> None:
         if not isinstance(partition, str) or not isinstance(host, str):
             raise errors.MalformedObject(name="call of end_leaked_migrations", why="partition and host must be strings")
+        if not isinstance(ends_running, bool):
+            raise errors.MalformedObject(name="call of end_leaked_migrations", why="ends_running must be a boolean")
         if not isinstance(refs, objects.ClaimRefs):
             raise errors.MalformedObject(name="ClaimRefs", why=f"it is of type {type(refs).__name__}")
-        self._leaked_migrations.end(ctxt, partition, host, refs)
+        self._leaked_migrations.end(ctxt, partition, host, refs, ends_running=ends_running)
 
     @expose
     def compare_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:

@@ -4,13 +4,14 @@
 import argparse
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
-from rpcapi.cli import comparison
+from rpcapi.cli import comparison, repair
 from rpcapi.cli.columns import TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister
-from rpcapi.cli.repair import NO_REPAIR, repair
+from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.resources import names
 
 if TYPE_CHECKING:
@@ -29,10 +30,12 @@ class AuditCluster(Lister):
     The three sides cannot be read at one instant, so what differs is read again after a pause, and only what differs
     both times is shown. `gantt claim verify` compares the store with itself.
 
-    With --fix, what is shown is repaired where that is safe: a guest without a record is adopted, a claim that its host
-    runs nothing under is released by it, a record is corrected by its claim, and what a migration left at its source is
-    ended there. Nothing is repaired of a host whose agent does not answer, or while a step of the instance is under
-    way. Then all is read until what was repaired is gone; exits 1 if any difference is left.
+    With --fix, it prints a plan with an act for each difference, and carries out the acts that end no guest that may be
+    running: it adopts guests without a record, has hosts release claims under which nothing runs, corrects records by
+    their claims, and has hosts end the stopped guests of migrations that ended. Guests that may be running are ended
+    only with --yes. No plan ends a guest that may be the original or the only copy of its instance; the plan then says
+    why, and how you decide. Nothing is repaired if the host's agent does not answer, or while a step of the instance is
+    under way. Then all is read until the repaired differences are gone; exits 1 if any difference is left.
 
     With --nova: find the claims that gantt-scheduler made for Nova and that no instance on a host uses, because the
     answer was lost. Exits 1 if any is left.
@@ -51,6 +54,15 @@ class AuditCluster(Lister):
         parser.add_argument(
             "--fix", action="store_true", help="Repair; with --nova: end the claims that no instance uses."
         )
+        parser.add_argument("--yes", action="store_true", help="With --fix: also end guests that may be running.")
+        parser.add_argument(
+            "--end",
+            action="append",
+            default=[],
+            metavar="UUID",
+            help="With --fix: also end the guest of this leaked migration, although it may be the original copy of its "
+            "instance: compare the copies first. Can be repeated.",
+        )
         parser.add_argument(
             "--timeout",
             type=float,
@@ -61,13 +73,17 @@ class AuditCluster(Lister):
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        if (parsed_args.yes or parsed_args.end) and (parsed_args.nova or not parsed_args.fix):
+            raise CommandFailed("--yes and --end need --fix, and do not go with --nova, which ends no guests")
         if parsed_args.nova:
             return self._audit_nova(fix=parsed_args.fix)
-        differences = comparison.compare(read(self.session))
+        reading = read(self.session)
+        differences = comparison.compare(reading)
         if differences:
             time.sleep(max(parsed_args.pause, 0.0))
             before = {difference[:4] for difference in differences}
-            differences = [item for item in comparison.compare(read(self.session)) if item[:4] in before]
+            reading = read(self.session)
+            differences = [item for item in comparison.compare(reading) if item[:4] in before]
         if not differences:
             self.show_message("guests, claims and records agree")
         rows = [
@@ -77,18 +93,30 @@ class AuditCluster(Lister):
         if not parsed_args.fix:
             self.exit_code = 1 if differences else 0
             return COLUMNS, rows
-        outcomes = repair(self.session, differences)
+        plan = repair.make_plan(reading, differences)
+        repair.check_ends(plan, parsed_args.end)
+        outcomes = self._carry_out(plan, yes=parsed_args.yes, ends=parsed_args.end)
         self.exit_code = 0 if self._await_repairs(differences, outcomes, parsed_args.timeout) else 1
-        return (*COLUMNS, "repair"), [(*row, outcome) for row, outcome in zip(rows, outcomes, strict=True)]
+        repairs = zip(rows, plan, outcomes, strict=True)
+        return (*COLUMNS, "plan", "repair"), [(*row, act.text, outcome) for row, act, outcome in repairs]
+
+    def _carry_out(self, plan: Sequence[repair.Act], *, yes: bool, ends: Sequence[str]) -> list[str]:
+        """Print the plan, then carry out the acts that have consent; return the outcome of each act."""
+        for act in plan:
+            self.show_message(f"plan: {act.text}")
+        outcomes = repair.carry_out(self.session, plan, yes=yes, ends=ends)
+        kept = [act for act in plan if act.consent is repair.Consent.YES and not act.may_start(yes=yes, ends=ends)]
+        if kept:
+            self.show_message(f"{len(kept)} guests that may be running are kept; repeat with --yes to end them")
+        return outcomes
 
     def _await_repairs(
         self, differences: Sequence[comparison.Difference], outcomes: Sequence[str], timeout: float
     ) -> bool:
         """Read until no difference is left, or only those that were not repaired; return whether none is."""
         deadline = time.monotonic() + timeout
-        awaited = {
-            item[:4] for item, outcome in zip(differences, outcomes, strict=True) if not outcome.startswith(NO_REPAIR)
-        }
+        repaired = [not outcome.startswith(repair.NO_REPAIR) for outcome in outcomes]
+        awaited = {item[:4] for item in compress(differences, repaired)}
         present = {item[:4] for item in differences}
         while present & awaited and time.monotonic() < deadline:
             time.sleep(REPAIR_PAUSE_SECONDS)
@@ -153,7 +181,8 @@ def _guests_of(session: "Session", host: str) -> Iterator[comparison.AgentGuest]
     marker = None
     while True:
         page = session.call(session.conductor.list_guests, host, marker=marker)
-        yield from map(comparison.AgentGuest, page.uuids, page.attempts, page.names, page.states)
+        instances = page.instances or page.uuids
+        yield from map(comparison.AgentGuest, page.uuids, page.attempts, page.names, page.states, instances)
         marker = page.marker
         if marker is None:
             return

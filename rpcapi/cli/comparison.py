@@ -34,12 +34,18 @@ class Difference(NamedTuple):
 
 
 class AgentGuest(NamedTuple):
-    """What an agent runs; ``state`` as in rpcapi.objects.GuestPage."""
+    """Guest of an agent; ``state`` and ``instance`` are as in rpcapi.objects.GuestPage."""
 
     uuid: str
     attempt: int
     node: str
     state: str
+    instance: str = ""
+
+    @property
+    def place(self) -> "Place":
+        """The attempt on its service host."""
+        return Place(self.uuid, self.attempt, names.host_of(self.node))
 
 
 class Place(NamedTuple):
@@ -92,6 +98,20 @@ class ClusterReading:
             if server is not None and server.attempt == migration.destination_attempt:
                 ends[server.uuid] = RecordedEnd(server.uuid, server.attempt, migration.destination_host, server.status)
         return {**self.instances, **ends}
+
+    def guests_without_claim(self, host: str) -> list[AgentGuest]:
+        """Return the guests of a service host whose attempts have no live claim there."""
+        claims = _claims_by_place(self)
+        return [guest for guest in self.guests if guest.place.host == host and guest.place not in claims]
+
+    def confirmed_host(self, instance: str) -> str | None:
+        """Return the host on which record, confirmed claim and guest of an instance agree, or None."""
+        record = self.records.get(instance)
+        if record is None or record.status not in ON_HOST:
+            return None
+        place = _place_of(record)
+        has_guest = any(guest.place == place and guest.state != UNJOURNALLED for guest in self.guests)
+        return place.host if has_guest and _claims_by_place(self).get(place) == "confirmed" else None
 
 
 def compare(reading: ClusterReading) -> list[Difference]:
@@ -146,7 +166,7 @@ def _guest_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> 
     for place in claims:
         places[place.uuid].append(place)
     for guest in reading.guests:
-        place = Place(guest.uuid, guest.attempt, names.host_of(guest.node))
+        place = guest.place
         state, record = claims.get(place), reading.instances.get(guest.uuid)
         difference = None
         if guest.state == UNJOURNALLED:
@@ -166,7 +186,7 @@ def _guest_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> 
 
 
 def _claim_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
-    running = {Place(guest.uuid, guest.attempt, names.host_of(guest.node)) for guest in reading.guests}
+    running = {guest.place for guest in reading.guests}
     for place, state in claims.items():
         if state != "prepared" and place not in running and place.host not in reading.silent:
             record = reading.instances.get(place.uuid)

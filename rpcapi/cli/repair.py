@@ -1,37 +1,178 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Repairs of what ``gantt audit`` finds: each by a call that checks again that nothing is under way."""
+"""Repairs of the differences that ``gantt audit`` finds: a plan, and one call of the conductor per act."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.cli.comparison import Difference
-from rpcapi.cli.error_messages import describe_error
+from rpcapi.cli.comparison import ClusterReading, Difference
+from rpcapi.cli.error_messages import CommandFailed, describe_error
+from rpcapi.resources import names
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
 NO_REPAIR = "none"  # begins the outcome of a difference that was left as it is
+STOPPED = "stopped"  # state of a guest that is powered off, as in rpcapi.objects.GuestPage
+OFFLOADED = "SHELVED_OFFLOADED"  # status of an instance whose only copy is its image
 
 Repair = Callable[["Session", Mapping[str, str], Difference], None]
 
 
-def repair(session: "Session", differences: Iterable[Difference]) -> list[str]:
-    """Repair each difference; return for each what was done, or why nothing was."""
+class Consent(StrEnum):
+    """Option with which an operator agrees to an act."""
+
+    NOT_NEEDED = ""
+    YES = "--yes"  # the act ends a guest that may be running
+    END = "--end"  # the act ends a guest that may be the original copy of its instance
+
+
+class Act(NamedTuple):
+    """Planned repair of one difference.
+
+    Attributes:
+        text: What is done, to which instance, on which host. Without ``repair``: why nothing is, and what helps.
+        repair: Call of the conductor; None if the difference is left as it is.
+        outcome: Outcome once the call was answered.
+    """
+
+    difference: Difference
+    text: str
+    repair: Repair | None = None
+    outcome: str = NO_REPAIR
+    consent: Consent = Consent.NOT_NEEDED
+
+    def may_start(self, *, yes: bool, ends: Collection[str]) -> bool:
+        """Return whether the act needs no consent, or has it."""
+        if self.consent is Consent.NOT_NEEDED or self.difference.instance in ends:
+            return True
+        return self.consent is Consent.YES and yes
+
+
+def make_plan(reading: ClusterReading, differences: Iterable[Difference]) -> list[Act]:
+    """Return an act for each difference."""
+    return [PLANS[item.kind](reading, item) if item.kind in PLANS else Act(item, _advice(item)) for item in differences]
+
+
+def check_ends(plan: Sequence[Act], ends: Collection[str]) -> None:
+    """Raise CommandFailed unless each of ``ends`` names an act that ends a guest."""
+    known = {act.difference.instance for act in plan if act.consent is not Consent.NOT_NEEDED}
+    for uuid in ends:
+        if uuid not in known:
+            raise CommandFailed(f"--end {uuid}: the audit finds no leaked migration with this uuid and a guest")
+
+
+def carry_out(session: "Session", plan: Sequence[Act], *, yes: bool, ends: Collection[str]) -> list[str]:
+    """Carry out the acts that have consent; return the outcome of each act."""
     partitions = _partitions_by_host(session)
-    return [_repair_one(session, partitions, difference) for difference in differences]
+    return [_carry_out_one(session, partitions, act, yes=yes, ends=ends) for act in plan]
 
 
-def _repair_one(session: "Session", partitions: Mapping[str, str], difference: Difference) -> str:
-    action = REPAIRS.get(difference.kind)
-    if action is None:
-        return f"{NO_REPAIR}: see 'gantt help audit'"
-    done, call = action
+def _carry_out_one(
+    session: "Session", partitions: Mapping[str, str], act: Act, *, yes: bool, ends: Collection[str]
+) -> str:
+    if act.repair is None:
+        return NO_REPAIR
+    if not act.may_start(yes=yes, ends=ends):
+        return f"{NO_REPAIR}: needs {_option(act)}"
     try:
-        call(session, partitions, difference)
+        act.repair(session, partitions, act.difference)
     except errors.GanttError as error:
         return f"{NO_REPAIR}: {describe_error(error)}"
-    return done
+    return act.outcome
+
+
+def _option(act: Act) -> str:
+    return f"{act.consent} {act.difference.instance}" if act.consent is Consent.END else str(act.consent)
+
+
+# -- plans by the kind of the difference -------------------------------------------------------------------------------
+
+
+def _plan_adoption(reading: ClusterReading, difference: Difference) -> Act:
+    instance, host = difference.instance, difference.host
+    others = [
+        f"attempt {claim['attempt']} on {claim['host']}"
+        for claim in reading.claims
+        if claim["consumer"] == instance
+        and (claim["attempt"], names.host_of(claim["host"])) != (difference.attempt, host)
+    ]
+    if others:  # an adoption would end the guests of the other claims
+        why = f"instance {instance} runs on {host} and has other claims: {', '.join(others)}"
+        return Act(difference, f"{NO_REPAIR}: {why}; compare its copies, then delete it or fence the wrong one's host")
+    return Act(difference, f"adopt instance {instance}, which runs on {host}", _adopt, "adopted")
+
+
+def _plan_release(reading: ClusterReading, difference: Difference) -> Act:
+    for guest in reading.guests:
+        if guest.place.host == difference.host and difference.instance in (guest.uuid, guest.instance):
+            why = f"{difference.host} runs attempt {guest.attempt} of {guest.uuid}, maybe under this claim"
+            return Act(difference, f"{NO_REPAIR}: {why}; restart its agent, which audits")
+    text = f"release the claim of {difference.instance} on {difference.host}, under which nothing runs"
+    return Act(difference, text, _release, "released")
+
+
+def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
+    """Plan to correct a record, unless that would end a guest.
+
+    The conductor ends the guest of a live claim if the record has the attempt as ended.
+    """
+    record = reading.instances.get(str(difference.instance))
+    ended = set() if record is None else {entry["attempt"] for entry in record.history}
+    for claim in reading.claims:
+        if claim["consumer"] == difference.instance and claim["attempt"] in ended:
+            why = f"the record has attempt {claim['attempt']} as ended, but {claim['host']} has its claim"
+            return Act(difference, f"{NO_REPAIR}: {why}, and may run it; delete the instance if nobody needs it")
+    text = f"correct the record of {difference.instance}, found on {difference.host}, by its claim"
+    return Act(difference, text, _compare, "record corrected")
+
+
+def _plan_end_of_migration(reading: ClusterReading, difference: Difference) -> Act:
+    """Plan to end the guest of a leaked migration, unless it may be the original or the only copy.
+
+    The record of the migration tells a leftover from the original. Without the record nobody knows whether the source
+    had stopped and handed its disk over.
+    """
+    uuid, host = difference.instance, difference.host
+    guest = next((item for item in reading.guests if item.place == difference[1:4]), None)
+    if guest is None:
+        for other in reading.guests_without_claim(host):  # the host may not know of the hand-over
+            why = f"{host} runs attempt {other.attempt} of {other.uuid} without a claim, maybe under that of {uuid}"
+            return Act(difference, f"{NO_REPAIR}: {why}; restart its agent, which audits")
+        text = f"release the claim of migration {uuid} on {host}, under which nothing runs"
+        return Act(difference, text, _end_migration, "ended at its host")
+    migration = reading.migrations.get(str(uuid))
+    instance = guest.instance if migration is None else migration.instance
+    record, right_host = reading.instances.get(instance), reading.confirmed_host(instance)
+    copy = f"the guest of migration {uuid} on {host}, a copy of instance {instance}"
+    if migration is None:
+        rival = f"the instance's own guest on {right_host}" if right_host else "another one"
+        why = f"nobody knows whether {copy}, or {rival} is the original, because the migration has no record"
+        text = f"{NO_REPAIR}: {why}; compare them, and only if this one is to go, repeat with --end {uuid}"
+        return Act(difference, text, _end_running_migration, "ended at its host", Consent.END)
+    if record is not None and right_host is None and record.status != OFFLOADED:
+        return Act(difference, f"{NO_REPAIR}: {copy}, may be the only one; {_record_text(record)}")
+    remains = "which is deleted" if record is None else f"which keeps {_kept_copy(right_host)}"
+    if guest.state == STOPPED:
+        return Act(difference, f"end {copy}, {remains}", _end_migration, "ended at its host")
+    text = f"end {copy}, {remains}; it may be running"
+    return Act(difference, text, _end_running_migration, "ended at its host", Consent.YES)
+
+
+def _kept_copy(host: str | None) -> str:
+    return f"its guest on {host}" if host else "its image"
+
+
+def _record_text(record: Any) -> str:
+    return f"the record is {record.status}, attempt {record.attempt} on {record.host or 'no host'}"
+
+
+def _advice(difference: Difference) -> str:
+    return f"{NO_REPAIR}: {ADVICE.get(difference.kind, 'see gantt help audit')}"
+
+
+# -- repairs -----------------------------------------------------------------------------------------------------------
 
 
 def _partitions_by_host(session: "Session") -> dict[str, str]:
@@ -68,16 +209,28 @@ def _end_migration(session: "Session", partitions: Mapping[str, str], difference
     session.call(session.conductor.end_leaked_migrations, partition, difference.host, _refs(difference))
 
 
+def _end_running_migration(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
+    partition = _partition_of(partitions, difference.host)
+    refs = _refs(difference)
+    session.call(session.conductor.end_leaked_migrations, partition, difference.host, refs, ends_running=True)
+
+
 def _compare(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
     session.call(session.conductor.compare_instances, [difference.instance])
 
 
-# By the kind of the difference: what its repair is called, and the repair.
-REPAIRS: Mapping[str, tuple[str, Repair]] = {
-    "guest without record": ("adopted", _adopt),
-    "unverified claim": ("adopted", _adopt),
-    "claim without guest": ("released", _release),
-    "record without claim": ("record corrected", _compare),
-    "guest and record differ": ("record corrected", _compare),
-    "leaked migration": ("ended at its host", _end_migration),
+PLANS: Mapping[str, Callable[[ClusterReading, Difference], Act]] = {
+    "guest without record": _plan_adoption,
+    "unverified claim": _plan_adoption,
+    "claim without guest": _plan_release,
+    "record without claim": _plan_correction,
+    "guest and record differ": _plan_correction,
+    "leaked migration": _plan_end_of_migration,
+}
+# What helps against the other kinds.
+ADVICE: Mapping[str, str] = {
+    "guest without claim": "restart its agent, which audits; delete the instance if that does not help",
+    "second copy": "compare the copies, then delete the instance, or fence the host of the wrong one",
+    "guest without journal": "restart its agent",
+    "host not compared": "start its agent, or fence the host",
 }

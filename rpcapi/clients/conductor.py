@@ -36,10 +36,11 @@ class ConductorAPI(ServiceClient):
     1.19 - Add live_migrate_instances, abort_migrations, force_complete_migrations, list_copies
     1.20 - unshelve_instances: host
     1.21 - resize_instances: other_specs
+    1.22 - end_leaked_migrations: ends_running, without which a guest that runs is kept
     """
 
     TOPIC = "conductor"
-    VERSION = "1.21"
+    VERSION = "1.22"
     CAP = "conductor"
     UNREPORTED = "1.10"
 
@@ -298,13 +299,19 @@ class ConductorAPI(ServiceClient):
         """
         self._call(ctxt, "1.16", "compare_instances", uuids=uuids)
 
-    def end_leaked_migrations(self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs) -> None:
+    def end_leaked_migrations(
+        self, ctxt: RequestContext, partition: str, host: str, refs: objects.ClaimRefs, *, ends_running: bool = False
+    ) -> None:
         """Request a service host of ``partition`` to end what migrations hold there that ended or have no record.
 
-        Raises InvalidRequest, InstanceConflict for a migration that is under way, or whose guest may be the only copy
-        of its instance, before it changes anything; Unavailable if the agent does not answer.
+        ``ends_running``: the operator agrees to end guests that run, or that may be the original copy because their
+        migration has no record. Raises InvalidRequest; InstanceConflict for a migration under way, or for a guest that
+        may be the only copy of its instance or that needs ``ends_running``, before it changes anything; Unavailable if
+        the agent does not answer.
         """
-        self._call(ctxt, "1.18", "end_leaked_migrations", partition=partition, host=host, refs=refs)
+        # Always in this version: a conductor that does not know the argument would end guests that run.
+        values = {"partition": partition, "host": host, "refs": refs, "ends_running": ends_running}
+        self._call(ctxt, "1.22", "end_leaked_migrations", **values)
 
     def object_backport_versions(
         self, ctxt: RequestContext, objinst: dict[str, Any], object_versions: dict[str, str]

@@ -8,6 +8,7 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base, versions
 
 RUNNING = "running"  # it exists, under a live attempt of the agent's journal
+STOPPED = "stopped"  # the same, and it is powered off; agents before GuestPage 1.1 call it running
 CONFIRMED = "confirmed"  # the journal has its claim as confirmed; the guest does not exist yet
 UNJOURNALLED = "unjournalled"  # it exists, without a live attempt
 
@@ -17,12 +18,16 @@ class GuestPage(base.GanttObject):
     """One page of the guests of a service host, ordered by uuid and attempt; ``marker`` is None on the last page.
 
     Attempts whose claim is not confirmed are left out. ``names`` has the nodes; ``states`` is as the constants above.
+    ``instances`` is as in GuestOwners, and empty on a page without guests of migrations.
 
     Version 1.0: Initial version
+    Version 1.1: Add instances
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
     COLUMNS = ("uuids", "attempts", "names", "states")
+    SPARSE = ("instances",)
+    SENT_AS = ("1.0", frozenset(SPARSE))
 
     fields = {
         "uuids": base.ColumnField(str),
@@ -30,7 +35,12 @@ class GuestPage(base.GanttObject):
         "names": base.ColumnField(str),
         "states": base.ColumnField(str),
         "marker": fields.StringField(nullable=True, default=None),
+        "instances": base.ColumnField(str, default=[]),
     }
+
+    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
+        super().obj_make_compatible(primitive, target_version)
+        versions.drop_later(primitive, target_version, {"instances": (1, 1)})
 
 
 @base.GanttObjectRegistry.register
@@ -40,15 +50,16 @@ class GuestOwners(base.GanttObject):
     Attempts whose claim is still to be confirmed are among them. ``names`` has the nodes. ``owners`` has {type,
     project, user, request_id, flavor, group_id, group_policy, group_max_per_host} of each, as the build request had
     them; builds of earlier releases have no flavor. ``instances`` has the instance of each: another uuid than in
-    ``uuids`` where a migration holds the guest.
+    ``uuids`` where a migration holds the guest. ``states`` is as in GuestPage.
 
     Version 1.0: Initial version
     Version 1.1: Add instances
+    Version 1.2: Add states
     """
 
-    VERSION = "1.1"
+    VERSION = "1.2"
     COLUMNS = ("uuids", "attempts", "names", "owners")
-    SPARSE = ("instances",)
+    SPARSE = ("instances", "states")
 
     fields = {
         "uuids": base.ColumnField(str),
@@ -56,8 +67,9 @@ class GuestOwners(base.GanttObject):
         "names": base.ColumnField(str),
         "owners": base.ColumnField(dict),
         "instances": base.ColumnField(str, default=[]),
+        "states": base.ColumnField(str, default=[]),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"instances": (1, 1)})
+        versions.drop_later(primitive, target_version, {"instances": (1, 1), "states": (1, 2)})

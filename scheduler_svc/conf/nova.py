@@ -47,7 +47,8 @@ OPTS: list[cfg.Opt] = [
     cfg.StrOpt(
         "default_availability_zone",
         default="nova",
-        help="Zone of hosts in no aggregate with a zone; as in nova.conf.",
+        help="Zone of hosts in no aggregate with a zone; as in nova.conf. A request for it may use all hosts, as in "
+        "Nova; a request for any other zone that no aggregate has is refused.",
     ),
     cfg.BoolOpt(
         "disable_fallback_pcpu_query",

@@ -76,4 +76,5 @@ def load(conf: cfg.ConfigOpts) -> PrefilterOptions:
         isolated_aggregates=group.enable_isolated_aggregate_filtering,
         image_metadata=group.image_metadata_prefilter,
         nova_enabled=conf.nova.enabled,
+        default_zone=conf.nova.default_availability_zone,
     )

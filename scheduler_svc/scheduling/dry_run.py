@@ -3,16 +3,18 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.validation.hints import named_instances
-from scheduler_svc.core.records import BatchOutcomes, ClaimBatch
+from scheduler_svc.core.records import BatchOutcomes, ClaimBatch, Intent
 from scheduler_svc.core.request import FilterScope, SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import StoreClaimer, accept_first_candidates
+from scheduler_svc.scheduling.decisions import refusal_document
 from scheduler_svc.scheduling.group_homes import ProposedHomes
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.partitioned import PartitionedSelector
@@ -73,16 +75,21 @@ class DryRun:
         """Decide for ``count`` instances.
 
         Raises CallerRefused where a client of one project names another project's instance in a hint: the answer would
-        show its host. Prefilters apply to the scope ALL only. Also raises what a selection raises, but for errors about
-        claims and NoValidHost; a prefilter may still raise that.
+        show its host. Prefilters apply to the scope ALL only. Also raises what a selection raises, except NoValidHost
+        and errors about claims.
         """
         self._check_hints(ctxt.sender_project, request)
         policy = self._current.policy
         policy.driver.check(request)
         consumers = [f"instance {number}" for number in range(1, count + 1)]
-        if request.scope is FilterScope.ALL:
-            request = self._rewriter.rewrite(policy, request)
         call = SelectionCall(request, consumers, explains=True, fresh=True)
+        if request.scope is FilterScope.ALL:
+            try:
+                call = replace(call, request=self._rewriter.rewrite(policy, request))
+            except errors.NoValidHost as error:
+                own = self._partitions.own
+                record = refusal_document(call, own.replica.log_position, policy.driver.name_for(request), error)
+                return DryRunResult(own.name, _document(record, [], error))
         batches: list[tuple[str, ClaimBatch]] = []
 
         def make(partition: OpenPartition) -> Selector:
@@ -97,7 +104,7 @@ class DryRun:
         except errors.NoValidHost as error:
             refusal = error
         partition, batch = batches[-1]
-        return DryRunResult(partition, _document(batch, refusal))
+        return DryRunResult(partition, _document(batch.record or {}, batch.intents, refusal))
 
     def _check_hints(self, project: str | None, request: SchedulingRequest) -> None:
         if project is None or not request.hints:
@@ -114,17 +121,19 @@ class DryRun:
                         )
 
 
-def _document(batch: ClaimBatch, refusal: errors.NoValidHost | None) -> dict[str, Any]:
-    candidates = [] if refusal else [[candidate.host for candidate in intent.candidates] for intent in batch.intents]
+def _document(
+    record: Mapping[str, Any], intents: Sequence[Intent], refusal: errors.NoValidHost | None
+) -> dict[str, Any]:
+    candidates = [] if refusal else [[candidate.host for candidate in intent.candidates] for intent in intents]
     return {
-        **(batch.record or {}),
+        **record,
         "at_ms": round(1000 * time.time()),
         "dry_run": True,
         "outcome": "refused" if refusal else "selected",
         "candidates": candidates,
         "verdicts": [
             {"consumer": intent.consumer, "answer": ANSWER, "host": names[0], "tried": []}
-            for intent, names in zip(batch.intents, candidates, strict=False)
+            for intent, names in zip(intents, candidates, strict=False)
         ],
         **({"why": refusal.sentence} if refusal else {}),
     }

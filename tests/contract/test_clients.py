@@ -37,7 +37,7 @@ ENDPOINTS = {
 FINGERPRINTS = {
     "SchedulerAPI": "1.11-cc60cb3fb0cd18ac4f7b72a310e3eae7",
     "ClaimsAPI": "1.10-96dd8570c7a175e6fc3a3db41cc03f2e",
-    "ConductorAPI": "1.21-d556d6d4a459a25649d88310fbbae1e7",
+    "ConductorAPI": "1.22-342f4f955a455dd669ab0fc100d67899",
     "ComputeAPI": "1.6-fb724d5a06fdb57bbb248f98fba6d550",
 }
 

@@ -232,10 +232,12 @@ def test_report_with_later_fields_is_translated_for_a_former_scheduler(capped: A
 def answered(kind: str) -> Any:
     """Return a sample answer; callers are upgraded before instances are moved, so no instance has a migration.
 
-    Nor do former callers ask for details of the errors of several selections.
+    For the same reason no migration has a guest. Former callers ask for no details of the errors of several selections.
     """
     if kind == "SelectionAnswers":
         return sample(kind).with_values(details=[])
+    if kind == "GuestPage":
+        return sample(kind).with_values(instances=[])
     if kind != "InstancePage":
         return sample(kind)
     return objects.InstancePage.of(instances=[sample("Instance").with_values(migration=None)], marker="u")

@@ -27,8 +27,8 @@ FINGERPRINTS = {
     "DecisionPage": "1.0-bb0ec6a5b45068a56fea4ccc20598484",
     "FilterList": "1.0-1225d335fdbc8408aa82af22371c5ea8",
     "GuestCopies": "1.0-6738c6c97bc6f5561016dac105998c92",
-    "GuestOwners": "1.1-89b7f6e49d80fd50e3b5c6f3aab62016",
-    "GuestPage": "1.0-3ee2aefdd1340b28fdecdd40610e80fc",
+    "GuestOwners": "1.2-62b73ae861d6ad1fcf9f1ac45e189749",
+    "GuestPage": "1.1-1fec26836dfcf37dc62117e2b8ece98e",
     "GuestOperations": "1.1-af38a344acb5bf70686412609ced68c8",
     "GuestTransitions": "1.0-c2f29abb545fc0da2c3ac13f1278e1f8",
     "HostState": "1.1-30cb03b00e6ab61724f993c226f0befa",
@@ -61,6 +61,8 @@ FIELDS_ADDED = {
     "BuildRequest": {1: {"allocations"}, 2: {"powered_off"}},
     "ClaimAnswers": {1: {"allocations"}, 2: {"partitions"}, 3: {"moved_to"}},
     "ClaimIntents": {1: {"fresh"}},
+    "GuestOwners": {1: {"instances"}, 2: {"states"}},
+    "GuestPage": {1: {"instances"}},
     "HostState": {1: {"partition"}},
     "Instance": {1: {"name"}, 2: {"migration"}},
     "RequestSpec": {
@@ -284,6 +286,7 @@ def sample(name):
     }
     owner = {"partition": "p", "project_id": "", "user_id": ""}
     intents = REFS | {"replaces": [None], "candidates": [["h"]], "epoch": 1, "position": 1}
+    guests = {"uuids": ["u"], "attempts": [1], "names": ["h/n"], "states": ["running"], "instances": ["i"]}
     nested = {
         "BuildRequest": lambda: (
             {"spec": sample("RequestSpec"), "uuids": ["a"], "attempts": [1], "names": ["h"]}
@@ -294,8 +297,8 @@ def sample(name):
         "ClaimIntents": lambda: {"spec": sample("RequestSpec")} | intents,
         "DecisionPage": lambda: {"decisions": [sample("Decision")], "marker": "m"},
         "HostStatePage": lambda: {"states": [sample("HostState")]},
-        "GuestPage": lambda: {"uuids": ["u"], "attempts": [1], "names": ["h/n"], "states": ["running"], "marker": "m"},
-        "GuestOwners": lambda: {"uuids": ["u"], "attempts": [1], "names": ["h/n"], "owners": [{"project": "p"}]},
+        "GuestPage": lambda: guests | {"marker": "m"},
+        "GuestOwners": lambda: guests | {"owners": [{"project": "p"}]},
         "InstancePage": lambda: {"instances": [sample("Instance")], "marker": "u"},
         "MigrationPage": lambda: {"migrations": [sample("Migration")], "marker": "1"},
         "RecordedHosts": lambda: {"hosts": ["h1"], "epoch": 7},

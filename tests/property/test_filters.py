@@ -114,15 +114,16 @@ def misfit(host, resource_class, amount):
     return f"unit rules of {resource_class}" if amount <= free else f"not enough {resource_class}"
 
 
-def first_rejection(host, request):
-    """Return the first reason for rejecting a host, or None."""
+def first_rejection(host, request, zones):
+    """Return the first reason for rejecting a host, or None; ``zones`` are those of all hosts."""
+    zone_reason = "availability zone" if request.availability_zone in zones else "unknown availability zone"
     checks = [
         ("service down", host.alive),
         ("service disabled", host.enabled),
         ("not a forced host", not request.force_hosts or is_named(host, request.force_hosts)),
         ("ignored host", not is_named(host, request.ignore_hosts)),
         ("server group policy", satisfies_group(host, request)),
-        ("availability zone", request.availability_zone in (None, host.zone)),
+        (zone_reason, request.availability_zone in (None, host.zone)),
         ("required traits", set(request.required_traits) <= host.traits),
         ("forbidden traits", not set(request.forbidden_traits) & host.traits),
     ]
@@ -136,7 +137,8 @@ def first_rejection(host, request):
 @settings(max_examples=300, deadline=None)
 @given(clusters(), requests)
 def test_pipeline_equals_a_loop_over_hosts(hosts, request):
-    faults = [first_rejection(host, request) for host in hosts]
+    zones = {host.zone for host in hosts}
+    faults = [first_rejection(host, request, zones) for host in hosts]
     with HostTable.from_snapshot(snapshot(hosts)).reading() as view:
         result = pipeline.run(pipeline.build(BASIC_FILTERS), view, request)
         passing = [view.name(row) for row in range(view.size) if result.passes[row]]

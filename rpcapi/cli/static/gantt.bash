@@ -10,7 +10,7 @@ _gantt_words() {
         "aggregate set") _gantt_reply="-h --help --host --name --zone" ;;
         "aggregate show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "aggregate unset") _gantt_reply="-h --help --host" ;;
-        "audit") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --pause --nova --fix --timeout" ;;
+        "audit") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --pause --nova --fix --yes --end --timeout" ;;
         "boot") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --count --name --uuid --wait --timeout --progress --flavor --image --property --volume --port --az --trait --member-of --not-member-of --in-tree --hint --host --not-host --group --group-policy --group-max-per-host --driver" ;;
         "claim") _gantt_reply="list show verify" ;;
         "claim list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --host --consumer --partition" ;;

@@ -3,24 +3,37 @@
 
 from dataclasses import replace
 
+from rpcapi import errors
 from scheduler_svc.core.prefilters import traits
+from scheduler_svc.core.prefilters.options import PrefilterOptions
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.aggregates import ZONE, AggregateView
 
 MAP_ZONE_NAME = "map_az_to_placement_aggregate"
+UNKNOWN_ZONE = "unknown availability zone {!r}: no aggregate has it"
 DEVICE_PROFILE = "accel:device_profile"
 ACCELERATORS_TRAIT = "COMPUTE_ACCELERATORS"
 
 
-def map_zone(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
-    """Require the aggregates of the requested zone; one without any, such as Nova's default zone, has all hosts."""
-    zone = request.availability_zone
-    if zone is None:
-        return request
-    names = aggregates.get_or_compute((MAP_ZONE_NAME, zone), lambda: _aggregates_of(aggregates, zone))
-    member_of = (*request.member_of, names) if names else request.member_of
-    return replace(request, availability_zone=None, member_of=member_of)
+def build_map_zone(options: PrefilterOptions) -> Prefilter:
+    """Return the prefilter that requires the aggregates of the requested zone.
+
+    It rejects a zone without aggregates, because nobody knows which hosts are in it. Nova's default zone is the
+    exception: like Nova, the prefilter then adds no condition.
+    """
+
+    def map_zone(request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:
+        zone = request.availability_zone
+        if zone is None:
+            return request
+        names = aggregates.get_or_compute((MAP_ZONE_NAME, zone), lambda: _aggregates_of(aggregates, zone))
+        if not names and zone != options.default_zone:
+            raise errors.NoValidHost(reason=UNKNOWN_ZONE.format(zone), reasons={})
+        member_of = (*request.member_of, names) if names else request.member_of
+        return replace(request, availability_zone=None, member_of=member_of)
+
+    return Prefilter(MAP_ZONE_NAME, map_zone, {"aggregate": frozenset({"hosts", "metadata"})})
 
 
 def _aggregates_of(aggregates: AggregateView, zone: str) -> tuple[str, ...]:
@@ -35,5 +48,4 @@ def accelerators(request: SchedulingRequest, aggregates: AggregateView) -> Sched
     return request
 
 
-MAP_ZONE = Prefilter(MAP_ZONE_NAME, map_zone, {"aggregate": frozenset({"hosts", "metadata"})})
 ACCELERATORS = Prefilter("accelerators_filter", accelerators)

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PrefilterOptions:
-    """Which optional prefilters are enabled; conf.prefilters describes each. ``nova_enabled``: the hosts are Nova's."""
+    """Options of the prefilters; conf.prefilters describes each.
+
+    Attributes:
+        nova_enabled: Whether the hosts are Nova's.
+        default_zone: Nova's zone of hosts in no aggregate with a zone.
+    """
 
     limit_tenants: bool = False
     tenants_need_aggregate: bool = False
@@ -14,6 +19,7 @@ class PrefilterOptions:
     isolated_aggregates: bool = False
     image_metadata: bool = False
     nova_enabled: bool = False
+    default_zone: str = "nova"
 
 
 DEFAULTS = PrefilterOptions()

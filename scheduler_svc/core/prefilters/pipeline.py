@@ -21,17 +21,22 @@ REWRITTEN = ("member_of", "forbidden_aggregates", "root_required")
 
 
 def build(options: PrefilterOptions = DEFAULTS) -> Sequence[Prefilter]:
-    """Return the enabled prefilters, in Nova's order.
+    """Return the enabled prefilters, in Nova's order."""
+    return [prefilter for enabled, prefilter in _available(options) if enabled]
+
+
+def _available(options: PrefilterOptions) -> Sequence[tuple[bool, Prefilter]]:
+    """Return (enabled, prefilter) for all prefilters.
 
     Six of Nova's fourteen prefilters are not needed here. map_az_to_placement_aggregate: the table resolves zones of
     aggregates. compute_status_filter: the table has the disabled hosts. accelerators_filter: devices are providers.
     routed_networks_filter: a filter checks the segments of ports. remote_managed_ports_filter: ports are translated
     when the request is built. owner_nova_filter: a filter checks the trait where the hosts are Nova's.
     """
-    available = (
+    return (
         # First: it may exclude most hosts, or all.
         (options.limit_tenants, tenant_aggregates.build(options)),
-        (options.nova_enabled, nova.MAP_ZONE),
+        (options.nova_enabled, nova.build_map_zone(options)),
         (options.image_types, image_type.PREFILTER),
         # Before other prefilters add traits: it checks the traits of the original request.
         (options.isolated_aggregates, isolated_aggregates.PREFILTER),
@@ -43,10 +48,9 @@ def build(options: PrefilterOptions = DEFAULTS) -> Sequence[Prefilter]:
         (True, devices.VIRTIO_SOUND),
         (True, devices.TPM_SECRET_SECURITY),
     )
-    return [prefilter for enabled, prefilter in available if enabled]
 
 
-NAMES = tuple(prefilter.name for prefilter in build(PrefilterOptions(*[True] * len(PrefilterOptions.__slots__))))
+NAMES = tuple(prefilter.name for _, prefilter in _available(DEFAULTS))
 
 
 def run(prefilters: Sequence[Prefilter], request: SchedulingRequest, aggregates: AggregateView) -> SchedulingRequest:

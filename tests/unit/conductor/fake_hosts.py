@@ -11,6 +11,7 @@ from oslo_utils.versionutils import convert_version_to_tuple as version_tuple
 from rpcapi import objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
+from rpcapi.objects.guest import RUNNING, STOPPED
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
@@ -79,6 +80,15 @@ class FakeHosts:
     def can_send(self, version: str) -> bool:
         return version_tuple(version) <= version_tuple(self.max_version)
 
+    def list_guests(self, ctxt: RequestContext, host: str, marker: str | None, limit: int) -> objects.GuestPage:
+        refs = sorted(ref for ref, node in self.guests.items() if names.host_of(node) == host)
+        return objects.GuestPage.of(
+            uuids=[uuid for uuid, _ in refs],
+            attempts=[attempt for _, attempt in refs],
+            names=[self.guests[ref] for ref in refs],
+            states=[STOPPED if ref in self.stopped else RUNNING for ref in refs],
+        )
+
     def list_owners(self, ctxt: RequestContext, host: str, uuids: list[str]) -> objects.GuestOwners:
         if self.behaviours.get(host) == "lost":
             raise messaging.MessagingTimeout("no answer")
@@ -93,6 +103,7 @@ class FakeHosts:
             names=[self.guests[ref] for ref in refs],
             owners=[{"flavor": "m1.tiny", "group_id": "g", "group_policy": "anti-affinity"} for _ in refs],
             instances=[self.sources.get(ref, ref[0]) for ref in refs],
+            states=[STOPPED if ref in self.stopped else RUNNING for ref in refs],
         )
 
     def _cast(self, kind: str, host: str, uuids: Sequence[str]) -> None:

@@ -48,10 +48,12 @@ def put_migration(cluster: SimulatedCluster, status: MigrationStatus) -> None:
     assert not cluster.store.write_without_lease([record], wake=False).stale
 
 
-def end(cluster: SimulatedCluster, host: str = "h1", uuid: str = MOVE, attempt: int = 1) -> None:
+def end(
+    cluster: SimulatedCluster, host: str = "h1", uuid: str = MOVE, attempt: int = 1, ends_running: bool = True
+) -> None:
     clients = ServiceClients(cluster.scheduler, cluster.hosts, lambda partition: cluster.claims, PARTITION)  # type: ignore[arg-type, return-value]
     refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[attempt])
-    LeakedMigrations(cluster.store, clients, 1000).end(CTXT, PARTITION, host, refs)
+    LeakedMigrations(cluster.store, clients, 1000).end(CTXT, PARTITION, host, refs, ends_running=ends_running)
 
 
 def assert_refused(cluster: SimulatedCluster, message: str, **values: object) -> None:
@@ -76,10 +78,40 @@ def test_guest_and_claim_at_the_source_are_ended(cluster: SimulatedCluster, stat
     assert cluster.statuses([INSTANCE, OTHER]) == ["ACTIVE"] * 2
 
 
+@pytest.mark.parametrize("status", [*ENDED, None])
+def test_guest_that_runs_is_kept_without_consent(cluster: SimulatedCluster, status: MigrationStatus | None) -> None:
+    build_destination(cluster)
+    if status is not None:
+        put_migration(cluster, status)
+    assert_refused(cluster, "may be running on h1", ends_running=False)
+
+
+def test_guest_of_an_agent_that_does_not_say_its_state_counts_as_running(
+    cluster: SimulatedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_destination(cluster)
+    put_migration(cluster, MigrationStatus.CONFIRMED)
+    cluster.hosts.stopped.add(ClaimRef(MOVE, 1))
+    present = cluster.hosts.list_owners
+    monkeypatch.setattr(cluster.hosts, "list_owners", lambda *arguments: present(*arguments).with_values(states=[]))
+    assert_refused(cluster, "may be running on h1", ends_running=False)
+
+
+def test_guest_that_is_off_is_ended_without_consent_if_the_migration_has_a_record(cluster: SimulatedCluster) -> None:
+    build_destination(cluster)
+    cluster.hosts.stopped.add(ClaimRef(MOVE, 1))
+    # Nobody knows whether the source of a forgotten migration has handed its disk over
+    assert_refused(cluster, "has no record, and the guest on h1 may be the original copy", ends_running=False)
+    put_migration(cluster, MigrationStatus.CONFIRMED)
+    end(cluster, ends_running=False)
+    cluster.settle()
+    cluster.check([INSTANCE, OTHER])
+
+
 def test_claim_whose_guest_is_gone_is_released(cluster: SimulatedCluster) -> None:
     build_destination(cluster)
     del cluster.hosts.guests[ClaimRef(MOVE, 1)]
-    end(cluster)
+    end(cluster, ends_running=False)
     cluster.settle()
     cluster.check([INSTANCE, OTHER])
 
@@ -102,6 +134,28 @@ def test_guest_that_may_be_the_only_copy_is_kept(cluster: SimulatedCluster, has_
     if not has_record:
         cluster.hosts.sources[ClaimRef(MOVE, 1)] = uuid_list(9)[8]
     assert_refused(cluster, "may be the only copy")
+
+
+def test_claim_is_kept_while_its_guest_may_run_under_its_former_identity(cluster: SimulatedCluster) -> None:
+    """Given a host that missed the message about the hand-over of the claim to the migration."""
+    build_destination(cluster)
+    cluster.hosts.guests[ClaimRef(INSTANCE, 1)] = cluster.hosts.guests.pop(ClaimRef(MOVE, 1))
+    for ends_running in (False, True):
+        assert_refused(cluster, f"without a claim, maybe under that of {MOVE}; restart", ends_running=ends_running)
+
+
+@pytest.mark.parametrize("status", ENDED)
+def test_only_copy_is_kept_although_the_record_of_the_migration_ended(
+    cluster: SimulatedCluster, status: MigrationStatus
+) -> None:
+    put_migration(cluster, status)
+    assert_refused(cluster, "may be the only copy")
+    # An offloaded instance has its image
+    record = replace(cluster.record(INSTANCE), status=InstanceStatus.SHELVED_OFFLOADED, host=None)
+    assert not cluster.store.write_without_lease([record], wake=False).stale
+    end(cluster)
+    cluster.settle()
+    assert ClaimRef(MOVE, 1) not in cluster.hosts.guests
 
 
 def test_guest_of_a_deleted_instance_is_ended_without_a_record_of_the_migration(cluster: SimulatedCluster) -> None:

@@ -67,6 +67,17 @@ def test_attempt_that_the_host_has_is_refused(cluster: SimulatedCluster) -> None
     assert cluster.hosts.queue == []
 
 
+def test_claim_is_kept_while_its_guest_may_run_under_another_identity(cluster: SimulatedCluster) -> None:
+    """Given a host that missed the message which gives the guest of a migration back to its instance."""
+    lose_guest(cluster, UUIDS[0])
+    migration = uuid_list(9)[8]
+    cluster.hosts.guests[ClaimRef(migration, 1)] = "h1/n"
+    cluster.hosts.sources[ClaimRef(migration, 1)] = UUIDS[0]
+    with pytest.raises(errors.InstanceConflict, match=f"host h1 has attempt 1 of its migration {migration}"):
+        release(cluster, "h1", UUIDS[0])
+    assert cluster.hosts.queue == []
+
+
 @pytest.mark.parametrize("action", ["delete", "stop"])
 def test_instance_with_a_step_under_way_is_refused(cluster: SimulatedCluster, action: str) -> None:
     lose_guest(cluster, UUIDS[0])

@@ -8,6 +8,7 @@ import pytest
 
 from compute_agent.attempt import AttemptRef
 from compute_agent.attempts.guest_list import list_guests, list_owners
+from rpcapi.objects.transition import STOP
 from tests.unit.compute_agent.rig import AgentRig
 
 
@@ -69,3 +70,17 @@ def test_confirmed_attempt_without_a_guest_and_guest_without_an_attempt_differ(r
     rig.guest_manager.hypervisor.stop(AttemptRef("a", 1))
     rig.guest_manager.hypervisor.spawn(AttemptRef("b", 3), "alpha/node1")
     assert rows(rig) == [("a", 1, "alpha/node0", "confirmed"), ("b", 3, "alpha/node1", "unjournalled")]
+
+
+def test_guest_that_is_off_is_stopped_and_names_its_instance(rig: AgentRig) -> None:
+    rig.build(rig.intent("a"), rig.intent("b"))
+    rig.queue.settle()
+    rig.ledger.move(("a", 1), ("m", 1))
+    rig.change(("m", 1), STOP, ("a", 1), instance="a")
+    rig.queue.settle()
+    assert rig.guest_manager is not None
+    page = list_guests(rig.guest_manager, None, 10)
+    assert (page.uuids, page.instances, page.states) == (["b", "m"], ["b", "a"], ["running", "stopped"])
+    owners = list_owners(rig.guest_manager, ["a", "b"])
+    rows = sorted(zip(owners.uuids, owners.instances, owners.states, strict=True))
+    assert rows == [("b", "b", "running"), ("m", "a", "stopped")]

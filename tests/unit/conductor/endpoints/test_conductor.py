@@ -82,7 +82,12 @@ def endpoint(recorder: Recorder) -> ConductorEndpoint:
         (
             "end_leaked_migrations",
             {"partition": "p", "host": "h", "refs": REFS},
-            ("end", (CTXT, "p", "h", REFS), {}),
+            ("end", (CTXT, "p", "h", REFS), {"ends_running": False}),
+        ),
+        (
+            "end_leaked_migrations",
+            {"partition": "p", "host": "h", "refs": REFS, "ends_running": True},
+            ("end", (CTXT, "p", "h", REFS), {"ends_running": True}),
         ),
         (
             "evacuate_instances",
@@ -164,6 +169,7 @@ def call(endpoint: ConductorEndpoint, method: str, **values: Any) -> Any:
         ("end_leaked_migrations", {"partition": "p", "host": "h", "refs": REPORT}),
         ("end_leaked_migrations", {"partition": None, "host": "h", "refs": REFS}),
         ("end_leaked_migrations", {"partition": "p", "host": 7, "refs": REFS}),
+        ("end_leaked_migrations", {"partition": "p", "host": "h", "refs": REFS, "ends_running": "no"}),
         ("evacuate_instances", {"uuids": ["a"], "migrations": ["m"], "target": 5}),
         ("evacuate_instances", {"uuids": ["a"]}),
         ("adopt_instances", {"partition": None, "host": "h", "uuids": ["a"]}),

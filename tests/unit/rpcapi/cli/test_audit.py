@@ -93,6 +93,10 @@ def repairs(result):
     return {(row["difference"], row["instance"]): row["repair"] for row in result.json}
 
 
+def plans(result):
+    return {row["instance"]: row["plan"] for row in result.json}
+
+
 def test_each_difference_is_repaired_and_a_second_run_finds_none(running, gantt):
     # Given a guest without a record, a claim without a guest, and a record without a claim
     del running.conductor.instances["a"]
@@ -110,26 +114,163 @@ def test_each_difference_is_repaired_and_a_second_run_finds_none(running, gantt)
             ("record without claim", "c"): "record corrected",
         },
     )
+    assert plans(result) == {
+        "a": "adopt instance a, which runs on host1",
+        "b": "release the claim of b on host1, under which nothing runs",
+        "c": "correct the record of c, found on host1, by its claim",
+    }
+    assert all(f"plan: {text}\n" in result.err for text in plans(result).values())
     assert running.conductor.adopted == [("default", "host1", ["a"])]
     assert running.conductor.released == [("host1", [("b", 1)])]
     assert (gantt(*FIX).code, gantt(*AUDIT).json) == (0, [])
 
 
-def test_leaked_migration_is_ended_at_its_host_and_one_that_is_under_way_is_none(running, gantt):
-    running.claims.claim("m", type="MIGRATION")
-    running.conductor.guests["host1"].append(("m", 1, "host1/node1", "running"))
-    running.conductor.migrations["m"] = migration("m", status="finished")
-    assert gantt(*AUDIT).code == 0
-    running.conductor.migrations["m"].status = "error"
-    result = gantt(*AUDIT)
-    assert (result.code, [(row["difference"], row["detail"]) for row in result.json]) == (
-        1,
-        [("leaked migration", "the migration of a is error")],
-    )
+@pytest.fixture
+def leaked(running):
+    """A guest that migration m of instance a left on host2; instance a runs on host1."""
+    running.claims.claim("m", host="host2/node1", type="MIGRATION")
+    running.conductor.guests["host2"].append(("m", 1, "host2/node1", "running"))
+    running.conductor.guest_instances["m"] = "a"
     running.conductor.cluster_claims = running.claims
+    return running
+
+
+def power_off(leaked):
+    leaked.conductor.guests["host2"] = [("m", 1, "host2/node1", "stopped")]
+
+
+COPY = "the guest of migration m on host2, a copy of instance a"
+
+
+def test_migration_that_is_under_way_is_no_difference(leaked, gantt):
+    leaked.conductor.migrations["m"] = migration("m", status="finished", source_host="host2/node1")
+    assert gantt(*AUDIT).code == 0
+    leaked.conductor.migrations["m"].status = "error"
+    result = gantt(*AUDIT)
+    expected = [("leaked migration", "the migration of a is error")]
+    assert (result.code, [(row["difference"], row["detail"]) for row in result.json]) == (1, expected)
+
+
+@pytest.mark.parametrize("consent", [("--yes",), ("--end", "m")])
+@pytest.mark.parametrize("status", ["confirmed", "completed", "error"])
+def test_leftover_guest_that_runs_is_ended_only_with_consent(leaked, gantt, status, consent):
+    leaked.conductor.migrations["m"] = migration("m", status=status)
+    plan = f"end {COPY}, which keeps its guest on host1; it may be running"
     result = gantt(*FIX)
+    assert (result.code, plans(result), repairs(result)) == (
+        1,
+        {"m": plan},
+        {("leaked migration", "m"): "none: needs --yes"},
+    )
+    assert f"plan: {plan}\n" in result.err
+    assert "1 guests that may be running are kept; repeat with --yes to end them" in result.err
+    assert leaked.conductor.ended_migrations == []
+    result = gantt(*FIX, *consent)
     assert (result.code, repairs(result)) == (0, {("leaked migration", "m"): "ended at its host"})
-    assert running.conductor.ended_migrations == [("default", "host1", [("m", 1)])]
+    assert leaked.conductor.ended_migrations == [("default", "host2", [("m", 1)], True)]
+
+
+def test_leftover_guest_that_is_off_and_claim_without_guest_are_ended_without_consent(leaked, gantt):
+    leaked.conductor.migrations["m"] = migration("m", status="confirmed")
+    power_off(leaked)
+    leaked.claims.claim("n", host="host2/node1", type="MIGRATION")
+    result = gantt(*FIX)
+    assert (result.code, plans(result)) == (
+        0,
+        {
+            "m": f"end {COPY}, which keeps its guest on host1",
+            "n": "release the claim of migration n on host2, under which nothing runs",
+        },
+    )
+    calls = [("default", "host2", [(uuid, 1)], False) for uuid in "mn"]
+    assert sorted(leaked.conductor.ended_migrations) == calls
+
+
+def test_what_needs_no_consent_is_done_beside_what_does(leaked, gantt):
+    leaked.conductor.migrations["m"] = migration("m", status="confirmed")
+    del leaked.conductor.instances["b"]
+    result = gantt(*FIX)
+    assert (result.code, repairs(result)) == (
+        1,
+        {("leaked migration", "m"): "none: needs --yes", ("guest without record", "b"): "adopted"},
+    )
+    assert (leaked.conductor.adopted, leaked.conductor.ended_migrations) == ([("default", "host1", ["b"])], [])
+
+
+@pytest.mark.parametrize("is_off", [True, False])
+def test_guest_that_may_be_the_original_is_ended_only_by_name(leaked, gantt, is_off):
+    # Given a migration that the conductors' store has forgotten: host2 may hold the original
+    if is_off:
+        power_off(leaked)
+    for consent in ((), ("--yes",)):
+        result = gantt(*FIX, *consent)
+        assert (result.code, repairs(result)) == (1, {("leaked migration", "m"): "none: needs --end m"})
+        (plan,) = plans(result).values()
+        assert plan == (
+            f"none: nobody knows whether {COPY}, or the instance's own guest on host1 is the original, because the "
+            "migration has no record; compare them, and only if this one is to go, repeat with --end m"
+        )
+        assert leaked.conductor.ended_migrations == []
+    assert gantt(*FIX, "--end", "m").code == 0
+    assert leaked.conductor.ended_migrations == [("default", "host2", [("m", 1)], True)]
+
+
+def test_guest_that_may_be_the_only_copy_is_never_ended(leaked, gantt):
+    leaked.conductor.migrations["m"] = migration("m", status="error")
+    leaked.conductor.instances["a"].status = "ERROR"
+    leaked.conductor.guests["host1"].remove(("a", 1, "host1/node1", "running"))
+    del leaked.claims.claims["a"]
+    result = gantt(*FIX, "--yes")
+    assert (result.code, repairs(result)) == (1, {("leaked migration", "m"): "none"})
+    assert plans(result) == {"m": f"none: {COPY}, may be the only one; the record is ERROR, attempt 1 on host1/node1"}
+    assert gantt(*FIX, "--end", "m").code == 1
+    assert leaked.conductor.ended_migrations == []
+
+
+@pytest.mark.parametrize(
+    ("change", "remains"), [("deleted", "which is deleted"), ("SHELVED_OFFLOADED", "which keeps its image")]
+)
+def test_leftover_guest_of_an_instance_without_a_guest_is_named_so(leaked, gantt, change, remains):
+    leaked.conductor.migrations["m"] = migration("m", status="confirmed")
+    leaked.conductor.guests["host1"].remove(("a", 1, "host1/node1", "running"))
+    del leaked.claims.claims["a"]
+    if change == "deleted":
+        del leaked.conductor.instances["a"]
+    else:
+        leaked.conductor.instances["a"].status, leaked.conductor.instances["a"].host = change, None
+    result = gantt(*FIX, "--yes")
+    assert (result.code, plans(result)) == (0, {"m": f"end {COPY}, {remains}; it may be running"})
+
+
+def test_adoption_or_correction_that_would_end_another_guest_is_not_planned(running, gantt):
+    # Given an unverified attempt beside an earlier claim, and a guest whose attempt the record has as ended
+    running.conductor.guests["host2"] += [("f", 2, "host2/node1", "running"), ("g", 1, "host2/node1", "running")]
+    running.claims.claim("f", host="host2/node1", state="unverified", attempt=2)
+    running.claims.claims["f earlier"] = {**running.claims.claims["f"], "attempt": 1, "state": "confirmed"}
+    running.claims.claims["f earlier"]["host"] = "host1/node1"
+    running.conductor.instances["f"] = instance("f", attempt=2, host="host2/node1")
+    running.claims.claim("g", host="host2/node1")
+    ended = {"attempt": 1, "host": "host2/node1", "outcome": "lost", "reason": ""}
+    running.conductor.instances["g"] = instance("g", attempt=2, host=None, status="ERROR", history=[ended])
+    result = gantt(*FIX, "--yes")
+    assert result.code == 1
+    assert repairs(result) == {("unverified claim", "f"): "none", ("guest and record differ", "g"): "none"}
+    assert "has other claims: attempt 1 on host1/node1" in plans(result)["f"]
+    assert "the record has attempt 1 as ended, but host2/node1 has its claim" in plans(result)["g"]
+    assert running.conductor.adopted == [] and running.conductor.instances["g"].status == "ERROR"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--yes",), ("--end", "m"), ("--nova", "--fix", "--yes"), ("--fix", "--end", "a"), ("--fix", "--end", "x")],
+)
+def test_consent_to_nothing_is_refused_before_any_repair(leaked, gantt, options):
+    leaked.conductor.migrations["m"] = migration("m", status="confirmed")
+    del leaked.conductor.instances["b"]
+    result = gantt(*AUDIT, *options)
+    assert (result.code, result.out) == (1, "")
+    assert "--end" in result.err
+    assert (leaked.conductor.adopted, leaked.conductor.ended_migrations) == ([], [])
 
 
 def test_what_is_refused_or_cannot_be_repaired_is_shown_with_its_reason(running, gantt):
@@ -138,7 +279,11 @@ def test_what_is_refused_or_cannot_be_repaired_is_shown_with_its_reason(running,
     running.conductor.guests["host2"].append(("a", 1, "host2/node1", "running"))
     result = gantt(*FIX)
     assert result.code == 1
-    assert set(repairs(result).values()) == {"none: see 'gantt help audit'"}
+    assert set(repairs(result).values()) == {"none"}
+    assert plans(result) == {
+        "f": "none: restart its agent",
+        "a": "none: compare the copies, then delete the instance, or fence the host of the wrong one",
+    }
     assert (running.conductor.adopted, running.conductor.released) == ([], [])
 
 
@@ -153,5 +298,5 @@ def test_nothing_is_repaired_of_a_silent_host(running, gantt):
     running.conductor.silent = {"host1"}
     del running.conductor.instances["a"]
     result = gantt(*FIX)
-    assert (result.code, repairs(result)) == (1, {("host not compared", None): "none: see 'gantt help audit'"})
+    assert (result.code, repairs(result)) == (1, {("host not compared", None): "none"})
     assert (running.conductor.adopted, running.conductor.released) == ([], [])

@@ -59,8 +59,14 @@ def call(sender, options):
         (
             "end_leaked_migrations",
             {"partition": "p", "host": "h", "refs": "refs"},
-            "1.18",
-            {"partition": "p", "host": "h", "refs": "refs"},
+            "1.22",
+            {"partition": "p", "host": "h", "refs": "refs", "ends_running": False},
+        ),
+        (
+            "end_leaked_migrations",
+            {"partition": "p", "host": "h", "refs": "refs", "ends_running": True},
+            "1.22",
+            {"partition": "p", "host": "h", "refs": "refs", "ends_running": True},
         ),
         ("rebuild_instances", {"uuids": ["u"]}, "1.13", {"uuids": ["u"]}),
         (

@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.unit.scheduler_svc.core.filters.cloud import aggregate, passing_hosts
+from tests.unit.scheduler_svc.core.filters.cloud import aggregate, make_table, passing_hosts, run_filter
 from tests.unit.scheduler_svc.fakes.hosts import node
 
 NODES = {"a": node(zone="az1"), "b": node(zone="az2"), "c": node()}
@@ -22,3 +22,16 @@ NODES = {"a": node(zone="az1"), "b": node(zone="az2"), "c": node()}
 )
 def test_zone_of_aggregates_overrides_the_reported_zone(zone, aggregates, expected):
     assert passing_hosts("AvailabilityZoneFilter", NODES, aggregates, availability_zone=zone) == expected
+
+
+@pytest.mark.parametrize(
+    ("zone", "reasons"),
+    [
+        ("az1", {"availability zone": 2}),
+        ("az4", {"availability zone": 3}),  # an aggregate has it, but no host
+        ("az9", {"unknown availability zone": 3}),
+    ],
+)
+def test_reason_says_if_the_zone_is_unknown(zone, reasons):
+    table = make_table("AvailabilityZoneFilter", NODES, [aggregate(availability_zone="az4")])
+    assert run_filter("AvailabilityZoneFilter", table, availability_zone=zone)[1] == reasons
