@@ -226,7 +226,13 @@ def _has_candidates(snapshot: RankingSnapshot | Exception) -> bool:
 
 
 def _after(snapshot: RankingSnapshot | Exception, planned: Sequence[PlannedClaim]) -> RankingSnapshot | Exception:
-    return snapshot if isinstance(snapshot, Exception) or not planned else replace(snapshot, planned=planned)
+    """Return the snapshot with the claims that its ranking counted; they are no reason to prefer a near candidate."""
+    if isinstance(snapshot, Exception) or not planned:
+        return snapshot
+    ranking = snapshot.ranking
+    if {names[0] for names in ranking.candidates} & {claim.host for claim in planned}:
+        ranking = replace(ranking, near=1)
+    return replace(snapshot, ranking=ranking, planned=planned)
 
 
 def _expected_claims(call: SelectionCall, snapshot: RankingSnapshot | Exception) -> Iterator[PlannedClaim]:
@@ -241,11 +247,18 @@ def _expected_claims(call: SelectionCall, snapshot: RankingSnapshot | Exception)
 
 
 def _split(snapshot: RankingSnapshot, counts: Sequence[int]) -> list[RankingSnapshot]:
-    """Return for each call its part of a ranking of so many instances."""
+    """Return for each call its part of a ranking of so many instances.
+
+    The ranking counted the instances on a host before it assigned a further one: their claims are no reason to prefer a
+    near candidate.
+    """
     parts, first, ranking = [], 0, snapshot.ranking
+    assigned: set[str] = set()
     for count in counts:
         own = slice(first, first + count)
-        near = ranking.nears[first] if count == 1 and ranking.nears else 1
+        hosts = {names[0] for names in ranking.candidates[own]}
+        near = ranking.nears[first] if count == 1 and ranking.nears and not hosts & assigned else 1
+        assigned |= hosts
         part = replace(
             ranking, candidates=ranking.candidates[own], allocations=ranking.allocations[own], near=near, nears=()
         )

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from rpcapi import errors
+from rpcapi import context, errors
 from rpcapi.resources.claims import INSTANCE, UNTYPED
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
@@ -28,6 +28,7 @@ from tests.unit.scheduler_svc.fakes.selectors import HostPartition, select, sele
 SIZES = {"VCPU": 400, "MEMORY_MB": 400_000, "DISK_GB": 20_000}
 BUILDS = {"a": 1, "b": 1, "c": 1, "idle": 0}
 EVEN = {"a": 5, "b": 5, "c": 5, "idle": 5}
+FLAVORS = [{"VCPU": vcpus, "MEMORY_MB": 512 * vcpus, "DISK_GB": 1} for vcpus in (1, 2, 3, 4)]
 
 
 class Burst:
@@ -62,6 +63,11 @@ class Burst:
             select(self._shadow, call, policy=self._policy)
         self.hosts.update(caught.value.kwargs["hosts"])
 
+    def select_round(self, calls):
+        contexts = [context.new("p", "u")] * len(calls)
+        for result in self._selector.place_all(self._policy, contexts, calls, [None] * len(calls)):
+            self.hosts.update(prepared.host for prepared in result.prepared)
+
 
 @pytest.fixture(params=[INSTANCE, UNTYPED])
 def burst(request):
@@ -78,6 +84,19 @@ def test_servers_that_are_requested_by_several(burst):
     for number in range(4):
         burst.select(burst.call(number, 5))
     assert burst.hosts == EVEN
+
+
+def test_equal_servers_in_rounds(burst):
+    for first in range(0, 20, 10):
+        burst.select_round([burst.call(number) for number in range(first, first + 10)])
+    assert burst.hosts == EVEN
+
+
+def test_servers_of_several_flavors_in_rounds(burst):
+    for first in range(0, 20, 10):
+        burst.select_round([burst.call(number, resources=FLAVORS[number % 4]) for number in range(first, first + 10)])
+    builds = [BUILDS[name] + burst.hosts[name] for name in BUILDS]
+    assert max(builds) - min(builds) <= 1
 
 
 def test_repeated_call_counts_no_further_build(burst):
