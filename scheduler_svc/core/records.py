@@ -132,7 +132,7 @@ class IntentResult:
 
     @property
     def is_new(self) -> bool:
-        """Whether the store tried candidates: a repeated call finds its claim, and a dry run claims nothing."""
+        """Whether this call made the claim. A repeated call finds its claim, and a dry run makes none."""
         return bool(self.verdicts)
 
 
