@@ -19,6 +19,7 @@ Filters = Sequence[Filter]
 ALL_FILTERS_OPTIONS = {
     "enabled_filters": list(filter_scheduler.FILTERS),
     "enabled_weighers": list(filter_scheduler.WEIGHERS),
+    "balance_weight_multiplier": 4.0,
     "num_instances_weight_multiplier": -1.0,
     "image_props_weight_multiplier": 1.0,
     "image_props_weight_setting": ["os_type=1"],
@@ -51,7 +52,7 @@ def filters() -> Filters:
 def weighted() -> scoring.WeigherSet:
     """Return the weighers of the default driver with their multipliers."""
     conf = _conf()
-    configured = weighers.multipliers(conf)
+    configured = weighers.multipliers(conf, packed=weighers.packs(conf))
     return scoring.build({name: configured[name] for name in conf.filter_scheduler.enabled_weighers})
 
 

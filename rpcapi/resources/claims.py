@@ -20,6 +20,8 @@ MAX_INSTANCES = 1000
 # Types of the consumers of claims.
 INSTANCE = "INSTANCE"
 MIGRATION = "MIGRATION"  # holds the source of a move until its end
+UNTYPED = ""  # an instance of Nova: its clients of Placement before microversion 1.38 name no type
+BUILT_TYPES = frozenset({INSTANCE, UNTYPED})  # consumers that their hosts build
 
 
 class ClaimState(StrEnum):

@@ -34,8 +34,12 @@ def load(conf: cfg.ConfigOpts) -> DriverDispatcher:
 
 def filter_driver(conf: cfg.ConfigOpts) -> FilterDriver:
     """Build the driver 'filter' with the options of [filter_scheduler] and [metrics]; raises BadConfiguration."""
+    return _filter_driver(conf, packed=weighers_conf.packs(conf))
+
+
+def _filter_driver(conf: cfg.ConfigOpts, *, packed: bool) -> FilterDriver:
     external = external_weighers(conf)
-    multipliers = weighers_conf.multipliers(conf) | {
+    multipliers = weighers_conf.multipliers(conf, packed=packed) | {
         weigher.name: plugins.multiplier(conf, weigher.name) for weigher in external
     }
     enabled = {name: multipliers.get(name, 1.0) for name in weighers_conf.enabled(conf)}
@@ -60,7 +64,7 @@ def solver_driver(conf: cfg.ConfigOpts) -> SolverDriver:
         hosts=group.hosts,
         max_pairs=group.max_pairs,
     )
-    return SolverDriver(filter_driver(conf), limits)
+    return SolverDriver(_filter_driver(conf, packed=limits.packs), limits)
 
 
 def eligibility(conf: cfg.ConfigOpts) -> Sequence[Filter]:

@@ -16,7 +16,7 @@ NOVA_FILTERS = (
     *("ComputeFilter", "ComputeCapabilitiesFilter", "ImagePropertiesFilter"),
     *("ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter"),
 )
-OWN_WEIGHERS = ("BalanceWeigher", "VolumeNearWeigher")  # gantt's, which Nova lacks
+OWN_WEIGHERS = ("FreeShareWeigher", "BalanceWeigher", "VolumeNearWeigher")  # gantt's, which Nova lacks
 
 FILTERS = (*PLACEMENT_FILTERS, *NOVA_FILTERS)
 WEIGHERS = tuple(name for name in built_in.names(built_in.WEIGHERS) if name not in OWN_WEIGHERS)

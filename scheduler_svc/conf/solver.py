@@ -23,8 +23,9 @@ OPTS: list[cfg.Opt] = [
             (PACK, "use as few empty hosts as possible, and fill the fullest"),
             (SPREAD, "distribute the load evenly over hosts"),
         ],
-        help="Objective among the solutions that place the maximum number of requests. It also sets the sign of the "
-        "multipliers of RAMWeigher, CPUWeigher and DiskWeigher for this driver; other weighers apply as configured.",
+        help="Objective among the solutions that place the maximum number of requests. For this driver "
+        "it also stands for [filter_scheduler] placement, and sets the sign of the multipliers of FreeShareWeigher, "
+        "RAMWeigher, CPUWeigher and DiskWeigher; other weighers apply as configured.",
     ),
     cfg.IntOpt(
         "work_limit",

@@ -18,7 +18,8 @@ METRICS = "MetricsWeigher"  # its options are in [metrics]
 OPTIONS: Mapping[str, str] = {entry.name: entry.option for entry in built_in.WEIGHERS if entry.name != METRICS}
 # Metadata that overrides an option for an aggregate's hosts.
 AGGREGATE_OPTIONS = tuple(entry.option for entry in built_in.WEIGHERS)
-AMOUNTS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")
+BALANCE = "BalanceWeigher"
+PACKED_BALANCE = 4.0  # default multiplier of BalanceWeigher if servers are packed
 SPREAD, PACK = "spread", "pack"
 
 _SCALED = (
@@ -26,12 +27,12 @@ _SCALED = (
     "metadata of the same name overrides it for member hosts; of several aggregates the minimum applies."
 )
 _FREE = (
-    "Weight of free {} in a host's score: a positive number spreads instances, a negative one packs them, 0 ignores "
-    "it." + _SCALED
+    "Weight of free {} in a host's score: a positive number spreads instances, a negative one packs them, 0 ignores it."
 )
+_FREE_AMOUNT = _FREE + " For a weigher of Nova's, which is enabled by default with [nova] enabled only." + _SCALED
 
 
-def _multiplier(option: str, default: float, text: str) -> cfg.Opt:
+def _multiplier(option: str, default: float | None, text: str) -> cfg.Opt:
     return cfg.FloatOpt(option, default=default, mutable=True, help=text)
 
 
@@ -40,31 +41,39 @@ OPTS: list[cfg.Opt] = [
         "enabled_weighers",
         default=list(DEFAULT_WEIGHERS),
         mutable=True,
-        help="Weighers that contribute to a host's score. Also available: "
-        "HypervisorVersionWeigher, NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher, each "
-        "of which makes agents report more. Without BalanceWeigher, decisions are by Nova's default weighers. With "
-        "[nova] enabled the default is all of Nova's weighers.",
+        help="Weighers that contribute to a host's score. Also available: RAMWeigher, CPUWeigher and DiskWeigher, "
+        "which are Nova's policy if FreeShareWeigher and BalanceWeigher are left out; HypervisorVersionWeigher, "
+        "NumInstancesWeigher, IoOpsWeigher, ImagePropertiesWeigher and MetricsWeigher, each of which makes agents "
+        "report more. With [nova] enabled the default is all of Nova's weighers.",
     ),
     cfg.StrOpt(
         "placement",
         default=SPREAD,
         choices=[
-            (SPREAD, "free memory, processors and disk are weighted by their multipliers"),
-            (PACK, "the sign of these three multipliers is inverted: fuller hosts first, empty hosts last"),
+            (SPREAD, "weighers of free capacity have their multipliers: emptier hosts first"),
+            (PACK, "the sign of these multipliers is inverted: fuller hosts first, empty hosts last"),
         ],
         mutable=True,
-        help="Whether servers are spread over hosts or packed onto few. A multiplier from aggregate metadata is not "
+        help="Whether servers are spread over hosts or packed onto few. The weighers of free capacity are "
+        "FreeShareWeigher, RAMWeigher, CPUWeigher and DiskWeigher. A multiplier from aggregate metadata is not "
         "inverted.",
     ),
-    _multiplier("ram_weight_multiplier", 1.0, _FREE.format("memory")),
-    _multiplier("cpu_weight_multiplier", 1.0, _FREE.format("processors")),
-    _multiplier("disk_weight_multiplier", 1.0, _FREE.format("disk")),
+    _multiplier(
+        "free_share_weight_multiplier",
+        1.0,
+        _FREE.format("shares of processors and memory") + " For FreeShareWeigher, which Nova does not have: equal "
+        "servers are spread over equal hosts one by one, and over unlike hosts in proportion to their sizes." + _SCALED,
+    ),
+    _multiplier("ram_weight_multiplier", 1.0, _FREE_AMOUNT.format("memory")),
+    _multiplier("cpu_weight_multiplier", 1.0, _FREE_AMOUNT.format("processors")),
+    _multiplier("disk_weight_multiplier", 1.0, _FREE_AMOUNT.format("disk")),
     _multiplier(
         "balance_weight_multiplier",
-        4.0,
+        None,
         "Weight of how much a server makes the free shares of a host's processors and memory more equal, for "
-        "BalanceWeigher, which Nova does not have: it avoids free memory without processors and vice versa. Large, so "
-        "that free amounts decide between hosts of about the same effect. 0 is Nova's policy." + _SCALED,
+        "BalanceWeigher, which Nova does not have: it avoids free memory without processors and vice versa. By default "
+        f"{PACKED_BALANCE:g} if servers are packed, so that free shares decide between hosts of about the same effect, "
+        "else 0, since it gathers servers of unlike flavors on few hosts." + _SCALED,
     ),
     _multiplier(
         "hypervisor_version_weight_multiplier",
@@ -144,13 +153,21 @@ def enabled(conf: cfg.ConfigOpts) -> list[str]:
     return nova_defaults.enabled_or_default(conf, "enabled_weighers", nova_defaults.WEIGHERS)
 
 
-def multipliers(conf: cfg.ConfigOpts) -> dict[str, float]:
-    """Return the multiplier of each built-in weigher by name."""
+def packs(conf: cfg.ConfigOpts) -> bool:
+    """Return whether servers are packed onto few hosts."""
+    return bool(conf.filter_scheduler.placement == PACK)
+
+
+def multipliers(conf: cfg.ConfigOpts, *, packed: bool) -> dict[str, float]:
+    """Return the multiplier of each built-in weigher by name, for a policy that packs servers or spreads them."""
     group = conf.filter_scheduler
-    multipliers_by_name = {name: float(group[option]) for name, option in OPTIONS.items()}
+    configured = {name: group[option] for name, option in OPTIONS.items()}
+    if configured[BALANCE] is None:
+        configured[BALANCE] = PACKED_BALANCE if packed else 0.0
+    multipliers_by_name = {name: float(number) for name, number in configured.items()}
     multipliers_by_name[METRICS] = float(conf.metrics.weight_multiplier)
-    if group.placement == PACK:
-        multipliers_by_name |= {name: -multipliers_by_name[name] for name in AMOUNTS}
+    if packed:
+        multipliers_by_name |= {name: -multipliers_by_name[name] for name in built_in.CAPACITY_WEIGHERS}
     return multipliers_by_name
 
 
@@ -181,7 +198,7 @@ def check(conf: cfg.ConfigOpts) -> None:
             why=f"[{GROUP}] image_props_weight_multiplier is {multiplier:g}, but {nova.UNCOUNTED_WEIGHER} cannot weigh "
             "hosts of Nova, whose images gantt does not count; set it to 0"
         )
-    for name, value in multipliers(conf).items():
+    for name, value in multipliers(conf, packed=packs(conf)).items():
         if not math.isfinite(value):
             raise errors.BadConfiguration(
                 why=f"[{GROUP}] the multiplier of {name} is {value}, which is not a finite number"

@@ -99,13 +99,15 @@ FILTERS = (
     BuiltIn("ComputeFilter", "filters.audited:FILTER", default=True),
 )
 # All weighers see the same hosts, so their order affects no cost; but the sum of floats depends on it, and with it the
-# replay of recorded decisions: new weighers go to the end.
+# replay of recorded decisions: the weighers of a policy keep their order.
 WEIGHERS = (
-    # One stored column each.
-    BuiltIn("RAMWeigher", "weighers.ram:WEIGHER", default=True, option="ram_weight_multiplier"),
-    BuiltIn("CPUWeigher", "weighers.cpu:WEIGHER", default=True, option="cpu_weight_multiplier"),
-    BuiltIn("DiskWeigher", "weighers.disk:WEIGHER", default=True, option="disk_weight_multiplier"),
     # Arithmetic on four stored columns.
+    BuiltIn("FreeShareWeigher", "weighers.free_share:WEIGHER", default=True, option="free_share_weight_multiplier"),
+    # One stored column each.
+    BuiltIn("RAMWeigher", "weighers.ram:WEIGHER", option="ram_weight_multiplier"),
+    BuiltIn("CPUWeigher", "weighers.cpu:WEIGHER", option="cpu_weight_multiplier"),
+    BuiltIn("DiskWeigher", "weighers.disk:WEIGHER", option="disk_weight_multiplier"),
+    # Arithmetic on four stored columns; nothing while servers are spread.
     BuiltIn("BalanceWeigher", "weighers.balance:WEIGHER", default=True, option="balance_weight_multiplier"),
     # A cached number per distinct facts document, and a lookup per row.
     BuiltIn(
@@ -146,6 +148,10 @@ WEIGHERS = (
     # One metric column per weighed metric. Its multiplier option is in group [metrics], by another name.
     BuiltIn("MetricsWeigher", "weighers.metrics:build", option="metrics_weight_multiplier"),
 )
+
+
+# The weighers of free capacity: the sign of their multipliers spreads or packs.
+CAPACITY_WEIGHERS = ("FreeShareWeigher", "RAMWeigher", "CPUWeigher", "DiskWeigher")
 
 
 def names(entries: Iterable[BuiltIn]) -> tuple[str, ...]:

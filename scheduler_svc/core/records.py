@@ -130,6 +130,11 @@ class IntentResult:
     verdicts: Sequence[Verdict] = ()
     allocations: Allocations | None = None
 
+    @property
+    def is_new(self) -> bool:
+        """Whether this call made the claim. A repeated call finds its claim, and a dry run makes none."""
+        return bool(self.verdicts)
+
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from rpcapi.resources.claims import UNTYPED
 from rpcapi.resources.trees.tree import AllocationCandidate
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.core.records import GroupMembers, IntentResult
@@ -25,9 +26,6 @@ from scheduler_svc.scheduling import requests
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
 from scheduler_svc.scheduling.intake import RewritingSelector
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
-
-# Nova's clients of Placement before microversion 1.38 give their consumers no type.
-NO_TYPE = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ class NovaSelector:
             scheduling_request,
             list(uuids),
             alternates=MAX_CANDIDATES - 1 if alternates else 0,
-            consumer_type=NO_TYPE,
+            consumer_type=UNTYPED,
             fresh=True,
             final=True,
         )

@@ -10,16 +10,16 @@ from typing import ParamSpec, Protocol, TypeVar
 
 from rpcapi import errors, tracing
 from rpcapi.context import RequestContext
-from rpcapi.resources.claims import INSTANCE, Verdict
+from rpcapi.resources.claims import BUILT_TYPES, Verdict
 from scheduler_svc import metrics
-from scheduler_svc.core.records import Amounts, BatchAnswer, ClaimBatch
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.claimer import Claimer
 from scheduler_svc.scheduling.decisions import DecisionBuilder, Place
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.ranking import Plan, RankingSnapshot, SharedRanking
+from scheduler_svc.scheduling.ranking import PlannedClaim, RankingSnapshot, SharedRanking
 from scheduler_svc.scheduling.replica_view import ReplicaView
 
 Arguments = ParamSpec("Arguments")
@@ -126,8 +126,8 @@ class DecisionRound:
             return answer
         table, number = self._replica.table, self._replica.number
         table.apply_used(answer.used, answer.position, number)
-        if answer.accepted and decision.batch.consumer_type == INSTANCE:
-            table.count_builds([result.host for result in answer.prepared if result.host is not None], number)
+        if answer.accepted and decision.batch.consumer_type in BUILT_TYPES:
+            table.count_builds([str(result.host) for result in answer.prepared if result.is_new], number)
         return DecidedTry(decision.snapshot, decision.log_position, decision.batch, answer)
 
     def _build(self, call_try: CallTry, snapshot: RankingSnapshot | Exception, place: Place) -> _Decision:
@@ -169,7 +169,7 @@ class DecisionRound:
                 else:
                     same.append(number)
         contended = [_contended(call_try) for call_try in tries] if len(tries) > 1 else tries
-        planned: list[Plan] = []
+        planned: list[PlannedClaim] = []
         crowded_out: list[list[int]] = []
         with self._replica.table.planning(self._replica.number) as plan:
             for numbers in alike:
@@ -180,10 +180,14 @@ class DecisionRound:
                 rankings.update(zip(numbers, (_after(snapshot, planned) for snapshot in ranked), strict=True))
                 if numbers is not alike[-1]:
                     # The next requests are ranked as if these had been claimed.
-                    plans = list(_first_choices(tries[numbers[0]].request, ranked))
-                    for name, amounts in plans:
-                        plan(name, amounts)
-                    planned = [*planned, *plans]
+                    expected = [
+                        claim
+                        for number, snapshot in zip(numbers, ranked, strict=True)
+                        for claim in _expected_claims(tries[number].call, snapshot)
+                    ]
+                    for claim in expected:
+                        plan(*claim)
+                    planned = [*planned, *expected]
         for numbers in crowded_out:  # what was planned may not be claimed: no reason to refuse anybody
             ranked = self._rank_alike([contended[number] for number in numbers])
             rankings.update(zip(numbers, ranked, strict=True))
@@ -221,27 +225,40 @@ def _has_candidates(snapshot: RankingSnapshot | Exception) -> bool:
     return not isinstance(snapshot, Exception) and bool(snapshot.ranking.candidates)
 
 
-def _after(snapshot: RankingSnapshot | Exception, planned: Sequence[Plan]) -> RankingSnapshot | Exception:
-    return snapshot if isinstance(snapshot, Exception) or not planned else replace(snapshot, planned=planned)
+def _after(snapshot: RankingSnapshot | Exception, planned: Sequence[PlannedClaim]) -> RankingSnapshot | Exception:
+    """Return the snapshot with the claims that its ranking counted; they are no reason to prefer a near candidate."""
+    if isinstance(snapshot, Exception) or not planned:
+        return snapshot
+    ranking = snapshot.ranking
+    if {names[0] for names in ranking.candidates} & {claim.host for claim in planned}:
+        ranking = replace(ranking, near=1)
+    return replace(snapshot, ranking=ranking, planned=planned)
 
 
-def _first_choices(
-    request: SchedulingRequest, snapshots: Sequence[RankingSnapshot | Exception]
-) -> Iterator[tuple[str, Amounts]]:
-    """Yield what the first candidates of rankings would take."""
-    for snapshot in snapshots:
-        ranking = None if isinstance(snapshot, Exception) else snapshot.ranking
-        for number, names in enumerate(ranking.candidates if ranking is not None else ()):
-            allocations = ranking.allocations[number] if ranking is not None and ranking.allocations else {}
-            yield from allocations.get(names[0], {names[0]: request.resources}).items()
+def _expected_claims(call: SelectionCall, snapshot: RankingSnapshot | Exception) -> Iterator[PlannedClaim]:
+    """Yield the claims of a call whose instances get their first candidates."""
+    if isinstance(snapshot, Exception):
+        return
+    ranking = snapshot.ranking
+    for number, (host, *_) in enumerate(ranking.candidates):
+        allocations = ranking.allocations[number] if ranking.allocations else {}
+        own = allocations.get(host, {host: call.request.resources})
+        yield PlannedClaim(host, own, call.consumer_type in BUILT_TYPES)
 
 
 def _split(snapshot: RankingSnapshot, counts: Sequence[int]) -> list[RankingSnapshot]:
-    """Return for each call its part of a ranking of so many instances."""
+    """Return for each call its part of a ranking of so many instances.
+
+    The ranking counted the instances on a host before it assigned a further one: their claims are no reason to prefer a
+    near candidate.
+    """
     parts, first, ranking = [], 0, snapshot.ranking
+    assigned: set[str] = set()
     for count in counts:
         own = slice(first, first + count)
-        near = ranking.nears[first] if count == 1 and ranking.nears else 1
+        hosts = {names[0] for names in ranking.candidates[own]}
+        near = ranking.nears[first] if count == 1 and ranking.nears and not hosts & assigned else 1
+        assigned |= hosts
         part = replace(
             ranking, candidates=ranking.candidates[own], allocations=ranking.allocations[own], near=near, nears=()
         )

@@ -8,14 +8,20 @@ from typing import NamedTuple
 
 from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import Ranking
-from scheduler_svc.core.records import Amounts
+from scheduler_svc.core.records import Allocations
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.ranking import rank
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 
-Plan = tuple[str, Amounts]  # a provider, and what is planned to be taken from it
+
+class PlannedClaim(NamedTuple):
+    """The expected claim of another call in the round: host, allocations, and whether the host builds an instance."""
+
+    host: str
+    allocations: Allocations
+    is_build: bool
 
 
 class SharedRanking(NamedTuple):
@@ -33,7 +39,8 @@ class RankingSnapshot:
     sums where these are later than their partition's: a worker knows its own claims before it reads them in the log.
     ``group_hosts`` are those of the request's affinity group, None if the members of its server group were not known.
     ``samples`` names some of the rejected hosts for each reason, if none passed or the call asks for them. ``shared``
-    is set where the ranking was made for several calls, ``planned`` has what other calls of the round were to take.
+    is set where the ranking was made for several calls. ``planned``: claims of other calls in the round, which the
+    ranking counted as if they had been made.
     """
 
     ranking: Ranking
@@ -44,7 +51,7 @@ class RankingSnapshot:
     group_hosts: Sequence[str] | None = None
     samples: Mapping[str, Sequence[str]] = field(default_factory=dict)
     shared: SharedRanking | None = None
-    planned: Sequence[Plan] = ()
+    planned: Sequence[PlannedClaim] = ()
 
 
 def rank_hosts(

@@ -226,8 +226,7 @@ def _count(answer: BatchAnswer) -> None:
         metrics.VERDICTS.labels(verdict=verdict).inc(times)
     if answer.accepted:
         metrics.FIRST_CHOICES.inc(sum(_is_first_choice(result) for result in answer.prepared))
-        # A result without verdicts is a claim of an earlier call.
-        metrics.INSTANCES_PLACED.inc(sum(bool(result.verdicts) for result in answer.prepared))
+        metrics.INSTANCES_PLACED.inc(sum(result.is_new for result in answer.prepared))
 
 
 def _chunks(tries: Sequence[CallTry]) -> Iterator[list[CallTry]]:

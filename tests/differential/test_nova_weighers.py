@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from devstack.lab.peers import environments, side
+from scheduler_svc.conf.nova_defaults import OWN_WEIGHERS
 from scheduler_svc.conf.weighers import METRICS, OPTIONS
 from scheduler_svc.core.weighers import scoring
 from tests.differential import asking
 from tests.property import weighed_clouds
 
 CLOUDS = 3000
-OWN = {"VolumeNearWeigher", "BalanceWeigher"}  # gantt's own
+OWN = set(OWN_WEIGHERS)
 NOVAS = {name: option for name, option in OPTIONS.items() if name not in OWN}
 NEVER_NEGATIVE = ("PCIWeigher", "ServerGroupSoftAffinityWeigher", "ServerGroupSoftAntiAffinityWeigher")  # in Nova
 

@@ -12,7 +12,7 @@ from scheduler_svc.conf.weighers import METRICS, OPTIONS, WEIGHERS
 from scheduler_svc.core.weighers import scoring
 from tests.property import weighed_clouds
 
-FROM_0 = ("RAMWeigher", "CPUWeigher", "DiskWeigher", "IoOpsWeigher")
+FROM_0 = ("FreeShareWeigher", "RAMWeigher", "CPUWeigher", "DiskWeigher", "IoOpsWeigher")
 AMOUNTS = {"RAMWeigher": "MEMORY_MB", "CPUWeigher": "VCPU", "DiskWeigher": "DISK_GB"}
 COUNTS = {"NumInstancesWeigher": "instances", "IoOpsWeigher": "io_ops", "BuildFailureWeigher": "failed_builds"}
 
@@ -42,21 +42,30 @@ def metrics_score(host, cloud):
     return sum(ratio * host["metrics"][metric] for metric, ratio in cloud["metrics"].items())
 
 
-def imbalance(host, instances):
-    """Return the difference of the free shares of CPUs and memory with so many more instances."""
-    free_shares = [
+def free_shares(host, instances):
+    """Return the free shares of CPUs and memory with so many more instances."""
+    return [
         (host["total"][key] - host["used"][key] - instances * amount) / host["total"][key]
         for key, amount in (("VCPU", 1), ("MEMORY_MB", 1024))
     ]
-    return abs(free_shares[0] - free_shares[1])
+
+
+def free_share_score(host, cloud, instances=0):
+    return sum(free_shares(host, instances + 1))
+
+
+def imbalance(host, instances):
+    cpu_share, memory_share = free_shares(host, instances)
+    return abs(cpu_share - memory_share)
 
 
 def balance_score(host, cloud, instances=0):
     return imbalance(host, instances) - imbalance(host, instances + 1)
 
 
+WITH_ROW_STEPS = {"FreeShareWeigher": free_share_score, "BalanceWeigher": balance_score}
 RAW_WEIGHTS = {
-    "BalanceWeigher": balance_score,
+    **WITH_ROW_STEPS,
     "HypervisorVersionWeigher": lambda host, cloud: host["facts"].get("hypervisor_version", 0),
     "PCIWeigher": lambda host, cloud: 100 - min(host["devices"], 99),
     "CrossCellWeigher": partition_side,
@@ -145,15 +154,17 @@ def test_aggregate_multiplier_applies_to_the_step(name, cloud):
         assert (step > 0, step < 0) == (factor > 0, factor < 0)
 
 
+@pytest.mark.parametrize("weigher", WITH_ROW_STEPS)
 @settings(max_examples=80, deadline=None)
 @given(clouds)
-def test_step_of_balance_is_the_difference_that_a_second_instance_makes(cloud):
-    steps = scores_and_steps(cloud, "BalanceWeigher")[1]
+def test_step_of_a_host_is_the_difference_that_a_second_instance_makes(weigher, cloud):
+    score, from_0 = WITH_ROW_STEPS[weigher], weigher in FROM_0
+    steps = scores_and_steps(cloud, weigher)[1]
     hosts = {host["name"]: host for host in cloud["hosts"]}
-    changes = {name: balance_score(host, cloud, 1) - balance_score(host, cloud) for name, host in hosts.items()}
-    values = [balance_score(host, cloud) for host in hosts.values()]
-    unit = max(max(values) - min(values), *map(abs, changes.values())) or 1.0
-    factors = {name: multiplier("BalanceWeigher", host, cloud) for name, host in hosts.items()}
+    changes = {name: score(host, cloud, 1) - score(host, cloud) for name, host in hosts.items()}
+    values = [max(0, value) if from_0 else value for value in (score(host, cloud) for host in hosts.values())]
+    unit = max(max(values) - (0 if from_0 else min(values)), *map(abs, changes.values())) or 1.0
+    factors = {name: multiplier(weigher, host, cloud) for name, host in hosts.items()}
     expected_steps = {name: factors[name] * changes[name] / unit for name in hosts}
     assert steps == pytest.approx(expected_steps, rel=1e-6, abs=1e-6 * max(1, *map(abs, factors.values())))
 

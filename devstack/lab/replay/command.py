@@ -106,7 +106,7 @@ class ReplayBenchmark(Benchmark):
             type=list_of(driver_name),
             default="filter,pack,chance",
             metavar="NAMES",
-            help="Drivers, comma-separated: 'filter' spreads, 'nova' is without BalanceWeigher, 'pack' prefers "
+            help="Drivers, comma-separated: 'filter' spreads, 'nova' weighs free amounts as Nova does, 'pack' prefers "
             "full hosts, 'solver' and 'solver-pack' place simultaneous arrivals in batches, or any in gantt.drivers "
             "(%(default)s).",
         )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drivers that a trace can be replayed through, by name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from oslo_config import cfg
@@ -17,7 +17,8 @@ from scheduler_svc.core.weighers import scoring
 Groups = Mapping[str, dict[str, object]]
 
 FILTER, NOVA, PACK = "filter", "nova", "pack"
-BALANCE = "BalanceWeigher"
+AMOUNTS = ("RAMWeigher", "CPUWeigher", "DiskWeigher")  # Nova's weighers of free capacity
+SHARES = ("FreeShareWeigher", weighers.BALANCE)  # the default weighers of free capacity
 SOLVER, SOLVER_PACK = "solver", "solver-pack"
 _DRIVERS = {NOVA: FILTER, PACK: FILTER, SOLVER_PACK: SOLVER}  # of policies that are not named after theirs
 _ORACLES = {NOVA: NOVA, PACK: PACK, SOLVER_PACK: PACK}  # of policies that are not judged like FILTER
@@ -41,10 +42,10 @@ class ReplayPolicy:
 def load(name: str, work: int | None = None) -> ReplayPolicy:
     """Return the policy of this name; raises BadConfiguration for a driver that is not installed.
 
-    ``filter`` is the default driver, which spreads; ``nova`` is the same with the weighers of Nova's default policy,
-    without BalanceWeigher; ``pack`` is ``filter`` with ``placement = pack``, a best fit; ``solver`` and ``solver-pack``
-    are the solver with either objective and ``work`` per batch; any other name is an entry point in gantt.drivers
-    with its defaults, judged like ``filter``.
+    ``filter`` is the default driver, which spreads; ``nova`` is the same with Nova's weighers of free capacity;
+    ``pack`` is ``filter`` with ``placement = pack``, a best fit; ``solver`` and ``solver-pack`` are the solver with
+    either objective and ``work`` per batch; any other name is an entry point in gantt.drivers with its defaults, judged
+    like ``filter``.
     """
     placement = weighers.PACK if _ORACLES.get(name) == PACK else weighers.SPREAD
     configured: Groups = {
@@ -52,13 +53,14 @@ def load(name: str, work: int | None = None) -> ReplayPolicy:
         "filter_scheduler": {"placement": placement},
         "solver": {"objective": placement} | ({"work_limit": work} if work else {}),
     }
-    judges = [*weighers.AMOUNTS, BALANCE]  # the other default weighers read nothing in which the trace's hosts differ
+    judges: Sequence[str] = SHARES  # the other default weighers read nothing in which the trace's hosts differ
     if name == NOVA:
-        judges.remove(BALANCE)
-        others = [weigher for weigher in weighers.DEFAULT_WEIGHERS if weigher != BALANCE]
-        configured["filter_scheduler"]["enabled_weighers"] = ",".join(others)  # as text: a cluster gets it in a file
+        judges = AMOUNTS
+        others = [weigher for weigher in weighers.DEFAULT_WEIGHERS if weigher not in SHARES]
+        # As text: a cluster gets it in a file.
+        configured["filter_scheduler"]["enabled_weighers"] = ",".join([*AMOUNTS, *others])
     conf = _conf(configured)
-    multipliers = weighers.multipliers(conf)
+    multipliers = weighers.multipliers(conf, packed=weighers.packs(conf))
     return ReplayPolicy(
         name,
         configured,

@@ -75,6 +75,10 @@ class StateColumns:
         if columns:  # by default nothing reads them
             self._builds.add(row, columns, now)
 
+    def subtract_build(self, row: int) -> None:
+        """Take back one build on ``row`` that ``count_build`` counted."""
+        self._builds.subtract(row)
+
     def expire_builds(self, now: float) -> None:
         """Take back builds that were counted and that no host reported."""
         self._builds.expire(now)

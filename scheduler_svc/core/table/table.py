@@ -12,7 +12,7 @@ import numpy as np
 from rpcapi.resources import names
 from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.reads import NO_READS, Reads, union
-from scheduler_svc.core.records import Amounts, LogEntry, Snapshot
+from scheduler_svc.core.records import Allocations, Amounts, LogEntry, Snapshot
 from scheduler_svc.core.table import nova_names
 from scheduler_svc.core.table.aggregates import NAMESPACE as AGGREGATE
 from scheduler_svc.core.table.columns import FIRST_ROWS
@@ -141,28 +141,36 @@ class HostTable(HostRows):
             yield View(self)
 
     @contextlib.contextmanager
-    def planning(self, number: int = 0) -> Iterator[Callable[[str, Amounts], None]]:
-        """Return a context manager that yields a function (node name, amounts): a node has so much less until it ends.
+    def planning(self, number: int = 0) -> Iterator[Callable[[str, Allocations, bool], None]]:
+        """Return a context manager that yields a function which plans a claim until the block ends.
 
-        Only what this thread reads in the block sees that, since changes and other readers wait: it must be short. What
-        is planned on other providers than nodes has no effect.
+        Its arguments are the claim's host and allocations, and whether the host builds an instance. Nodes have so much
+        less free and so many builds more. Only this thread sees that: changes and other readers wait, so the block must
+        be short. Allocations from other providers than nodes have no effect.
         """
         former: dict[tuple[str, int], int] = {}
+        builds: list[int] = []
         with self._lock:
-            rows = self.partitions[number].rows
+            rows, now = self.partitions[number].rows, self._clock()
 
-            def take(name: str, amounts: Amounts) -> None:
-                for resource_class in amounts.keys() & self.resources.keys() if name in rows else ():
-                    columns, row = self.resources[resource_class], rows[name]
-                    used = int(columns.used[row])
-                    former.setdefault((resource_class, row), used)
-                    columns.set_used(row, used + amounts[resource_class])
+            def take(host: str, allocations: Allocations, is_build: bool) -> None:
+                for name, amounts in allocations.items():
+                    for resource_class in amounts.keys() & self.resources.keys() if name in rows else ():
+                        columns, row = self.resources[resource_class], rows[name]
+                        used = int(columns.used[row])
+                        former.setdefault((resource_class, row), used)
+                        columns.set_used(row, used + amounts[resource_class])
+                if is_build and host in rows:
+                    builds.append(rows[host])
+                    self.states.count_build(rows[host], now)
 
             try:
                 yield take
             finally:
                 for (resource_class, row), used in former.items():
                     self.resources[resource_class].set_used(row, used)
+                for row in builds:
+                    self.states.subtract_build(row)
 
     @contextlib.contextmanager
     def reading_providers(self, number: int = 0) -> Iterator[PartitionProviders]:

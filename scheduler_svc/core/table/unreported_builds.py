@@ -22,15 +22,24 @@ class UnreportedBuilds:
     __slots__ = ("_rows",)
 
     def __init__(self) -> None:
-        # Row -> until when the builds count, and the numbers without them; in the order of that time.
-        self._rows: dict[int, tuple[float, Sequence[tuple[StateColumn, float]]]] = {}
+        # Row -> until when its builds count, their number, and the metrics without them; in the order of that time.
+        self._rows: dict[int, tuple[float, int, Sequence[tuple[StateColumn, float]]]] = {}
 
     def add(self, row: int, columns: Sequence[StateColumn], now: float) -> None:
         """Count one build on ``row`` in these columns."""
-        _, reported = self._rows.pop(row, (now, [(column, float(column.numbers[row])) for column in columns]))
-        self._rows[row] = now + PATIENCE_S, reported
-        for column in columns:
-            column.numbers[row] = np.fmax(column.numbers[row], 0.0) + 1.0
+        _, builds, reported = self._rows.pop(
+            row, (now, 0, [(column, float(column.numbers[row])) for column in columns])
+        )
+        self._set(row, now + PATIENCE_S, builds + 1, reported)
+
+    def subtract(self, row: int) -> None:
+        """Take back one build on ``row``, if any of its builds still count."""
+        if row in self._rows:
+            until, builds, reported = self._rows[row]
+            if builds > 1:
+                self._set(row, until, builds - 1, reported)
+            else:
+                self._take_back(row)
 
     def forget(self, row: int) -> None:
         """Stop counting the builds of a row whose host reports anew."""
@@ -49,6 +58,12 @@ class UnreportedBuilds:
         for row in list(self._rows):
             self._take_back(row)
 
+    def _set(self, row: int, until: float, builds: int, reported: Sequence[tuple[StateColumn, float]]) -> None:
+        self._rows[row] = until, builds, reported
+        for column, number in reported:
+            column.numbers[row] = np.fmax(number, 0.0) + builds
+
     def _take_back(self, row: int) -> None:
-        for column, number in self._rows.pop(row)[1]:
+        *_, reported = self._rows.pop(row)
+        for column, number in reported:
             column.numbers[row] = number

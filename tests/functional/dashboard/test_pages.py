@@ -203,7 +203,8 @@ def test_selected_request_is_explained_by_scores_and_the_answer_of_its_claim(
 
     assert "<dt>Hosts considered</dt><dd>4</dd>" in text
     host = f'<a href="/hosts/{server["host"]}">{server["host"]}</a>'
-    assert re.search(rf'{host}</th><td class="number">\d+\.\d{{3}}</td><td>.*RAMWeigher \+\d', section(text, "best"))
+    score = r"\d+\.\d{3}"
+    assert re.search(rf'{host}</th><td class="number">{score}</td><td>.*FreeShareWeigher \+\d', section(text, "best"))
     assert f"{uuid}</th><td>prepared</td><td>{host}</td>" in section(text, "answers")
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scheduler_svc.core.built_in import CAPACITY_WEIGHERS
 from scheduler_svc.core.drivers.driver import BatchRanking, Driver, PendingRanking, Ranking, RankRequest
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.solver import answers, grouping, survey
@@ -13,13 +14,11 @@ from scheduler_svc.core.drivers.solver.solve import solve
 from scheduler_svc.core.drivers.solver.survey import BatchProblem
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
-from scheduler_svc.core.weighers import cpu, disk, ram
 from scheduler_svc.core.weighers.scoring import WeigherSet
 
 REASON_TOO_LARGE = "the batch is too large"
 REASON_CUT = "the limit of the search is reached"
 REASON_NO_CAPACITY = "no room beside the others"
-AMOUNT_WEIGHERS = (ram.WEIGHER.name, cpu.WEIGHER.name, disk.WEIGHER.name)  # the weighers that spread or pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +90,11 @@ class SolverDriver(Driver):
 
 
 def _with_objective_sign(weigher_set: WeigherSet, packs: bool) -> WeigherSet:
-    """Return the weighers, with the objective's sign on those for free amounts."""
+    """Return the weighers, with the objective's sign on those for free capacity."""
     sign = -1.0 if packs else 1.0
     return WeigherSet(
         tuple(
-            (weigher, sign * abs(multiplier) if weigher.name in AMOUNT_WEIGHERS else multiplier)
+            (weigher, sign * abs(multiplier) if weigher.name in CAPACITY_WEIGHERS else multiplier)
             for weigher, multiplier in weigher_set
         )
     )

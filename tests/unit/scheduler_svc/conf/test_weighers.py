@@ -27,19 +27,30 @@ def test_multiplier_that_is_not_finite_raises(conf):
         weighers.check(conf)
 
 
-def test_packing_inverts_the_multipliers_of_free_amounts_only(conf):
+def test_packing_inverts_the_multipliers_of_free_capacity_and_weighs_the_balance(conf):
     conf.set_override("ram_weight_multiplier", -3.0, group="filter_scheduler")
-    spread = weighers.multipliers(conf)
-    conf.set_override("placement", "pack", group="filter_scheduler")
-    pack = weighers.multipliers(conf)
+    spread, pack = (weighers.multipliers(conf, packed=packed) for packed in (False, True))
     assert (spread["RAMWeigher"], pack["RAMWeigher"]) == (-3.0, 3.0)
+    assert (spread["BalanceWeigher"], pack["BalanceWeigher"]) == (0.0, 4.0)
     changed = {name for name in spread if spread[name] != pack[name]}
-    assert changed == {"RAMWeigher", "CPUWeigher", "DiskWeigher"}
+    assert changed == {"FreeShareWeigher", "RAMWeigher", "CPUWeigher", "DiskWeigher", "BalanceWeigher"}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_configured_multiplier_of_the_balance_applies_to_either_placement(conf, packed):
+    conf.set_override("balance_weight_multiplier", 2.0, group="filter_scheduler")
+    assert weighers.multipliers(conf, packed=packed)["BalanceWeigher"] == 2.0
+
+
+def test_placement_says_whether_servers_are_packed(conf):
+    assert not weighers.packs(conf)
+    conf.set_override("placement", "pack", group="filter_scheduler")
+    assert weighers.packs(conf)
 
 
 def test_every_built_in_weigher_has_a_multiplier(conf):
     conf.set_override("weight_multiplier", 7.0, group="metrics")
-    multipliers = weighers.multipliers(conf)
+    multipliers = weighers.multipliers(conf, packed=False)
     assert set(multipliers) == set(weighers.WEIGHERS)
     assert multipliers["MetricsWeigher"] == 7.0
 

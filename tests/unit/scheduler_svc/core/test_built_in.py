@@ -62,4 +62,5 @@ def test_default_options_are_the_entries_marked_as_default():
     assert filters_conf.DEFAULT_FILTERS[0] == "ComputeFilter"
     assert "MembershipFilter" in filters_conf.DEFAULT_FILTERS
     assert "AllHostsFilter" not in filters_conf.DEFAULT_FILTERS
-    assert set(weighers_conf.AMOUNTS) < set(weighers_conf.DEFAULT_WEIGHERS) < set(weighers_conf.WEIGHERS)
+    assert {"FreeShareWeigher", "PCIWeigher"} < set(weighers_conf.DEFAULT_WEIGHERS) < set(weighers_conf.WEIGHERS)
+    assert set(built_in.CAPACITY_WEIGHERS) & set(weighers_conf.DEFAULT_WEIGHERS) == {"FreeShareWeigher"}

@@ -8,6 +8,7 @@ import pytest
 
 from rpcapi.resources.claims import GroupPolicy
 from rpcapi.validation import hints
+from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.conf import filter_scheduler, filters, metrics, plugins, prefilters, solver, weighers
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.prefilters import pipeline as prefilter_pipeline
@@ -69,10 +70,14 @@ def test_page_marks_the_defaults():
     assert {name for name, default in rows if default == "yes"} == set(weighers.DEFAULT_WEIGHERS)
 
 
-def test_page_has_the_default_multipliers():
+def test_page_has_the_default_multipliers(conf):
+    scheduler_conf.register_opts(conf)
     multipliers = dict(re.findall(r"`(\w+_weight_multiplier)` (-?[0-9.]+)", SCHEDULING))
-    defaults = {option.name: option.default for option in weighers.OPTS if option.name in weighers.OPTIONS.values()}
-    assert {name: float(number) for name, number in multipliers.items()} == defaults
+    defaults = weighers.multipliers(conf, packed=False)
+    assert {name: float(number) for name, number in multipliers.items()} == {
+        option: defaults[name] for name, option in weighers.OPTIONS.items()
+    }
+    assert f"`balance_weight_multiplier` 0.0, with `placement = pack` {weighers.PACKED_BALANCE}" in SCHEDULING
 
 
 def test_translated_keys_are_on_the_requests_page():

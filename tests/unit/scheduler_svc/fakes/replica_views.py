@@ -3,7 +3,6 @@
 
 from collections.abc import Collection, Sequence
 
-from scheduler_svc.conf import weighers
 from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
@@ -52,7 +51,7 @@ class FollowingReplicaView:
 
 def filter_driver() -> FilterDriver:
     """Return the default driver without components that read more host state than this view keeps."""
-    multipliers = dict.fromkeys((*weighers.AMOUNTS, *SOFT_GROUP_WEIGHERS), 1.0)
+    multipliers = dict.fromkeys(("FreeShareWeigher", *SOFT_GROUP_WEIGHERS), 1.0)
     return FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build(multipliers))
 
 

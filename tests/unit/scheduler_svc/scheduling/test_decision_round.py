@@ -262,8 +262,8 @@ def test_the_record_names_round_and_place_and_replays_alone():
     for document, host in zip(documents[1:], hosts[1:], strict=True):
         assert document["position"] == before.replica.log_position.position
         with before.table.planning() as plan, before.table.reading() as view:
-            for name, amounts in document["planned"]:
-                plan(name, amounts)
+            for claim in document["planned"]:
+                plan(*claim)
             contended = request({"VCPU": 2}).with_decision(is_contended="round" in document)
             ranking = filter_driver().rank(view, contended, 3, document["seed"])
         assert ranking.candidates[document["ranked"]["first"]][0] == host

@@ -74,8 +74,11 @@ def test_repeated_request_whose_answer_was_lost_returns_its_claims(size):
 @pytest.mark.parametrize("size", SIZES)
 def test_affinity_takes_a_host_with_capacity_for_all(size):
     """Given a host that weighs more but lacks the capacity for one of the instances."""
-    larger = {"MEMORY_MB": 1 << 21, "DISK_GB": 1 << 14}
-    partition = HostPartition({"x": node({"VCPU": max(1, size - 1), **larger}), "y": roomy(size + 1)})
+    nodes = {
+        "x": node({"VCPU": max(1, size - 1), "MEMORY_MB": 1 << 21}),
+        "y": node({"VCPU": size + 1, "MEMORY_MB": size}),
+    }
+    partition = HostPartition(nodes)
     selector, _ = partition.selector()
     together = request({"VCPU": 1, "MEMORY_MB": 1}, group=ClaimGroup("g", GroupPolicy.AFFINITY))
     result = select(selector, selection_call(size, scheduling_request=together))

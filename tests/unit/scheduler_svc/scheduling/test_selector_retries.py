@@ -38,7 +38,7 @@ def test_losing_all_candidates_ranks_again_on_a_table_at_least_as_fresh():
 
 
 def test_first_choice_is_counted_once_for_a_repeated_call():
-    partition = HostPartition({"a": node(), "b": node({"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 100})})
+    partition = HostPartition({"a": node(), "b": node({"VCPU": 3, "MEMORY_MB": 6144, "DISK_GB": 100})})
     slow, _ = partition.selector()
     fast, _ = partition.selector()
 

@@ -69,8 +69,10 @@ def test_could_take_counts_servers_over_all_hosts():
     assert not world.observer.could_take({"VCPU": 9, "MEMORY_MB": 1}, 1)
 
 
-@pytest.mark.parametrize(("policy", "good", "bad"), [("filter", "h1/n", "h0/n"), ("pack", "h0/n", "h1/n")])
-def test_best_choice_has_no_regret_and_worst_has_full_regret(policy, good, bad):
+@pytest.mark.parametrize(
+    ("policy", "good", "bad", "multipliers"), [("filter", "h1/n", "h0/n", 1), ("pack", "h0/n", "h1/n", 1 + 4)]
+)
+def test_best_choice_has_no_regret_and_worst_has_full_regret(policy, good, bad, multipliers):
     for host, has_regret in ((good, False), (bad, True)):
         # Given one host that is half full
         world = ObservedStore(policy)
@@ -81,8 +83,8 @@ def test_best_choice_has_no_regret_and_worst_has_full_regret(policy, good, bad):
         assert first.score == first.best_score, "all choices among equal hosts are best"
         assert (second.score < second.best_score) is has_regret
         share = report.regret(policies.load(policy).weighted, [second])
-        # cpu and ram differ by half of the capacity, disk and balance do not: weights of 1 + 1 of 7 miss half of it
-        assert share == pytest.approx(1 / 7 if has_regret else 0)
+        # The server leaves 3/8 of each class of one host, and 7/8 of the other; the balance of both is equal
+        assert share == pytest.approx(4 / 7 / multipliers if has_regret else 0)
 
 
 def test_departures_and_batches_are_not_judged():

@@ -12,17 +12,17 @@ from scheduler_svc.conf import weighers
 
 
 @pytest.mark.parametrize(("name", "placement", "sign"), [("filter", "spread", 1.0), ("pack", "pack", -1.0)])
-def test_packing_negates_the_multipliers(name, placement, sign):
+def test_packing_negates_the_multiplier_and_weighs_the_balance(name, placement, sign):
     policy = policies.load(name)
     multipliers = {weigher.name: multiplier for weigher, multiplier in policy.weighted}
-    assert multipliers == dict.fromkeys(weighers.AMOUNTS, sign) | {"BalanceWeigher": 4.0}
+    assert multipliers == {"FreeShareWeigher": sign, "BalanceWeigher": 4.0 if placement == "pack" else 0.0}
     assert policy.configured["filter_scheduler"] == {"placement": placement}
     assert policy.configured["scheduler"] == {"driver": "filter"}
 
 
 def test_policy_of_nova_weighs_free_amounts_only():
     policy = policies.load("nova")
-    assert [weigher.name for weigher, _ in policy.weighted] == list(weighers.AMOUNTS)
+    assert [weigher.name for weigher, _ in policy.weighted] == ["RAMWeigher", "CPUWeigher", "DiskWeigher"]
     assert policy.configured["scheduler"] == {"driver": "filter"}
 
 
@@ -34,7 +34,9 @@ def test_scheduler_of_a_cluster_reads_the_same_configuration_from_a_file(name, t
     conf = cfg.ConfigOpts()
     scheduler_conf.register_opts(conf)
     conf(["--config-file", str(file)], default_config_dirs=[])
-    expected = set(weighers.DEFAULT_WEIGHERS) - ({"BalanceWeigher"} if name == "nova" else set())
+    expected = set(weighers.DEFAULT_WEIGHERS)
+    if name == "nova":
+        expected = expected - set(policies.SHARES) | set(policies.AMOUNTS)
     assert set(weighers.enabled(conf)) == expected
     assert conf.filter_scheduler.placement == ("pack" if policy.oracle == "pack" else "spread")
 

@@ -7,7 +7,7 @@ from rpcapi import context, objects
 from rpcapi.clients import claims, scheduler
 from rpcapi.messaging import bus
 from scheduler_svc import conf as scheduler_conf
-from scheduler_svc.conf import namespaces, weighers
+from scheduler_svc.conf import namespaces
 from scheduler_svc.notifications import lease
 from scheduler_svc.service import SchedulerService
 from scheduler_svc.store.memory import MemoryStore
@@ -27,7 +27,7 @@ class RackWorker:
         self.conf.set_override("namespaces", ["rack"], group="scheduler")
         self.conf.register_opts(namespaces.OPTS, group="namespace:rack")
         # Without weighers that require keys which these tests do not report.
-        self.conf.set_override("enabled_weighers", list(weighers.AMOUNTS), group="filter_scheduler")
+        self.conf.set_override("enabled_weighers", ["FreeShareWeigher"], group="filter_scheduler")
         self.conf.set_override("writer", "rackd", group="namespace:rack")
         self.conf.set_override("schema", str(schema), group="namespace:rack")
         self.store = MemoryStore("default", namespaces=(*namespaces.load(self.conf).stored_names, lease.NAMESPACE))

@@ -44,19 +44,18 @@ def test_default_is_spreading_and_packing_is_configurable(conf):
     conf.set_override("placement", "pack", group="filter_scheduler")
     assert best(conf) == ["small"]
     # The preset inverts the configured multiplier
-    conf.set_override("ram_weight_multiplier", -3.0, group="filter_scheduler")
+    conf.set_override("free_share_weight_multiplier", -3.0, group="filter_scheduler")
     assert best(conf) == ["large"]
 
 
 def test_aggregate_overrides_multipliers_for_its_hosts(conf):
-    # the small host's share is half of the maximum
-    assert best(conf, ram_weight_multiplier="5") == ["small"]
-    assert best(conf, ram_weight_multiplier="much") == ["large"]
-    # the override also applies to the step per instance
-    assert best(conf, count=3, ram_weight_multiplier="2.5", cpu_weight_multiplier="2.5") == ["small", "large", "small"]
+    # An instance leaves the small host 1.5, and the large one the maximum of 1.75
+    assert best(conf, free_share_weight_multiplier="5") == ["small"]
+    assert best(conf, free_share_weight_multiplier="much") == ["large"]
+    # The override also applies to the step per instance: scores of the small host are 2.1, 1.4 and 0.7
+    assert best(conf, count=3, free_share_weight_multiplier="2.5") == ["small", "small", "large"]
 
 
 def test_weigher_with_multiplier_0_counts_if_an_aggregate_overrides_it(conf):
-    conf.set_override("ram_weight_multiplier", 0.0, group="filter_scheduler")
-    conf.set_override("cpu_weight_multiplier", 0.0, group="filter_scheduler")
-    assert best(conf, ram_weight_multiplier="1") == ["small"]
+    conf.set_override("free_share_weight_multiplier", 0.0, group="filter_scheduler")
+    assert best(conf, free_share_weight_multiplier="1") == ["small"]

@@ -123,7 +123,7 @@ def test_nested_hosts_are_left_out_if_other_hosts_suffice():
 def test_objective_sets_the_sign_of_weighers(conf, objective, first):
     scheduler_conf.register_opts(conf)
     conf.set_override("objective", objective, group="solver")
-    conf.set_override("ram_weight_multiplier", -3.0, group="filter_scheduler")
+    conf.set_override("free_share_weight_multiplier", -3.0, group="filter_scheduler")
     driver = drivers.solver_driver(conf)
     table = hosts.table({"h0": node(), "h1": node()}, used={"h1": {"VCPU": 1, "MEMORY_MB": 1024}}, reads=driver.reads)
     with table.reading() as view:

@@ -4,14 +4,17 @@
 import pytest
 
 from rpcapi.resources.claims import GroupPolicy
+from scheduler_svc.conf.filters import DEFAULT_FILTERS
 from scheduler_svc.core.drivers.driver import RankRequest
+from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.drivers.solver import grouping, survey
+from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import ClaimGroup
+from scheduler_svc.core.weighers import scoring
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
 
-DRIVER = filter_driver()
+DRIVER = FilterDriver(pipeline.build(DEFAULT_FILTERS), scoring.build({"CPUWeigher": 1.0}))
 NODES = {f"h{number}": node({"VCPU": size}) for number, size in enumerate((2, 4, 6, 8))}
 USED = {"h3": {"VCPU": 1}}
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prefers hosts with larger free shares of CPUs and memory; with a negative multiplier, with smaller ones.
+
+As in Kubernetes (NodeResourcesLeastAllocated): equal servers are spread over equal hosts one by one, and over unlike
+hosts in proportion to their sizes. Free amounts would fill the largest host first. See ADR 0295.
+"""
+
+import numpy as np
+from os_resource_classes import MEMORY_MB, VCPU
+
+from scheduler_svc.core.records import Amounts
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.columns import FloatColumn, Rows
+from scheduler_svc.core.table.view import View
+from scheduler_svc.core.tree_request import total_resources
+from scheduler_svc.core.weighers.weigher import Weigher
+
+CLASSES = (VCPU, MEMORY_MB)
+
+
+def raw(view: View, request: SchedulingRequest) -> FloatColumn:
+    """Return the sum of the free shares of each provider tree after it took one instance."""
+    left = np.zeros(view.size, np.float64)
+    for resource_class, amount in _weighed_amounts(request).items():
+        share = view.trees.free(resource_class) - amount
+        share *= view.trees.unit_share(resource_class)
+        left += share
+    return left
+
+
+def step(request: SchedulingRequest) -> float:
+    """Return 0: an instance is another share of each host, and ``row_steps`` returns it."""
+    return 0.0
+
+
+def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn:
+    """Return the change of the sum by a further instance, for each of ``rows``."""
+    taken = np.zeros(len(rows), np.float64)
+    for resource_class, amount in _weighed_amounts(request).items():
+        taken += amount * view.trees.unit_share(resource_class)[rows]
+    return -taken
+
+
+def _weighed_amounts(request: SchedulingRequest) -> Amounts:
+    """Return the amounts of CPUs and memory, or all amounts of a request that takes neither."""
+    amounts = total_resources(request)
+    if amounts.keys().isdisjoint(CLASSES):
+        return amounts
+    return {resource_class: amounts.get(resource_class, 0) for resource_class in CLASSES}
+
+
+WEIGHER = Weigher(
+    "FreeShareWeigher",
+    raw,
+    step,
+    {"compute": frozenset({"inventories", "used"})},
+    row_steps=row_steps,
+    floor=0.0,
+)

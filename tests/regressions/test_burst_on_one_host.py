@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A burst between two reports of its hosts is spread over them, for Nova as for gantt's own callers.
+
+The hosts' last reports have one build in progress, but for one idle host. Weighed by these alone the idle host would
+get the whole burst, as Nova's did: their consumers have no type, and builds were counted for type INSTANCE only.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from rpcapi import context, errors
+from rpcapi.resources.claims import INSTANCE, UNTYPED
+from scheduler_svc.core.drivers.filter import FilterDriver
+from scheduler_svc.core.filtering import pipeline
+from scheduler_svc.core.matching.options import FilterOptions
+from scheduler_svc.core.weighers import scoring
+from scheduler_svc.scheduling.claimer import StoreClaimer
+from scheduler_svc.scheduling.policy import SchedulingPolicy
+from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.shadow import ShadowClaimer
+from tests.unit.scheduler_svc.fakes.hosts import node, request
+from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud, hosts_of, spec
+from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, select, selection_call
+
+SIZES = {"VCPU": 400, "MEMORY_MB": 400_000, "DISK_GB": 20_000}
+BUILDS = {"a": 1, "b": 1, "c": 1, "idle": 0}
+EVEN = {"a": 5, "b": 5, "c": 5, "idle": 5}
+FLAVORS = [{"VCPU": vcpus, "MEMORY_MB": 512 * vcpus, "DISK_GB": 1} for vcpus in (1, 2, 3, 4)]
+
+
+class Burst:
+    """Calls to one worker while no host reports.
+
+    The weighers are a Nova's that decide it: builds in progress, and free memory.
+    """
+
+    def __init__(self, consumer_type):
+        self._type = consumer_type
+        driver = FilterDriver(
+            pipeline.build([], FilterOptions()), scoring.build({"IoOpsWeigher": -1.0, "RAMWeigher": 1.0})
+        )
+        self._policy = SchedulingPolicy(driver)
+        partition = HostPartition(
+            {name: node(SIZES, metrics={"instances": 1, "io_ops": builds}) for name, builds in BUILDS.items()}
+        )
+        replica = FollowingReplicaView(partition.store, driver.reads)
+        self._selector = Selector(StoreClaimer(partition.store), replica, RetryLimits())
+        self._shadow = Selector(ShadowClaimer(partition.store), replica, RetryLimits())
+        self.hosts = Counter()
+
+    def call(self, number, count=1, resources=None):
+        wanted = replace(request(resources), id=f"r{number}")
+        return selection_call(count, 100 * number, wanted, consumer_type=self._type)
+
+    def select(self, call):
+        self.hosts.update(result.host for result in select(self._selector, call, policy=self._policy).prepared)
+
+    def select_without_a_claim(self, call):
+        with pytest.raises(errors.NotClaimed) as caught:
+            select(self._shadow, call, policy=self._policy)
+        self.hosts.update(caught.value.kwargs["hosts"])
+
+    def select_round(self, calls):
+        contexts = [context.new("p", "u")] * len(calls)
+        for result in self._selector.place_all(self._policy, contexts, calls, [None] * len(calls)):
+            self.hosts.update(prepared.host for prepared in result.prepared)
+
+
+@pytest.fixture(params=[INSTANCE, UNTYPED])
+def burst(request):
+    return Burst(request.param)
+
+
+def test_servers_that_are_requested_one_by_one(burst):
+    for number in range(20):
+        burst.select(burst.call(number))
+    assert burst.hosts == EVEN
+
+
+def test_servers_that_are_requested_by_several(burst):
+    for number in range(4):
+        burst.select(burst.call(number, 5))
+    assert burst.hosts == EVEN
+
+
+def test_equal_servers_in_rounds(burst):
+    for first in range(0, 20, 10):
+        burst.select_round([burst.call(number) for number in range(first, first + 10)])
+    assert burst.hosts == EVEN
+
+
+def test_servers_of_several_flavors_in_rounds(burst):
+    for first in range(0, 20, 10):
+        burst.select_round([burst.call(number, resources=FLAVORS[number % 4]) for number in range(first, first + 10)])
+    builds = [BUILDS[name] + burst.hosts[name] for name in BUILDS]
+    assert max(builds) - min(builds) <= 1
+
+
+def test_repeated_call_counts_no_further_build(burst):
+    for number in range(20):
+        for _ in range(3):
+            burst.select(burst.call(number))
+    assert burst.hosts == {name: 3 * count for name, count in EVEN.items()}
+
+
+def test_selection_without_a_claim_counts_no_build(burst):
+    for number in range(3):
+        burst.select_without_a_claim(burst.call(number))
+    burst.select(burst.call(3))
+    assert burst.hosts == {"idle": 4}
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_servers_of_a_nova(count):
+    cloud = NovaCloud()
+    try:
+        cloud.start()
+        for name, builds in BUILDS.items():
+            cloud.add_host(name, SIZES, metrics={"instances": 1, "io_ops": builds})
+        hosts = Counter()
+        for _ in range(20 // count):
+            _, selections = cloud.select(spec(), count, return_alternates=False)
+            hosts.update(host for row in hosts_of(selections) for host in row)
+        assert hosts == EVEN
+    finally:
+        cloud.stop()
