@@ -77,7 +77,8 @@ SILENCE = metrics.gauge(
 )
 HOSTS = metrics.gauge(
     "replica_hosts",
-    "Hosts by state: schedulable, disabled, awaiting_audit, down. Those of Nova are schedulable: the bridge knows more",
+    "Hosts by state: schedulable, disabled, awaiting_audit, down, too_old. Those of Nova are schedulable: the bridge "
+    "knows more",
     ("partition", "state"),
     "max",
 )

@@ -23,7 +23,7 @@ from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION
-from scheduler_svc.store.reports import service_name
+from scheduler_svc.store.reports import COMPUTE, service_name
 
 CATALOG_KINDS = ("flavor", "image")  # namespaces that hold nothing of a project, and that every client may read
 
@@ -59,7 +59,7 @@ class HostStateEndpoint(MeteredEndpoint):
         bounds.check("sequence", stats.sequence, 1)
         bounds.check("base", stats.base, 0, stats.sequence - 1)
         target = self._partitions.find(stats.partition)
-        partition, versions = target.name, check_versions(stats.rpc_versions)
+        partition, versions = target.name, check_versions(COMPUTE, stats.rpc_versions)
         report = HostReport(
             incarnation=stats.incarnation,
             sequence=stats.sequence,
@@ -97,7 +97,7 @@ class HostStateEndpoint(MeteredEndpoint):
     ) -> None:
         """Record the heartbeat of a service without nodes in its partition; None is that of this worker."""
         name, store = service_name(_service_host(host), _service_host(binary)), self._partitions.find(partition).store
-        self._versions.beat(store, name, check_versions(versions), lambda: store.heartbeat(host, binary))
+        self._versions.beat(store, name, check_versions(binary, versions), lambda: store.heartbeat(host, binary))
         self._note_clock(ctxt, partition, name)
 
     @expose
