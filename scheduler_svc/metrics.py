@@ -118,6 +118,9 @@ NOTIFICATIONS = metrics.counter(
 PLUGIN_ERRORS = metrics.counter(
     "scheduler_plugin_errors_total", "Failures of filters and weighers that are not gantt's own", ("kind", "name")
 )
+REFUSED_FACTS = metrics.counter(
+    "scheduler_refused_facts_total", "Facts that hosts reported with a wrong type or size, and that were not stored"
+)
 HTTP_REQUESTS = metrics.counter(
     "placement_requests_total",
     "Requests of Placement's HTTP API, by method, path of the route and status",

@@ -23,7 +23,7 @@ _VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 def check_versions(binary: str, versions: Any) -> Versions | None:
     """Return the versions that a service reports; raises InvalidRequest for malformed ones.
 
-    They map few topics, among them those that the service serves, to versions such as "1.0".
+    Versions map at most MAX_TOPICS topics, including the topics of the service, to texts such as "1.0".
     """
     if versions is None or versions == {}:
         return None
@@ -63,7 +63,7 @@ def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms:
 def oldest_versions(documents: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
     """Return the oldest version by topic of the living services; None where one of them reports none.
 
-    Agents that are too old do not count: they get no new servers, and must not hold back the messages to others.
+    Agents that are too old do not count: they get no new servers, and one of them must not cap the messages to others.
     """
     oldest: dict[str, str | None] = {}
     for document in documents:
@@ -108,6 +108,11 @@ class VersionReports:
         current = _find(store, host)
         if current is not None and current[1].get(RPC_VERSIONS) != reported:
             _put(store, host, current[0], {RPC_VERSIONS: reported})
+
+    def has_reported(self, store: HostStateStore, name: str) -> bool:
+        """Return whether a service reported versions. Agents of the last release report none."""
+        current = _find(store, name)
+        return current is not None and current[1].get(RPC_VERSIONS) is not None
 
 
 def _find(store: HostStateStore, name: str) -> tuple[int, dict[str, Any]] | None:
