@@ -33,6 +33,7 @@ class HostCounts(NamedTuple):
     awaiting_audit: int
     down: int
     too_old: int
+    set_aside: int
 
     @property
     def hosts(self) -> int:
@@ -116,7 +117,9 @@ class HostTable(HostRows):
         present = self.present & (self.partition == number)
         services = self.services
         alive = present & services.alive
-        current = alive & ~services.too_old
+        set_aside = np.zeros(len(present), np.bool_)
+        set_aside[list(self.rows_set_aside)] = True
+        current = alive & ~services.too_old & ~set_aside
         audited = current & services.opened
         masks = (
             audited & services.enabled,
@@ -124,6 +127,7 @@ class HostTable(HostRows):
             current & ~services.opened,
             present & ~alive,
             alive & services.too_old,
+            alive & ~services.too_old & set_aside,
         )
         return HostCounts(*(int(np.count_nonzero(mask)) for mask in masks))
 
@@ -302,9 +306,6 @@ class HostTable(HostRows):
             self._apply_host_keys(row, document)
         elif nova.NAMESPACE in self.reads:
             self._apply_compute_node(row, self._find_document(nova.NAMESPACE, row))
-        self.numa.pop(row, None)
-        if document.get("numa"):
-            self.numa[row] = document["numa"]
         zone = document.get("availability_zone")
         self.zone[row] = NO_ZONE if zone is None else self.zones.setdefault(zone, len(self.zones))
 
