@@ -57,6 +57,13 @@ class InvalidStats(InvalidRequest):
     template = "Invalid stats: {what}: {why}"
 
 
+class InvalidFact(InvalidRequest):
+    """Raised when a host reports a fact of a wrong type or size; the rest of its report is kept."""
+
+    code = "invalid_fact"
+    template = "Fact {fact!r} of {node!r} is ignored: it must be {why}"
+
+
 class UnknownFlavor(InvalidRequest):
     """Raised when a flavor is neither built in nor in the configuration."""
 

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The version of gantt."""
+"""The version of gantt, and the oldest supported RPC version of agents."""
 
 import importlib.metadata
+from collections.abc import Mapping
+
+COMPUTE = "compute"  # the topic of agents
+# RPC version of agents in the last release without version reports, the oldest supported one.
+OLDEST_AGENT = "1.1"
 
 
 def installed_version() -> str:
@@ -10,3 +15,14 @@ def installed_version() -> str:
         return importlib.metadata.version("gantt")
     except importlib.metadata.PackageNotFoundError:
         return "unknown"
+
+
+def parse_rpc_version(version: str) -> tuple[int, ...]:
+    """Return the numbers of an RPC version such as "1.10"."""
+    return tuple(map(int, version.split(".")))
+
+
+def is_too_old(rpc_versions: Mapping[str, str] | None) -> bool:
+    """Return whether versions by topic are an unsupported agent's; an agent without versions has OLDEST_AGENT."""
+    version = (rpc_versions or {}).get(COMPUTE, OLDEST_AGENT)
+    return parse_rpc_version(version) < parse_rpc_version(OLDEST_AGENT)

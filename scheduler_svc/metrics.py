@@ -77,7 +77,8 @@ SILENCE = metrics.gauge(
 )
 HOSTS = metrics.gauge(
     "replica_hosts",
-    "Hosts by state: schedulable, disabled, awaiting_audit, down. Those of Nova are schedulable: the bridge knows more",
+    "Hosts by state: schedulable, disabled, awaiting_audit, down, too_old, set_aside. Those of Nova are schedulable: "
+    "the bridge knows more",
     ("partition", "state"),
     "max",
 )
@@ -115,7 +116,10 @@ NOTIFICATIONS = metrics.counter(
     "scheduler_notifications_total", "Published changes of host state", ("partition", "kind")
 )
 PLUGIN_ERRORS = metrics.counter(
-    "scheduler_plugin_errors_total", "Failures of filters and weighers that are not gantt's own", ("kind", "name")
+    "scheduler_plugin_errors_total", "Failures of filters and weighers, gantt's own included", ("kind", "name")
+)
+REFUSED_FACTS = metrics.counter(
+    "scheduler_refused_facts_total", "Facts that hosts reported with a wrong type or size, and that were not stored"
 )
 HTTP_REQUESTS = metrics.counter(
     "placement_requests_total",
@@ -162,3 +166,8 @@ NOVA_SHADOW_INSTANCES = metrics.counter(
 NOVA_SHADOW_SKIPPED = metrics.counter(
     "nova_shadow_skipped_total", "Requests to nova-scheduler that were not compared, by the reason", ("reason",)
 )
+
+
+def count_failure(kind: str, name: str) -> None:
+    """Count a failure of a filter or weigher."""
+    PLUGIN_ERRORS.labels(kind=kind, name=name).inc()

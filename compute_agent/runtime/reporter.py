@@ -126,6 +126,8 @@ class StatsReporter:
             raise
         result = "superseded" if answer.superseded else "need_full" if answer.need_full else "applied"
         metrics.REPORTS.labels(kind, result).inc()
+        for refusal in answer.refusals:
+            LOG.warning("Host %s: the scheduler refused a fact: %s", self._host, refusal)
         self._stamps.keep(answer.stamp)
         self._pending_report = None
         self._registered = not answer.superseded

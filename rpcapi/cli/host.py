@@ -53,7 +53,7 @@ class ListHosts(Lister):
         parser.add_argument(
             "--down",
             action="store_true",
-            help="Only nodes that cannot be selected: down, disabled or a duplicate identity.",
+            help="Only nodes that cannot be selected: down, disabled, too old or a duplicate identity.",
         )
         partition.add_partition_option(parser)
         return parser
@@ -87,9 +87,14 @@ def _join(zones: Sequence[str]) -> str | None:
 
 
 def _state_of(service: Mapping[str, Any]) -> str:
-    """Return up, down, or "duplicate identity" where two agents report as this host, which then takes no servers."""
+    """Return up, down, or why the host takes no servers though it is up.
+
+    "duplicate identity": two agents report as this host; "too old": its agent has an unsupported RPC version.
+    """
     if not service.get("alive"):
         return "down"
+    if service.get("too_old"):
+        return "too old"
     return "up" if service.get("duplicate_ms") is None else "duplicate identity"
 
 

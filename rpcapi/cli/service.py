@@ -2,7 +2,7 @@
 """``gantt service``: services, their liveness and last reports."""
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rpcapi.cli import partition
@@ -38,7 +38,7 @@ class ListServices(Lister):
             (
                 state.document.get("binary", ""),
                 _host(state),
-                "up" if state.document.get("alive") else "down",
+                _state(state.document),
                 bool(state.document.get("enabled", True)),
                 TextColumn(state.document.get("disabled_reason")),
                 TextColumn(state.document.get("audited") if _is_agent(state) else None),
@@ -49,6 +49,13 @@ class ListServices(Lister):
             for state in states
         ]
         return COLUMNS, sorted(rows, key=lambda row: row[:2])
+
+
+def _state(document: Mapping[str, Any]) -> str:
+    """Return up, down, or "too old" for an agent with an unsupported RPC version."""
+    if not document.get("alive"):
+        return "down"
+    return "too old" if document.get("too_old") else "up"
 
 
 def _is_agent(state: Any) -> bool:

@@ -4,6 +4,7 @@
 from rpcapi import objects
 from rpcapi.clients.client import ServiceClient
 from rpcapi.context import RequestContext
+from rpcapi.version import OLDEST_AGENT
 
 
 class ComputeAPI(ServiceClient):
@@ -21,7 +22,7 @@ class ComputeAPI(ServiceClient):
     TOPIC = "compute"
     VERSION = "1.6"
     CAP = "compute"
-    UNREPORTED = "1.1"
+    UNREPORTED = OLDEST_AGENT
 
     def build_instances(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:
         """Request the agent of ``host`` to confirm the claims and spawn the guests; it reports to the conductor."""

@@ -14,7 +14,8 @@ from rpcapi.resources import names
 
 # States of a host, the worst last. Those after UP take no new servers.
 UP, DISABLED, AWAITED, DUPLICATE, DOWN = "up", "disabled", "awaiting audit", "duplicate identity", "down"
-STATES = (UP, DISABLED, AWAITED, DUPLICATE, DOWN)
+TOO_OLD = "too old"
+STATES = (UP, DISABLED, AWAITED, DUPLICATE, TOO_OLD, DOWN)
 AGENT = "gantt-compute"  # the binary of service hosts
 # Shown first where hosts have them; the others follow by name.
 FIRST_CLASSES = ("VCPU", "PCPU", "MEMORY_MB", "DISK_GB")
@@ -198,6 +199,8 @@ def state_of(service: Mapping[str, Any]) -> str:
         return DOWN
     if service.get("duplicate_ms") is not None:
         return DUPLICATE
+    if service.get("too_old"):
+        return TOO_OLD
     if service.get("binary", AGENT) == AGENT and not service.get("audited", True):
         return AWAITED
     return UP if service.get("enabled", True) else DISABLED

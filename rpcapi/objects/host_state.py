@@ -16,7 +16,7 @@ class HostState(base.GanttObject):
     Namespace ``service`` (one per service host): binary, enabled, disabled_reason, alive, last_report_ms, audited,
     clock_offset_ms (by which its clock is ahead of the store's; None: by less than 5 s), rpc_versions (by topic, those
     of the oldest process of that name; missing or None: it reports none), older_seen_ms (when that one reported last,
-    while a newer one does).
+    while a newer one does), too_old (only for agents with an unsupported RPC version).
     The content of other namespaces is up to their declared writers. Version 0 means that the document does not exist
     yet. ``partition`` is the partition of the document; None: that of the host with this name.
 

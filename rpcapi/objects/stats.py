@@ -6,6 +6,7 @@ from typing import Any
 from oslo_utils import versionutils
 from oslo_versionedobjects import fields
 
+from rpcapi import errors
 from rpcapi.objects import base, versions
 
 _SINCE_1_2 = frozenset({"parent", "kind", "facts", "host_ip", "numa"})  # keys of a node
@@ -82,15 +83,19 @@ class StatsAnswer(base.GanttObject):
     schedulers the epoch and the position of the store; the agent keeps it and sends it back.
     ``wanted`` lists the keys of a node's state that the scheduler uses and later reports must contain: "inventories",
     "traits", "availability_zone", "facts", "host_ip", "numa" and "metrics.<name>", where a name that ends in "=" is a
-    prefix. None: all keys.
+    prefix. None: all keys. ``refused`` has the fields of an InvalidFact for each fact that was not stored, at most
+    MAX_REFUSED.
 
     Version 1.0: Initial version
     Version 1.1: Add wanted
     Version 1.2: Add incarnation and superseded
     Version 1.3: Add stamp
+    Version 1.4: Add refused
     """
 
-    VERSION = "1.3"
+    VERSION = "1.4"
+    SENT_AS = ("1.3", frozenset({"refused"}))
+    MAX_REFUSED = 20
 
     fields = {
         "sequence": fields.IntegerField(),
@@ -101,9 +106,15 @@ class StatsAnswer(base.GanttObject):
         "incarnation": fields.IntegerField(default=0),
         "superseded": fields.BooleanField(default=False),
         "stamp": fields.StringField(nullable=True, default=None),
+        "refused": base.JsonField(default=[]),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
-        later = {"wanted": (1, 1), "incarnation": (1, 2), "superseded": (1, 2), "stamp": (1, 3)}
+        later = {"wanted": (1, 1), "incarnation": (1, 2), "superseded": (1, 2), "stamp": (1, 3), "refused": (1, 4)}
         versions.drop_later(primitive, target_version, later)
+
+    @property
+    def refusals(self) -> list[errors.InvalidFact]:
+        """Return the error of each fact that was not stored."""
+        return [errors.InvalidFact(**refused) for refused in self.refused]

@@ -24,7 +24,7 @@ from scheduler_svc.core.plugins.guard import FailurePolicy
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.core.weighers.options import WeigherOptions
 from scheduler_svc.core.weighers.weigher import Weigher
-from scheduler_svc.metrics import PLUGIN_ERRORS
+from scheduler_svc.metrics import count_failure
 
 
 def load(conf: cfg.ConfigOpts) -> DriverDispatcher:
@@ -87,11 +87,7 @@ def external_weighers(conf: cfg.ConfigOpts) -> list[Weigher]:
 
 
 def _failure_policy(conf: cfg.ConfigOpts) -> FailurePolicy:
-    return FailurePolicy(conf.filter_scheduler.on_plugin_error == plugins.FATAL, _count_failure)
-
-
-def _count_failure(kind: str, name: str) -> None:
-    PLUGIN_ERRORS.labels(kind=kind, name=name).inc()
+    return FailurePolicy(conf.filter_scheduler.on_plugin_error == plugins.FATAL, count_failure)
 
 
 def _filters(conf: cfg.ConfigOpts) -> Sequence[Filter]:

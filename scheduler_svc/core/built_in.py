@@ -5,9 +5,22 @@ The configuration derives its names and defaults from these lists. They name mod
 master process of the daemon reads the configuration and must not import NumPy.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NamedTuple
+
+
+class BuiltInFailed(Exception):
+    """Raised from the error of a built-in filter or weigher, or of the search of provider trees.
+
+    ``repeat(view)`` does on another view what failed.
+    """
+
+    def __init__(self, kind: str, name: str, repeat: Callable[[Any], object]) -> None:
+        super().__init__(f"{kind} {name}")
+        self.kind = kind
+        self.name = name
+        self.repeat = repeat
 
 
 class BuiltIn(NamedTuple):

@@ -7,15 +7,18 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import oslo_messaging as messaging
+from oslo_log import log
 
 from rpcapi import errors, objects
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.resources import names
+from scheduler_svc import metrics
 from scheduler_svc.endpoints import bounds, encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.host_state.deployment import DeploymentStates
+from scheduler_svc.host_state.facts import drop_refused_facts
 from scheduler_svc.host_state.report_router import HostReportRouter
 from scheduler_svc.host_state.reports import check_nodes
 from scheduler_svc.host_state.service_versions import VersionReports, check_versions, oldest_versions
@@ -23,7 +26,9 @@ from scheduler_svc.host_state.stamps import CONDUCTORS, StampSigner
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport
 from scheduler_svc.store.registrations import MAX_INCARNATION
-from scheduler_svc.store.reports import service_name
+from scheduler_svc.store.reports import COMPUTE, service_name
+
+LOG = log.getLogger(__name__)
 
 CATALOG_KINDS = ("flavor", "image")  # namespaces that hold nothing of a project, and that every client may read
 
@@ -59,13 +64,14 @@ class HostStateEndpoint(MeteredEndpoint):
         bounds.check("sequence", stats.sequence, 1)
         bounds.check("base", stats.base, 0, stats.sequence - 1)
         target = self._partitions.find(stats.partition)
-        partition, versions = target.name, check_versions(stats.rpc_versions)
+        partition, versions = target.name, check_versions(COMPUTE, stats.rpc_versions)
+        nodes, refusals = drop_refused_facts(check_nodes(host, stats.nodes, stats.full))
         report = HostReport(
             incarnation=stats.incarnation,
             sequence=stats.sequence,
             base=stats.base,
             full=stats.full,
-            nodes=check_nodes(host, stats.nodes, stats.full),
+            nodes=nodes,
             register=stats.register,
             agent=stats.agent,
             proof=self._stamps.verify(partition, host, stats.stamp),
@@ -75,6 +81,12 @@ class HostStateEndpoint(MeteredEndpoint):
             self._note_clock(ctxt, stats.partition, host)
             if stats.register:
                 self._versions.register(target.store, host, versions)
+        if refusals:
+            metrics.REFUSED_FACTS.inc(len(refusals))
+            LOG.warning("Refused %d facts of host %s, the first: %s", len(refusals), host, refusals[0].sentence[:300])
+            # An agent of the last release could not read an answer with refusals.
+            if not (versions or self._versions.has_reported(target.store, host)):
+                refusals = []
         return objects.StatsAnswer.of(
             sequence=stats.sequence,
             need_full=outcome.need_full,
@@ -84,6 +96,7 @@ class HostStateEndpoint(MeteredEndpoint):
             incarnation=outcome.incarnation,
             superseded=outcome.superseded,
             stamp=self._stamps.sign(partition, host, outcome.epoch, outcome.position),
+            refused=[refusal.kwargs for refusal in refusals[: objects.StatsAnswer.MAX_REFUSED]],
         )
 
     @expose
@@ -97,7 +110,7 @@ class HostStateEndpoint(MeteredEndpoint):
     ) -> None:
         """Record the heartbeat of a service without nodes in its partition; None is that of this worker."""
         name, store = service_name(_service_host(host), _service_host(binary)), self._partitions.find(partition).store
-        self._versions.beat(store, name, check_versions(versions), lambda: store.heartbeat(host, binary))
+        self._versions.beat(store, name, check_versions(binary, versions), lambda: store.heartbeat(host, binary))
         self._note_clock(ctxt, partition, name)
 
     @expose

@@ -3,13 +3,13 @@
 
 import ipaddress
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names, vocabulary
 from rpcapi.resources.inventory import Inventory
+from scheduler_svc.core.namespaces import compute
 from scheduler_svc.store import lineage
 
 MAX_NODES = 5000  # of one report, child providers included
@@ -93,9 +93,10 @@ def _check_metrics(name: str, raw: Any) -> dict[str, float]:
             what=f"metrics of {name!r}", why=f"they must be a mapping of at most {MAX_METRICS} numbers"
         )
     for key, value in raw.items():
-        number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-        if not number or not isinstance(key, str) or not 1 <= len(key) <= MAX_TEXT:
-            raise errors.InvalidStats(what=f"metric {str(key)[:60]!r} of {name!r}", why="it must be a finite number")
+        if not compute.METRIC.is_valid(value) or not isinstance(key, str) or not 1 <= len(key) <= MAX_TEXT:
+            raise errors.InvalidStats(
+                what=f"metric {str(key)[:60]!r} of {name!r}", why=f"it must be finite, {compute.METRIC.allowed}"
+            )
     return dict(raw)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.clients.served_versions import SERVED
+from rpcapi.version import is_too_old, parse_rpc_version
 from scheduler_svc.store.namespaces import OLDER_SEEN_MS, RPC_VERSIONS, SERVICE
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
@@ -16,23 +17,30 @@ Versions = Mapping[str, str]
 MAX_TOPICS = 8
 # An older process that has not reported for so long has ended; it must be longer than the interval of reports.
 OLDER_ENDED_MS = 60_000
+_VERSION = re.compile(r"(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})")
 
 
-def check_versions(versions: Any) -> Versions | None:
-    """Return reported versions; raises InvalidRequest unless they map few topics to versions such as "1.0"."""
-    is_valid = versions is None or (
+def check_versions(binary: str, versions: Any) -> Versions | None:
+    """Return the versions that a service reports; raises InvalidRequest for malformed ones.
+
+    Versions map at most MAX_TOPICS topics, including the topics of the service, to texts such as "1.0".
+    """
+    if versions is None or versions == {}:
+        return None
+    is_valid = (
         isinstance(versions, dict)
         and len(versions) <= MAX_TOPICS
         and all(isinstance(topic, str) and re.fullmatch(r"[a-z]{1,32}", topic) for topic in versions)
-        and all(
-            isinstance(version, str) and re.fullmatch(r"\d{1,4}\.\d{1,4}", version) for version in versions.values()
-        )
+        and all(isinstance(version, str) and _VERSION.fullmatch(version) for version in versions.values())
     )
     if not is_valid:
         raise errors.InvalidRequest(
             why=f"versions must map at most {MAX_TOPICS} topics to versions such as '1.0', got {str(versions)[:80]!r}"
         )
-    return versions or None
+    missing = [client.TOPIC for client in SERVED.get(binary, ()) if client.TOPIC not in versions]
+    if missing:
+        raise errors.InvalidRequest(why=f"versions of {binary} must have topic {', '.join(missing)}")
+    return versions
 
 
 def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms: int) -> dict[str, Any]:
@@ -53,27 +61,25 @@ def merge_report(document: Mapping[str, Any], reported: Versions | None, now_ms:
 
 
 def oldest_versions(documents: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
-    """Return the oldest version by topic of the living services; None where one of them reports none."""
+    """Return the oldest version by topic of the living services; None where one of them reports none.
+
+    Agents that are too old do not count: they get no new servers, and one of them must not cap the messages to others.
+    """
     oldest: dict[str, str | None] = {}
     for document in documents:
-        if not document["alive"]:
+        if not document["alive"] or is_too_old(document.get(RPC_VERSIONS)):
             continue
         reported = document.get(RPC_VERSIONS) or {}
         for client in SERVED.get(document["binary"], ()):
             topic, version = client.TOPIC, reported.get(client.TOPIC)
             lowest = oldest.setdefault(topic, version)
-            if lowest is not None and (version is None or parse(version) < parse(lowest)):
+            if lowest is not None and (version is None or parse_rpc_version(version) < parse_rpc_version(lowest)):
                 oldest[topic] = version
     return oldest
 
 
-def parse(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version."""
-    return tuple(map(int, version.split(".")))
-
-
 def _age(versions: Versions | None) -> list[tuple[str, tuple[int, ...]]]:
-    return sorted((topic, parse(version)) for topic, version in (versions or {}).items())
+    return sorted((topic, parse_rpc_version(version)) for topic, version in (versions or {}).items())
 
 
 class VersionReports:
@@ -102,6 +108,11 @@ class VersionReports:
         current = _find(store, host)
         if current is not None and current[1].get(RPC_VERSIONS) != reported:
             _put(store, host, current[0], {RPC_VERSIONS: reported})
+
+    def has_reported(self, store: HostStateStore, name: str) -> bool:
+        """Return whether a service reported versions. Agents of the last release report none."""
+        current = _find(store, name)
+        return current is not None and current[1].get(RPC_VERSIONS) is not None
 
 
 def _find(store: HostStateStore, name: str) -> tuple[int, dict[str, Any]] | None:

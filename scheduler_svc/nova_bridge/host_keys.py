@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from scheduler_svc.core.namespaces import compute
 from scheduler_svc.nova_bridge.json_columns import read_list, read_number, read_object
 
 # The counts in ``stats`` that filters and weighers read, by the names that agents report them with.
@@ -35,7 +36,9 @@ def _facts(row: Row[Any], stats: dict[str, Any]) -> dict[str, Any]:
         "supported_instances": read_list(row.supported_instances),
     }
     others = {key: value for key, value in stats.items() if key not in COUNTS and not key.startswith(COUNT_PREFIX)}
-    return others | {key: value for key, value in described.items() if value not in (None, {}, [])}
+    facts = others | {key: value for key, value in described.items() if value not in (None, {}, [])}
+    refused = compute.refuse_facts(facts)
+    return {key: value for key, value in facts.items() if key not in refused}
 
 
 def _counts(stats: dict[str, Any]) -> dict[str, float]:

@@ -13,7 +13,9 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.filters import audited
 from scheduler_svc.core.records import Allocations, BatchAnswer, Candidate, ClaimBatch, Intent, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.finder import AllocationFinder
+from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.claimer import ClaimStore
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.replica_view import ReplicaView
@@ -145,7 +147,9 @@ class AlternateClaimer:
             return _without_candidates(batch)
         number = self._replica.number
         with self._replica.table.reading() as view:
-            passes = pipeline.run(policy.eligibility, view, request, ignored_reasons=audited.REASONS).passes
+            passes = failing_hosts.decide(
+                view, lambda view: pipeline.run(policy.eligibility, view, request, ignored_reasons=audited.REASONS)
+            ).passes
             epoch, position = view.partitions.log_position(number)
 
             def eligible(candidate: Candidate) -> bool:
@@ -168,7 +172,8 @@ class AlternateClaimer:
         ``replaced_allocations`` are still in use there, and are counted as free.
         """
         number = self._replica.number
-        with self._replica.table.reading() as view:
+
+        def fit(view: View) -> ClaimBatch:
             finder = AllocationFinder(view, request, len(batch.intents))
             if not finder.is_needed:
                 return batch
@@ -183,6 +188,9 @@ class AlternateClaimer:
             return replace(
                 batch, intents=[_fit_intent(finder, rows, intent, keeps_unfitted) for intent in batch.intents]
             )
+
+        with self._replica.table.reading() as view:
+            return failing_hosts.decide(view, fit)
 
 
 def _kept_all_candidates(fitted: ClaimBatch, batch: ClaimBatch) -> bool:

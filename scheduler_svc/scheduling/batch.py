@@ -8,9 +8,11 @@ from oslo_log import log
 from rpcapi.context import RequestContext
 from rpcapi.messaging import green
 from scheduler_svc import metrics
-from scheduler_svc.core.drivers.driver import BatchRanking, RankRequest
+from scheduler_svc.core.drivers.driver import BatchRanking, Ranking, RankRequest
 from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.ranking import fit_to_trees
+from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot
@@ -86,14 +88,14 @@ class BatchSelector:
         ]
         with metrics.BATCH_SECONDS.time():
             with self._selector.table.reading() as view:
-                pending = policy.driver.rank_batch(view, rank_requests)
+                pending = failing_hosts.decide(view, lambda view: policy.driver.rank_batch(view, rank_requests))
                 log_positions = view.partitions.log_positions
             # Solving takes long: it must block neither the table nor other green threads.
             batch = green.run_in_worker_pool(pending)
         _record_metrics(batch)
         with self._selector.table.reading() as view:
             rankings = [
-                ranking and fit_to_trees(view, rank_request.request, ranking)
+                ranking and _fit_to_trees(view, rank_request.request, ranking)
                 for rank_request, ranking in zip(rank_requests, batch.rankings, strict=True)
             ]
             names = {name for ranking in rankings if ranking for names in ranking.candidates for name in names}
@@ -112,6 +114,10 @@ class BatchSelector:
             )
             for rank_request, ranking in zip(rank_requests, rankings, strict=True)
         ]
+
+
+def _fit_to_trees(view: View, request: SchedulingRequest, ranking: Ranking) -> Ranking | None:
+    return failing_hosts.decide(view, lambda view: fit_to_trees(view, request, ranking))
 
 
 def _record_metrics(batch: BatchRanking) -> None:

@@ -13,6 +13,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.ranking import rank
+from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 
 
@@ -65,12 +66,13 @@ def rank_hosts(
 ) -> RankingSnapshot:
     """Rank hosts of all partitions that the request allows, for ``count`` instances."""
     began = time.perf_counter()
-    ranking = rank(policy.driver, view, request, count, seed)
+    ranking = failing_hosts.decide(view, lambda view: rank(policy.driver, view, request, count, seed))
     metrics.DECISION_SECONDS.observe(time.perf_counter() - began)
     homes = view.partitions.numbers({name for names in ranking.candidates for name in names})
     samples: Mapping[str, Sequence[str]] = {}
     if explains or not ranking.candidates:  # collecting host names is expensive
-        samples = {**policy.driver.rejected_samples(view, request), **ranking.samples}
+        rejected = failing_hosts.decide(view, lambda view: policy.driver.rejected_samples(view, request))
+        samples = {**rejected, **ranking.samples}
     positions = _claimed_positions(view, ranking, homes)
     return RankingSnapshot(ranking, seed, view.partitions.log_positions, homes, positions, samples=samples)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.claimer import DecisionStore
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
@@ -48,5 +49,5 @@ class SurveyingSelector(Selector):
     ) -> RankingSnapshot:
         """Rank and survey hosts on the same view."""
         with self._replica.table.reading() as view:
-            self.survey = policy.driver.survey(view, request)
+            self.survey = failing_hosts.decide(view, lambda view: policy.driver.survey(view, request))
             return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)

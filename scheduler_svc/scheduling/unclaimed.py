@@ -8,7 +8,7 @@ from rpcapi.context import RequestContext
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.trees.ranking import rank
 from scheduler_svc.replication.partitions import OpenPartitions
-from scheduler_svc.scheduling import refusals
+from scheduler_svc.scheduling import failing_hosts, refusals
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.policy import CurrentPolicy
@@ -43,7 +43,7 @@ class UnclaimedRanker:
             request = self._rewriter.rewrite(policy, request)
         with table.reading() as view:
             rank_hosts = partial(rank, policy.driver) if rewrites else policy.driver.rank
-            ranking = rank_hosts(view, request, count, request.seed)
+            ranking = failing_hosts.decide(view, lambda view: rank_hosts(view, request, count, request.seed))
         if not ranking.candidates:
             raise refusals.no_valid_host(ranking.hosts, ranking.reasons)
         return ranking.candidates

@@ -6,6 +6,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
+from rpcapi.version import is_too_old
 from scheduler_svc.store import aggregates, validation
 from scheduler_svc.store.registrations import DUPLICATE
 
@@ -15,6 +16,7 @@ BUILT_IN = (COMPUTE, SERVICE)
 # Of a service: the RPC version by topic of the oldest of its processes (None or missing: it reports none), and when
 # that one reported last, while a newer one reports under the same name.
 RPC_VERSIONS, OLDER_SEEN_MS = "rpc_versions", "older_seen_ms"
+TOO_OLD = "too_old"  # key in the documents of agents with an unsupported RPC version
 _REMOVABLE = (DUPLICATE, OLDER_SEEN_MS)
 
 Versioned = tuple[int, dict[str, Any]]
@@ -89,7 +91,9 @@ def service(
 ) -> Versioned:
     """Return (version, document) of a service in the form for readers."""
     version, shown = _open(document)
-    figures = {"last_report_ms": last_report_ms, "clock_offset_ms": clock_offset_ms}
+    figures: dict[str, Any] = {"last_report_ms": last_report_ms, "clock_offset_ms": clock_offset_ms}
+    if is_too_old(document.get(RPC_VERSIONS)):
+        figures[TOO_OLD] = True
     return version, shown | {"alive": alive, "audited": audited, **figures}
 
 

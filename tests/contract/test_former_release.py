@@ -232,8 +232,11 @@ def test_report_with_later_fields_is_translated_for_a_former_scheduler(capped: A
 def answered(kind: str) -> Any:
     """Return a sample answer; callers are upgraded before instances are moved, so no instance has a migration.
 
-    For the same reason no migration has a guest. Former callers ask for no details of the errors of several selections.
+    For the same reason no migration has a guest. Former callers ask for no details of the errors of several selections,
+    and former agents are not told which of their facts were refused.
     """
+    if kind == "StatsAnswer":
+        return sample(kind).with_values(refused=[])
     if kind == "SelectionAnswers":
         return sample(kind).with_values(details=[])
     if kind == "GuestPage":

@@ -47,7 +47,7 @@ FINGERPRINTS = {
     "SelectionAnswers": "1.1-c2f8d56305f860124131429da6c873c7",
     "SelectionRequests": "1.1-37c0ef99ed30e89e29e93688e2c9460c",
     "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
-    "StatsAnswer": "1.3-04ed7a6747a61190baefbf1fddd9d187",
+    "StatsAnswer": "1.4-b69a88462dbdd4b4c7e30866240b8159",
     "StatsReport": "1.5-6fe60dac0f386b74e48b4a27aec23ca5",
     "StoreSizes": "1.0-315c00f9f1344d5b215311992bf2fa16",
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
@@ -75,7 +75,7 @@ FIELDS_ADDED = {
     "SelectionAnswers": {1: {"details"}},
     "SelectionRequests": {1: {"projects", "users", "deadlines", "fresh"}},
     "Selections": {1: {"allocations"}},
-    "StatsAnswer": {1: {"wanted"}, 2: {"incarnation", "superseded"}, 3: {"stamp"}},
+    "StatsAnswer": {1: {"wanted"}, 2: {"incarnation", "superseded"}, 3: {"stamp"}, 4: {"refused"}},
     "StatsReport": {1: {"partition"}, 2: set(), 3: {"register", "agent"}, 4: {"stamp"}, 5: {"rpc_versions"}},
     "VerifyReport": {1: {"awaited"}},
 }

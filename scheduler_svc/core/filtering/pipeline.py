@@ -8,8 +8,17 @@ import numpy as np
 
 from rpcapi import errors
 from scheduler_svc.core import built_in
+from scheduler_svc.core.built_in import BuiltInFailed
 from scheduler_svc.core.filtering import scopes
-from scheduler_svc.core.filters import membership, nova, partition, pci_passthrough, request_groups, resources
+from scheduler_svc.core.filters import (
+    membership,
+    nova,
+    partition,
+    pci_passthrough,
+    request_groups,
+    resources,
+    set_aside,
+)
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.request import SchedulingRequest
@@ -79,38 +88,60 @@ def run(
 
     Tests with a reason in ``ignored_reasons`` are skipped. If the request names a partition, only its hosts count.
     ``on_rejected`` is called with each reason and the mask of rejected hosts, which costs more than counting them.
+    Raises BuiltInFailed if a filter raises, and PluginFailed.
     """
-    passes = view.present.copy()
-    kind = view.of_kind(request.service)
-    if kind is not None:
-        passes &= kind
-    if request.decision.partition is not None:
-        passes &= view.partitions.members(request.decision.partition)
+    passes = _hosts(view, request)
     hosts = count = int(np.count_nonzero(passes))
     reasons: dict[str, int] = {}
     laps = _WATCH.laps()
-    filters = scopes.select(filters, request.scope)
-    # Hosts of unreachable partitions take no claims, so this filter is always applied.
-    limits_partitions = request.stays_in_partition or request.decision.unavailable_partitions
-    for host_filter in (partition.FILTER, *filters) if limits_partitions else filters:
-        predicates = (
-            host_filter.predicates(view, request)
-            if host_filter.per_host is None
-            else host_filter.per_host(view, request, passes)
-        )
-        for reason, column in predicates:
-            if reason in ignored_reasons:
-                continue
-            if on_rejected is not None:
-                on_rejected(reason, passes & ~column)
-            passes &= column
-            before, count = count, int(np.count_nonzero(passes))
-            if count < before:
-                reasons[reason] = reasons.get(reason, 0) + before - count
-            if not count:
-                break
+    for host_filter in _applied(filters, view, request):
+        try:
+            predicates = (
+                host_filter.predicates(view, request)
+                if host_filter.per_host is None
+                else host_filter.per_host(view, request, passes)
+            )
+            for reason, column in predicates:
+                if reason in ignored_reasons:
+                    continue
+                if on_rejected is not None:
+                    on_rejected(reason, passes & ~column)
+                passes &= column
+                before, count = count, int(np.count_nonzero(passes))
+                if count < before:
+                    reasons[reason] = reasons.get(reason, 0) + before - count
+                if not count:
+                    break
+        except errors.GanttError:  # a plugin failed
+            raise
+        except Exception as error:
+            raise BuiltInFailed(FILTER, host_filter.name, _repeat(host_filter, request)) from error
         if laps is not None:
             laps.lap(FILTER, host_filter.name, view.size, count=host_filter.per_host is None)
         if not count:
             break
     return Survivors(passes, count, hosts, reasons)
+
+
+def _hosts(view: View, request: SchedulingRequest) -> Column:
+    """Return a mask of the hosts that a request may be for."""
+    hosts = view.present.copy()
+    kind = view.of_kind(request.service)
+    if kind is not None:
+        hosts &= kind
+    if request.decision.partition is not None:
+        hosts &= view.partitions.members(request.decision.partition)
+    return hosts
+
+
+def _applied(filters: Sequence[Filter], view: View, request: SchedulingRequest) -> Sequence[Filter]:
+    """Return the filters of the request's scope, and before them the mandatory filters."""
+    filters = scopes.select(filters, request.scope)
+    # Hosts of unreachable partitions take no claims.
+    if request.stays_in_partition or request.decision.unavailable_partitions:
+        filters = (partition.FILTER, *filters)
+    return (set_aside.FILTER, *filters) if view.rows_set_aside else filters
+
+
+def _repeat(host_filter: Filter, request: SchedulingRequest) -> Callable[[View], object]:
+    return lambda view: list(host_filter.predicates(view, request))

@@ -44,10 +44,12 @@ class RequiredImageProperties:
     def _version_matches(self, version: Any) -> bool:
         if not (self.version and version):
             return True
+        if not isinstance(version, int) or version < 0:  # such as 8002001; the conversion of -1 would never end
+            return False
         try:
             text = versionutils.convert_version_to_str(version)
             return versionutils.VersionPredicate(self.version).satisfied_by(text)
-        except (TypeError, ValueError):
+        except ValueError:
             return False
 
     def _address_size_matches(self, cpu_info: Any) -> bool:

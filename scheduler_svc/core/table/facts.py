@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
 
@@ -53,9 +54,22 @@ class FactColumn:
         for row in rows.tolist():
             self.set_row(row, None)
 
+    @property
+    def rows(self) -> list[int]:
+        """The rows with facts."""
+        return np.flatnonzero(self._codes != NO_FACTS).tolist()
+
     def of(self, row: int) -> Facts:
         """Return the facts of ``row``."""
         return self._documents[int(self._codes[row])]
+
+    def map_rows(self, rows: Column, function: Callable[[Facts], Any]) -> npt.NDArray[Any]:
+        """Return ``function`` of the facts of these rows, a mask, and of no facts for all others.
+
+        It is called for no document of the others.
+        """
+        codes, indexes = np.unique(np.where(rows, self._codes[: len(rows)], NO_FACTS), return_inverse=True)
+        return np.array([function(self._documents[code]) for code in codes.tolist()])[indexes]
 
     def where(self, size: int, predicate: Callable[[Facts], bool], key: Hashable | None = None) -> Column:
         """Return a mask of the first ``size`` rows: True where ``predicate`` is true for the row's facts.
@@ -127,13 +141,17 @@ def _number(facts: Facts, path: str) -> float:
 
 
 class FactView:
-    """The host facts within a view: columns have one element per row of the view."""
+    """The host facts within a view: columns have one element per row of the view.
 
-    __slots__ = ("_column", "_size")
+    Only the rows in the mask ``only`` have facts, None: all rows.
+    """
 
-    def __init__(self, column: FactColumn, size: int) -> None:
+    __slots__ = ("_column", "_only", "_size")
+
+    def __init__(self, column: FactColumn, size: int, only: Column | None = None) -> None:
         self._column = column
         self._size = size
+        self._only = only
 
     def where(self, predicate: Callable[[Facts], bool], key: Hashable | None = None) -> Column:
         """Return a mask: True where ``predicate`` is true for the row's facts ({} if it has none).
@@ -141,12 +159,18 @@ class FactView:
         The predicate is called once per different document. With a ``key`` the result is cached until a document is
         added or removed. The key must be unique to the predicate.
         """
+        if self._only is not None:
+            mask: Column = self._column.map_rows(self._only, lambda facts: bool(predicate(facts)))
+            return mask
         return self._column.where(self._size, predicate, key)
 
     def numbers(self, path: str) -> FloatColumn:
         """Return the number at a dotted path of each row's facts; NaN if it is not a number, true is 1 and false 0."""
+        if self._only is not None:
+            values: FloatColumn = self._column.map_rows(self._only, lambda facts: _number(facts, path))
+            return values
         return self._column.numbers(self._size, path)
 
     def of(self, row: int) -> Facts:
         """Return the facts of ``row``."""
-        return self._column.of(row)
+        return self._column.of(row) if self._only is None or self._only[row] else {}

@@ -10,12 +10,12 @@ from scheduler_svc.core.table.columns import Column
 
 
 class NumaView:
-    """The NUMA cells within a view."""
+    """The NUMA cells within a view; only the rows in the mask ``only`` have cells, None: all rows."""
 
     __slots__ = ("_cells", "_size")
 
-    def __init__(self, cells: Mapping[int, Sequence[Any]], size: int) -> None:
-        self._cells = cells
+    def __init__(self, cells: Mapping[int, Sequence[Any]], size: int, only: Column | None = None) -> None:
+        self._cells = cells if only is None else {row: states for row, states in cells.items() if only[row]}
         self._size = size
 
     @property

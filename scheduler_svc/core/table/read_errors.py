@@ -21,7 +21,12 @@ MEMBERS: Mapping[str, Mapping[str, str]] = {
         "parent": "trees",
         "metrics": "state('compute', 'metrics.NAME')",
     },
-    "service": {"alive": "services.alive", "enabled": "services.enabled", "audited": "services.opened"},
+    "service": {
+        "alive": "services.alive",
+        "enabled": "services.enabled",
+        "too_old": "services.too_old",
+        "audited": "services.opened",
+    },
     "aggregate": {"hosts": "aggregates.members", "metadata": "aggregates.metadata", "name": "documents('aggregate')"},
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of the host table and all their columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,8 @@ class HostRows:
         self.facts = FactColumn(FIRST_ROWS)
         self.addresses = AddressColumn(FIRST_ROWS)
         self.numa: dict[int, Sequence[Any]] = {}  # NUMA cell states of the rows that have cells
+        # Rows whose facts or NUMA cells made a built-in filter or weigher fail, with both as their hosts reported them.
+        self.rows_set_aside: dict[int, tuple[Any, Any]] = {}
         self.aggregates = AggregateColumns(FIRST_ROWS)
         self.services = ServiceColumns(FIRST_ROWS)
         self.traits = TraitColumns(FIRST_ROWS)
@@ -86,8 +88,25 @@ class HostRows:
     def _apply_host_keys(self, row: int, document: Document) -> None:
         """Set what a host says of itself: an agent in its provider's document, Nova's in its compute node's."""
         self.states.set_metrics(row, document.get("metrics", {}))
-        self.facts.set_row(row, document.get("facts"))
         self.addresses.set_row(row, document.get("host_ip"))
+        facts, numa = document.get("facts") or None, document.get("numa") or None
+        if row in self.rows_set_aside:
+            if self.rows_set_aside[row] == (facts, numa):
+                return
+            del self.rows_set_aside[row]
+        self._set_facts(row, facts, numa)
+
+    def _set_facts(self, row: int, facts: Mapping[str, Any] | None, numa: Sequence[Any] | None) -> None:
+        self.facts.set_row(row, facts)
+        self.numa.pop(row, None)
+        if numa:
+            self.numa[row] = numa
+
+    def set_aside(self, rows: Iterable[int]) -> None:
+        """Exclude rows from decisions, and drop their facts and NUMA cells until their hosts report other ones."""
+        for row in rows:
+            self.rows_set_aside.setdefault(row, (self.facts.of(row) or None, self.numa.get(row)))
+            self._set_facts(row, None, None)
 
     def _find_document(self, namespace: str, row: int) -> Document | None:
         """Return the document that applies to a node: that of its own name, else that of its service host.
@@ -147,6 +166,7 @@ class HostRows:
         self.kind[rows] = np.array(kinds, np.int8)[source.kind[: len(rows)]]
         for row in numbers:
             self.numa.pop(row, None)
+            self.rows_set_aside.pop(row, None)
         self.numa |= {numbers[row]: cells for row, cells in source.numa.items()}
         for resource_class in source.resources.keys() - self.resources.keys():
             self.resources[resource_class] = ResourceColumns(len(self.present))
@@ -201,6 +221,7 @@ class HostRows:
         self.kind[rows] = COMPUTE
         for row in rows.tolist():
             self.numa.pop(row, None)
+            self.rows_set_aside.pop(row, None)
         for columns in self.resources.values():
             columns.clear(rows)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Service host state as columns of the host rows: alive, enabled, opened, audit_pending."""
+"""Service host state as columns of the host rows: alive, enabled, too_old, opened, audit_pending."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,13 +15,18 @@ AUDIT_SECONDS = 120.0
 
 
 class ServiceColumns:
-    """Service host state per row. ``opened``: audited in the current epoch; ``audit_pending``: audit expected soon."""
+    """Service host state per row.
 
-    __slots__ = ("alive", "audit_pending", "enabled", "opened")
+    ``too_old``: its agent has an unsupported RPC version; ``opened``: audited in the current epoch; ``audit_pending``:
+    audit expected soon.
+    """
+
+    __slots__ = ("alive", "audit_pending", "enabled", "opened", "too_old")
 
     def __init__(self, size: int) -> None:
         self.alive: Column = np.zeros(size, np.bool_)
         self.enabled: Column = np.zeros(size, np.bool_)
+        self.too_old: Column = np.zeros(size, np.bool_)
         self.opened: Column = np.zeros(size, np.bool_)
         self.audit_pending: Column = np.zeros(size, np.bool_)
 
@@ -29,6 +34,7 @@ class ServiceColumns:
         """Extend the columns to ``size`` rows."""
         self.alive = extend_column(self.alive, size)
         self.enabled = extend_column(self.enabled, size)
+        self.too_old = extend_column(self.too_old, size)
         self.opened = extend_column(self.opened, size)
         self.audit_pending = extend_column(self.audit_pending, size)
 
@@ -37,12 +43,13 @@ class ServiceColumns:
         count = len(rows)
         self.alive[rows] = other.alive[:count]
         self.enabled[rows] = other.enabled[:count]
+        self.too_old[rows] = other.too_old[:count]
         self.opened[rows] = other.opened[:count]
         self.audit_pending[rows] = other.audit_pending[:count]
 
     def clear(self, rows: Rows) -> None:
         """Set all columns of ``rows`` to False."""
-        for column in (self.alive, self.enabled, self.opened, self.audit_pending):
+        for column in (self.alive, self.enabled, self.too_old, self.opened, self.audit_pending):
             column[rows] = False
 
 
@@ -67,6 +74,11 @@ class ServiceView:
         return read_only(self._columns.enabled, self._size)
 
     @property
+    def too_old(self) -> Column:
+        """Return a mask of the rows whose agent has an unsupported RPC version."""
+        return read_only(self._columns.too_old, self._size)
+
+    @property
     def opened(self) -> Column:
         """Return a mask of the rows whose service host was audited in the current epoch."""
         return read_only(self._columns.opened, self._size)
@@ -88,6 +100,7 @@ class ServiceState:
 
     alive: bool = False
     enabled: bool = True
+    too_old: bool = False
     opened: int = 0  # the epoch of its last audit
     alive_at: int = 0
     enabled_at: int = 0
@@ -126,6 +139,7 @@ class ServiceStates:
         service.rows.append(row)
         self._columns.alive[row] = service.alive
         self._columns.enabled[row] = service.enabled
+        self._columns.too_old[row] = service.too_old
         self._columns.opened[row] = service.is_open(self._epoch)
         self._columns.audit_pending[row] = host in self._waiting_since
 
@@ -137,12 +151,13 @@ class ServiceStates:
             self._columns.alive[service.rows] = alive
             self._update_audit_wait(host, service)
 
-    def set_enabled(self, host: str, enabled: bool, position: int) -> None:
-        """Set whether the host is enabled; ignored if a later value was already set."""
+    def set_enabled(self, host: str, enabled: bool, position: int, *, too_old: bool = False) -> None:
+        """Set whether the host is enabled, and its agent too old; ignored if a later value was already set."""
         service = self._find(host)
         if position >= service.enabled_at:
-            service.enabled, service.enabled_at = enabled, position
+            service.enabled, service.too_old, service.enabled_at = enabled, too_old, position
             self._columns.enabled[service.rows] = enabled
+            self._columns.too_old[service.rows] = too_old
 
     def set_opened(self, host: str, epoch: int, position: int) -> None:
         """Record that the host was audited in ``epoch``; ignored if a later audit was already recorded."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rpcapi.resources import names
+from rpcapi.version import is_too_old
 from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.reads import NO_READS, Reads, union
 from scheduler_svc.core.records import Allocations, Amounts, LogEntry, Snapshot
@@ -31,6 +32,8 @@ class HostCounts(NamedTuple):
     disabled: int
     awaiting_audit: int
     down: int
+    too_old: int
+    set_aside: int
 
     @property
     def hosts(self) -> int:
@@ -114,8 +117,18 @@ class HostTable(HostRows):
         present = self.present & (self.partition == number)
         services = self.services
         alive = present & services.alive
-        audited = alive & services.opened
-        masks = (audited & services.enabled, audited & ~services.enabled, alive & ~services.opened, present & ~alive)
+        set_aside = np.zeros(len(present), np.bool_)
+        set_aside[list(self.rows_set_aside)] = True
+        current = alive & ~services.too_old & ~set_aside
+        audited = current & services.opened
+        masks = (
+            audited & services.enabled,
+            audited & ~services.enabled,
+            current & ~services.opened,
+            present & ~alive,
+            alive & services.too_old,
+            alive & ~services.too_old & set_aside,
+        )
         return HostCounts(*(int(np.count_nonzero(mask)) for mask in masks))
 
     def audited_hosts(self, number: int) -> list[str]:
@@ -253,7 +266,8 @@ class HostTable(HostRows):
             part.services.set_deleted(host, position)
         else:
             # Of two agents that share a host's name, either may get a build: such a host takes no claims.
-            part.services.set_enabled(host, service["enabled"] and "duplicate_ms" not in service, position)
+            is_enabled = service["enabled"] and "duplicate_ms" not in service
+            part.services.set_enabled(host, is_enabled, position, too_old=is_too_old(service.get("rpc_versions")))
 
     def _set_provider(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
         """Set a provider's document: roots become host rows, others go to the forest. Either may become the other."""
@@ -300,9 +314,6 @@ class HostTable(HostRows):
             self._apply_host_keys(row, document)
         elif nova.NAMESPACE in self.reads:
             self._apply_compute_node(row, self._find_document(nova.NAMESPACE, row))
-        self.numa.pop(row, None)
-        if document.get("numa"):
-            self.numa[row] = document["numa"]
         zone = document.get("availability_zone")
         self.zone[row] = NO_ZONE if zone is None else self.zones.setdefault(zone, len(self.zones))
 

@@ -2,7 +2,7 @@
 """The read-only view of the host table that a decision uses. docs/plugins.md lists what plugins may read of it."""
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -30,10 +30,13 @@ class View:
     Columns are read-only or copies. ``size`` is the number of rows.
     """
 
-    __slots__ = ("_table", "_trees", "instance_limits", "size")
+    __slots__ = ("_only", "_table", "_trees", "instance_limits", "size")
 
-    def __init__(self, table: HostRows, instance_limits: Mapping[int, int] = NO_LIMITS) -> None:
+    def __init__(
+        self, table: HostRows, instance_limits: Mapping[int, int] = NO_LIMITS, only: Column | None = None
+    ) -> None:
         self._table = table
+        self._only = only  # mask of the rows with facts and NUMA cells, None: all
         # Rows that take fewer instances in this decision than their columns allow, and how many; 0 excludes the row.
         self.instance_limits = instance_limits
         self._trees: TreeColumns | None = None
@@ -41,7 +44,27 @@ class View:
 
     def with_instance_limits(self, instance_limits: Mapping[int, int]) -> "View":
         """Return this view with a maximum number of instances for some rows."""
-        return View(self._table, dict(instance_limits))
+        return View(self._table, dict(instance_limits), self._only)
+
+    def with_facts_of(self, rows: Sequence[int]) -> "View":
+        """Return this view without the facts and NUMA cells of all other rows."""
+        only = np.zeros(self.size, np.bool_)
+        only[rows] = True
+        return View(self._table, self.instance_limits, only)
+
+    @property
+    def rows_with_facts(self) -> list[int]:
+        """The rows with facts or NUMA cells, in the order of their names."""
+        return sorted({*self._table.facts.rows, *self._table.numa}, key=self._table.names.__getitem__)
+
+    def set_aside(self, rows: Iterable[int]) -> None:
+        """Exclude rows from all decisions until their hosts report other facts; see HostRows.set_aside."""
+        self._table.set_aside(rows)
+
+    @property
+    def rows_set_aside(self) -> Collection[int]:
+        """The rows that ``set_aside`` excluded."""
+        return self._table.rows_set_aside.keys()
 
     @property
     def present(self) -> Column:
@@ -125,7 +148,7 @@ class View:
     @property
     def facts(self) -> FactView:
         """Return the facts that hosts reported about themselves."""
-        return FactView(self._table.facts, self.size)
+        return FactView(self._table.facts, self.size, self._only)
 
     @property
     def addresses(self) -> AddressView:
@@ -135,7 +158,7 @@ class View:
     @property
     def numa(self) -> NumaView:
         """Return the NUMA cells that hosts reported."""
-        return NumaView(self._table.numa, self.size)
+        return NumaView(self._table.numa, self.size, self._only)
 
     @property
     def hosts(self) -> ProviderColumns:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rpcapi.resources.trees.requirements import provider_satisfies
 from rpcapi.resources.trees.search import MAX_STEPS, Accept, NoCandidateReason, StepBudget, find_first
 from rpcapi.resources.trees.tree import AllocationCandidate, Allocations, ProviderTree
+from scheduler_svc.core.built_in import BuiltInFailed
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.tree_request import tree_request
@@ -50,10 +51,16 @@ class AllocationFinder:
         return self._remaining_steps <= 0
 
     def find(self, row: int) -> HostAllocation | NoCandidateReason:
-        """Return the allocations of one more instance on a host, or why there are none."""
+        """Return the allocations of one more instance on a host, or why there are none; raises BuiltInFailed."""
         if row not in self._allocations:
-            self._allocations[row] = self._search_host(row)
+            try:
+                self._allocations[row] = self._search_host(row)
+            except Exception as error:
+                raise BuiltInFailed("search", "provider trees", self._repeat(row)) from error
         return self._allocations[row]
+
+    def _repeat(self, row: int) -> Callable[[View], object]:
+        return lambda view: AllocationFinder(view, self._request)._search_host(row)
 
     def reserve(self, row: int) -> Allocations | None:
         """Reserve the allocations of one instance on a host; later searches count them as used."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from rpcapi import errors
 from scheduler_svc.core import built_in
+from scheduler_svc.core.built_in import BuiltInFailed
 from scheduler_svc.core.reads import Reads, union
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn, Rows
@@ -129,7 +130,10 @@ class HostScores:
 def score(
     weighers: WeigherSet, view: View, request: SchedulingRequest, rows: npt.NDArray[np.intp] | None
 ) -> HostScores:
-    """Return the scores of ``rows`` (None: all rows of the view); there must be at least one row."""
+    """Return the scores of ``rows`` (None: all rows of the view); there must be at least one row.
+
+    Raises BuiltInFailed if a weigher raises, and PluginFailed.
+    """
     values: FloatColumn | None = None
     step: Multiplier = 0.0
     parts: dict[str, FloatColumn] = {}
@@ -138,7 +142,12 @@ def score(
     for weigher, factor in weighers.effective_multipliers(view):
         if laps is not None:
             laps.begin()
-        raw = _raw_values(weigher, view, request, rows)
+        try:
+            raw = _raw_values(weigher, view, request, rows)
+        except errors.GanttError:  # a plugin failed
+            raise
+        except Exception as error:
+            raise BuiltInFailed(WEIGHER, weigher.name, _repeat(weigher, request)) from error
         if laps is not None:
             laps.lap(WEIGHER, weigher.name, view.size, count=weigher.per_host is None)
         change = weigher.step(request)
@@ -159,6 +168,10 @@ def score(
     if values is None:
         values = np.zeros(view.size if rows is None else len(rows))
     return HostScores(values, step, parts, row_steps)
+
+
+def _repeat(weigher: Weigher, request: SchedulingRequest) -> Callable[[View], object]:
+    return lambda view: weigher.raw(view, request)
 
 
 def _scale(weigher: Weigher, raw: FloatColumn) -> tuple[FloatColumn, float]:

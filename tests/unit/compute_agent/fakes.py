@@ -193,6 +193,7 @@ class FakeScheduler:
         self.epoch = 7
         self.audit = False
         self.required_keys: list[str] | None = None
+        self.refused: list[dict[str, str]] = []
         self.lose: list[str] = []  # what is lost next: "call" or "answer"
         self.lock = threading.Lock()
 
@@ -216,6 +217,7 @@ class FakeScheduler:
             incarnation=0 if superseded else self.incarnations[name],
             superseded=superseded,
             stamp=self.stamp,
+            refused=self.refused,
         )
 
     def forget(self, name: str) -> None:

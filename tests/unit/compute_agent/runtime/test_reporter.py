@@ -147,6 +147,14 @@ def test_rejected_report_is_followed_by_a_full_report(
     assert kinds(rig) == ["full", "full"]
 
 
+def test_refused_fact_is_logged_and_the_report_is_applied(rig: AgentRig, caplog: pytest.LogCaptureFixture) -> None:
+    rig.scheduler.refused = [{"node": "alpha/node0", "fact": "location", "why": "a text"}]
+    rig.reporter.report()
+    assert "Fact 'location' of 'alpha/node0' is ignored: it must be a text" in caplog.text
+    rig.reporter.report()
+    assert kinds(rig) == ["full", "beat"]
+
+
 def last_report_keys(rig: AgentRig) -> dict[str, set[str]]:
     """Return the keys of each node in the last report, metrics as metrics.NAME."""
     nodes = rig.scheduler.reports[-1][1].nodes

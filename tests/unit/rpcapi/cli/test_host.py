@@ -32,6 +32,14 @@ def test_duplicate_identity_is_a_state_that_excludes_the_host_until_it_is_enable
     assert gantt("host", "show", "host1", "-f", "json").json["state"] == "up"
 
 
+def test_too_old_agent_is_a_state_that_excludes_the_host(hosts, gantt):
+    hosts.state["service"]["host1"]["too_old"] = True
+    rows = {row["name"]: row["state"] for row in gantt("host", "list", "-f", "json", "--down").json}
+    assert rows["host1/node1"] == "too old"
+    services = {row["host"]: row["state"] for row in gantt("service", "list", "-f", "json").json}
+    assert (services["host1"], services["host2"]) == ("too old", "up")
+
+
 def test_list_by_zone_respects_zones_of_aggregates(hosts, gantt):
     aggregates = hosts.state["aggregate"]
     aggregates["hall"] = {"hosts": ["host1"], "metadata": {"availability_zone": "az9"}}

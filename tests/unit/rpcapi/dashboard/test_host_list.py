@@ -75,6 +75,7 @@ def test_amounts_of_a_host_are_those_of_its_whole_tree() -> None:
         ({"audited": False}, "awaiting audit"),
         ({"audited": False, "enabled": False}, "awaiting audit"),
         ({"duplicate_ms": 1}, "duplicate identity"),
+        ({"too_old": True}, "too old"),
         ({"alive": False, "audited": False}, "down"),
         ({"binary": "gantt-scheduler", "audited": False}, "up"),
         ({"binary": "gantt-conductor", "audited": False, "enabled": False}, "disabled"),
@@ -82,6 +83,7 @@ def test_amounts_of_a_host_are_those_of_its_whole_tree() -> None:
 )
 def test_state_is_the_worst_that_holds(changes: dict[str, Any], shown: str) -> None:
     assert host_list.state_of({**ALIVE, **changes}) == shown
+    assert shown in host_list.STATES
 
 
 def test_node_without_a_service_is_down() -> None:

@@ -20,6 +20,7 @@ NODES = {
     "off": node({"VCPU": 16}),
     "silent": node({"VCPU": 1}),
     "late": node({"VCPU": 2}),
+    "old": node({"CUSTOM_TAPE": 1}),
 }
 
 
@@ -59,6 +60,7 @@ def table():
     entries = [
         ("service", {"off": {"enabled": False}}),
         ("alive", {"silent": False}),
+        ("service", {"old": {"enabled": True, "rpc_versions": {"compute": "0.1"}}}),
         ("opened", {"late": EPOCH - 1}),
         (
             "provider",
@@ -76,11 +78,12 @@ def measurement(table):
     return HostMeasurement(Partitions(Partition(name, Replica(table, number)) for number, name in enumerate("mn")))
 
 
-def test_hosts_are_counted_by_state(measurement):
+def test_hosts_are_counted_by_state(table, measurement):
+    table.set_aside(table.partitions[1].find_rows("far"))
     measurement.measure()
-    states = ("schedulable", "disabled", "awaiting_audit", "down")
-    assert [value("hosts", partition="m", state=state) for state in states] == [2, 1, 1, 1]
-    assert [value("hosts", partition="n", state=state) for state in states] == [1, 0, 0, 0]
+    states = ("schedulable", "disabled", "awaiting_audit", "down", "too_old", "set_aside")
+    assert [value("hosts", partition="m", state=state) for state in states] == [2, 1, 1, 1, 1, 0]
+    assert [value("hosts", partition="n", state=state) for state in states] == [0, 0, 0, 0, 0, 1]
     assert value("silence_seconds", partition="m") == 7.5
 
 

@@ -56,6 +56,8 @@ def test_delta_has_changes_and_heartbeat_is_empty():
         ({"inventories": VCPU, "availability_zone": 7}, "printable"),
         ({"inventories": VCPU, "metrics": {"load": float("inf")}}, "finite"),
         ({"inventories": VCPU, "metrics": {"load": True}}, "finite"),
+        ({"inventories": VCPU, "metrics": {"load": 10**400}}, "finite"),
+        ({"inventories": VCPU, "metrics": {"load": 1e300}}, "finite, a number from"),
         ({"inventories": VCPU, "parent": "other/n"}, "belongs to another service host"),
         ({"inventories": VCPU, "parent": "h/m"}, "not a provider of the same service host"),
         ({"inventories": VCPU, "parent": "h/n"}, "form a cycle"),

@@ -96,12 +96,14 @@ def test_oldest_versions_are_those_of_living_services():
         service_document("gantt-scheduler", {"scheduler": "1.6", "claims": "1.9"}),
         service_document("gantt-compute", {"compute": "1.4"}),
         service_document("gantt-compute", None),
-        service_document("gantt-compute", {"compute": "1.0"}, alive=False),
+        service_document("gantt-compute", {"compute": "1.2"}, alive=False),
+        service_document("gantt-compute", {"compute": "1.0"}),  # unsupported
         service_document("gantt-other", None),
     ]
     expected = {"conductor": "1.9", "scheduler": "1.6", "claims": "1.8", "compute": None}
     assert oldest_versions(documents) == oldest_versions(reversed(documents)) == expected
     assert oldest_versions([]) == {}
+    assert oldest_versions([service_document("gantt-compute", {"compute": "0.1"})]) == {}
 
 
 @pytest.mark.parametrize(
@@ -113,10 +115,23 @@ def test_oldest_versions_are_those_of_living_services():
         {"a": "1"},
         {"a": "v1.0"},
         {1: "1.0"},
+        {"a": "1.0\n"},
+        {"a": "1.00"},
         {"A": "1.0"},
         {"abcdefghi"[i]: "1.0" for i in range(9)},
     ],
 )
 def test_malformed_versions_are_refused(versions):
     with pytest.raises(errors.InvalidRequest, match="versions must map at most 8 topics"):
-        check_versions(versions)
+        check_versions("gantt-other", versions)
+
+
+@pytest.mark.parametrize("versions", [{"claims": "1.1"}, {"scheduler": "1.1", "conductor": "1.1"}])
+def test_versions_without_a_topic_of_the_service_are_refused(versions):
+    with pytest.raises(errors.InvalidRequest, match="versions of gantt-scheduler must have topic"):
+        check_versions("gantt-scheduler", versions)
+
+
+@pytest.mark.parametrize("versions", [None, {}])
+def test_service_may_report_no_versions(versions):
+    assert check_versions("gantt-conductor", versions) is None

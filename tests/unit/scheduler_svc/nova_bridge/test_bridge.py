@@ -333,8 +333,17 @@ def test_another_writer_is_noticed_and_its_document_is_replaced(bench):
     assert bench.computes("disabled", "forced_down")["h1"] == [False, True]
 
 
+def test_facts_of_a_wrong_type_are_left_out(bench):
+    broken = {"supported_instances": json.dumps([5]), "hypervisor_version": -1}
+    bench.nova.cells["cell1"].change_node("n1", **broken)
+    bench.run()
+    facts = bench.store.get_state("nova", row_name("n1"))[1]["facts"]
+    assert not facts.keys() & broken.keys()
+    assert facts["hypervisor_type"] == "QEMU"
+
+
 def test_a_document_that_is_not_allowed_is_logged_and_delays_no_other(bench, caplog):
-    bench.nova.cells["cell1"].change_node("n1", supported_instances=json.dumps(["x" * 70_000]))
+    bench.nova.cells["cell1"].change_node("n1", cpu_info=json.dumps({"model": "x" * 70_000}))
     bench.run()
     assert set(bench.computes("up")) == {"h1", "n2"}
     assert f"Document {row_name('n1')} of namespace nova is not written" in caplog.text

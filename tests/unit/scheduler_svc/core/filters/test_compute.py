@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Service hosts that are down or disabled."""
+"""Service hosts that are down, disabled or too old."""
 
 import pytest
 
@@ -15,9 +15,12 @@ NODES = make_nodes("a/1", "a/2", "b/1")
         ("alive", {"a": False}, ["b/1"], {"service down": 2}),
         ("service", {"b": {"enabled": False}}, ["a/1", "a/2"], {"service disabled": 1}),
         ("service", {"b": {"enabled": True}}, list(NODES), {}),
+        ("service", {"a": {"enabled": True, "rpc_versions": {"compute": "1.0"}}}, ["b/1"], {"agent too old": 2}),
+        ("service", {"a": {"enabled": True, "rpc_versions": {"compute": "1.1"}}}, list(NODES), {}),
+        ("service", {"a": {"enabled": True, "rpc_versions": None}}, list(NODES), {}),
     ],
 )
-def test_service_must_be_alive_and_enabled(kind, payload, expected, reasons):
+def test_service_must_be_alive_enabled_and_supported(kind, payload, expected, reasons):
     table = make_table("ComputeFilter", NODES)
     table.apply(LogEntry(101, kind, payload))
     assert run_filter("ComputeFilter", table) == (expected, reasons)

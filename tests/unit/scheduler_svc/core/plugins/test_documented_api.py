@@ -16,7 +16,10 @@ PAGE = (Path(__file__).resolve().parents[5] / "docs" / "plugins.md").read_text()
 ROW = re.compile(r"^\| (?:`view\.(\w+)\.` \| )?((?:`[^`]+`(?:, )?)+) \|", re.MULTILINE)
 # Public members that only decisions use: limits and positions of a decision in progress, and rows of the search.
 INTERNAL = {
-    "view": {"all_trees", "instance_limits", "names", "rows", "with_instance_limits"},
+    "view": {
+        *("all_trees", "instance_limits", "names", "rows", "with_instance_limits"),
+        *("with_facts_of", "rows_with_facts", "set_aside", "rows_set_aside"),
+    },
     "view.hosts": {"resources", "traits", "can_hold"},
     "view.trees": {
         *("hosts", "forests", "forest", "sharing_rows", "find_sharing_rows", "served_by"),

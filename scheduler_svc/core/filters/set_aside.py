@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rejects hosts that were set aside because their reports made a filter or weigher fail.
+
+It cannot be disabled: the pipeline adds it while there are such hosts.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from scheduler_svc.core.matching.predicate import Filter, HostPredicate
+from scheduler_svc.core.request import SchedulingRequest
+from scheduler_svc.core.table.view import View
+
+NAME = "SetAsideFilter"
+REASON = "its report makes a filter fail"
+
+
+def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
+    """Reject the hosts that were set aside."""
+    passes = np.ones(view.size, np.bool_)
+    passes[list(view.rows_set_aside)] = False
+    yield HostPredicate(REASON, passes)
+
+
+FILTER = Filter(NAME, predicates)
