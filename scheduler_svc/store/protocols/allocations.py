@@ -22,8 +22,7 @@ class AllocationStore(Protocol):
     ) -> tuple[list[ConsumerState], str | None]:
         """Return a page of what consumers hold that hold anything from ``provider``, by consumer, and the next marker.
 
-        An unverified claim of a consumer is listed too, because it counts. In Redis, a claim of the scheduler on
-        several providers that was made before this index existed is listed under its host only.
+        An unverified claim of a consumer is listed too, because it counts.
         """
 
     @abc.abstractmethod
