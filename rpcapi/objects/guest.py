@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guests of a service host, as its agent reports them when it is asked."""
 
-from typing import Any
-
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base, versions
+from rpcapi.objects import base
 
 RUNNING = "running"  # it exists, under a live attempt of the agent's journal
 CONFIRMED = "confirmed"  # the journal has its claim as confirmed; the guest does not exist yet
@@ -39,7 +37,7 @@ class GuestOwners(base.GanttObject):
 
     Attempts whose claim is still to be confirmed are among them. ``names`` has the nodes. ``owners`` has {type,
     project, user, request_id, flavor, group_id, group_policy, group_max_per_host} of each, as the build request had
-    them; builds of earlier releases have no flavor. ``instances`` has the instance of each: another uuid than in
+    them. ``instances`` has the instance of each: another uuid than in
     ``uuids`` where a migration holds the guest.
 
     Version 1.0: Initial version
@@ -57,7 +55,3 @@ class GuestOwners(base.GanttObject):
         "owners": base.ColumnField(dict),
         "instances": base.ColumnField(str, default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"instances": (1, 1)})
