@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""State files between releases: those that a newer agent wrote are refused."""
+"""State files between releases: an agent refuses the files of a newer one."""
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum

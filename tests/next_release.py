@@ -32,13 +32,13 @@ class RequestSpec(objects.RequestSpec):
 
 
 @contextmanager
-def known() -> Iterator[type[RequestSpec]]:
+def registered() -> Iterator[type[RequestSpec]]:
     """Let this process know the next release's RequestSpec instead of the present one."""
-    registered = GanttObjectRegistry.obj_classes()
-    present = registered["RequestSpec"]
-    registered["RequestSpec"] = []
+    classes = GanttObjectRegistry.obj_classes()
+    present = classes["RequestSpec"]
+    classes["RequestSpec"] = []
     try:
         GanttObjectRegistry.register(RequestSpec)
         yield RequestSpec
     finally:
-        registered["RequestSpec"] = present
+        classes["RequestSpec"] = present

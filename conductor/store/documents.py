@@ -24,14 +24,15 @@ from rpcapi import errors
 
 Word = TypeVar("Word", bound=StrEnum)
 
+# Fields of a record in its header line instead of its document.
 _HEADER = frozenset({"request", "status", "step", "wake_ms", "version", "created_ms", "updated_ms", "sequence"})
-_OF_STORE = frozenset({"sequence", "created_ms", "updated_ms"})  # of a migration, in its header line
+_MIGRATION_HEADER = frozenset({"sequence", "created_ms", "updated_ms"})
 
 
-def _body(kind: type[Any], others: Collection[str], written: Collection[str] = ()) -> dict[str, Any]:
-    """Return the fields of a document by name with their defaults; MISSING for a field that is always written."""
+def _body(kind: type[Any], others: Collection[str], required: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields of a document by name with their defaults; MISSING for a required one."""
     return {
-        field.name: MISSING if field.name in written else field.default
+        field.name: MISSING if field.name in required else field.default
         for field in fields(kind)
         if field.name not in others
     }
@@ -41,7 +42,8 @@ def _body(kind: type[Any], others: Collection[str], written: Collection[str] = (
 # of a document, so that a release which does not know the field reads the others.
 _INSTANCE_FIELDS = _body(InstanceRecord, {"uuid", *_HEADER})
 _REQUEST_FIELDS = _body(BuildRequestRecord, {"key"})
-_MIGRATION_FIELDS = _body(MigrationRecord, _OF_STORE, written={"status"})  # UnreadableMigration shows the status
+# A migration's status is required, because UnreadableMigration shows it.
+_MIGRATION_FIELDS = _body(MigrationRecord, _MIGRATION_HEADER, required={"status"})
 
 
 def dump_request(request: BuildRequestRecord) -> str:

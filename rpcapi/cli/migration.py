@@ -68,7 +68,7 @@ class CopyProgress(NamedTuple):
 
 
 def read_progress(session: Session, migrations: Iterable[Any]) -> dict[str, CopyProgress]:
-    """Return the progress of those that are being copied, by uuid."""
+    """Return the progress of the migrations whose guests are being copied, by uuid."""
     uuids = [item.uuid for item in migrations if item.kind == LIVE and item.status in COPYING]
     progress: dict[str, CopyProgress] = {}
     for start in range(0, len(uuids), CHUNK):

@@ -61,7 +61,7 @@ class ServiceClient:
     TOPIC: ClassVar[str]
     VERSION: ClassVar[str]
     CAP: ClassVar[str]  # the option in [upgrade_levels] that caps what is sent
-    OLDEST: ClassVar[str]  # what services are taken to serve that report no version, or while nothing is known
+    OLDEST: ClassVar[str]  # version of the oldest supported release; the cap while the living services are unknown
     # Methods that end before a first heartbeat could arrive. They are sent without monitoring, which would cost the
     # server a thread per call, and use the monitor time-out as their time-out.
     SHORT_CALLS: ClassVar[frozenset[str]] = frozenset()

@@ -45,8 +45,8 @@ class OldestVersions:
     def cap(self, topic: str, oldest: str, wait_s: float = ANSWER_S) -> str | None:
         """Return the version that every living service of ``topic`` supports; None if none is alive.
 
-        ``oldest`` stands for a service that reports none, and for all while nothing is known. While the versions are
-        fetched for the first time, it waits for at most ``wait_s`` and ANSWER_S seconds.
+        ``oldest`` stands for a service that reports no version, and for all services while nothing is known. It waits
+        at most ``wait_s`` and ANSWER_S seconds while the versions are fetched for the first time.
         """
         versions = self._current(min(wait_s, ANSWER_S))
         if versions is None:
@@ -99,10 +99,10 @@ def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, oldest: str) -> Cal
         level: str | None = conf.upgrade_levels[topic]
         if level != AUTO:
             return level
-        known = _KNOWN.get(transport)
-        if known is None:
-            known = _KNOWN.setdefault(transport, OldestVersions(_fetcher(transport)))
-        return known.cap(topic, oldest, wait_s)
+        versions = _KNOWN.get(transport)
+        if versions is None:
+            versions = _KNOWN.setdefault(transport, OldestVersions(_fetcher(transport)))
+        return versions.cap(topic, oldest, wait_s)
 
     return cap
 

@@ -18,9 +18,8 @@ class StatsReport(base.GanttObject):
     "compute" | "volume" | "network"}; a delta has only the changed keys. An entry with a
     "parent", the name of another provider of this host, is a nested provider: it has inventories and traits only. A
     full report has all nodes of the host; nodes that are not in it are removed. A delta without nodes is a heartbeat.
-    ``partition`` is the partition of the host; None: that of the scheduler. ``stamp`` is the newest one that the agent
-    got, None if it has none. A report that registers has the agent's RPC version by topic in ``rpc_versions``; None:
-    unknown.
+    ``partition`` is the partition of the host; None means the scheduler's. ``stamp`` is the newest stamp that the agent
+    got, or None. A report that registers has the agent's RPC version by topic in ``rpc_versions``, or None.
 
     Version 1.0: Initial version
     Version 1.1: Add partition

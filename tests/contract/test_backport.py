@@ -49,7 +49,7 @@ def current(url):
     endpoint = ConductorEndpoint(*[None] * 4, clients=None, bounds=None, **dict.fromkeys(parts))
     server = bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
     server.start()
-    with next_release.known():
+    with next_release.registered():
         yield conf, transport
     server.stop()
     server.wait()
@@ -115,8 +115,8 @@ def test_typed_errors_are_raised_at_the_caller(current, older):
     primitive = spec().obj_to_primitive()
     with pytest.raises(errors.IncompatibleObject) as caught:
         conductor.object_backport_versions(context.new(), primitive, {"RequestSpec": "1.99"})
-    known = f"({next_release.NEXT})"
-    assert caught.value.sentence.startswith(f"RequestSpec 1.99 is newer than this service knows {known}")
+    sentence = f"RequestSpec 1.99 is newer than this service knows ({next_release.NEXT})"
+    assert caught.value.sentence.startswith(sentence)
     empty, versions = primitive | {"gantt_object.data": {}}, {"RequestSpec": next_release.PRESENT}
     with pytest.raises(errors.MalformedObject, match="RequestSpec"):
         conductor.object_backport_versions(context.new(), empty, versions)

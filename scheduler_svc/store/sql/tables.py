@@ -101,7 +101,7 @@ DECISIONS = Table(
     Column("partition", NAME, nullable=False),
     Column("number", BigInteger, nullable=False),
     Column("request", NAME, nullable=False),
-    Column("project", NAME, nullable=False, server_default=""),  # '' if the document has none
+    Column("project", NAME, nullable=False, server_default=""),  # '' for a document without a project
     Column("document", Text, nullable=False),
     Column("until_bytes", BigInteger, nullable=False, server_default="0"),  # of all decisions up to this one
     PrimaryKeyConstraint("partition", "number"),

@@ -12,7 +12,7 @@ SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
 
 
 def test_object_is_converted_to_requested_version() -> None:
-    with next_release.known() as later:
+    with next_release.registered() as later:
         primitive = backport(later.of(resources={"VCPU": 1}, priority=7), {"RequestSpec": next_release.PRESENT})
     assert primitive["gantt_object.version"] == next_release.PRESENT
     assert "priority" not in primitive["gantt_object.data"]
@@ -20,7 +20,7 @@ def test_object_is_converted_to_requested_version() -> None:
 
 
 def test_nested_objects_are_converted() -> None:
-    with next_release.known() as later:
+    with next_release.registered() as later:
         spec = later.of(resources={"VCPU": 1}, priority=7)
         request = objects.BuildRequest.of(
             spec=spec, partition="p", project_id="p", user_id="u", uuids=["a"], attempts=[1], names=["h/n"]

@@ -143,6 +143,6 @@ def test_identity_of_a_request_has_no_field_with_its_default(monkeypatch):
     destined = objects.RequestSpec.of(resources={"VCPU": 1}, requested_destination={"host": "h"})
     key = compute_request_key(ctxt, spec, UUIDS, {})
     assert compute_request_key(ctxt, destined, UUIDS, {}) != key
-    known = {name: field for name, field in spec.fields.items() if name != "requested_destination"}
-    monkeypatch.setattr(objects.RequestSpec, "fields", known)
+    fields = {name: field for name, field in spec.fields.items() if name != "requested_destination"}
+    monkeypatch.setattr(objects.RequestSpec, "fields", fields)
     assert compute_request_key(ctxt, spec, UUIDS, {}) == key

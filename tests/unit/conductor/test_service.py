@@ -209,7 +209,7 @@ def test_errors_are_typed(shared: ServedConductor) -> None:
 
 
 def test_older_peer_gets_backported_object(shared: ServedConductor) -> None:
-    with next_release.known() as later:
+    with next_release.registered() as later:
         primitive = later.of(resources={"VCPU": 1}, priority=7).obj_to_primitive()
         older = shared.api.object_backport_versions(CTXT, primitive, {"RequestSpec": next_release.PRESENT})
     # This very test knows the priority, so its serializer has read the older form and filled in what that lacks.

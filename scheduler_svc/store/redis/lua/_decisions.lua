@@ -42,7 +42,7 @@ local function record(request_id, project, text, most)
       end
     end
     if #doomed == 0 then
-      total = 0 -- nothing is left: somebody deleted records beside the scripts
+      total = 0 -- the stream is empty: another client deleted its entries
       break
     end
     redis.call('XDEL', K.decisions, unpack(doomed))

@@ -42,13 +42,13 @@ def test_columns_of_different_length_are_malformed():
 
 def test_object_of_an_older_peer_is_read_with_defaults():
     primitive = objects.RequestSpec.of(resources={"VCPU": 2}).obj_to_primitive()
-    with next_release.known():
+    with next_release.registered():
         spec = GanttObject.obj_from_primitive(primitive)
     assert (spec.priority, spec.resources, spec.VERSION) == (0, {"VCPU": 2}, next_release.NEXT)
 
 
 def test_later_field_is_dropped_for_an_older_peer():
-    with next_release.known() as later:
+    with next_release.registered() as later:
         primitive = later.of(resources={"VCPU": 2}, priority=7).obj_to_primitive(target_version=next_release.PRESENT)
     spec = GanttObject.obj_from_primitive(primitive)
     assert (type(spec), spec.resources) == (objects.RequestSpec, {"VCPU": 2})
@@ -56,7 +56,7 @@ def test_later_field_is_dropped_for_an_older_peer():
 
 @pytest.mark.parametrize(("priority", "version"), [(0, next_release.PRESENT), (7, next_release.NEXT)])
 def test_object_is_sent_as_the_version_before_while_its_later_fields_are_unset(priority, version):
-    with next_release.known() as later:
+    with next_release.registered() as later:
         primitive = later.of(resources={"VCPU": 2}, priority=priority).obj_to_primitive()
         assert primitive["gantt_object.version"] == version
         assert GanttObject.obj_from_primitive(primitive).obj_to_primitive() == primitive
