@@ -34,13 +34,6 @@ class AllocationStore(Protocol):
         """
 
     @abc.abstractmethod
-    def recount_usages(self) -> int:
-        """Sum up what all consumers hold, and return the number of claims; nothing else is served meanwhile.
-
-        It repairs sums that claims by an older version, which does not keep them, have made wrong.
-        """
-
-    @abc.abstractmethod
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         """Replace what these consumers hold, all of them or none; return why it is refused, or None.
 

@@ -32,7 +32,6 @@ PARTITIONS = Table(
     Column(
         "vocabulary", BigInteger, nullable=False, server_default="0"
     ),  # position of the last change of traits or classes
-    Column("tallied", Boolean),  # true: the tallies have all claims
 )
 CONSUMERS = _table(
     "consumers",

@@ -74,7 +74,6 @@ def upgrade() -> None:
         *(sa.Column(name, sa.BigInteger, nullable=False) for name in ("epoch", "position", "decision")),
         *(sa.Column(name, sa.BigInteger) for name in ("time_ms", "clock_ms")),
         *(_with_default(name, sa.BigInteger, "0") for name in ("generation_base", "vocabulary")),
-        sa.Column("tallied", sa.Boolean),
         sa.PrimaryKeyConstraint("name"),
     )
     for table, columns in NAMED_TABLES.items():
