@@ -6,10 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from compute_agent.newer_state import check_fields, read_word
-
-# Fields that agents of earlier releases do not know, and that are left out of the journal while they are empty.
-LATER_FIELDS = ("assignments", "instance", "moved_from", "moved_to", "operation", "starts_off", "migration", "copy")
+from compute_agent.newer_state import check_fields, read_word, without_empty
 
 
 class AttemptRef(NamedTuple):
@@ -166,12 +163,8 @@ class Attempt:
         return replace(ended, reported=True, moved_to=to), new
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the journalled form; what is empty and older agents do not know is left out."""
-        document = asdict(self)
-        for name in LATER_FIELDS:
-            if not document[name]:
-                del document[name]
-        return document
+        """Return the journalled form, without empty fields."""
+        return without_empty(asdict(self), required=("at_ms",))
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":
@@ -184,7 +177,7 @@ class Attempt:
         check_fields(record, values, cls.__dataclass_fields__)
         values["stage"] = read_word(record, "stage", Stage, values["stage"])
         values["claim_end"] = read_word(record, "claim_end", ClaimEnd, values["claim_end"])
-        outcome = values["outcome"]
+        outcome = values.get("outcome")
         values["outcome"] = read_word(record, "outcome", AttemptResult, outcome) if outcome else None
         if values.get("copy") is not None:
             check_fields(f"{record}, copy", values["copy"], CopyState.__dataclass_fields__)

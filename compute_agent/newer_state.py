@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusal of state files that a newer agent wrote."""
+"""State files between releases: an agent refuses the files of a newer one."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -20,6 +20,11 @@ def check_fields(file: object, names: Collection[str], known_names: Collection[s
     unknown = sorted(set(names) - set(known_names))
     if unknown:
         raise NewerState(file, f"this agent does not know its {', '.join(unknown)}")
+
+
+def without_empty(document: Mapping[str, Any], required: Collection[str]) -> dict[str, Any]:
+    """Return a document without empty values: an agent that does not know such a field reads the others."""
+    return {name: value for name, value in document.items() if value or name in required}
 
 
 def read_word(record: str, name: str, words: type[Word], word: str) -> Word:

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selections of many requests at once: what waits for the scheduler is sent to it in one call."""
 
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
-import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_log import log
 
@@ -22,7 +20,6 @@ LOG = log.getLogger(__name__)
 
 CALLS_AT_ONCE = 4  # so that requests do not wait for one that is decided repeatedly
 MAX_INSTANCES = 64  # of one call; one with more is sent alone
-PAUSE_S = 60.0  # after which schedulers that cannot decide requests of several projects are asked again
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +37,13 @@ class _Selection:
 class CollectingSchedulerAPI(SchedulerAPI):
     """A client of the scheduler that sends concurrent selections together, each all or nothing; used by many threads.
 
-    A selection that finds fewer than CALLS_AT_ONCE calls under way is sent at once. While schedulers do not know such
-    calls yet, every selection is sent alone.
+    A selection that finds fewer than CALLS_AT_ONCE calls under way is sent at once.
     """
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, backend: SchedulerBackend | None = None) -> None:
         super().__init__(conf, transport, backend)
         limits = RoundLimits(MAX_INSTANCES, MAX_INSTANCES // 4, CALLS_AT_ONCE)
         self._rounds = Rounds[_Selection, objects.Selections | None](self._send, limits)
-        self._alone_until = 0.0  # of the monotonic clock
 
     def select_destinations(
         self,
@@ -63,7 +58,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
         """Select and claim a host for each uuid, as SchedulerAPI does."""
         selection = _Selection(ctxt, spec, uuids, attempt, alternates, fresh)
         selections: objects.Selections | None = None
-        if len(uuids) < MAX_INSTANCES and time.monotonic() >= self._alone_until:
+        if len(uuids) < MAX_INSTANCES:
             selections = self._rounds.call(selection, ctxt.project_id or "", len(uuids))
         return selections or self._send_alone(selection)
 
@@ -89,10 +84,6 @@ class CollectingSchedulerAPI(SchedulerAPI):
             return [None] * len(calls)
         try:
             answers = self.select_batch(_common_context(together), _requests(together), details=True)
-        except (errors.UnknownMethod, messaging.RPCVersionCapError) as error:
-            LOG.info("Selections are sent one by one for %.0f s: %s", PAUSE_S, error)
-            self._alone_until = time.monotonic() + PAUSE_S
-            return [None] * len(calls)
         except errors.InvalidRequest as error:  # of one of them, or they are too many together
             LOG.info("%d selections are sent one by one: %s", len(calls), error)
             return [None] * len(calls)

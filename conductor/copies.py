@@ -73,7 +73,7 @@ class MigrationCopies:
             page: objects.CopyPage = self._clients.call_agent(
                 ctxt, host, self._clients.compute.list_copies, list(uuids)
             )
-        except (*NO_ANSWER_ERRORS, errors.UnknownMethod) as error:
+        except NO_ANSWER_ERRORS as error:
             LOG.info("No progress of copies from host %s: %s", host, error)
             return None
         return page

@@ -74,19 +74,9 @@ class Upkeep(BackgroundLoop):
         return False
 
     def report(self) -> None:
-        """Send a heartbeat to the scheduler, which lists services.
-
-        One of an older release takes no partition; the service is then registered in that of the worker that answers.
-        One before that takes no versions.
-        """
-        ctxt, versions = context.new().with_timeout(ANSWER_SECONDS), served_versions(BINARY)
-        try:
-            self._scheduler.report_service(ctxt, BINARY, self._host, versions, self._partition)
-        except errors.UnknownMethod:
-            try:
-                self._scheduler.report_service(ctxt, BINARY, self._host, versions)
-            except errors.UnknownMethod:
-                self._scheduler.report_service(ctxt, BINARY, self._host)
+        """Send a heartbeat to the scheduler, which lists services."""
+        ctxt = context.new().with_timeout(ANSWER_SECONDS)
+        self._scheduler.report_service(ctxt, BINARY, self._host, served_versions(BINARY), self._partition)
 
     def exchange_stamps(self) -> None:
         """Let partitions that were restored from a backup notice it, and store their newest stamps."""

@@ -20,18 +20,12 @@ from conductor.store.migrations import MigrationKind, MigrationRecord, Migration
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
 from conductor.target_checks import check_target
 from rpcapi import errors, objects
-from rpcapi.clients.claims import ClaimsAPI
-from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.objects.request_validation import check_spec
 from rpcapi.resources import names
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
-
-COMPUTE_VERSION = "1.2"  # of change_guests
-COPY_VERSION = "1.5"  # of copy_guests
-CLAIMS_VERSION = "1.8"  # of move_claims
 
 MOVABLE = (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF)
 CONFIRMED = (MigrationStatus.CONFIRMING, MigrationStatus.CONFIRMED)
@@ -66,9 +60,8 @@ class InstanceMoves:
     limits of a project, as Admission has them.
 
     Each method takes ``project``, the only one whose instances may be changed; None is all. Each raises InvalidRequest
-    or a subclass, such as CallerRefused, or UnknownMethod where a version cap excludes services that move, an
-    UnknownInstance or UnknownMigration, or InstanceConflict for an instance in another status, before any change;
-    Conflict or StoreUnavailable when the caller must retry.
+    or a subclass, such as CallerRefused, an UnknownInstance or UnknownMigration, or InstanceConflict for an instance in
+    another status, before any change; Conflict or StoreUnavailable when the caller must retry.
     """
 
     def __init__(
@@ -113,8 +106,6 @@ class InstanceMoves:
         project: str | None = None,
     ) -> None:
         """Mark ACTIVE instances to be copied to other hosts of their partitions while they run; else as ``migrate``."""
-        if not self._clients.compute.can_send(COPY_VERSION):
-            raise errors.UnknownMethod(topic=ComputeAPI.TOPIC, method="copy_guests", version=COPY_VERSION)
         target = None if host is None else names.canonical(host)
         move = Move(ctxt.request_id, target, allow_cross_cell=False, is_live=True)
         self._begin(ctxt, uuids, migrations, move, method="live_migrate_instances", project=project)
@@ -162,7 +153,6 @@ class InstanceMoves:
         method: str,
         project: str | None,
     ) -> None:
-        self._check_versions()
         check_uuids(uuids, self._max_instances)
         check_uuids(migrations, self._max_instances, "migration")
         if len(migrations) != len(uuids):
@@ -188,12 +178,6 @@ class InstanceMoves:
             self._check_target(ctxt, move.target, [record for record in map(change, records.values()) if record])
         self._changes.apply(uuids, change, method, project, limits if move.flavors else {})
         LOG.info("Recorded that %d instances are to be moved", len(uuids))
-
-    def _check_versions(self) -> None:
-        if not self._clients.compute.can_send(COMPUTE_VERSION):
-            raise errors.UnknownMethod(topic=ComputeAPI.TOPIC, method="change_guests", version=COMPUTE_VERSION)
-        if not self._clients.claims_of(None).can_send(CLAIMS_VERSION):
-            raise errors.UnknownMethod(topic=ClaimsAPI.TOPIC, method="move_claims", version=CLAIMS_VERSION)
 
     def _check_migrations(self, migration_uuids: Mapping[str, str]) -> set[str]:
         """Return the instances whose migration is recorded already; raises InvalidRequest for a uuid of another use."""
@@ -227,7 +211,6 @@ class InstanceMoves:
         method: str,
         project: str | None,
     ) -> None:
-        self._check_versions()
         check_uuids(migrations, self._max_instances, "migration")
         recorded = self._store.migrations(migrations)
         for uuid in migrations:

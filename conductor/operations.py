@@ -13,18 +13,14 @@ from conductor.evacuation import InstanceEvacuation, is_lost
 from conductor.ownership import check_project
 from conductor.rebuild_images import RebuildImages
 from conductor.requested_changes import RequestedChanges
-from conductor.saga.power import IMAGE_VERSION
 from conductor.saga.transitions import set_step
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
-from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
-
-COMPUTE_VERSION = "1.3"  # of operate_guests
 
 # By the status that is recorded: those in which a request is accepted, as in Nova. ERROR: only on a host.
 ALLOWED = {
@@ -46,7 +42,6 @@ class InstanceOperations:
     def __init__(
         self,
         store: ConductorStore,
-        compute: ComputeAPI,
         wake: Callable[[], None],
         max_instances: int,
         *,
@@ -57,7 +52,6 @@ class InstanceOperations:
         self._store = store
         self._changes = RequestedChanges(store, wake, max_instances)
         self._max_instances = max_instances
-        self._compute = compute
         self._evacuation = evacuation
         self._images = images
         self._clock = clock
@@ -67,12 +61,10 @@ class InstanceOperations:
 
         Those that are being rebooted in that way stay unchanged; a hard reboot replaces another one. ``project`` is the
         only one whose instances may be rebooted; None is all. Raises InvalidRequest or a subclass, such as
-        CallerRefused, or UnknownMethod where the version cap excludes agents that reboot, UnknownInstance, or
-        InstanceConflict for one in another status, before any change; Conflict or StoreUnavailable when the caller must
-        retry.
+        CallerRefused, UnknownInstance, or InstanceConflict for one in another status, before any change; Conflict or
+        StoreUnavailable when the caller must retry.
         """
         status = InstanceStatus.HARD_REBOOT if hard else InstanceStatus.REBOOT
-        self._check_version(COMPUTE_VERSION)
         self._changes.apply(uuids, lambda record: mark(record, status, self._clock()), "reboot_instances", project)
         LOG.info("Recorded that %d instances are in %s", len(uuids), status)
 
@@ -89,7 +81,6 @@ class InstanceOperations:
         whose host is gone are evacuated; those that are being rebuilt stay unchanged, but must not get another image
         meanwhile. As ``reboot``, as RebuildImages.specs, and as InstanceEvacuation.plan for those that are evacuated.
         """
-        self._check_version(COMPUTE_VERSION if image is None else IMAGE_VERSION)
         check_uuids(uuids, self._max_instances)
         records = self._store.get(uuids)
         check_project(self._store, records.values(), project, "rebuild_instances")
@@ -113,10 +104,6 @@ class InstanceOperations:
 
         self._changes.apply(uuids, change, "rebuild_instances", project)
         LOG.info("Recorded that %d instances are in %s", len(uuids), InstanceStatus.REBUILD)
-
-    def _check_version(self, version: str) -> None:
-        if not self._compute.can_send(version):
-            raise errors.UnknownMethod(topic=ComputeAPI.TOPIC, method="operate_guests", version=version)
 
 
 def _without_host(records: Iterable[InstanceRecord], uuids: Collection[str]) -> list[InstanceRecord]:

@@ -120,15 +120,14 @@ def _to_past_ms(first_sent: float | None) -> int | None:
 def compute_request_key(
     ctxt: RequestContext, spec: objects.RequestSpec, uuids: Sequence[str], names_by_uuid: Mapping[str, str]
 ) -> str:
-    """Return the identity of a request: a hash of project, user, spec, uuids, and names if there are any.
+    """Return the identity of a request: a hash of project, user, spec, uuids and names.
 
     The request id is not part of it. A caller may repeat a call with a new id, or use one id for several calls.
     """
-    # A field that is not set by callers of earlier releases must not change the identity of what they repeat.
-    unset = set() if spec.requested_destination else {"requested_destination"}
-    spec_values = {name: getattr(spec, name) for name in sorted(set(spec.fields) - unset)}
-    identity: list[object] = [ctxt.project_id or "", ctxt.user_id or "", spec_values, sorted(uuids)]
-    if names_by_uuid:
-        identity.append(dict(names_by_uuid))
+    # Fields with their defaults do not count: a caller that does not know them repeats the same request.
+    spec_values = {
+        name: value for name, field in spec.fields.items() if (value := getattr(spec, name)) != field.default
+    }
+    identity = [ctxt.project_id or "", ctxt.user_id or "", spec_values, sorted(uuids), dict(names_by_uuid)]
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     return make_request_key(ctxt.project_id or "", digest)

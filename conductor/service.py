@@ -162,7 +162,7 @@ class ConductorService:
             power=InstancePower(self._store, self._pump.wake, max_instances),
             migrations=MigrationReader(self._store, max_instances),
             operations=InstanceOperations(
-                self._store, self._clients.compute, self._pump.wake, max_instances, evacuation=evacuation, images=images
+                self._store, self._pump.wake, max_instances, evacuation=evacuation, images=images
             ),
             shelving=InstanceShelving(
                 self._store, self._clients, self._pump.wake, max_instances, self._requests.limits_of

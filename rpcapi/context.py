@@ -16,7 +16,7 @@ class RequestContext(oslo_context.RequestContext):
     """oslo.context's request context with a deadline in seconds of Unix time (0 = none).
 
     Clocks of all machines must be synchronized (NTP) to within one second. ``sent_ms`` of a received context is the
-    sender's clock when it sent the message, or None from an older peer.
+    sender's clock when it sent the message, or None if the message lacks it.
     """
 
     def __init__(

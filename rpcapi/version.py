@@ -5,8 +5,7 @@ import importlib.metadata
 from collections.abc import Mapping
 
 COMPUTE = "compute"  # the topic of agents
-# RPC version of agents in the last release without version reports, the oldest supported one.
-OLDEST_AGENT = "1.1"
+OLDEST_AGENT = "1.6"  # RPC version of the oldest supported agent
 
 
 def installed_version() -> str:

@@ -11,7 +11,7 @@ from oslo_log import log
 from compute_agent import state_files
 from compute_agent.attempt import AttemptRef
 from compute_agent.clock import Clock, wall_ms
-from compute_agent.newer_state import check_fields
+from compute_agent.newer_state import check_fields, without_empty
 from compute_agent.simulator.copy import SimulatedCopy, monotonic_ms
 from compute_agent.simulator.profile import HostProfile
 
@@ -218,15 +218,7 @@ class Hypervisor:
         return self._clock() + round(1000 * self._profile().boot_seconds(ref.uuid))
 
     def _save(self, guest: Guest) -> None:
-        document = asdict(guest)
-        if not guest.is_off:
-            del document["is_off"]  # as older agents write and read it
-        if not guest.disk:
-            del document["disk"]
-        if not guest.is_paused:
-            del document["is_paused"]
-        if not guest.image:
-            del document["image"]
+        document = without_empty(asdict(guest), required=("running_at_ms",))
         state_files.replace(self._path(guest.uuid), json.dumps(document))
         self._guests[guest.uuid] = guest
 

@@ -21,7 +21,6 @@ OPERATIONS = {
     InstanceStatus.HARD_REBOOT: REBOOT,
     InstanceStatus.REBUILD: REBUILD,
 }
-IMAGE_VERSION = "1.6"  # of operate_guests with images
 
 
 def change_power(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -60,9 +59,9 @@ def _send_operations(saga_pass: SagaPass, host: str, group: Sequence[InstanceRec
         attempts=[instance.attempt for instance in group],
         actions=[OPERATIONS[instance.status] for instance in group],
         numbers=[instance.operation for instance in group],
-        images=images if any(images) and saga_pass.clients.compute.can_send(IMAGE_VERSION) else [],
+        images=images if any(images) else [],
     )
-    saga_pass.clients.compute.operate_guests(saga_pass.context(), host, operations, has_images=bool(operations.images))
+    saga_pass.clients.compute.operate_guests(saga_pass.context(), host, operations)
 
 
 def _image_of(saga_pass: SagaPass, instance: InstanceRecord) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ JSON document: ``request status step wake_ms version created_ms updated_ms seque
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import MISSING, fields
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -24,42 +24,31 @@ from rpcapi import errors
 
 Word = TypeVar("Word", bound=StrEnum)
 
-_BODY = (
-    "attempt",
-    "host",
-    "allocations",
-    "alternates",
-    "partition",
-    "epoch",
-    "position",
-    "history",
-    "reason",
-    "asked",
-    "tries",
-    "since_ms",
-    "certain_epoch",
-)
-# Of a body: written only where they have a value.
-_OPTIONAL = ("migration", "operation", "is_shelved", "was_stopped", "target")
-# Left out where they are not set: conductors of the previous release can read the others.
-_LATER_OF_MIGRATIONS = ("allow_cross_cell", "with_disk", "copy_request", "copy_phase", "is_resumed", "group")
-_AFTER_RESIZE = ("spec", "flavor", "amounts")  # left out where they are those of the request
-# What documents of this release may have; a field that is not among them is one of a newer release.
-_INSTANCE_FIELDS = frozenset({*_BODY, *_OPTIONAL, *_AFTER_RESIZE})
-_REQUEST_FIELDS = frozenset(field.name for field in fields(BuildRequestRecord)) - {"key"}
-_MIGRATION_FIELDS = frozenset(field.name for field in fields(MigrationRecord)) - {
-    *("sequence", "created_ms", "updated_ms")
-}
-_MIGRATION_DEFAULTS = {field.name: field.default for field in fields(MigrationRecord)}
+# Fields of a record in its header line instead of its document.
+_HEADER = frozenset({"request", "status", "step", "wake_ms", "version", "created_ms", "updated_ms", "sequence"})
+_MIGRATION_HEADER = frozenset({"sequence", "created_ms", "updated_ms"})
+
+
+def _body(kind: type[Any], others: Collection[str], required: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields of a document by name with their defaults; MISSING for a required one."""
+    return {
+        field.name: MISSING if field.name in required else field.default
+        for field in fields(kind)
+        if field.name not in others
+    }
+
+
+# What documents of this release may have; another field is one of a newer release. A field with its default is left out
+# of a document, so that a release which does not know the field reads the others.
+_INSTANCE_FIELDS = _body(InstanceRecord, {"uuid", *_HEADER})
+_REQUEST_FIELDS = _body(BuildRequestRecord, {"key"})
+# A migration's status is required, because UnreadableMigration shows it.
+_MIGRATION_FIELDS = _body(MigrationRecord, _MIGRATION_HEADER, required={"status"})
 
 
 def dump_request(request: BuildRequestRecord) -> str:
     """Return the document of a request, without its key, which is the hash field."""
-    values = asdict(request)
-    del values["key"]
-    if not request.names:
-        del values["names"]  # a conductor of the previous release can then read it
-    return _dump(values)
+    return _dump(_values(request, _REQUEST_FIELDS))
 
 
 def load_request(key: str, text: str) -> BuildRequestRecord:
@@ -69,18 +58,9 @@ def load_request(key: str, text: str) -> BuildRequestRecord:
 
 def dump_instance(instance: InstanceRecord) -> str:
     """Return the JSON document of an instance; the store writes the header line itself."""
-    values = {name: getattr(instance, name) for name in _BODY}
-    if instance.migration is not None:  # a conductor of the previous release can read the others
-        values["migration"] = _migration_values(instance.migration)
-    if instance.operation:
-        values["operation"] = instance.operation  # otherwise conductors of the previous release can read it
-    if instance.is_shelved:
-        values["is_shelved"] = True
-    if instance.was_stopped:
-        values["was_stopped"] = True
-    if instance.target is not None:
-        values["target"] = instance.target
-    values |= {name: value for name in _AFTER_RESIZE if (value := getattr(instance, name)) is not None}
+    values = _values(instance, _INSTANCE_FIELDS)
+    if instance.migration is not None:
+        values["migration"] = _values(instance.migration, _MIGRATION_FIELDS)
     return _dump(values)
 
 
@@ -124,7 +104,7 @@ def load_page(rows: Iterable[tuple[str, str]]) -> tuple[list[InstanceRecord], li
 
 def dump_migration(migration: MigrationRecord) -> str:
     """Return the JSON document of a migration; the store writes its header line: ``sequence created_ms updated_ms``."""
-    return _dump(_migration_values(migration))
+    return _dump(_values(migration, _MIGRATION_FIELDS))
 
 
 def load_migration(uuid: str, text: str) -> MigrationRecord:
@@ -152,14 +132,9 @@ def load_migration_page(
     return records, unreadable
 
 
-def _migration_values(migration: MigrationRecord) -> dict[str, Any]:
-    values = asdict(migration)
-    for name in ("sequence", "created_ms", "updated_ms"):
-        del values[name]
-    for name in _LATER_OF_MIGRATIONS:
-        if values[name] == _MIGRATION_DEFAULTS[name]:
-            del values[name]
-    return values
+def _values(record: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record that differ from their defaults."""
+    return {name: value for name, default in defaults.items() if (value := getattr(record, name)) != default}
 
 
 def _make_migration(values: Mapping[str, Any], record: str, **numbers: int) -> MigrationRecord:

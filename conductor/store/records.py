@@ -89,8 +89,7 @@ class SagaStep(StrEnum):
 class BuildRequestRecord:
     """One call of build_instances. ``key`` is its identity: a repeated call has the same key.
 
-    ``spec`` is the primitive of the versioned RequestSpec. ``names`` has the display names of instances by uuid;
-    records of earlier releases have none.
+    ``spec`` is the primitive of the versioned RequestSpec. ``names`` has the display names of instances by uuid.
     """
 
     key: str
@@ -324,7 +323,7 @@ def make_request_key(project: str, digest: str) -> str:
 
 
 def project_of(key: str) -> str:
-    """Return the digest of the project in the key of a request; '' for requests of earlier releases."""
+    """Return the digest of the project in the key of a request; '' for a key without one."""
     match = re.match(rf"([0-9a-f]{{{PROJECT_DIGITS}}})-", key)
     return match[1] if match else ""
 

@@ -149,7 +149,7 @@ def read(session: "Session") -> comparison.ClusterReading:
         for partition in session.partitions()
         for claim in session.list_all(session.claims_of(partition).list_claims, "claims")
     ]
-    migrations = _migrations(session)
+    migrations = {item.uuid: item for item in session.list_all(session.conductor.list_migrations, "migrations")}
     instances = {item.uuid: item for item in session.list_all(session.conductor.list_instances, "instances")}
     services = {
         state.name: bool(state.document.get("alive"))
@@ -168,13 +168,6 @@ def read(session: "Session") -> comparison.ClusterReading:
         except errors.Unavailable:
             silent.add(host)
     return comparison.ClusterReading(claims, instances, guests, silent, migrations)
-
-
-def _migrations(session: "Session") -> dict[str, Any]:
-    try:
-        return {item.uuid: item for item in session.list_all(session.conductor.list_migrations, "migrations")}
-    except errors.UnknownMethod:  # an older conductor makes none
-        return {}
 
 
 def _guests_of(session: "Session", host: str) -> Iterator[comparison.AgentGuest]:

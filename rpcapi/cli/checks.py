@@ -123,10 +123,7 @@ class StatusChecks(upgradecheck.UpgradeCommands):
     def placement(self) -> Result:
         """Check that no epoch began in which the Placement API's clients may have lost something."""
         epochs = self.session.partition_epochs()
-        try:
-            documents = list(self.session.list_all(self.session.scheduler.list_host_state, "states", NAMESPACE))
-        except errors.UnknownNamespace:
-            documents = []  # an older scheduler, beside which nobody serves the API
+        documents = self.session.list_all(self.session.scheduler.list_host_state, "states", NAMESPACE)
         acknowledged = {state.name: state.document.get(ACKNOWLEDGED, 0) for state in documents}
         late = {name: epochs[name] for name, epoch in acknowledged.items() if epoch < epochs.get(name, 0)}
         if late:

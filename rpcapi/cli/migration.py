@@ -5,7 +5,6 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rpcapi import errors
 from rpcapi.cli.columns import LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
@@ -69,14 +68,11 @@ class CopyProgress(NamedTuple):
 
 
 def read_progress(session: Session, migrations: Iterable[Any]) -> dict[str, CopyProgress]:
-    """Return the progress of those that are being copied, by uuid; none where the conductor does not know it yet."""
+    """Return the progress of the migrations whose guests are being copied, by uuid."""
     uuids = [item.uuid for item in migrations if item.kind == LIVE and item.status in COPYING]
     progress: dict[str, CopyProgress] = {}
     for start in range(0, len(uuids), CHUNK):
-        try:
-            page = session.call(session.conductor.list_copies, uuids[start : start + CHUNK])
-        except errors.UnknownMethod:
-            return {}
+        page = session.call(session.conductor.list_copies, uuids[start : start + CHUNK])
         rows = zip(page.phases, page.total_mb, page.remaining_mb, page.copied_mb, strict=True)
         progress |= dict(zip(page.migrations, (CopyProgress(*row) for row in rows), strict=True))
     return progress

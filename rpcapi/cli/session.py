@@ -150,10 +150,7 @@ class Session:
 
     def partitions(self, only: str | None = None) -> list[str]:
         """Return the names of the deployment's partitions, or just ``only``; raises UnknownPartition."""
-        try:
-            names = list(self.call(self.scheduler.list_partitions).names)
-        except errors.UnknownMethod:  # an older scheduler has one partition
-            names = [self.conf.rpc.partition]
+        names = list(self.call(self.scheduler.list_partitions).names)
         if only is None:
             return names
         if only not in names:
@@ -192,11 +189,8 @@ class Session:
                 return
 
     def list_catalog(self, kind: str) -> list[dict[str, Any]]:
-        """Return the documents of the cluster's flavors or images; a scheduler of an older release has none."""
-        try:
-            return [state.document for state in self.list_all(self.scheduler.list_catalog, "states", kind)]
-        except errors.UnknownMethod:
-            return []
+        """Return the documents of the cluster's flavors or images."""
+        return [state.document for state in self.list_all(self.scheduler.list_catalog, "states", kind)]
 
     def new_request(self) -> str:
         """Start a new request: later calls carry a new request id, which is returned."""

@@ -35,7 +35,7 @@ class ClaimsAPI(ServiceClient):
     TOPIC = "claims"
     VERSION = "1.10"
     CAP = "claims"
-    UNREPORTED = "1.7"
+    OLDEST = VERSION
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, partition: str) -> None:
         super().__init__(conf, transport, topic(partition))

@@ -62,24 +62,18 @@ class ServiceClient:
     TOPIC: ClassVar[str]
     VERSION: ClassVar[str]
     CAP: ClassVar[str]  # the option in [upgrade_levels] that caps what is sent
-    UNREPORTED: ClassVar[str]  # the version of services that report none: that of the last release without reports
+    OLDEST: ClassVar[str]  # version of the oldest supported release; the cap while the living services are unknown
     # Methods that end before a first heartbeat could arrive. They are sent without monitoring, which would cost the
     # server a thread per call, and use the monitor time-out as their time-out.
     SHORT_CALLS: ClassVar[frozenset[str]] = frozenset()
-    # Methods that no cap holds back: their callers fall back where a service does not have the version.
-    UNCAPPED: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, topic: str | None = None) -> None:
         self._timeout = conf.rpc.call_timeout
         self._monitor = conf.rpc.call_monitor_timeout
         self._topic = topic or self.TOPIC
         target = messaging.Target(topic=self._topic, version=self.VERSION.split(".")[0] + ".0")
-        self._cap = version_caps.cap_of(conf, transport, self.CAP, self.UNREPORTED)
+        self._cap = version_caps.cap_of(conf, transport, self.CAP, self.OLDEST)
         self._client = bus.get_client(transport, target, serializer=GanttSerializer())
-
-    def can_send(self, version: str) -> bool:
-        """Return whether the version cap allows methods of ``version``."""
-        return self._prepare(version).can_send_version(version)
 
     def _prepare(self, version: str, **values: Any) -> Any:
         return self._client.prepare(version=version, **values, **self._version_cap())
@@ -105,9 +99,8 @@ class ServiceClient:
         arrived, and RPCVersionCapError when the cap does not allow this version.
         """
         options = {} if server is None else {"server": server}
-        if method not in self.UNCAPPED:
-            # At most half of the time is for the cap, the rest is for the call.
-            options |= self._version_cap(self._time_left(ctxt) / 2)
+        # At most half of the time is for the cap, the rest is for the call.
+        options |= self._version_cap(self._time_left(ctxt) / 2)
         timeout = self._time_left(ctxt)
         # Not for calls that time out sooner anyway.
         monitor = self._monitor if MIN_MONITOR_S <= self._monitor < timeout else None

@@ -22,7 +22,7 @@ class ComputeAPI(ServiceClient):
     TOPIC = "compute"
     VERSION = "1.6"
     CAP = "compute"
-    UNREPORTED = OLDEST_AGENT
+    OLDEST = OLDEST_AGENT
 
     def build_instances(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:
         """Request the agent of ``host`` to confirm the claims and spawn the guests; it reports to the conductor."""
@@ -36,14 +36,9 @@ class ComputeAPI(ServiceClient):
         """Request the agent of ``host`` to start, stop or end guests, also under new identities; it reports them."""
         self._cast(ctxt, "1.2", "change_guests", host, transitions=transitions)
 
-    def operate_guests(
-        self, ctxt: RequestContext, host: str, operations: objects.GuestOperations, *, has_images: bool = False
-    ) -> None:
-        """Request the agent of ``host`` to reboot or rebuild guests, each once; it reports them.
-
-        ``has_images``: the operations name images; agents that would ignore them reject the message.
-        """
-        self._cast(ctxt, "1.6" if has_images else "1.3", "operate_guests", host, operations=operations)
+    def operate_guests(self, ctxt: RequestContext, host: str, operations: objects.GuestOperations) -> None:
+        """Request the agent of ``host`` to reboot or rebuild guests, each once; it reports them."""
+        self._cast(ctxt, "1.6", "operate_guests", host, operations=operations)
 
     def list_guests(
         self, ctxt: RequestContext, host: str, marker: str | None = None, limit: int = 1000

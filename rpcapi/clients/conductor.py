@@ -42,7 +42,7 @@ class ConductorAPI(ServiceClient):
     TOPIC = "conductor"
     VERSION = "1.22"
     CAP = "conductor"
-    UNREPORTED = "1.10"
+    OLDEST = VERSION
 
     def build_instances(
         self,
@@ -64,8 +64,7 @@ class ConductorAPI(ServiceClient):
         """
         values = {"names": list(names)} if names else {}
         sent = time.time() if first_sent is None and not is_repeat else first_sent
-        version = "1.10" if is_repeat else "1.6"
-        self._call(ctxt, version, "build_instances", spec=spec, uuids=uuids, first_sent=sent, **values)
+        self._call(ctxt, "1.10", "build_instances", spec=spec, uuids=uuids, first_sent=sent, **values)
 
     def check_store(self, ctxt: RequestContext) -> None:
         """Check that the conductors' store acknowledges writes; raises StoreUnavailable, or NotReplicated."""
@@ -101,8 +100,8 @@ class ConductorAPI(ServiceClient):
     def reboot_instances(self, ctxt: RequestContext, uuids: list[str], hard: bool = False) -> None:
         """Reboot ACTIVE instances; ``hard`` also SHUTOFF ones and those in ERROR that a host still has.
 
-        A call repeated while they are being rebooted changes nothing. Raises UnknownInstance, InstanceConflict for one
-        in another status, or UnknownMethod where [upgrade_levels] compute excludes it, before it changes anything.
+        A call repeated while they are being rebooted changes nothing. Raises UnknownInstance, or InstanceConflict for
+        one in another status, before it changes anything.
         """
         self._call(ctxt, "1.13", "reboot_instances", uuids=uuids, hard=hard)
 
@@ -170,8 +169,8 @@ class ConductorAPI(ServiceClient):
         A repeated call is the same request. ``host`` is the only destination, ``allow_cross_cell`` allows those in
         other partitions. The instances are in VERIFY_RESIZE at their destinations until the migrations are confirmed
         or reverted, or back on their hosts, with the reason in their migrations. Raises UnknownInstance,
-        InstanceConflict for one in another status, InvalidRequest for a host that it is on, UnknownHost or NoValidHost
-        for a host that can take none of them, or UnknownMethod where [upgrade_levels] excludes it, before any change.
+        InstanceConflict for one in another status, InvalidRequest for a host that it is on, or UnknownHost or
+        NoValidHost for a host that can take none of them, before any change.
         """
         values = {"uuids": uuids, "migrations": migrations, "host": host, "allow_cross_cell": allow_cross_cell}
         self._call(ctxt, "1.17", "migrate_instances", **values)

@@ -31,10 +31,8 @@ class BusBackend(ServiceClient):
     TOPIC = "scheduler"
     VERSION = "1.11"
     CAP = "scheduler"
-    UNREPORTED = "1.5"
+    OLDEST = VERSION
     SHORT_CALLS = frozenset({"select_destinations"})
-    # A capped heartbeat would show its sender as a service of the release before there were versions.
-    UNCAPPED = frozenset({"report_service"})
 
     call = ServiceClient._call
 
@@ -125,7 +123,7 @@ class SchedulerAPI:
         values: dict[str, Any] = {"namespace": namespace, "marker": marker, "limit": limit}
         optional = {"matching": matching, "partition": partition}
         filters = {name: value for name, value in optional.items() if value is not None}
-        return self._backend.call(ctxt, "1.2" if filters else "1.0", "list_host_state", **values, **filters)
+        return self._backend.call(ctxt, "1.2", "list_host_state", **values, **filters)
 
     def list_catalog(
         self, ctxt: RequestContext, kind: str, marker: str | None = None, limit: int = 1000
@@ -206,12 +204,8 @@ class SchedulerAPI:
 
         It is registered in ``partition``; None is that of the worker that answers. Raises UnknownPartition.
         """
-        values: dict[str, Any] = {} if versions is None else {"versions": versions}
-        version = "1.7" if values else "1.0"
-        if partition is not None:
-            values["partition"] = partition
-            version = "1.11"
-        self._backend.call(ctxt, version, "report_service", binary=binary, host=host, **values)
+        values = {"versions": versions, "partition": partition}
+        self._backend.call(ctxt, "1.11", "report_service", binary=binary, host=host, **values)
 
     def get_oldest_versions(self, ctxt: RequestContext) -> dict[str, str | None]:
         """Return the oldest RPC version that living services report, by topic; None where one reports none.
@@ -234,8 +228,6 @@ class SchedulerAPI:
         is checked, whatever the host has left. Raises InvalidSpec, UnknownHost for an unknown forced host,
         PluginFailed, NotReady.
         """
-        if scope == "all":
-            return self._backend.call(ctxt, "1.3", "dry_run", spec=spec, count=count)
         return self._backend.call(ctxt, "1.8", "dry_run", spec=spec, count=count, scope=scope)
 
     def list_filters(self, ctxt: RequestContext, kind: str | None = None) -> objects.FilterList:

@@ -42,16 +42,16 @@ class OldestVersions:
         self._is_first = True
         self._first_ended = threading.Event()
 
-    def cap(self, topic: str, unreported: str, wait_s: float = ANSWER_S) -> str | None:
+    def cap(self, topic: str, oldest: str, wait_s: float = ANSWER_S) -> str | None:
         """Return the version that every living service of ``topic`` supports; None if none is alive.
 
-        ``unreported`` is that of services that report none, and the answer while nothing is known. While the versions
-        are fetched for the first time, it waits for at most ``wait_s`` and ANSWER_S seconds.
+        ``oldest`` stands for a service that reports no version, and for all services while nothing is known. It waits
+        at most ``wait_s`` and ANSWER_S seconds while the versions are fetched for the first time.
         """
         versions = self._current(min(wait_s, ANSWER_S))
         if versions is None:
-            return unreported
-        return (versions[topic] or unreported) if topic in versions else None
+            return oldest
+        return (versions[topic] or oldest) if topic in versions else None
 
     def reset(self) -> None:
         """Let the next caller refresh the versions."""
@@ -89,7 +89,7 @@ class OldestVersions:
 _KNOWN: "weakref.WeakKeyDictionary[Any, OldestVersions]" = weakref.WeakKeyDictionary()
 
 
-def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, unreported: str) -> Callable[[float], str | None]:
+def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, oldest: str) -> Callable[[float], str | None]:
     """Return a function that returns the cap of a topic at present; None: all versions may be sent.
 
     Its argument is how many seconds it may wait.
@@ -99,10 +99,10 @@ def cap_of(conf: cfg.ConfigOpts, transport: Any, topic: str, unreported: str) ->
         level: str | None = conf.upgrade_levels[topic]
         if level != AUTO:
             return level
-        oldest = _KNOWN.get(transport)
-        if oldest is None:
-            oldest = _KNOWN.setdefault(transport, OldestVersions(_fetcher(transport)))
-        return oldest.cap(topic, unreported, wait_s)
+        versions = _KNOWN.get(transport)
+        if versions is None:
+            versions = _KNOWN.setdefault(transport, OldestVersions(_fetcher(transport)))
+        return versions.cap(topic, oldest, wait_s)
 
     return cap
 
@@ -114,7 +114,7 @@ def refresh_all() -> None:
 
 
 def _fetcher(transport: Any) -> Callable[[float], Versions]:
-    """Return a function that asks a scheduler; one that lacks the method is older than all reports."""
+    """Return a function that asks a scheduler."""
     client = bus.get_client(
         transport,
         messaging.Target(topic="scheduler", version="1.0"),
@@ -122,12 +122,8 @@ def _fetcher(transport: Any) -> Callable[[float], Versions]:
     )
 
     def fetch(wait_s: float) -> Versions:
-        try:
-            versions: Versions = client.prepare(version="1.7", timeout=wait_s).call(
-                context.new().with_timeout(wait_s), "get_oldest_versions"
-            )
-        except (messaging.NoSuchMethod, messaging.UnsupportedVersion):
-            return dict.fromkeys(("scheduler", "claims", "conductor", "compute"))
+        prepared = client.prepare(version="1.7", timeout=wait_s)
+        versions: Versions = prepared.call(context.new().with_timeout(wait_s), "get_oldest_versions")
         return versions
 
     return fetch

@@ -13,7 +13,7 @@ OPTS = [
         mutable=True,
         help=f"The newest RPC version, such as '1.0', that may be sent to the {service} service. 'auto' is that of the "
         "oldest living one, which the scheduler is asked for every 30 seconds; one that reports no version counts as "
-        "the last release without reports. Unset: no cap.",
+        "the oldest supported release. Unset: no cap.",
     )
     for service in ("scheduler", "claims", "conductor", "compute")
 ]

@@ -49,7 +49,7 @@ STATUSES: dict[type[Exception], int] = {
     error_messages.CommandFailed: 400,
     PageNotFound: 404,
     errors.CallerRefused: 403,
-    errors.UnknownMethod: 503,  # of a service of an older release
+    errors.UnknownMethod: 503,  # the service is not upgraded yet
     errors.InvalidRequest: 400,
     errors.NotFound: 404,
     errors.Unavailable: 503,

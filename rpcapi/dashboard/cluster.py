@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rpcapi import errors, objects
+from rpcapi import objects
 from rpcapi.cli.comparison import ENDED_MIGRATIONS
 from rpcapi.cli.migration import CopyProgress, read_progress
 from rpcapi.cli.session import Session
@@ -130,25 +130,14 @@ class Cluster:
             if counts is None:
                 is_complete = False  # its store does not answer
             elif counts.get(PREPARED):
-                claims = self._prepared(session, name)
-                prepared += [{**claim, "partition": name} for claim in claims or ()]
-                is_complete = is_complete and claims is not None and len(claims) < MOST_IN_FLIGHT
+                claims = session.call(session.claims_of(name).list_prepared_claims, MOST_IN_FLIGHT).claims
+                prepared += [{**claim, "partition": name} for claim in claims]
+                is_complete = is_complete and len(claims) < MOST_IN_FLIGHT
         return ClaimsInFlight(sorted(prepared, key=lambda claim: claim.get("created_ms") or 0), is_complete)
-
-    def _prepared(self, session: Session, partition: str) -> Sequence[Mapping[str, Any]] | None:
-        try:
-            page = session.call(session.claims_of(partition).list_prepared_claims, MOST_IN_FLIGHT)
-        except errors.UnknownMethod:  # a scheduler of an older release
-            return None
-        claims: Sequence[Mapping[str, Any]] = page.claims
-        return claims
 
     def _read_migrations(self, previous: Sequence[Any] | None) -> Sequence[Any]:
         session = self._reader()
-        try:
-            migrations = list(session.list_all(session.conductor.list_migrations, "migrations"))
-        except errors.UnknownMethod:  # an older conductor moves nothing
-            return []
+        migrations = list(session.list_all(session.conductor.list_migrations, "migrations"))
         under_way = [move for move in reversed(migrations) if move.status not in ENDED_MIGRATIONS]
         ended = [move for move in reversed(migrations) if move.status in ENDED_MIGRATIONS]
         return [*under_way, *ended[:MOST_MIGRATIONS]]

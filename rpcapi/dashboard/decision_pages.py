@@ -99,7 +99,7 @@ def _boot_arguments(form: Mapping[str, str]) -> argparse.Namespace:
 
 
 def _explain(decision: Any) -> dict[str, Any]:
-    """Return what a page shows of a decision; the record of one by an older release lacks some of it."""
+    """Return the values of a decision's page."""
     document = decision.document
     spec = {key: value for key, value in (document.get("spec") or {}).items() if value not in (None, [], {}, "")}
     verdicts = document.get("verdicts") or []

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build requests of the conductor to an agent, and build reports of the agent."""
 
-from typing import Any, ClassVar
-
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base, versions
+from rpcapi.objects import base
 
 
 @base.GanttObjectRegistry.register
@@ -23,12 +21,8 @@ class BuildRequest(base.GanttObject):
     """
 
     VERSION = "1.2"
-    SENT_AS = ("1.1", frozenset({"powered_off"}))
     COLUMNS = ("uuids", "attempts", "names")
     SPARSE = ("allocations",)
-
-    # The RequestSpec version for each version of this object, for agents that do not send a manifest.
-    obj_relationships: ClassVar = {"spec": [("1.0", "1.1"), ("1.1", "1.2"), ("1.2", "1.3")]}
 
     fields = {
         "spec": fields.ObjectField("RequestSpec"),
@@ -41,10 +35,6 @@ class BuildRequest(base.GanttObject):
         "allocations": base.ColumnField(dict, nullable_items=True, default=[]),
         "powered_off": base.ColumnField(str, default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"allocations": (1, 1), "powered_off": (1, 2)})
 
 
 @base.GanttObjectRegistry.register
@@ -80,7 +70,3 @@ class BuildReport(base.GanttObject):
         "operations": base.ColumnField(int, default=[]),
         "copies": base.ColumnField(dict, nullable_items=True, default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"instances": (1, 1), "operations": (1, 2), "copies": (1, 3)})

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims in messages: requests to the claim verbs and their answers."""
 
-from typing import Any, ClassVar
-
 from oslo_versionedobjects import fields
 
 from rpcapi import errors
-from rpcapi.objects import base, versions
+from rpcapi.objects import base
 from rpcapi.resources.claims import CLAIM_REFUSALS, Answer
 
 
@@ -44,9 +42,6 @@ class ClaimIntents(base.GanttObject):
     VERSION = "1.1"
     COLUMNS = ("consumers", "attempts", "replaces", "candidates")
 
-    # The RequestSpec version for each version of this object, for schedulers that do not send a manifest.
-    obj_relationships: ClassVar = {"spec": [("1.0", "1.2")]}
-
     fields = {
         "spec": fields.ObjectField("RequestSpec"),
         "consumers": base.ColumnField(str),
@@ -57,10 +52,6 @@ class ClaimIntents(base.GanttObject):
         "position": fields.IntegerField(),
         "fresh": fields.BooleanField(default=False),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"fresh": (1, 1)})
 
 
 @base.GanttObjectRegistry.register
@@ -78,7 +69,6 @@ class ClaimAnswers(base.GanttObject):
     """
 
     VERSION = "1.3"
-    SENT_AS = ("1.2", frozenset({"moved_to"}))
     COLUMNS = ("consumers", "attempts", "answers", "hosts", "reasons", "deadlines_ms")
     SPARSE = ("allocations", "partitions", "moved_to")
 
@@ -93,11 +83,6 @@ class ClaimAnswers(base.GanttObject):
         "partitions": base.ColumnField(str, nullable_items=True, default=[]),
         "moved_to": base.ColumnField(str, nullable_items=True, default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        later = {"allocations": (1, 1), "partitions": (1, 2), "moved_to": (1, 3)}
-        versions.drop_later(primitive, target_version, later)
 
     def raise_unless(self, *accepted: Answer) -> None:
         """Raise the ClaimError subclass of the first answer that is not in ``accepted``."""
@@ -157,10 +142,6 @@ class AuditReport(base.GanttObject):
         "stamp": fields.StringField(nullable=True, default=None),
     }
 
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"stamp": (1, 1)})
-
 
 @base.GanttObjectRegistry.register
 class AuditAnswer(base.GanttObject):
@@ -181,7 +162,6 @@ class AuditAnswer(base.GanttObject):
     """
 
     VERSION = "1.2"
-    SENT_AS = ("1.1", frozenset({"moved_to"}))
     COLUMNS = ("consumers", "attempts", "answers")
     SPARSE = ("moved_to",)
 
@@ -197,10 +177,6 @@ class AuditAnswer(base.GanttObject):
         "moved_to": base.ColumnField(str, nullable_items=True, default=[]),
         "stamp": fields.StringField(nullable=True, default=None),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"stamp": (1, 1), "moved_to": (1, 2)})
 
 
 @base.GanttObjectRegistry.register
@@ -225,10 +201,6 @@ class VerifyReport(base.GanttObject):
         "excess": base.ColumnField(dict),
         "awaited": base.ColumnField(str, default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"awaited": (1, 1)})
 
     @property
     def clean(self) -> bool:

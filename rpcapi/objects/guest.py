@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guests of a service host, as its agent reports them when it is asked."""
 
-from typing import Any
-
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base, versions
+from rpcapi.objects import base
 
 RUNNING = "running"  # it exists, under a live attempt of the agent's journal
 STOPPED = "stopped"  # the same, and it is powered off; agents before GuestPage 1.1 call it running
@@ -27,7 +25,6 @@ class GuestPage(base.GanttObject):
     VERSION = "1.1"
     COLUMNS = ("uuids", "attempts", "names", "states")
     SPARSE = ("instances",)
-    SENT_AS = ("1.0", frozenset(SPARSE))
 
     fields = {
         "uuids": base.ColumnField(str),
@@ -38,10 +35,6 @@ class GuestPage(base.GanttObject):
         "instances": base.ColumnField(str, default=[]),
     }
 
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"instances": (1, 1)})
-
 
 @base.GanttObjectRegistry.register
 class GuestOwners(base.GanttObject):
@@ -49,8 +42,8 @@ class GuestOwners(base.GanttObject):
 
     Attempts whose claim is still to be confirmed are among them. ``names`` has the nodes. ``owners`` has {type,
     project, user, request_id, flavor, group_id, group_policy, group_max_per_host} of each, as the build request had
-    them; builds of earlier releases have no flavor. ``instances`` has the instance of each: another uuid than in
-    ``uuids`` where a migration holds the guest. ``states`` is as in GuestPage.
+    them. ``instances`` has the instance of each: another uuid than in ``uuids`` where a migration holds the guest.
+    ``states`` is as in GuestPage.
 
     Version 1.0: Initial version
     Version 1.1: Add instances
@@ -69,7 +62,3 @@ class GuestOwners(base.GanttObject):
         "instances": base.ColumnField(str, default=[]),
         "states": base.ColumnField(str, default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"instances": (1, 1), "states": (1, 2)})

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Host state: one JSON-like document about a host in a namespace."""
 
-from typing import Any
-
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base, versions
+from rpcapi.objects import base
 
 
 @base.GanttObjectRegistry.register
@@ -33,10 +31,6 @@ class HostState(base.GanttObject):
         "document": base.JsonField(),
         "partition": fields.StringField(nullable=True, default=None),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"partition": (1, 1)})
 
 
 @base.GanttObjectRegistry.register

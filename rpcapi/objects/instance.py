@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instances in the records of the conductor."""
 
-from typing import Any
-
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base, versions
+from rpcapi.objects import base
 
 
 @base.GanttObjectRegistry.register
@@ -23,7 +21,6 @@ class Instance(base.GanttObject):
     """
 
     VERSION = "1.2"
-    SENT_AS = ("1.1", frozenset({"migration"}))
 
     fields = {
         "uuid": fields.StringField(),
@@ -41,10 +38,6 @@ class Instance(base.GanttObject):
         "name": fields.StringField(nullable=True, default=None),
         "migration": fields.StringField(nullable=True, default=None),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"name": (1, 1), "migration": (1, 2)})
 
 
 @base.GanttObjectRegistry.register

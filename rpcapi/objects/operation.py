@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations on guests that run under the claim that they have: each is executed once."""
 
-from typing import Any
-
 from oslo_versionedobjects import fields
 
 from rpcapi import errors
-from rpcapi.objects import base, versions
+from rpcapi.objects import base
 from rpcapi.validation.documents import check_image
 
 REBOOT = "reboot"  # power the guest off and on; it runs afterwards
@@ -39,10 +37,6 @@ class GuestOperations(base.GanttObject):
         "numbers": base.ColumnField(int),
         "images": base.ColumnField(dict, nullable_items=True, default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"images": (1, 1)})
 
     def check(self) -> None:
         """Raise InvalidRequest for an unknown action, a number that is out of range, or an invalid image."""

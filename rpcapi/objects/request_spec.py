@@ -1,27 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The request spec: one server configuration for all instances of a call."""
 
-from typing import Any
-
-from oslo_utils import versionutils
 from oslo_versionedobjects import fields
 
-from rpcapi import errors
-from rpcapi.objects import base, versions
-
-_SINCE_1_1 = ("group_id", "group_policy", "group_max_per_host")
-_SINCE_1_2 = (
-    *("any_traits", "member_of", "forbidden_aggregates", "in_tree", "groups", "groups_policy", "root_required"),
-    *("root_forbidden", "same_subtree", "numa", "image", "extra_specs", "volumes", "ports"),
-    *("service", "driver"),
-)
-_SINCE_1_3 = ("requested_destination",)
-
-# Fields that must not be dropped for an older peer, which would ignore a part of the request, by their version.
-_BINDING = {
-    (1, 2): tuple(name for name in _SINCE_1_2 if name not in ("image", "extra_specs", "driver")),
-    (1, 3): _SINCE_1_3,
-}
+from rpcapi.objects import base
 
 
 @base.GanttObjectRegistry.register
@@ -54,7 +36,6 @@ class RequestSpec(base.GanttObject):
     """
 
     VERSION = "1.3"
-    SENT_AS = ("1.2", frozenset(_SINCE_1_3))
 
     fields = {
         "flavor": fields.StringField(nullable=True, default=None),
@@ -87,24 +68,3 @@ class RequestSpec(base.GanttObject):
         "driver": fields.StringField(nullable=True, default=None),
         "requested_destination": base.JsonField(default={}),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        self._check_placeable(target_version)
-        versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_1, (1, 1)))
-        versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_2, (1, 2)))
-        versions.drop_later(primitive, target_version, dict.fromkeys(_SINCE_1_3, (1, 3)))
-
-    def _check_placeable(self, target_version: str) -> None:
-        """Raise IncompatibleObject when an older peer would ignore a part of the request."""
-        target = versionutils.convert_version_to_tuple(target_version)
-        binding = [name for version, names in _BINDING.items() if target < version for name in names]
-        set_fields = [name for name in binding if name in self and getattr(self, name) != self.fields[name].default]
-        if set_fields:
-            raise errors.IncompatibleObject(
-                f"A request that sets {', '.join(set_fields)} cannot be sent to a service that knows RequestSpec "
-                f"{target_version} only: upgrade that service",
-                name="RequestSpec",
-                version=self.VERSION,
-                supported=target_version,
-            )

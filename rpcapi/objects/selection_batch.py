@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Request and answer of select_batch."""
 
-from typing import Any, ClassVar
-
 from oslo_versionedobjects import fields
 
 from rpcapi import errors
-from rpcapi.objects import base, versions
+from rpcapi.objects import base
 from rpcapi.objects.selections import Selections
 
 
@@ -22,10 +20,8 @@ class SelectionRequests(base.GanttObject):
     """
 
     VERSION = "1.1"
-    obj_relationships: ClassVar = {"specs": [("1.0", "1.2"), ("1.1", "1.3")]}
     COLUMNS = ("request_ids", "specs", "uuids", "attempts")
     SPARSE = ("projects", "users", "deadlines", "fresh")
-    SENT_AS = ("1.0", frozenset(SPARSE))
 
     fields = {
         "request_ids": base.ColumnField(str),
@@ -38,10 +34,6 @@ class SelectionRequests(base.GanttObject):
         "deadlines": base.ColumnField(float, default=[]),
         "fresh": base.ColumnField(bool, default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, dict.fromkeys(self.SPARSE, (1, 1)))
 
 
 @base.GanttObjectRegistry.register
@@ -56,10 +48,8 @@ class SelectionAnswers(base.GanttObject):
     """
 
     VERSION = "1.1"
-    obj_relationships: ClassVar = {"selections": [("1.0", "1.1")]}
     COLUMNS = ("served", "codes", "reasons")
     SPARSE = ("details",)
-    SENT_AS = ("1.0", frozenset(SPARSE))
 
     fields = {
         "selections": fields.ListOfObjectsField("Selections"),
@@ -68,10 +58,6 @@ class SelectionAnswers(base.GanttObject):
         "reasons": base.ColumnField(str),
         "details": base.ColumnField(dict, default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"details": (1, 1)})
 
     def selections_of(self, index: int) -> Selections | None:
         """Return the selections of request ``index``, None when it was refused."""

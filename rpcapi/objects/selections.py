@@ -2,11 +2,11 @@
 """Answer of select_destinations."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 from oslo_versionedobjects import fields
 
-from rpcapi.objects import base, versions
+from rpcapi.objects import base
 
 
 @base.GanttObjectRegistry.register
@@ -38,10 +38,6 @@ class Selections(base.GanttObject):
         "position": fields.IntegerField(),
         "allocations": base.ColumnField(dict, nullable_items=True, default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"allocations": (1, 1)})
 
     def host(self, index: int) -> str:
         """Return the selected resource name of instance ``index``."""

@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Resource reports of hosts and their answers."""
 
-from typing import Any
-
-from oslo_utils import versionutils
 from oslo_versionedobjects import fields
 
 from rpcapi import errors
-from rpcapi.objects import base, versions
-
-_SINCE_1_2 = frozenset({"parent", "kind", "facts", "host_ip", "numa"})  # keys of a node
+from rpcapi.objects import base
 
 
 @base.GanttObjectRegistry.register
@@ -24,9 +19,8 @@ class StatsReport(base.GanttObject):
     "compute" | "volume" | "network"}; a delta has only the changed keys. An entry with a
     "parent", the name of another provider of this host, is a nested provider: it has inventories and traits only. A
     full report has all nodes of the host; nodes that are not in it are removed. A delta without nodes is a heartbeat.
-    ``partition`` is the partition of the host; None (from an older agent): that of the scheduler. ``stamp`` is the
-    newest one that the agent got, None if it has none. A report that registers has the agent's RPC version by topic in
-    ``rpc_versions``; None (from an older agent): unknown.
+    ``partition`` is the partition of the host; None means the scheduler's. ``stamp`` is the newest stamp that the agent
+    got, or None. A report that registers has the agent's RPC version by topic in ``rpc_versions``, or None.
 
     Version 1.0: Initial version
     Version 1.1: Add partition
@@ -37,7 +31,6 @@ class StatsReport(base.GanttObject):
     """
 
     VERSION = "1.5"
-    SENT_AS = ("1.4", frozenset({"rpc_versions"}))
 
     fields = {
         "incarnation": fields.IntegerField(),
@@ -50,27 +43,6 @@ class StatsReport(base.GanttObject):
         "agent": fields.StringField(default=""),
         "stamp": fields.StringField(nullable=True, default=None),
         "rpc_versions": base.JsonField(nullable=True, default=None),
-    }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        later = {"partition": (1, 1), "register": (1, 3), "agent": (1, 3), "stamp": (1, 4), "rpc_versions": (1, 5)}
-        versions.drop_later(primitive, target_version, later)
-        if versionutils.convert_version_to_tuple(target_version) < (1, 2):
-            primitive["nodes"] = _drop_later_nodes(self.nodes)
-
-
-def _drop_later_nodes(nodes: Any) -> Any:
-    """Return the nodes without what an older scheduler refuses: only compute nodes, no nested providers, no later keys.
-
-    Malformed nodes are returned unchanged; the receiver refuses them.
-    """
-    if not isinstance(nodes, dict) or not all(isinstance(node, dict) for node in nodes.values()):
-        return nodes
-    return {
-        name: {part: value for part, value in node.items() if part not in _SINCE_1_2}
-        for name, node in nodes.items()
-        if node.get("parent") is None and node.get("kind", "compute") == "compute"
     }
 
 
@@ -108,11 +80,6 @@ class StatsAnswer(base.GanttObject):
         "stamp": fields.StringField(nullable=True, default=None),
         "refused": base.JsonField(default=[]),
     }
-
-    def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
-        super().obj_make_compatible(primitive, target_version)
-        later = {"wanted": (1, 1), "incarnation": (1, 2), "superseded": (1, 2), "stamp": (1, 3), "refused": (1, 4)}
-        versions.drop_later(primitive, target_version, later)
 
     @property
     def refusals(self) -> list[errors.InvalidFact]:

@@ -9,7 +9,7 @@ from oslo_config import cfg
 from rpcapi.daemon.main import run
 from scheduler_svc.conf import placement_service as placement_conf
 
-COMMANDS = {"catalogue": "scheduler_svc.cmd.catalogue", "recount": "scheduler_svc.cmd.recount"}
+COMMANDS = {"catalogue": "scheduler_svc.cmd.catalogue"}
 
 
 def workers(conf: cfg.ConfigOpts) -> int:

@@ -18,9 +18,6 @@ GROUP = "filter_scheduler"
 
 FILTERS = built_in.names(built_in.FILTERS)
 DEFAULT_FILTERS = built_in.default_names(built_in.FILTERS)
-# Former filter names and their replacements.
-RENAMED_FILTERS = {"ServerGroupFilter": ("ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter")}
-
 OPTS: list[cfg.Opt] = [
     cfg.ListOpt(
         "enabled_filters",
@@ -112,9 +109,8 @@ def load(conf: cfg.ConfigOpts) -> FilterOptions:
 
 
 def enabled(conf: cfg.ConfigOpts) -> Sequence[str]:
-    """Return the enabled filters, with former names replaced by current ones."""
-    configured = nova_defaults.enabled_or_default(conf, "enabled_filters", nova_defaults.FILTERS)
-    return [new_name for name in configured for new_name in RENAMED_FILTERS.get(name, (name,))]
+    """Return the enabled filters."""
+    return nova_defaults.enabled_or_default(conf, "enabled_filters", nova_defaults.FILTERS)
 
 
 def _host(name: str) -> str:
@@ -125,14 +121,10 @@ def _host(name: str) -> str:
 
 
 def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration for an invalid setting; log a warning for former names."""
+    """Raise BadConfiguration for an invalid setting."""
     load(conf)
     if conf.nova.enabled:
         _check_novas_hosts(conf)
-    for name in conf.filter_scheduler.enabled_filters:
-        if name in RENAMED_FILTERS:
-            new_name = " and ".join(RENAMED_FILTERS[name])
-            LOG.warning("[%s] enabled_filters: %s is deprecated and will be removed; use %s", GROUP, name, new_name)
 
 
 def _check_novas_hosts(conf: cfg.ConfigOpts) -> None:

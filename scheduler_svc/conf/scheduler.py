@@ -60,7 +60,6 @@ OPTS: list[cfg.Opt] = [
         default=3,
         min=1,
         max=20,
-        deprecated_name="rounds",
         help="Maximum number of decisions for one request: it is retried when other requests have claimed the selected "
         "capacity, and refused after this many.",
     ),

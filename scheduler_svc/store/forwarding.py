@@ -139,9 +139,6 @@ class ForwardingStore(Store):
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
         return self._store.usages(project, user, consumer_type)
 
-    def recount_usages(self) -> int:
-        return self._store.recount_usages()
-
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         return self._store.allocate(changes)
 

@@ -10,7 +10,7 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Amounts, Claim
 from scheduler_svc.store import reports, tallies
-from scheduler_svc.store.allocations import holder_keys, is_api_claim
+from scheduler_svc.store.allocations import holder_keys
 from scheduler_svc.store.records import Verification
 from scheduler_svc.store.unverified import consumer_of, counted_allocations
 
@@ -134,12 +134,9 @@ def _provider_problems(dump: StoreDump) -> Iterator[str]:
 
 
 def _holder_problems(dump: StoreDump) -> Iterator[str]:
-    """Compare the index of holders; an older version indexed no claims of agents."""
+    """Compare the index of holders with the claims."""
     expected = {key: 1 for claim in dump.claims for key in holder_keys(claim)}
-    required = {key for claim in dump.claims if is_api_claim(claim) for key in holder_keys(claim)}
-    recorded = dict.fromkeys(dump.holders, 1)
-    optional = expected.keys() - recorded.keys() - required
-    yield from _differences("holder", {key: 1 for key in expected if key not in optional}, recorded)
+    yield from _differences("holder", expected, dict.fromkeys(dump.holders, 1))
 
 
 def _tally_problems(dump: StoreDump) -> Iterator[str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rolling upgrades: a peer of the previous release gets objects of the versions that it knows.
 
-The peer is a separate process (older_peer.py) with RequestSpec 1.0 on a real bus. Like every service it requests the
-conductor to backport objects that are too new.
+This process is of a next release, with a later RequestSpec. The peer is a separate process (older_peer.py) of the
+present one on a real bus. Like every service it requests the conductor to backport objects that are too new.
 """
 
 import subprocess
@@ -19,6 +19,7 @@ from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.scheduler import SchedulerAPI
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
+from tests import next_release
 
 UUID = "00000000-0000-0000-0000-000000000001"
 
@@ -48,7 +49,8 @@ def current(url):
     endpoint = ConductorEndpoint(*[None] * 4, clients=None, bounds=None, **dict.fromkeys(parts))
     server = bus.get_server(transport, target, [endpoint], GanttSerializer(), executor="threading")
     server.start()
-    yield conf, transport
+    with next_release.registered():
+        yield conf, transport
     server.stop()
     server.wait()
     transport.cleanup()
@@ -69,17 +71,16 @@ def scheduler(current, older):
     return SchedulerAPI(*current)
 
 
-def spec(**values):
-    return objects.RequestSpec.of(resources={"VCPU": 2}, hints={"a": 1}, **values)
+def spec():
+    return next_release.RequestSpec.of(resources={"VCPU": 2}, hints={"a": 1}, priority=7)
 
 
 def test_argument_is_backported_by_the_conductor(scheduler):
-    sent = spec(group_id="g", group_policy="affinity")
-    selections = scheduler.select_destinations(context.new(), sent, [UUID])
-    assert selections.host(0) == "spec-1.0"
+    selections = scheduler.select_destinations(context.new(), spec(), [UUID])
+    assert selections.host(0) == f"spec-{next_release.PRESENT}"
     received = scheduler.get_host_state(context.new(), "compute", "seen").document["seen"]
     assert received[0]["resources"] == {"VCPU": 2}
-    assert not {"group_id", "group_policy", "group_max_per_host"} & set(received[0]["fields"])
+    assert "priority" not in received[0]["fields"]
 
 
 def test_nested_object_is_backported(current, scheduler):
@@ -92,7 +93,7 @@ def test_nested_object_is_backported(current, scheduler):
     while not built and time.monotonic() < until:
         received = scheduler.get_host_state(context.new(), "compute", "seen").document["seen"]
         built = [entry for entry in received if entry.get("uuids") == [UUID]]
-    assert built == [{"version": "1.0", "uuids": [UUID], "hints": {"a": 1}}]
+    assert built == [{"version": next_release.PRESENT, "uuids": [UUID], "hints": {"a": 1}}]
 
 
 def test_missing_method_raises_unknown_method_and_a_cap_prevents_the_call(current, scheduler):
@@ -114,8 +115,10 @@ def test_typed_errors_are_raised_at_the_caller(current, older):
     primitive = spec().obj_to_primitive()
     with pytest.raises(errors.IncompatibleObject) as caught:
         conductor.object_backport_versions(context.new(), primitive, {"RequestSpec": "1.99"})
-    assert caught.value.sentence.startswith("RequestSpec 1.99 is newer than this service knows (1.3)")
+    sentence = f"RequestSpec 1.99 is newer than this service knows ({next_release.NEXT})"
+    assert caught.value.sentence.startswith(sentence)
+    empty, versions = primitive | {"gantt_object.data": {}}, {"RequestSpec": next_release.PRESENT}
     with pytest.raises(errors.MalformedObject, match="RequestSpec"):
-        conductor.object_backport_versions(context.new(), primitive | {"gantt_object.data": {}}, {"RequestSpec": "1.0"})
+        conductor.object_backport_versions(context.new(), empty, versions)
     with pytest.raises(errors.MalformedObject, match="call of object_backport_versions"):
         conductor.object_backport_versions(context.new(), primitive, None)

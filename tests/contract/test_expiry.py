@@ -36,7 +36,7 @@ class NotesAPI(ServiceClient):
 
     VERSION = "1.0"
     CAP = "conductor"
-    UNREPORTED = "1.0"
+    OLDEST = "1.0"
 
     def note(self, ctxt: context.RequestContext, value: str) -> None:
         """Request the endpoint to store the value."""

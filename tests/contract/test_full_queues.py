@@ -21,7 +21,7 @@ class NotesClient(ServiceClient):
 
     VERSION = "1.0"
     CAP = "conductor"
-    UNREPORTED = "1.0"
+    OLDEST = "1.0"
 
     def note(self, value: int, *, server: str | None = None) -> None:
         if server is None:

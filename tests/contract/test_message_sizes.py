@@ -27,7 +27,7 @@ class SizesClient(ServiceClient):
 
     VERSION = "1.0"
     CAP = "conductor"
-    UNREPORTED = "1.0"
+    OLDEST = "1.0"
 
     def echo(self, value: Any) -> Any:
         return self._call(context.new(), "1.0", "echo", value=value)

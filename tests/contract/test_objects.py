@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fingerprints of the versioned objects: a change needs a new version."""
 
-import contextlib
 import copy
 import json
 
 import pytest
 from oslo_versionedobjects import fixture
 
-from rpcapi import errors, objects
+from rpcapi import objects
 from rpcapi.objects.base import GanttObject, GanttObjectRegistry
 
 # When an object changes: increase VERSION, add a docstring line and an obj_make_compatible step, update this table.
@@ -53,33 +52,6 @@ FINGERPRINTS = {
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }
 
-# Fields added by version 1.x, which must not be sent to an older peer.
-FIELDS_ADDED = {
-    "AuditAnswer": {1: {"stamp"}, 2: {"moved_to"}},
-    "AuditReport": {1: {"stamp"}},
-    "BuildReport": {1: {"instances"}, 2: {"operations"}, 3: {"copies"}},
-    "BuildRequest": {1: {"allocations"}, 2: {"powered_off"}},
-    "ClaimAnswers": {1: {"allocations"}, 2: {"partitions"}, 3: {"moved_to"}},
-    "ClaimIntents": {1: {"fresh"}},
-    "GuestOwners": {1: {"instances"}, 2: {"states"}},
-    "GuestPage": {1: {"instances"}},
-    "HostState": {1: {"partition"}},
-    "Instance": {1: {"name"}, 2: {"migration"}},
-    "RequestSpec": {
-        1: {"group_id", "group_policy", "group_max_per_host"},
-        2: {"any_traits", "member_of", "forbidden_aggregates", "in_tree", "groups", "groups_policy", "root_required"}
-        | {"root_forbidden", "same_subtree", "numa", "image", "extra_specs", "volumes", "ports", "service"}
-        | {"driver"},
-        3: {"requested_destination"},
-    },
-    "SelectionAnswers": {1: {"details"}},
-    "SelectionRequests": {1: {"projects", "users", "deadlines", "fresh"}},
-    "Selections": {1: {"allocations"}},
-    "StatsAnswer": {1: {"wanted"}, 2: {"incarnation", "superseded"}, 3: {"stamp"}, 4: {"refused"}},
-    "StatsReport": {1: {"partition"}, 2: set(), 3: {"register", "agent"}, 4: {"stamp"}, 5: {"rpc_versions"}},
-    "VerifyReport": {1: {"awaited"}},
-}
-
 
 def gantt_classes():
     """Return the registered classes of gantt; other users of oslo.versionedobjects share the registry."""
@@ -99,83 +71,6 @@ def test_fingerprints_are_unchanged():
 def test_all_objects_are_exported_with_one_version():
     assert sorted(gantt_classes()) == sorted(objects.__all__)
     assert all(len(classes) == 1 for classes in gantt_classes().values())
-
-
-@pytest.mark.parametrize("name", objects.__all__)
-def test_object_is_backported_to_each_earlier_version(name):
-    current = sample(name)
-    for minor in range(int(current.VERSION.partition(".")[2]) + 1):
-        primitive = current.obj_to_primitive(target_version=f"1.{minor}")
-        added = FIELDS_ADDED.get(name, {})
-        late = {field for since, fields in added.items() if since > minor for field in fields}
-        assert primitive["gantt_object.version"] == f"1.{minor}"
-        present = set(primitive["gantt_object.data"])
-        assert not present & late
-        assert all(
-            getattr(current, field) == current.fields[field].default for field in current.fields.keys() - late - present
-        )
-
-
-@pytest.mark.parametrize("name", [name for name in objects.__all__ if getattr(objects, name).SENT_AS])
-def test_object_without_later_fields_is_sent_as_the_version_before_them(name):
-    older, later = getattr(objects, name).SENT_AS
-    current = sample(name)
-    current = current.with_values(**{field: current.fields[field].default for field in later})
-    added = FIELDS_ADDED.get(name, {})
-    assert {
-        field for minor, fields in added.items() if minor > int(older.partition(".")[2]) for field in fields
-    } == later
-    primitive = current.obj_to_primitive()
-    assert primitive["gantt_object.version"] == older
-    assert GanttObject.obj_from_primitive(copy.deepcopy(primitive)).VERSION == current.VERSION
-    field = min(later)
-    for value in ("x", ["x"], {"compute": "1.0"}, [1.5], [{"x": 1}]):
-        with contextlib.suppress(ValueError):
-            setattr(current, field, value)
-            break
-    current.obj_reset_changes()
-    assert current.obj_to_primitive()["gantt_object.version"] == current.VERSION
-    with contextlib.suppress(errors.IncompatibleObject):  # a field that must not be dropped for an older peer
-        assert current.obj_to_primitive(target_version=older)["gantt_object.version"] == older
-
-
-@pytest.mark.parametrize(
-    "values", [{"groups": {"1": {"resources": {"VGPU": 1}}}}, {"numa": {"cells": []}}, {"service": "volume"}]
-)
-def test_request_that_an_older_peer_would_misread_is_not_backported(values):
-    spec = objects.RequestSpec.of(resources={"VCPU": 1}, **values)
-    for version in ("1.0", "1.1"):
-        with pytest.raises(
-            errors.IncompatibleObject, match=f"sets {next(iter(values))} .* {version} only: upgrade that service"
-        ):
-            spec.obj_to_primitive(target_version=version)
-    assert spec.obj_to_primitive(target_version="1.2")
-    assert objects.RequestSpec.of(resources={"VCPU": 1}, driver="chance").obj_to_primitive(target_version="1.1")
-
-
-def test_destination_that_an_older_peer_would_ignore_is_not_backported():
-    spec = objects.RequestSpec.of(resources={"VCPU": 1}, requested_destination={"partition": "p"})
-    for version in ("1.0", "1.1", "1.2"):
-        with pytest.raises(errors.IncompatibleObject, match=f"sets requested_destination .* {version} only"):
-            spec.obj_to_primitive(target_version=version)
-
-
-def test_report_for_an_older_scheduler_has_only_compute_nodes():
-    flat = {"inventories": {"DISK_GB": {"total": 1}}, "metrics": {"instances": 1}}
-    later = {"facts": {"a": 1}, "host_ip": "192.0.2.1", "numa": [], "kind": "compute", "parent": None}
-    nodes = {
-        "h/n": flat | later,
-        "h/n/numa0": {"inventories": {"VCPU": {"total": 1}}, "traits": [], "parent": "h/n"},
-        "pool": {"inventories": {"DISK_GB": {"total": 1}}, "kind": "volume"},
-    }
-    report = objects.StatsReport.of(incarnation=1, sequence=1, full=True, nodes=nodes)
-    for version in ("1.0", "1.1"):
-        sent = report.obj_to_primitive(target_version=version)["gantt_object.data"]
-        assert sent["nodes"] == {"h/n": flat}
-    assert report.obj_to_primitive(target_version="1.2")["gantt_object.data"]["nodes"] == nodes
-    for odd in ([], {"h": 5}):
-        report = objects.StatsReport.of(incarnation=1, sequence=1, nodes=odd)
-        assert report.obj_to_primitive(target_version="1.1")["gantt_object.data"]["nodes"] == odd
 
 
 @pytest.mark.parametrize("name", objects.__all__)
@@ -313,31 +208,3 @@ def sample(name):
         ),
     }
     return getattr(objects, name).of(**(nested[name]() if name in nested else values[name]))
-
-
-@pytest.mark.parametrize(
-    ("obj", "changes", "versions"),
-    [
-        (objects.RequestSpec.of(resources={"VCPU": 1}), {"requested_destination": {"host": "h"}}, ("1.2", "1.3")),
-        (
-            objects.BuildRequest.of(
-                spec=objects.RequestSpec.of(resources={"VCPU": 1}),
-                **{
-                    "partition": "p",
-                    "project_id": "p",
-                    "user_id": "u",
-                    "uuids": ["a"],
-                    "attempts": [1],
-                    "names": ["h"],
-                },
-            ),
-            {"powered_off": ["a"]},
-            ("1.1", "1.2"),
-        ),
-    ],
-)
-def test_object_is_sent_as_the_version_before_while_the_latest_fields_are_unset(obj, changes, versions):
-    for sent, version in zip((obj, obj.with_values(**changes)), versions, strict=True):
-        primitive = sent.obj_to_primitive()
-        assert primitive["gantt_object.version"] == version
-        assert GanttObject.obj_from_primitive(primitive).obj_to_primitive() == primitive

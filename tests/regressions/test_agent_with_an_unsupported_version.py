@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import rpcapi.version
 from rpcapi import context, errors, objects
 from rpcapi.clients.compute import ComputeAPI
 from scheduler_svc.core.filters.compute import REASON_TOO_OLD
@@ -84,8 +85,11 @@ def test_host_returns_with_a_supported_agent(worker: FakeTransportWorker) -> Non
     assert len(decide(worker, 1)["candidates"][0]) == 2
 
 
-@pytest.mark.parametrize("version", [ComputeAPI.UNREPORTED, "1.5", None])
-def test_supported_older_agent_still_caps_and_gets_servers(worker: FakeTransportWorker, version: str | None) -> None:
+@pytest.mark.parametrize("version", ["1.1", "1.5", None])
+def test_supported_older_agent_still_caps_and_gets_servers(
+    worker: FakeTransportWorker, version: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rpcapi.version, "OLDEST_AGENT", "1.1")
     join(worker, "other", version and {"compute": version})
     assert oldest(worker) == version
     assert sorted(decide(worker, 1)["candidates"][0]) == ["current", "other"]

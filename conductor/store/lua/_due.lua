@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The queue of due work, in which each project has two parts: one with requests that have begun, and one with new
--- requests, which no conductor has taken yet. A request's key begins with the digest of its project; the requests of
--- earlier releases, whose keys have none, share the parts of project ''.
+-- requests, which no conductor has taken yet. A request's key begins with the digest of its project; keys without one
+-- share the parts of project ''.
 -- `queues` orders requests by part and time; `wakes`, and `new_wakes` for new requests, have the first time of a part.
 -- The instances of a new request are new until they have another step than the first. One that is deleted meanwhile
 -- puts its request into the other part too: it is due there for that instance, and the rest stays new.

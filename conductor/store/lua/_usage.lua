@@ -39,14 +39,13 @@ local function add_amounts(changes, text, times)
   end
 end
 
--- Counts that many live and recorded instances more; the requests of earlier releases count nothing.
+-- Counts that many live and recorded instances more.
 local function count_instances(request, live, recorded)
-  local amounts = redis.call('HGET', K.amounts, request)
-  if not amounts or live == 0 and recorded == 0 then
+  if live == 0 and recorded == 0 then
     return
   end
   local changes = { recorded_instances = recorded }
-  add_amounts(changes, amounts, live)
+  add_amounts(changes, redis.call('HGET', K.amounts, request), live)
   add_usage(project_of(request), changes)
 end
 

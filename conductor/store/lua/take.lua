@@ -15,19 +15,6 @@
 
 local PARTS = 1000 -- that one call considers, of those with requests that have begun, and of those with new ones
 
--- Conductors of earlier releases have recorded requests without projects, or made new ones due beside the others.
-if redis.call('ZCARD', K.queues) ~= redis.call('ZCARD', K.due) + redis.call('HLEN', K.new) then
-  redis.call('DEL', K.queues, K.wakes, K.new_wakes, K.shares)
-  local rows = redis.call('ZRANGE', K.due, 0, -1, 'WITHSCORES')
-  for i = 1, #rows, 2 do
-    set_due(rows[i], tonumber(rows[i + 1]))
-  end
-  for _, request in ipairs(redis.call('HKEYS', K.new)) do
-    local count, at = new_instances(request)
-    set_new(request, count, at)
-  end
-end
-
 local served = tonumber(meta[4]) or 0
 local turns = {} -- by project
 local max_building, max_instances = tonumber(A.max_building), tonumber(A.max_instances)

@@ -37,7 +37,6 @@ class MemoryPartition(PartitionState):
         self.time_ms = self.clock_ms = None
         self.claims, self.ended, self.settled, self.deadlines = {}, {}, {}, {}
         self.unverified, self.holders, self.tallies = {}, {}, {}
-        self.tallied = True
         self.ended_at = _NewestLast()
         self.groups, self.pins = {}, {}
         self.providers, self.capacity, self.used = {}, {}, {}
@@ -100,9 +99,6 @@ class MemoryPartition(PartitionState):
 
     def tallies_of(self, project: str) -> list[Tally]:
         return [tally for tally in self.tallies.values() if tally["owner"][0] == project]
-
-    def clear_tallies(self) -> None:
-        self.tallies.clear()
 
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)

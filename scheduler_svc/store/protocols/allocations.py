@@ -22,8 +22,7 @@ class AllocationStore(Protocol):
     ) -> tuple[list[ConsumerState], str | None]:
         """Return a page of what consumers hold that hold anything from ``provider``, by consumer, and the next marker.
 
-        An unverified claim of a consumer is listed too, because it counts. In Redis, a claim of the scheduler on
-        several providers that was made before this index existed is listed under its host only.
+        An unverified claim of a consumer is listed too, because it counts.
         """
 
     @abc.abstractmethod
@@ -32,13 +31,6 @@ class AllocationStore(Protocol):
 
         Each claim keeps these sums up to date. Redis returns up to a thousand of them at one moment, and those of a
         project with more in several steps.
-        """
-
-    @abc.abstractmethod
-    def recount_usages(self) -> int:
-        """Sum up what all consumers hold, and return the number of claims; nothing else is served meanwhile.
-
-        It repairs sums that claims by an older version, which does not keep them, have made wrong.
         """
 
     @abc.abstractmethod

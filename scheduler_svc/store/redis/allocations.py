@@ -49,11 +49,6 @@ def usages(connection: RedisConnection, project: str, user: str | None, consumer
     return tallies.usages(_tallies(connection, project, user), consumer_type)
 
 
-def recount_usages(connection: RedisConnection) -> int:
-    """Sum up what all consumers hold; return the number of claims."""
-    return int(connection.run("tally", always=1))
-
-
 def _tallies(connection: RedisConnection, project: str, user: str | None) -> Iterator[tuple[str, str, int]]:
     """Yield (consumer type, resource class or '' for the number of consumers, sum) of each user."""
     arguments: dict[str, Any] = {
@@ -65,9 +60,7 @@ def _tallies(connection: RedisConnection, project: str, user: str | None) -> Ite
     marker = None
     while marker != "":
         outcome, *rows = connection.run("usages", marker=marker or "", **arguments)
-        if outcome == "untallied":
-            connection.run("tally", always=0)
-        elif outcome == "page":
+        if outcome == "page":
             marker, *values = rows
             for names, amount in zip(values[::2], values[1::2], strict=True):
                 _user, type_name, resource_class = json.loads(names)

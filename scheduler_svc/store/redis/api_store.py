@@ -54,9 +54,6 @@ class RedisApiStore(interface.Store):
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
         return allocations.usages(self._connection, project, user, consumer_type)
 
-    def recount_usages(self) -> int:
-        return allocations.recount_usages(self._connection)
-
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         return certain(self._connection, lambda: allocations.allocate(self._connection, changes))
 

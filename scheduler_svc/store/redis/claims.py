@@ -176,7 +176,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
     head = prefix(connection.partition)
 
     def fill(pipe: Any) -> None:
-        pipe.hmget(head + "meta", "epoch", "position", "tallied", *clock.FIELDS)
+        pipe.hmget(head + "meta", "epoch", "position", *clock.FIELDS)
         for word in ("claims", "capacity", "used", "groups", "opened", "excess"):
             pipe.hgetall(head + word)
         pipe.zrange(head + "deadlines", 0, -1, withscores=True)
@@ -191,7 +191,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         pipe.hscan(head + "providers", match=f"{names.api_provider('')}*", count=WHOLE_HASH)
 
     reply = connection.read(fill)
-    (epoch, position, has_tallies, *time), claims, capacity, used, groups, opened, excess, deadlines, *more = reply
+    (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, *more = reply
     by_host, awaited, unverified, provider_names, children, holders, tallies, tallied, (_cursor, api_providers) = more
     lead = clock.lead(*time)
     return verification.StoreDump(
@@ -207,7 +207,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         awaited=awaited,
         provider_names=provider_names,
         holders=holders,
-        tallies={_owner(field): int(amount) for field, amount in tallies.items()} if has_tallies else None,
+        tallies={_owner(field): int(amount) for field, amount in tallies.items()},
         tallied={_owner(field) for field in tallied},
         children={_pair(member) for member in children},
         api_providers={name: documents.decode(text, "provider") for name, text in api_providers.items()},

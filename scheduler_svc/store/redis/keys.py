@@ -12,8 +12,7 @@ judged by them.
 KEYS: dict[str, str] = {
     "meta": "hash: schema, epoch, position, run_id, replid, time, clock (the server's, at that time), decision_bytes, "
     "generation_base (position at which the epoch began, 0 in the first one), "
-    "vocabulary (position of the last change of any provider's traits or inventories), "
-    "tallied (1: tallies have all claims; absent where an older version created the partition)",
+    "vocabulary (position of the last change of any provider's traits or inventories)",
     "claims": "hash consumer -> live claim, JSON; or 'unverified CONSUMER ATTEMPT HOST' -> unverified claim",
     "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}; "
     "or 'fence HOST TOKEN' -> JSON {number of claims it ended: fenced, or 'fencing EPOCH' until the last step}",

@@ -86,8 +86,8 @@ def _entries(streams: Any) -> list[LogEntry]:
 
 
 def _entry(entry_id: str, fields: dict[str, str]) -> LogEntry:
-    """Decode an entry; raises IncompatibleObject where a newer gantt wrote it. The oldest entries have no schema."""
-    schema = int(fields.get("schema", SCHEMA))
+    """Decode an entry; raises IncompatibleObject where a newer gantt wrote it."""
+    schema = int(fields["schema"])
     if schema != SCHEMA:
         raise errors.IncompatibleObject(name="stored log entry", version=schema, supported=SCHEMA)
     return LogEntry(_position(entry_id), fields["kind"], json.loads(fields["body"]))

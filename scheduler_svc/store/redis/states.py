@@ -242,10 +242,9 @@ def _applied(raw: str | None, node_names: str | None) -> AppliedReport | None:
     if raw is None:
         return None
     report = documents.decode(raw, "report")
-    issued = report.get("issued")  # [epoch, position]: Lua's numbers are too short for an incarnation
-    number = report["incarnation"] if issued is None else registrations.incarnation(*issued)
+    number = registrations.incarnation(*report["issued"])  # Lua's numbers are too short for an incarnation
     nodes = tuple(json.loads(node_names or "[]"))
-    return AppliedReport(number, report["sequence"], nodes, report.get("agent", ""), report.get("returned_ms"))
+    return AppliedReport(number, report["sequence"], nodes, report["agent"], report.get("returned_ms"))
 
 
 def _new_record(last: AppliedReport | None, report: HostReport) -> str:

@@ -32,8 +32,7 @@ def _encode_report(applied: AppliedReport) -> str:
 
 def _decode_report(text: str) -> AppliedReport:
     raw = documents.decode(text, "report")
-    values = {name: raw[name] for name in ("agent", "returned_ms") if name in raw}
-    return AppliedReport(raw["incarnation"], raw["sequence"], tuple(raw["nodes"]), **values)
+    return AppliedReport(raw["incarnation"], raw["sequence"], tuple(raw["nodes"]), raw["agent"], raw["returned_ms"])
 
 
 def _encode_pin(pin: tuple[str, int]) -> str:

@@ -31,9 +31,7 @@ def snapshot(connection: Connection, partition: str, as_of: tuple[int, int], nam
     )
 
 
-def dump(
-    connection: Connection, partition: str, as_of: tuple[int, int], lead_ms: int, *, tallied: bool | None
-) -> StoreDump:
+def dump(connection: Connection, partition: str, as_of: tuple[int, int], lead_ms: int) -> StoreDump:
     """Return the data that ``verify`` compares, ``as_of`` (epoch, position); see PartitionState.lead_ms."""
     by_key = {name: json.loads(text) for name, text in _read(connection, partition, TALLIES.c.name, TALLIES.c.tally)}
     sums = tallies.flat(by_key)
@@ -57,7 +55,7 @@ def dump(
         deadlines={name: at for name, _text, at, _place, _number in consumers if at is not None},
         unverified={name: number for name, _text, _at, _place, number in consumers if number is not None},
         holders=[name for name, _present in _read(connection, partition, HOLDERS.c.name, HOLDERS.c.present)],
-        tallies=sums if tallied else None,
+        tallies=sums,
         tallied=sums.keys(),
         provider_names=dict(map(tuple, _read(connection, partition, PROVIDER_NAMES.c.name, PROVIDER_NAMES.c.provider))),
         children={(name, child) for name, text in children if text is not None for child in json.loads(text)},

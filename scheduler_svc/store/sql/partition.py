@@ -5,7 +5,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, update
 
 from rpcapi.bounds import CollectionSize
 from rpcapi.resources import names
@@ -35,7 +35,6 @@ COUNTERS = (
     "decision",
     "time_ms",
     "clock_ms",
-    "tallied",
     "generation_base",
     "vocabulary",
 )  # columns of a partition's row
@@ -57,7 +56,7 @@ class SqlPartition(PartitionState):
         self._awaits: bool | None = None
         self.by_group = by_group
         self.epoch, self.position, self._decision = (int(meta[key]) for key in ("epoch", "position", "decision"))
-        self.time_ms, self.clock_ms, self.tallied = (self._meta[key] for key in ("time_ms", "clock_ms", "tallied"))
+        self.time_ms, self.clock_ms = self._meta["time_ms"], self._meta["clock_ms"]
         self.generation_base, self.vocabulary = (int(self._meta[key] or 0) for key in COUNTERS[-2:])
         self._consumers = SqlRows(connection, CONSUMERS, self._name, codecs.CONSUMER_CODECS, _place)
         self._providers = SqlRows(connection, PROVIDERS, self._name, codecs.PROVIDER_CODECS)
@@ -105,7 +104,7 @@ class SqlPartition(PartitionState):
             log.trim(self._connection, self._name, int(self._meta["position"] or 0), self.position, self._log_length)
         times = (self.time_ms, self.clock_ms)
         bases = (self.generation_base, self.vocabulary)
-        numbers = (self.epoch, self.position, self._decision, *times, self.tallied, *bases)
+        numbers = (self.epoch, self.position, self._decision, *times, *bases)
         counters = dict(zip(COUNTERS, numbers, strict=True))
         if counters != self._meta:
             self._connection.execute(update(PARTITIONS).where(PARTITIONS.c.name == self._name).values(counters))
@@ -165,10 +164,6 @@ class SqlPartition(PartitionState):
 
     def tallies_of(self, project: str) -> list[Tally]:
         return [self.tallies[name] for name in self._tallies.find(TALLIES.c.project == project)]
-
-    def clear_tallies(self) -> None:
-        self._tallies.forget()
-        self._connection.execute(delete(TALLIES).where(TALLIES.c.partition == self._name))
 
     def counts(self) -> Mapping[str, int]:
         prepared = len(self.deadlines)
@@ -263,7 +258,7 @@ class SqlPartition(PartitionState):
 
     def dump(self) -> StoreDump:
         as_of = (self.epoch, self.position)
-        return copies.dump(self._connection, self._name, as_of, self.lead_ms, tallied=self.tallied)
+        return copies.dump(self._connection, self._name, as_of, self.lead_ms)
 
     def _all_rows(self) -> tuple[SqlRows, ...]:
         named = (self._consumers, self._providers, self._services, self._groups, self._provider_names, self._holders)

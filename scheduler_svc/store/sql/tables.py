@@ -26,13 +26,12 @@ PARTITIONS = Table(
     Column("epoch", BigInteger, nullable=False),
     Column("position", BigInteger, nullable=False),
     Column("decision", BigInteger, nullable=False),  # number of the newest one
-    Column("time_ms", BigInteger),  # the partition's own; null in a partition that an older gantt wrote
+    Column("time_ms", BigInteger),  # the partition's own; null before its first verb
     Column("clock_ms", BigInteger),  # the server's, at that time
     Column("generation_base", BigInteger, nullable=False, server_default="0"),  # position at which the epoch began
     Column(
         "vocabulary", BigInteger, nullable=False, server_default="0"
     ),  # position of the last change of traits or classes
-    Column("tallied", Boolean),  # true: the tallies have all claims
 )
 CONSUMERS = _table(
     "consumers",
@@ -101,7 +100,7 @@ DECISIONS = Table(
     Column("partition", NAME, nullable=False),
     Column("number", BigInteger, nullable=False),
     Column("request", NAME, nullable=False),
-    Column("project", NAME, nullable=False, server_default=""),  # '' in records of earlier releases
+    Column("project", NAME, nullable=False, server_default=""),  # '' for a document without a project
     Column("document", Text, nullable=False),
     Column("until_bytes", BigInteger, nullable=False, server_default="0"),  # of all decisions up to this one
     PrimaryKeyConstraint("partition", "number"),

@@ -11,7 +11,7 @@ from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, Co
 from scheduler_svc.store.providers import checks
 from scheduler_svc.store.providers import reshaping as reshape_plans
 from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal, SetInventories
-from scheduler_svc.store.verbs import allocating, importing, providing, recounting, reshaping
+from scheduler_svc.store.verbs import allocating, importing, providing, reshaping
 from scheduler_svc.store.verbs.partition import PartitionState
 
 T = TypeVar("T")
@@ -74,15 +74,10 @@ class ApiVerbStore(interface.Store):
         allocations.check_usages(project, user, consumer_type)
 
         def step(partition: PartitionState, now: int) -> dict[str, Usage]:
-            if not partition.tallied:
-                recounting.recount(partition)
             partition.expire(now, ALL)
             return tallies.usages(tallies.rows_of(partition.tallies_of(project), user), consumer_type)
 
         return self._transact(step)
-
-    def recount_usages(self) -> int:
-        return self._transact(lambda partition, _now: recounting.recount(partition))
 
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         allocations.check(changes)

@@ -41,7 +41,6 @@ class PartitionStorage(abc.ABC):
     holders: MutableMapping[str, int]  # -> 1
     # by tallies.key_of
     tallies: MutableMapping[str, Tally]
-    tallied: bool | None  # whether the tallies have all claims; not in what an older version created, until a recount
     # by server group
     groups: MutableMapping[str, dict[str, int]]  # -> node -> live claims
     # by provider
@@ -110,10 +109,6 @@ class PartitionStorage(abc.ABC):
     @abc.abstractmethod
     def tallies_of(self, project: str) -> list[Tally]:
         """Return the tallies of a project's consumers."""
-
-    @abc.abstractmethod
-    def clear_tallies(self) -> None:
-        """Remove all tallies."""
 
     @abc.abstractmethod
     def counts(self) -> Mapping[str, int]:

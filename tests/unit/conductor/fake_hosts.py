@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import oslo_messaging as messaging
-from oslo_utils.versionutils import convert_version_to_tuple as version_tuple
 
 from rpcapi import objects
-from rpcapi.clients.compute import ComputeAPI
 from rpcapi.context import RequestContext
 from rpcapi.objects.guest import RUNNING, STOPPED
 from rpcapi.resources import names
@@ -42,7 +40,6 @@ class FakeHosts:
         self.instances: dict[str, str] = {}  # by migration, that of each that a message named
         self.operations: dict[tuple[str, int], list[tuple[str, int]]] = {}  # those executed: (action, number)
         self.images: dict[tuple[str, int], dict[str, Any]] = {}  # the last one of each guest that a rebuild named
-        self.max_version = ComputeAPI.VERSION  # that the version cap allows
         self.spawned_claims: set[tuple[str, int]] = set()
         self.ended_claims: set[tuple[str, int]] = set()
         self.casts: list[tuple[str, str, tuple[str, ...]]] = []
@@ -68,17 +65,11 @@ class FakeHosts:
         for _ in range(2 if self.duplicate else 1):
             self.queue.append(lambda: self._change(host, transitions))
 
-    def operate_guests(
-        self, ctxt: RequestContext, host: str, operations: objects.GuestOperations, *, has_images: bool = False
-    ) -> None:
-        assert has_images == bool(operations.images)
+    def operate_guests(self, ctxt: RequestContext, host: str, operations: objects.GuestOperations) -> None:
         self._cast("operate", host, operations.uuids)
         operations.check()
         for _ in range(2 if self.duplicate else 1):
             self.queue.append(lambda: self._operate(host, operations))
-
-    def can_send(self, version: str) -> bool:
-        return version_tuple(version) <= version_tuple(self.max_version)
 
     def list_guests(self, ctxt: RequestContext, host: str, marker: str | None, limit: int) -> objects.GuestPage:
         refs = sorted(ref for ref, node in self.guests.items() if names.host_of(node) == host)

@@ -4,10 +4,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from oslo_utils.versionutils import convert_version_to_tuple as version_tuple
-
 from rpcapi import errors, objects
-from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, GroupPolicy
@@ -144,7 +141,6 @@ class FakeClaims:
         self.store = ledger.store
         self.down: Exception | None = None
         self.calls: list[str] = []
-        self.max_version = ClaimsAPI.VERSION  # that the version cap allows
 
     def _begin(self, name: str, ctxt: RequestContext) -> None:
         ctxt.check_deadline()
@@ -182,9 +178,6 @@ class FakeClaims:
         self._begin("move", ctxt)
         pairs = zip(decode.refs(refs), decode.refs(successors), strict=True)
         return encode.claim_answers([self.store.move(ref, to, consumer_type) for ref, to in pairs], Answer.CONFIRMED)
-
-    def can_send(self, version: str) -> bool:
-        return version_tuple(version) <= version_tuple(self.max_version)
 
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         self._begin("find", ctxt)

@@ -75,9 +75,6 @@ class StoreClaims(FakeClaims):
         pairs = zip(decode.refs(refs), decode.refs(successors), strict=True)
         return encode.claim_answers([self.store.move(ref, to, consumer_type) for ref, to in pairs], Answer.CONFIRMED)
 
-    def can_send(self, version: str) -> bool:
-        return True
-
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         return encode.claim_answers(self.store.confirm(host, decode.refs(refs)), Answer.CONFIRMED)
 
@@ -104,7 +101,6 @@ class AgentHosts:
         self.rigs: dict[str, AgentRig] = {}
         self.casts: list[tuple[str, str]] = []
         self.duplicate = False
-        self.max_version = ComputeAPI.VERSION
         for host in HOSTS:
             (folder / host).mkdir()
             rig = AgentRig(folder / host, CONVERGES, host)
@@ -129,9 +125,6 @@ class AgentHosts:
         """Lose the guests of a host whose agent is dead, as with the power of its machine."""
         for file in (self.rigs[host].folder / "guests").glob("*.json"):
             file.unlink()
-
-    def can_send(self, version: str) -> bool:
-        return tuple(map(int, version.split("."))) <= tuple(map(int, self.max_version.split(".")))
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         self.cluster.report(report)

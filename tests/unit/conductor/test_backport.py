@@ -6,23 +6,28 @@ from oslo_versionedobjects import base
 
 from conductor.backport import backport
 from rpcapi import errors, objects
+from tests import next_release
 
-SPEC = objects.RequestSpec.of(resources={"VCPU": 1}, group_id="g", group_policy="affinity")
+SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
 
 
 def test_object_is_converted_to_requested_version() -> None:
-    primitive = backport(SPEC, {"RequestSpec": "1.0"})
-    assert primitive["gantt_object.version"] == "1.0"
-    assert "group_id" not in primitive["gantt_object.data"]
+    with next_release.registered() as later:
+        primitive = backport(later.of(resources={"VCPU": 1}, priority=7), {"RequestSpec": next_release.PRESENT})
+    assert primitive["gantt_object.version"] == next_release.PRESENT
+    assert "priority" not in primitive["gantt_object.data"]
     assert primitive["gantt_object.data"]["resources"] == {"VCPU": 1}
 
 
 def test_nested_objects_are_converted() -> None:
-    request = objects.BuildRequest.of(
-        spec=SPEC, partition="p", project_id="p", user_id="u", uuids=["a"], attempts=[1], names=["h/n"]
-    )
-    primitive = backport(request, {**base.obj_tree_get_versions("BuildRequest"), "RequestSpec": "1.0"})
-    assert primitive["gantt_object.data"]["spec"]["gantt_object.version"] == "1.0"
+    with next_release.registered() as later:
+        spec = later.of(resources={"VCPU": 1}, priority=7)
+        request = objects.BuildRequest.of(
+            spec=spec, partition="p", project_id="p", user_id="u", uuids=["a"], attempts=[1], names=["h/n"]
+        )
+        versions = {**base.obj_tree_get_versions("BuildRequest"), "RequestSpec": next_release.PRESENT}
+        primitive = backport(request, versions)
+    assert primitive["gantt_object.data"]["spec"]["gantt_object.version"] == next_release.PRESENT
 
 
 @pytest.mark.parametrize("value", [{"a": 1}, None, "RequestSpec"])

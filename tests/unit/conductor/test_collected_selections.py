@@ -2,7 +2,6 @@
 """Selections that wait for the scheduler are sent in one call; each has its own answer, and is never lost."""
 
 import threading
-import time
 import uuid
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -11,7 +10,6 @@ import oslo_messaging as messaging
 import pytest
 from oslo_config import cfg
 
-from conductor import collected_selections
 from conductor.collected_selections import CALLS_AT_ONCE, MAX_INSTANCES, CollectingSchedulerAPI
 from rpcapi import context, errors, objects
 from rpcapi.context import RequestContext
@@ -134,36 +132,12 @@ def test_a_call_without_an_answer_is_none_for_each(callers: Callers, error: Exce
     assert [type(future.exception(SECONDS)) for future in futures] == [type(error)] * 2
 
 
-@pytest.mark.parametrize(
-    ("error", "is_remembered"),
-    [
-        (errors.UnknownMethod(topic="scheduler", method="select_batch", version="1.9"), True),
-        (messaging.RPCVersionCapError(version="1.9", version_cap="1.8"), True),
-        (errors.InvalidCount("too many", most=1), False),
-    ],
-    ids=repr,
-)
-def test_what_cannot_be_sent_together_is_sent_alone(callers: Callers, error: Exception, is_remembered: bool) -> None:
-    callers.backend.failures = [error]
+def test_what_cannot_be_sent_together_is_sent_alone(callers: Callers) -> None:
+    callers.backend.failures = [errors.InvalidCount("too many", most=1)]
     futures = [callers.select(name) for name in "ab"]
     callers.backend.release.set()
     assert [future.result(SECONDS).host(0) for future in futures] == ["host-of-a", "host-of-b"]
     assert sorted(callers.backend.batches()[-2:]) == [["a"], ["b"]]
-    assert (callers.api._alone_until > time.monotonic()) is is_remembered
-
-
-def test_newer_schedulers_are_found_after_a_while(callers: Callers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collected_selections, "PAUSE_S", 0.0)
-    callers.backend.failures = [errors.UnknownMethod(topic="scheduler", method="select_batch", version="1.9")]
-    futures = [callers.select(name) for name in "ab"]
-    callers.backend.release.set()
-    for future in futures:
-        future.result(SECONDS)
-    again = Callers()
-    more = [again.select(name) for name in "cd"]
-    again.backend.release.set()
-    assert [future.result(SECONDS).host(0) for future in more] == ["host-of-c", "host-of-d"]
-    assert callers.api._alone_until <= time.monotonic()
 
 
 def test_one_instance_in_two_selections_is_sent_alone(callers: Callers) -> None:

@@ -87,13 +87,6 @@ def test_stopped_instance_is_not_migrated_live(cluster: LiveCluster) -> None:
         cluster.live_migrate()
 
 
-def test_cap_for_agents_of_an_earlier_release_refuses_it(cluster: LiveCluster) -> None:
-    cluster.hosts.max_version = "1.4"
-    with pytest.raises(errors.UnknownMethod):
-        cluster.live_migrate()
-    assert cluster.record(INSTANCE).migration is None
-
-
 def test_check_at_the_source_that_fails_leaves_it_there(cluster: LiveCluster) -> None:
     cluster.hosts.rigs["h1"].profile = replace(CONVERGES, migration_check_failure_rate=1.0)
     cluster.live_migrate()

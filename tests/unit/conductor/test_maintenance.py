@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import oslo_messaging as messaging
 import prometheus_client
-import pytest
 
 from conductor.maintenance import Upkeep
 from conductor.store.bounds import RecordBounds
@@ -47,23 +46,6 @@ def test_all_tasks_run_while_scheduler_is_unavailable() -> None:
     assert store.stamps() == {"p1": "1.1.x"}
     upkeep.stop()
     upkeep.wait()
-
-
-@pytest.mark.parametrize(("release", "accepted"), [("1.10", 1), ("1.6", 0)])
-def test_older_scheduler_gets_heartbeats_without_what_is_new(release: str, accepted: int) -> None:
-    heartbeats: list[str] = []
-
-    def report_service(ctxt: object, binary: str, host: str, *values: object) -> None:
-        if len(values) > accepted:
-            raise errors.UnknownMethod(topic="scheduler", method="report_service", version=release)
-        assert len(values) == accepted
-        heartbeats.append(host)
-
-    scheduler = SimpleNamespace(report_service=report_service, exchange_stamps=lambda ctxt, stamps: {})
-    store = MemoryConductorStore(StoreTimeouts())
-    upkeep = Upkeep(store, RecordBounds(store, {}), scheduler, "c1", partition="p1", interval=600.0)  # type: ignore[arg-type]
-    assert upkeep.run_once() > 1
-    assert heartbeats == ["c1"]
 
 
 def test_failed_heartbeat_is_retried_soon() -> None:

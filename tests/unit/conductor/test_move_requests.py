@@ -68,15 +68,6 @@ def test_flavor_that_the_server_has_and_an_invalid_one_are_refused(cluster: Simu
     assert cluster.store.get(UUIDS) == before
 
 
-@pytest.mark.parametrize("service", ["hosts", "claims"])
-def test_version_cap_that_excludes_moves_refuses_them(cluster: SimulatedCluster, service: str) -> None:
-    getattr(cluster, service).max_version = "1.1"
-    for call in (cluster.migrate, cluster.resize):
-        with pytest.raises(errors.UnknownMethod):
-            call(UUIDS)
-    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
-
-
 def test_repeated_request_is_the_same_move(cluster: SimulatedCluster) -> None:
     cluster.migrate(UUIDS)
     for _ in range(4):

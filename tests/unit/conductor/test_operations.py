@@ -154,17 +154,6 @@ def test_instance_in_error_on_no_host_is_refused(cluster: SimulatedCluster, valu
     assert cluster.store.get(UUIDS) == before
 
 
-@pytest.mark.parametrize("status", REQUESTS)
-def test_version_cap_that_excludes_agents_refuses_the_request(
-    cluster: SimulatedCluster, status: InstanceStatus
-) -> None:
-    cluster.hosts.max_version = "1.2"
-    before = cluster.store.get(UUIDS)
-    with pytest.raises(errors.UnknownMethod, match=r"'operate_guests' in version 1\.3"):
-        REQUESTS[status](cluster, UUIDS)
-    assert cluster.store.get(UUIDS) == before
-
-
 @pytest.mark.parametrize("is_delivered", [False, True], ids=["before the host has it", "after"])
 @pytest.mark.parametrize("status", REQUESTS)
 def test_delete_meanwhile(cluster: SimulatedCluster, status: InstanceStatus, is_delivered: bool) -> None:

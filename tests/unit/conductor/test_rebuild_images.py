@@ -112,14 +112,6 @@ def test_another_image_during_a_rebuild_is_refused(cluster: SimulatedCluster) ->
     assert cluster.store.get(UUIDS) == before
 
 
-def test_agents_that_cannot_have_it_refuse_the_request_and_lose_no_other_one(cluster: SimulatedCluster) -> None:
-    cluster.hosts.max_version = "1.5"
-    assert_refused(cluster, errors.UnknownMethod, r"'operate_guests' in version 1\.6")
-    cluster.rebuild(UUIDS)
-    cluster.settle()
-    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2 and cluster.hosts.images == {}
-
-
 def test_scheduler_that_does_not_answer_is_unavailable(cluster: SimulatedCluster) -> None:
     cluster.scheduler.unanswered = messaging.MessagingTimeout("no answer")
     assert_refused(cluster, errors.Unavailable, "The scheduler cannot be reached")

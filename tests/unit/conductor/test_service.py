@@ -27,6 +27,7 @@ from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.endpoint import expose
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
+from tests import next_release
 from tests.unit.conductor.fake_hosts import FakeHosts
 from tests.unit.conductor.fakes import FakeClaims, FakeScheduler
 from tests.unit.conductor.ledger import PARTITION, Ledger
@@ -208,11 +209,12 @@ def test_errors_are_typed(shared: ServedConductor) -> None:
 
 
 def test_older_peer_gets_backported_object(shared: ServedConductor) -> None:
-    spec = objects.RequestSpec.of(resources={"VCPU": 1}, group_id="g", group_policy="affinity")
-    older = shared.api.object_backport_versions(CTXT, spec.obj_to_primitive(), {"RequestSpec": "1.0"})
-    # This very test knows 1.1, so its serializer has read the older form and filled in what that lacks.
+    with next_release.registered() as later:
+        primitive = later.of(resources={"VCPU": 1}, priority=7).obj_to_primitive()
+        older = shared.api.object_backport_versions(CTXT, primitive, {"RequestSpec": next_release.PRESENT})
+    # This very test knows the priority, so its serializer has read the older form and filled in what that lacks.
     assert older.resources == {"VCPU": 1}
-    assert older.group_id is None
+    assert older.priority == 0
 
 
 def test_audits_reach_every_host(shared: ServedConductor) -> None:

@@ -22,10 +22,6 @@ local function record(request_id, project, text, most)
     redis.call('HSET', K.decided, key, id)
   end
   local total = redis.call('HINCRBY', K.meta, 'decision_bytes', size)
-  local others = redis.call('XLEN', K.decisions) - 1
-  if total == size and others > 0 then -- an older gantt wrote them, about 2 kB each
-    total = redis.call('HINCRBY', K.meta, 'decision_bytes', 2048 * others)
-  end
   if total <= most then
     return
   end
@@ -33,7 +29,7 @@ local function record(request_id, project, text, most)
   for _ = 1, PAGES do
     local doomed = {}
     for i, entry in ipairs(redis.call('XRANGE', K.decisions, '-', '+', 'COUNT', PAGE)) do
-      local former, document, project = entry[2][2], entry[2][4], entry[2][6] or ''
+      local former, document, project = entry[2][2], entry[2][4], entry[2][6]
       if total <= target then
         break
       end
@@ -46,7 +42,7 @@ local function record(request_id, project, text, most)
       end
     end
     if #doomed == 0 then
-      total = 0 -- nothing is left, so that the estimate of older records was wrong
+      total = 0 -- the stream is empty: another client deleted its entries
       break
     end
     redis.call('XDEL', K.decisions, unpack(doomed))

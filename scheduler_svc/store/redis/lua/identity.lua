@@ -21,7 +21,6 @@ if position > 0 then -- else the partition is new, and generations begin at 0
   redis.call('DEL', K.generations)
 else
   position = 1
-  redis.call('HSET', K.meta, 'tallied', 1)
 end
 local opened = redis.call('HGETALL', K.opened)
 for i = 1, #opened, 2 do

@@ -5,8 +5,7 @@
 --@ args log_length namespace name as_of
 --@ keys state
 --@ include _partition
--- A partition that an older version wrote has no such position.
-local vocabulary = tonumber(redis.call('HGET', K.meta, 'vocabulary') or position)
+local vocabulary = tonumber(redis.call('HGET', K.meta, 'vocabulary') or 0)
 if vocabulary > tonumber(A.as_of) then
   return vocabulary
 elseif redis.call('HDEL', K.state, A.name) == 1 then

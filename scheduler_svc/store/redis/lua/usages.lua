@@ -3,15 +3,13 @@
 -- ARGV: log length, project, 1 and a user or 0 and '', the field after which the page begins or '', maximum number of
 --       fields
 -- Returns: 'page', the last field if there may be more or '', then for each sum: user, type and class as a JSON list,
---          the sum; 'untallied': the script tally must run first; 'due': claims past their deadline are left to end
+--          the sum; 'due': claims past their deadline are left to end
 --@ args log_length project has_user user marker limit
 --@ include _partition
 local EXPIRE_BATCH = 1000 -- claims past their deadline that one call ends first
 local _, due = expire(EXPIRE_BATCH)
 flush(false)
-if not redis.call('HGET', K.meta, 'tallied') then
-  return { 'untallied' }
-elseif due == EXPIRE_BATCH then
+if due == EXPIRE_BATCH then
   return { 'due' }
 end
 local head = cjson.encode(A.project) .. ','

@@ -218,8 +218,8 @@ def test_agent_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPat
 
 
 def test_backport_is_answered_without_the_store(endpoint: ConductorEndpoint, recorder: Recorder) -> None:
-    answer = call(endpoint, "object_backport_versions", objinst=SPEC, object_versions={"RequestSpec": "1.0"})
-    assert answer["gantt_object.version"] == "1.0"
+    answer = call(endpoint, "object_backport_versions", objinst=SPEC, object_versions={"RequestSpec": SPEC.VERSION})
+    assert answer["gantt_object.version"] == SPEC.VERSION
     assert recorder.calls == []
 
 

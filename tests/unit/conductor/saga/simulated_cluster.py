@@ -138,7 +138,7 @@ class SimulatedCluster:
             InstanceDeletion(store, lambda: None, 1000),
             InstancePower(store, lambda: None, 1000),
             InstanceOperations(
-                *(store, self.hosts, lambda: None, 1000),  # type: ignore[arg-type]
+                *(store, lambda: None, 1000),
                 evacuation=evacuation,
                 images=RebuildImages(store, clients),
                 clock=lambda: self.now_ms,

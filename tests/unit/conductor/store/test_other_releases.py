@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Documents of the previous release are read; what a newer one wrote is refused, and listed by its header."""
+"""What a newer release wrote is refused, and listed by its header."""
 
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,30 +19,8 @@ from rpcapi import errors
 from tests.unit.conductor.saga.simulated_cluster import uuid_list
 from tests.unit.conductor.store.conftest import StoreWithClock, redis_bench, request
 
-# As commit 2a2b9b82 wrote them: an instance in each status and step of that release.
-FORMER = json.loads(Path(__file__).with_name("former_documents.json").read_text(encoding="utf-8"))
 FIRST, NEWER, LAST = uuid_list(3)
 MIGRATION = MigrationRecord("m", NEWER, MigrationKind.RESIZE, source_host="h/n", request_id="req-m")
-
-
-def header_and_body(text: str) -> tuple[list[str], dict[str, Any]]:
-    header, _, body = text.partition("\n")
-    return header.split(" "), json.loads(body)
-
-
-def test_every_instance_of_the_former_release_is_read_and_written_as_it_was() -> None:
-    assert len(FORMER["instances"]) == 48
-    for uuid, text in FORMER["instances"].items():
-        instance = documents.load_instance(uuid, text)
-        header, body = header_and_body(text)
-        assert (instance.request, instance.status, instance.step) == tuple(header[:3])
-        assert (instance.migration, instance.operation, instance.is_shelved) == (None, 0, False)
-        assert json.loads(documents.dump_instance(instance)) == body, "so the former release reads it again"
-
-
-def test_every_request_of_the_former_release_is_read_and_written_as_it_was() -> None:
-    for key, text in FORMER["requests"].items():
-        assert json.loads(documents.dump_request(documents.load_request(key, text))) == json.loads(text)
 
 
 def instance_text(*, status: str = "ACTIVE", step: str = "done", **changes: Any) -> str:

@@ -3,7 +3,7 @@
 
 import pytest
 
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep, make_lease_token, make_version
+from conductor.store.records import InstanceRecord, make_lease_token, make_version
 
 MAX_INT64 = 2**63 - 1
 
@@ -18,14 +18,6 @@ def test_new_instance_is_to_be_scheduled_at_once() -> None:
 def test_attempt_has_ended_if_the_history_has_it(attempt: int, ended: bool) -> None:
     record = InstanceRecord("uuid", "request", attempt=4, history=[{"attempt": 1}, {"attempt": 3}])
     assert record.has_ended(attempt) is ended
-
-
-def test_values_that_are_stored_stay_readable() -> None:
-    """Given documents of earlier releases, then each of their values still has its member."""
-    for status in ("SCHEDULING", "BUILDING", "ACTIVE", "ERROR", "DELETING", "DELETED"):
-        assert InstanceStatus(status) == status
-    for step in ("select", "cast", "wait", "alternate", "settle", "abort", "terminate", "done"):
-        assert SagaStep(step) == step
 
 
 def test_token_ends_with_its_owner_and_does_not_repeat() -> None:

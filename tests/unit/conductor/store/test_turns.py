@@ -5,12 +5,11 @@ from collections import Counter
 
 import pytest
 
-from conductor.store import keys
 from conductor.store.records import make_request_key
 from conductor.store.redis import RedisConductorStore
 from devstack.servers.redis import RedisServer
 from tests.unit.conductor.store.conftest import LEASE_MS, StoreWithClock, memory_bench, redis_bench
-from tests.unit.conductor.store.project_requests import record, serve, take
+from tests.unit.conductor.store.project_requests import record, serve
 
 
 def test_single_request_of_a_project_does_not_wait_for_the_backlog_of_another(bench: StoreWithClock) -> None:
@@ -75,30 +74,6 @@ def test_woken_and_postponed_requests_keep_their_project(bench: StoreWithClock) 
     assert woken.request == key
     bench.pass_time(LEASE_MS)
     assert {again.request for again in bench.store.take("me", 2)} == {key, other}
-
-
-def test_due_requests_of_an_earlier_release_are_queued(redis_server: RedisServer) -> None:
-    for bench in redis_bench(redis_server, redis_server.url()):
-        names = [record(bench, "p", f"r{number}") for number in range(3)]
-        with redis_server.client() as client:
-            client.delete(*(keys.key(word) for word in ("queues", "wakes", "new_wakes", "turns", "new", "shares")))
-            client.zadd(keys.key("due"), {name: bench.now() for name in names})
-        assert sorted(lease.request for lease in bench.store.take("me", 10)) == sorted(names)
-
-
-def test_queue_is_rebuilt_from_due_and_new_requests(redis_server: RedisServer) -> None:
-    for bench in redis_bench(redis_server, redis_server.url()):
-        begun, earlier, new = [record(bench, "p", name) for name in ("a", "b", "c")]
-        (lease,) = bench.store.take("me", 1)
-        bench.store.release(lease, bench.now())
-        with redis_server.client() as client:
-            client.hset(keys.key("new"), mapping={earlier: "1", "all": "2", earlier[:16]: "2"})
-            client.zadd(keys.key("due"), {earlier: bench.now()})
-        assert take(bench, 1) == [begun, earlier]
-        bench.pass_time(LEASE_MS)
-        leases = {lease.request: lease for lease in bench.store.take("me", 10, max_building=3)}
-        assert sorted(leases) == sorted([begun, earlier, new])
-        assert [record.uuid for record in bench.store.load(leases[earlier]).instances] == ["b-0"]
 
 
 def test_memory_and_redis_serve_in_the_same_order(redis_server: RedisServer) -> None:

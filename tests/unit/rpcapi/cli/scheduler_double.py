@@ -23,7 +23,6 @@ class Scheduler:
         self.unreachable = []
         self.partitions_by_host = {}
         self.removed = []
-        self.is_old = False  # of a release without list_catalog
         self.leaks = []  # claims for Nova without an instance
 
     @expose
@@ -102,8 +101,6 @@ class Scheduler:
 
     @expose
     def list_catalog(self, ctxt, kind, marker=None, limit=1000):
-        if self.is_old:
-            raise errors.UnknownMethod(topic="scheduler", method="list_catalog", version="1.10")
         return self.list_host_state(ctxt, namespace=kind, marker=marker, limit=limit)
 
     @expose
@@ -148,7 +145,7 @@ class Scheduler:
         return objects.Decision.of(request_id=request_id, partition="default", document=self.decisions[request_id])
 
     @expose
-    def dry_run(self, ctxt, spec, count=1):
+    def dry_run(self, ctxt, spec, count, scope):
         self.dry_runs.append((spec, count))
         return objects.Decision.of(request_id=ctxt.request_id, partition="default", document=self.decisions["dry run"])
 

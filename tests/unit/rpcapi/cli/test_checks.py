@@ -155,8 +155,3 @@ def test_epoch_after_the_acknowledged_one_is_a_warning_for_the_placement_api(che
     assert (code, checks["Placement API"][0]) == (1, 1)
     assert checks["Placement API"][1].startswith("partition default began epoch 7: ")
     assert checks["Placement API"][1].endswith("gantt partition acknowledge default 7")
-
-
-def test_scheduler_without_the_namespace_serves_no_placement_api(check, cluster):
-    del cluster.scheduler.state["placement"]
-    assert check()[1]["Placement API"] == (0, "not used")

@@ -39,11 +39,6 @@ def test_configuration_takes_precedence_over_the_cluster_and_that_over_built_in_
     assert rows["m1.small"] == (1, "built-in")
 
 
-def test_flavors_of_a_scheduler_of_an_older_release_are_the_others(cluster, gantt):
-    cluster.scheduler.is_old = True
-    assert {row["source"] for row in gantt("flavor", "list", "-f", "json").json} == {"built-in"}
-
-
 def test_existing_flavor_is_replaced_only_by_request(cluster, gantt):
     assert gantt("flavor", "create", "f", *SIZE).code == 0
     assert gantt("flavor", "create", "f", *SIZE).code == 0, "a repeated call is the same request"

@@ -107,14 +107,6 @@ def test_partitions_are_those_of_the_scheduler(session):
         session.partitions("c")
 
 
-def test_older_scheduler_has_the_configured_partition(session):
-    def list_partitions(ctxt):
-        raise errors.UnknownMethod("the scheduler has no method list_partitions")
-
-    session.scheduler = SimpleNamespace(list_partitions=list_partitions)
-    assert session.partitions() == ["cell1"]
-
-
 def test_bus_is_closed_only_if_it_was_opened(session):
     session.close()
     closed = []

@@ -27,13 +27,13 @@ def call(sender, options):
         (
             "build_instances",
             {"spec": "spec", "uuids": ["u"], "first_sent": 7.5},
-            "1.6",
+            "1.10",
             {"spec": "spec", "uuids": ["u"], "first_sent": 7.5},
         ),
         (
             "build_instances",
             {"spec": "spec", "uuids": ["u"], "names": ("web",), "first_sent": 7.5},
-            "1.6",
+            "1.10",
             {"spec": "spec", "uuids": ["u"], "names": ["web"], "first_sent": 7.5},
         ),
         ("get_quota", {"project": "p"}, "1.9", {"project": "p"}),

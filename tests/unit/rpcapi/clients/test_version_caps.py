@@ -145,10 +145,6 @@ class NewerScheduler:
         return {"conductor": "1.0", "scheduler": "1.7"}
 
 
-class OlderScheduler:
-    target = messaging.Target(version="1.5")
-
-
 @pytest.fixture
 def auto(conf) -> Iterator[tuple]:
     rpc_conf.register_opts(conf)
@@ -179,22 +175,15 @@ def serve(auto):
 def test_clients_of_a_transport_ask_a_scheduler(auto, serve, monkeypatch):
     serve(NewerScheduler())
     conductor = ConductorAPI(*auto)
-    assert (conductor.can_send("1.0"), conductor.can_send("1.1")) == (True, False)
+    assert conductor._version_cap() == {"version_cap": "1.0"}
     with pytest.raises(messaging.RPCVersionCapError):
         conductor.audit_hosts(context.new(), "default", 1)
-    assert ComputeAPI(*auto).can_send(ComputeAPI.VERSION), "no agent is alive"
+    assert ComputeAPI(*auto)._version_cap() == {}, "no agent is alive"
     monkeypatch.setattr(NewerScheduler, "get_oldest_versions", expose(lambda self, ctxt: {"conductor": "1.1"}))
     version_caps.refresh_all()
-    conductor.can_send("1.1")
+    conductor._version_cap()
     version_caps._KNOWN[auto[1]].refresh()
-    assert conductor.can_send("1.1")
-
-
-def test_scheduler_without_the_method_is_older_than_all_reports(auto, serve):
-    serve(OlderScheduler())
-    conductor = ConductorAPI(*auto)
-    assert conductor.can_send(ConductorAPI.UNREPORTED)
-    assert not conductor.can_send("1.11")
+    assert conductor._version_cap() == {"version_cap": "1.1"}
 
 
 class StuckScheduler:

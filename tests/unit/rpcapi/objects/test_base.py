@@ -5,6 +5,7 @@ import pytest
 
 from rpcapi import errors, objects
 from rpcapi.objects.base import GanttObject
+from tests import next_release
 
 
 def test_missing_fields_get_unshared_defaults():
@@ -40,10 +41,25 @@ def test_columns_of_different_length_are_malformed():
 
 
 def test_object_of_an_older_peer_is_read_with_defaults():
-    primitive = objects.RequestSpec.of(resources={"VCPU": 2}).obj_to_primitive(target_version="1.0")
-    assert "group_id" not in primitive["gantt_object.data"]
+    primitive = objects.RequestSpec.of(resources={"VCPU": 2}).obj_to_primitive()
+    with next_release.registered():
+        spec = GanttObject.obj_from_primitive(primitive)
+    assert (spec.priority, spec.resources, spec.VERSION) == (0, {"VCPU": 2}, next_release.NEXT)
+
+
+def test_later_field_is_dropped_for_an_older_peer():
+    with next_release.registered() as later:
+        primitive = later.of(resources={"VCPU": 2}, priority=7).obj_to_primitive(target_version=next_release.PRESENT)
     spec = GanttObject.obj_from_primitive(primitive)
-    assert (spec.group_id, spec.group_max_per_host, spec.VERSION) == (None, 1, objects.RequestSpec.VERSION)
+    assert (type(spec), spec.resources) == (objects.RequestSpec, {"VCPU": 2})
+
+
+@pytest.mark.parametrize(("priority", "version"), [(0, next_release.PRESENT), (7, next_release.NEXT)])
+def test_object_is_sent_as_the_version_before_while_its_later_fields_are_unset(priority, version):
+    with next_release.registered() as later:
+        primitive = later.of(resources={"VCPU": 2}, priority=priority).obj_to_primitive()
+        assert primitive["gantt_object.version"] == version
+        assert GanttObject.obj_from_primitive(primitive).obj_to_primitive() == primitive
 
 
 def test_nested_object_is_completed_and_checked():
@@ -51,7 +67,7 @@ def test_nested_object_is_completed_and_checked():
     request = objects.BuildRequest.of(
         spec=spec, partition="p", project_id="", user_id="", uuids=[], attempts=[], names=[]
     )
-    primitive = request.obj_to_primitive(version_manifest={"BuildRequest": "1.0", "RequestSpec": "1.0"})
+    primitive = request.obj_to_primitive()
     assert GanttObject.obj_from_primitive(primitive).spec.group_max_per_host == 1
     del primitive["gantt_object.data"]["spec"]["gantt_object.data"]["resources"]
     with pytest.raises(errors.MalformedObject, match=r"RequestSpec.*field 'resources' is missing"):

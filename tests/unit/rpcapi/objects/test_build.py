@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build requests for older agents."""
+"""Build requests."""
 
 import pytest
 
@@ -9,12 +9,6 @@ from rpcapi import errors, objects
 def request(**values):
     fields = {"partition": "p", "project_id": "", "user_id": "", "uuids": ["u"], "attempts": [1], "names": ["h/n"]}
     return objects.BuildRequest.of(spec=objects.RequestSpec.of(resources={"VCPU": 1}), **(fields | values))
-
-
-def test_older_agent_gets_no_allocations_and_an_older_spec():
-    primitive = request(allocations=[{"h/n": {"VCPU": 1}}]).obj_to_primitive(target_version="1.0")
-    assert "allocations" not in primitive["gantt_object.data"]
-    assert primitive["gantt_object.data"]["spec"]["gantt_object.version"] == "1.1"
 
 
 @pytest.mark.parametrize(("allocations", "valid"), [([], True), ([None], True), ([None, None], False)])

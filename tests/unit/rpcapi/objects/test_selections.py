@@ -22,8 +22,3 @@ def test_allocation_is_none_when_no_instance_has_its_own():
     assert selections().allocations_of(1) is None
     allocation = {"b/gpu": {"VGPU": 1}}
     assert [selections(allocations=[None, allocation]).allocations_of(index) for index in (0, 1)] == [None, allocation]
-
-
-def test_older_peer_gets_no_allocations():
-    data = selections(allocations=[None, {}]).obj_to_primitive(target_version="1.0")["gantt_object.data"]
-    assert "allocations" not in data

@@ -33,10 +33,6 @@ def test_unknown_names_are_refused_with_the_allowed_ones(conf, option, why):
         filter_scheduler.check(configure(conf, **{option: ["Nonsense", "Bogus"]}))
 
 
-def test_former_filter_names_are_allowed(conf):
-    filter_scheduler.check(configure(conf, enabled_filters=["ServerGroupFilter"]))
-
-
 @pytest.mark.parametrize(("driver", "is_checked"), [("filter", True), ("solver", True), ("chance", False)])
 def test_weighers_are_checked_for_drivers_that_use_them(conf, driver, is_checked):
     configure(conf, driver, enabled_weighers=["WeigherOfAnotherDriver"])

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of filters."""
 
-import logging
-
 import pytest
 
 from rpcapi import errors
@@ -55,17 +53,3 @@ def test_invalid_isolated_host_is_a_bad_configuration(conf):
 def test_value_outside_the_limits_is_refused(conf, option, value):
     with pytest.raises(ValueError):
         configure(conf, **{option: value})
-
-
-def test_former_name_stands_for_its_replacements_and_is_logged(conf, caplog):
-    configure(conf, enabled_filters=["ComputeFilter", "ServerGroupFilter"])
-    assert filters.enabled(conf) == ["ComputeFilter", "ServerGroupAntiAffinityFilter", "ServerGroupAffinityFilter"]
-    with caplog.at_level(logging.WARNING):
-        filters.check(conf)
-    assert "ServerGroupFilter is deprecated" in caplog.text
-
-
-def test_replacements_of_former_names_exist():
-    for former_name, new_names in filters.RENAMED_FILTERS.items():
-        assert former_name not in filters.FILTERS
-        assert set(new_names) <= set(filters.FILTERS)

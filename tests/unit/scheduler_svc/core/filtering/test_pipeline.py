@@ -29,19 +29,6 @@ def test_default_filters_cover_all_request_conditions(conf):
     assert set(names) >= expected | {"ComputeFilter", "ServerGroupAffinityFilter", "ServerGroupAntiAffinityFilter"}
 
 
-def test_former_filter_name_enables_its_replacements(conf, caplog):
-    scheduler_conf.register_opts(conf)
-    conf.set_override("enabled_filters", ["ComputeFilter", "ServerGroupFilter"], group="filter_scheduler")
-    scheduler_conf.filter_scheduler.check(conf)
-    filters.check(conf)
-    assert "ServerGroupFilter is deprecated" in caplog.text
-    assert filters.enabled(conf) == [
-        "ComputeFilter",
-        "ServerGroupAntiAffinityFilter",
-        "ServerGroupAffinityFilter",
-    ]
-
-
 def run(scheduling_request, enabled=DEFAULT_FILTERS, entries=()):
     table = hosts.table(NODES)
     for entry in entries:

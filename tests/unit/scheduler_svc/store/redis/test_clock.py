@@ -7,7 +7,7 @@ from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.clock import lead
 from scheduler_svc.store.redis.keys import prefix
 from tests.unit.scheduler_svc.store.backends import redis_partition
-from tests.unit.scheduler_svc.store.store_partition import LONG_MS, StorePartition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 HOUR_MS = 3_600_000
 
@@ -33,16 +33,13 @@ def test_lead_is_read_from_the_partition(redis_server: RedisServer) -> None:
     partition.store.close()
 
 
-def test_partition_that_an_older_gantt_wrote_begins_at_the_servers_clock(redis_server: RedisServer) -> None:
+def test_new_partition_begins_at_the_servers_clock(redis_server: RedisServer) -> None:
     partition = redis_partition(redis_server)
-    partition.add_host("h1")
-    prepared = partition.prepare("c1", "h1", ttl_ms=LONG_MS)
-    redis_server.client().hdel(prefix(partition.store.partition) + "meta", "time", "clock")
+    partition.store.check_identity()
     assert partition.store.clock_lead() == 0
-    assert partition.states() == {"c1": "prepared"}
+    partition.add_host("h1")
     time, clock = recorded(redis_server, partition)
     assert time == clock
-    assert prepared.deadline_ms is not None and prepared.deadline_ms > time - LONG_MS
     partition.store.close()
 
 

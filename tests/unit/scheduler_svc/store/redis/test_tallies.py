@@ -35,23 +35,6 @@ def test_sums_are_read_in_pages(partition: StorePartition, monkeypatch: pytest.M
         assert partition.store.usages("p", "u3") == {"VM": Usage(1, {"VCPU": 1, "MEMORY_MB": 4})}, page
 
 
-def test_claims_of_an_older_version_are_summed_up_once(redis_server: RedisServer, partition: StorePartition) -> None:
-    # given a partition as an older version left it, in which this version has made a claim since
-    client, head = redis_server.client(), prefix(partition.store.partition)
-    client.hdel(head + "meta", "tallied")
-    client.delete(head + "tallies", head + "tallied")
-    last = AllocationChange("last", {"h1": {"VCPU": 1}}, "p", "u", ANY, "VM")
-    assert partition.store.allocate([last]) is None
-    partition.check()  # which does not compare sums that were not made yet
-    # when a caller reads them
-    more = {"VM": Usage(6, {"VCPU": 6, "MEMORY_MB": 20})}
-    assert partition.store.usages("p") == EVERYTHING | more
-    partition.check()
-    # then claims keep them up to date, and they are not made again
-    client.hincrby(head + "tallies", '"p","u","VM","VCPU"', 100)
-    assert partition.store.usages("p", "u", "VM") == {"VM": Usage(1, {"VCPU": 101})}
-
-
 def test_nothing_is_left_of_projects_that_hold_nothing(redis_server: RedisServer, partition: StorePartition) -> None:
     partition.store.fence("h1", "token", force=True)
     for user in USERS:

@@ -47,7 +47,7 @@ def test_snapshot_has_what_is_recorded_of_each_name() -> None:
 def test_dump_has_claims_sums_and_indexes_with_times_by_the_servers_clock() -> None:
     with connect() as connection:
         fill(connection)
-        dump = copies.dump(connection, PARTITION, AS_OF, lead_ms=30, tallied=True)
+        dump = copies.dump(connection, PARTITION, AS_OF, lead_ms=30)
     assert (dump.epoch, dump.position) == AS_OF
     assert [claim.consumer for claim in dump.claims] == ["c1"], "a tombstone is no claim"
     assert (dump.capacity, dump.groups) == ({"h1": {"VCPU": 4}}, {"g": {"h1": 1}})

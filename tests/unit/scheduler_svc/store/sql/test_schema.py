@@ -2,17 +2,19 @@
 """Tables are created once, and those of a newer version rejected."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import column, table, update
+from sqlalchemy import column, select, table, update
 
 from rpcapi import errors
-from scheduler_svc.store.sql import SqlStore, tables
+from scheduler_svc.store.sql import SqlStore, schema, tables
 from scheduler_svc.store.sql.schema import VERSION_TABLE
 from tests.unit.scheduler_svc.store.databases import engine
 
@@ -23,6 +25,13 @@ store = SqlStore(sys.argv[1], "p1")
 print("ready", flush=True)
 sys.stdin.readline()
 print(store.check_identity()[0])
+"""
+NEXT_VERSION = """
+import sqlalchemy as sa
+from alembic import op
+revision, down_revision = "9998", {head!r}
+def upgrade():
+    op.add_column("pins", sa.Column("note", sa.Text, server_default="kept"))
 """
 
 
@@ -42,6 +51,24 @@ def test_concurrent_workers_create_the_tables_once(fresh: str) -> None:
         )
         # The migrated tables equal the tables defined in the code.
         assert compare_metadata(context, tables.METADATA) == []
+
+
+def test_tables_of_an_earlier_version_are_migrated(fresh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = SqlStore(fresh, "p1")
+    store.pin("request:r1", "p1", 60_000)
+    folder = shutil.copytree(Path(schema.__file__).with_name("migrations"), tmp_path / "migrations")
+    head = schema._scripts().get_current_head()
+    (folder / "versions" / "v9998_note.py").write_text(NEXT_VERSION.format(head=head))
+    config = Config()
+    config.set_main_option("script_location", str(folder))
+    monkeypatch.setattr(schema, "_config", lambda: config)
+    schema._scripts.cache_clear()
+    try:
+        assert SqlStore(fresh, "p1").check_identity() == store.check_identity()
+    finally:
+        schema._scripts.cache_clear()
+    with engine(fresh).connect() as connection:
+        assert connection.execute(select(column("note")).select_from(table("pins"))).scalar_one() == "kept"
 
 
 def test_tables_of_a_newer_version_are_rejected(fresh: str) -> None:
