@@ -113,6 +113,19 @@ def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[st
     return None
 
 
+def unheld_amounts(claim: Claim) -> Allocations:
+    """Return the amounts of the claim's guest, by its agent's report, that exceed the claim, in order."""
+    unheld = {
+        provider: {
+            name: amount
+            for name, amount in sorted(amounts.items())
+            if amount > claim.allocations.get(provider, {}).get(name, 0)
+        }
+        for provider, amounts in sorted(reported_allocations(claim).items())
+    }
+    return {provider: amounts for provider, amounts in unheld.items() if amounts}
+
+
 def generation_of(claim: Claim, generation_base: int) -> int:
     """Return the consumer's generation: that of its claim, or if that is of an earlier epoch what this one begins at.
 
