@@ -115,9 +115,14 @@ def _consumer_refusal(partition: PartitionState, change: AllocationChange, live:
 
 
 def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
-    """Return whether a change may replace a live claim: an agent's, if it is confirmed and the client has read it."""
+    """Return whether a change may replace a live claim.
+
+    An agent's claim must be confirmed, the client must have read it, and its type stays: migrations are told by it.
+    """
+    if allocations.is_api_claim(live):
+        return True
     is_known = live.state == ClaimState.CONFIRMED and change.generation is not ANY
-    return allocations.is_api_claim(live) or (is_known and bool(change.allocations))
+    return is_known and bool(change.allocations) and change.type in (None, live.type)
 
 
 def deltas_of(changes: Sequence[AllocationChange], former: FormerClaims) -> Counter[tuple[str, str]]:

@@ -41,10 +41,14 @@ local function is_of_agent(live)
   return live and not is_of_api(live)
 end
 
--- Returns whether a change may replace a live claim: an agent's, if it is confirmed and the client has read it.
+-- Returns whether a change may replace a live claim. An agent's claim must be confirmed, the client must have read it,
+-- and its type stays: migrations are told by it.
 local function is_replaceable(change)
-  local is_known = change.live and change.live.state == 'confirmed' and change.expected ~= 'any'
-  return not is_of_agent(change.live) or (is_known and change.text ~= '')
+  if not is_of_agent(change.live) then
+    return true
+  end
+  local is_known = change.live.state == 'confirmed' and change.expected ~= 'any'
+  return is_known and change.text ~= '' and change.type == change.live.type
 end
 
 -- Returns the first provider from which an agent's guest uses more than is requested, and the classes, joined by commas;

@@ -97,7 +97,7 @@ def test_confirmed_claim_that_a_client_adds_to_stays_the_agents(partition: Store
     allocations = {"h1": {**SMALL, "VCPU": 2}, **disk(4)}
     accepted(partition, put("c1", allocations, before.generation))
     (after,) = partition.store.claims(host="h1")[0]
-    changed = {"generation": before.generation + 1, "allocations": allocations, "reported": GUEST}
+    changed: dict[str, Any] = {"generation": before.generation + 1, "allocations": allocations, "reported": GUEST}
     assert after == replace(before, **changed, **OWNER)
     assert (partition.used("h1")["VCPU"], partition.used(POOL)) == (2, {"DISK_GB": 4})
     assert [state.consumer for state in partition.store.list_holders(POOL)[0]] == ["c1"]
@@ -135,6 +135,17 @@ def test_client_takes_nothing_from_under_a_guest(
     refusal = refused(partition, put("c1", allocations, generation_of(partition, "c1")))
     assert refusal == Refusal(RefusalKind.GUEST, "h1", classes, consumer="c1")
     partition.check()
+
+
+@pytest.mark.parametrize("consumer_type", ["MIGRATION", "VM", ""])
+def test_claim_of_an_agent_keeps_its_type(partition: StorePartition, consumer_type: str) -> None:
+    """As a migration's, the claim would leave its affinity group, and a repair would end its guest as leaked."""
+    partition.hold("c1", "h1")
+    generation = generation_of(partition, "c1")
+    refusal = refused(partition, put("c1", GUEST, generation, type=consumer_type))
+    assert refusal == Refusal(RefusalKind.OWNER, "", consumer="c1")
+    accepted(partition, put("c1", GUEST, generation, type="INSTANCE"))
+    assert partition.store.read_allocations(["c1"])["c1"].type == "INSTANCE"
 
 
 def test_client_takes_back_what_it_added(partition: StorePartition) -> None:
@@ -238,7 +249,8 @@ def test_parallel_requests_and_audits_leave_the_guest_what_it_uses(partition: St
             refusal = partition.store.allocate([change])
             is_enough = change.allocations.get("h1") == SMALL
             assert refusal is not None or is_enough
-            assert is_enough or refusal.kind in (RefusalKind.GUEST, RefusalKind.CONSUMER)
+            if refusal is not None and not is_enough:
+                assert refusal.kind in (RefusalKind.GUEST, RefusalKind.CONSUMER)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, range(4)))
