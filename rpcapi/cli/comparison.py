@@ -120,7 +120,9 @@ def compare(reading: ClusterReading) -> list[Difference]:
     claims = _claims_by_place(reading)
     of_migrations = list(_leaked_migrations(reading))
     leaked = {difference.instance for difference in of_migrations}
-    of_guests = [*of_migrations, *(item for item in _guest_differences(reading, claims) if item.instance not in leaked)]
+    unheld = _unheld_by_place(reading)
+    guest_differences = _guest_differences(reading, claims, unheld)
+    of_guests = [*of_migrations, *(item for item in guest_differences if item.instance not in leaked)]
     instances = {difference.instance for difference in of_guests}
     without_guests = [
         difference
@@ -142,6 +144,15 @@ def _claims_by_place(reading: ClusterReading) -> dict[Place, str]:
     }
 
 
+def _unheld_by_place(reading: ClusterReading) -> dict[Place, Mapping[str, Mapping[str, int]]]:
+    """Return what guests use beyond their claims, as their agents reported to the store."""
+    return {
+        Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"])): claim["unheld"]
+        for claim in reading.claims
+        if claim.get("unheld")
+    }
+
+
 def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
     """Yield the claims of migrations that have ended or have no record: these should hold nothing.
 
@@ -160,7 +171,9 @@ def _place_of(record: Any) -> Place:
     return Place(record.uuid, record.attempt, names.host_of(record.host or ""))
 
 
-def _guest_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
+def _guest_differences(
+    reading: ClusterReading, claims: Mapping[Place, str], unheld: Mapping[Place, Mapping[str, Mapping[str, int]]]
+) -> Iterator[Difference]:
     counts = Counter(guest.uuid for guest in reading.guests)
     places = defaultdict(list)
     for place in claims:
@@ -181,6 +194,8 @@ def _guest_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> 
             difference = "guest without record", "its claim is confirmed"
         elif _place_of(record) != place or record.status == "ERROR":
             difference = "guest and record differ", _describe_record(record)
+        elif place in unheld:
+            difference = "guest exceeds claim", f"it uses {_describe_amounts(unheld[place])}; its claim holds less"
         if difference is not None:
             yield Difference(difference[0], guest.uuid, guest.attempt, place.host, difference[1])
 
@@ -208,6 +223,14 @@ def _silent_hosts(reading: ClusterReading, claims: Mapping[Place, str]) -> Itera
 
 def _describe(places: Sequence[Place]) -> str:
     return ", ".join(f"attempt {place.attempt} on {place.host}" for place in sorted(places)) or "none"
+
+
+def _describe_amounts(allocations: Mapping[str, Mapping[str, int]]) -> str:
+    return ", ".join(
+        f"{amount} {resource_class} from {provider}"
+        for provider, amounts in allocations.items()
+        for resource_class, amount in amounts.items()
+    )
 
 
 def _describe_migration(record: Any) -> str:

@@ -99,8 +99,9 @@ class ClaimPage(base.GanttObject):
     """One page of live claims in the store; ``marker`` is None on the last page.
 
     Each element of ``claims`` is a mapping with: consumer, attempt, generation, type, project, user, state, host,
-    allocations ({provider: {class: amount}}), deadline_ms, request_id, group_id, alternates, created_ms (both times by
-    the clock of the store's server).
+    allocations ({provider: {class: amount}}), unheld (amounts, in that form, that its agent reports and that the claim
+    does not hold), deadline_ms, request_id, group_id, alternates, created_ms (both times by the clock of the store's
+    server).
 
     Version 1.0: Initial version
     """

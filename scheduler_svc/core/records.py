@@ -201,6 +201,7 @@ class Claim:
     group: ClaimGroup | None = None
     orphan_ms: int | None = None  # since when its host's audits do not report it
     moved_from: str | None = None  # "consumer@attempt" it was moved from, so that a repeated move is recognised
+    reported: Allocations | None = None  # amounts of its guest by its agent's last audit; None: ``allocations``
 
     @property
     def counted_group(self) -> ClaimGroup | None:

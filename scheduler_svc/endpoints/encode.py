@@ -14,6 +14,7 @@ from scheduler_svc.replication.partitions import PartitionOverview
 from scheduler_svc.scheduling.alternates import PreparedBatch
 from scheduler_svc.scheduling.calls import SelectionResult
 from scheduler_svc.scheduling.extensions import CatalogueEntry
+from scheduler_svc.store.allocations import unheld_amounts
 from scheduler_svc.store.records import AuditOutcome, Verification
 from scheduler_svc.store.unverified import consumer_of
 
@@ -93,6 +94,7 @@ def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
         "state": str(claim.state),
         "host": claim.host,
         "allocations": {provider: dict(amounts) for provider, amounts in claim.allocations.items()},
+        "unheld": unheld_amounts(claim),
         "deadline_ms": None if claim.deadline_ms is None else claim.deadline_ms + lead_ms,
         "request_id": claim.request_id,
         "group_id": claim.group.id if claim.group else None,

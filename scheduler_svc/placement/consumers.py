@@ -144,7 +144,13 @@ def refused_allocation(refusal: Refusal) -> Problem:
         case RefusalKind.OWNER:
             return conflict(
                 f"A compute agent owns what consumer {refusal.consumer} holds: once the agent has confirmed it, a "
-                "request with the consumer's generation may replace it, but only the agent may end it."
+                "request with the consumer's generation and type may add to it, but only the agent may end it."
+            )
+        case RefusalKind.GUEST:
+            classes, provider = ", ".join(refusal.resource_classes), uuid_of(refusal.provider)
+            return conflict(
+                f"The guest of consumer {refusal.consumer} uses more {classes} from resource provider {provider} than "
+                "the request contains, as its compute agent reports: request at least what it uses."
             )
         case RefusalKind.PROVIDER:
             return _no_provider(uuid_of(refusal.provider))

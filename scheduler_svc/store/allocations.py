@@ -93,6 +93,39 @@ def is_imported(claim: Claim) -> bool:
     return is_api_claim(claim) and claim.request_id == IMPORT_REQUEST
 
 
+def reported_allocations(claim: Claim) -> Allocations:
+    """Return the amounts of the claim's guest by its agent's last report, or else by its confirmation."""
+    return claim.allocations if claim.reported is None else claim.reported
+
+
+def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[str, ...]] | None:
+    """Return the first provider from which an agent's guest uses more than ``requested``, and the classes, or None.
+
+    Reported amounts that the claim does not hold need not be requested: the store did not believe them.
+    """
+    for provider, amounts in sorted(reported_allocations(claim).items()):
+        held, remaining = claim.allocations.get(provider, {}), requested.get(provider, {})
+        classes = [
+            name for name, amount in sorted(amounts.items()) if remaining.get(name, 0) < min(amount, held.get(name, 0))
+        ]
+        if classes:
+            return provider, tuple(classes)
+    return None
+
+
+def unheld_amounts(claim: Claim) -> Allocations:
+    """Return the amounts of the claim's guest, by its agent's report, that exceed the claim, in order."""
+    unheld = {
+        provider: {
+            name: amount
+            for name, amount in sorted(amounts.items())
+            if amount > claim.allocations.get(provider, {}).get(name, 0)
+        }
+        for provider, amounts in sorted(reported_allocations(claim).items())
+    }
+    return {provider: amounts for provider, amounts in unheld.items() if amounts}
+
+
 def generation_of(claim: Claim, generation_base: int) -> int:
     """Return the consumer's generation: that of its claim, or if that is of an earlier epoch what this one begins at.
 

@@ -63,6 +63,7 @@ def decode_claim(text: str | bytes) -> Claim:
         group=decode_group(group) if group else None,
         orphan_ms=raw.get("orphan_ms"),
         moved_from=raw.get("moved_from"),
+        reported=raw.get("reported"),
     )
 
 

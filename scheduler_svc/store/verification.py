@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rpcapi.resources import names
+from rpcapi.resources.claim_identity import format_identity
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Amounts, Claim
 from scheduler_svc.store import reports, tallies
-from scheduler_svc.store.allocations import holder_keys
+from scheduler_svc.store.allocations import holder_keys, unheld_amounts
 from scheduler_svc.store.records import Verification
 from scheduler_svc.store.unverified import consumer_of, counted_allocations
 
@@ -52,6 +53,7 @@ def verify(dump: StoreDump) -> Verification:
     sums = _sums(dump.claims)
     problems = [
         *(*_sum_problems(dump, sums), *_index_problems(dump), *_excess_problems(dump, sums)),
+        *_report_problems(dump),
         *_provider_problems(dump),
         *_holder_problems(dump),
         *_tally_problems(dump),
@@ -154,6 +156,18 @@ def _differences(
     for key in sorted(expected.keys() | recorded.keys()):
         if expected.get(key) != recorded.get(key):
             yield f"{what} of {key}: recorded {recorded.get(key)}, computed from the {source} {expected.get(key)}"
+
+
+def _report_problems(dump: StoreDump) -> Iterator[str]:
+    """Yield the amounts that agents report and that their claims do not hold."""
+    for claim in sorted(dump.claims, key=lambda claim: claim.consumer):
+        for provider, amounts in unheld_amounts(claim).items():
+            for resource_class, amount in amounts.items():
+                held = claim.allocations.get(provider, {}).get(resource_class, 0)
+                yield (
+                    f"{resource_class} at {provider}: the guest of {format_identity(claim.consumer, claim.attempt)} on "
+                    f"{claim.host} uses {amount} by its agent's report, its claim holds {held}"
+                )
 
 
 def _excess_problems(dump: StoreDump, sums: Mapping[tuple[str, str], int]) -> Iterator[str]:

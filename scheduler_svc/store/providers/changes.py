@@ -194,6 +194,7 @@ class RefusalKind(StrEnum):
     CAPACITY = "capacity"  # the provider has not enough left
     UNITS = "units"  # the amount violates min_unit, max_unit or step_size
     CLOSED = "closed"  # the provider's agent must audit first
+    GUEST = "guest"  # the consumer's agent reports that its guest uses more than is requested
     BEHIND = "behind"  # a trait or class may have been taken into use since the caller looked
 
 

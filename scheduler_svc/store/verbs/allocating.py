@@ -106,15 +106,23 @@ def _consumer_refusal(partition: PartitionState, change: AllocationChange, live:
     if consumer in partition.unverified or (live is not None and not _is_replaceable(live, change)):
         return Refusal(RefusalKind.OWNER, "", consumer=consumer)
     actual = None if live is None else allocations.generation_of(live, partition.generation_base)
-    if change.generation is ANY or change.generation == actual:
+    if change.generation is not ANY and change.generation != actual:
+        return Refusal(RefusalKind.CONSUMER, "", (), change.generation, actual, consumer)
+    if live is None or allocations.is_api_claim(live):
         return None
-    return Refusal(RefusalKind.CONSUMER, "", (), change.generation, actual, consumer)
+    lowered = allocations.lowered_amounts(live, change.allocations)
+    return None if lowered is None else Refusal(RefusalKind.GUEST, *lowered, consumer=consumer)
 
 
 def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
-    """Return whether a change may replace a live claim: an agent's, if it is confirmed and the client has read it."""
+    """Return whether a change may replace a live claim.
+
+    An agent's claim must be confirmed, the client must have read it, and its type stays: migrations are told by it.
+    """
+    if allocations.is_api_claim(live):
+        return True
     is_known = live.state == ClaimState.CONFIRMED and change.generation is not ANY
-    return allocations.is_api_claim(live) or (is_known and bool(change.allocations))
+    return is_known and bool(change.allocations) and change.type in (None, live.type)
 
 
 def deltas_of(changes: Sequence[AllocationChange], former: FormerClaims) -> Counter[tuple[str, str]]:
@@ -185,6 +193,8 @@ def _claim_after(partition: PartitionState, change: AllocationChange, live: Clai
         "type": change.type if change.type is not None else live.type if live is not None else "",
     }
     if live is not None and not allocations.is_api_claim(live):
+        reported = allocations.reported_allocations(live)
+        parts["reported"] = None if reported == change.allocations else reported
         return replace(live, project=change.project, user=change.user, allocations=change.allocations, **parts)
     return api_claim(partition, change, live, request_id="", created_ms=clock_ms, **parts)
 

@@ -8,13 +8,13 @@ from rpcapi import errors
 from rpcapi.resources import names
 from rpcapi.resources.claim_identity import format_identity
 from rpcapi.resources.claims import Answer, ClaimState
-from rpcapi.resources.trees.tree import SHARING_TRAIT
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
+from scheduler_svc.store.allocations import generation_of
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
 from scheduler_svc.store.registrations import DUPLICATE
-from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.unverified import consumer_of, unverified_name
 from scheduler_svc.store.verbs import handover
+from scheduler_svc.store.verbs.credibility import believed_allocations, is_credible
 from scheduler_svc.store.verbs.ending import find_for_host
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
@@ -63,7 +63,7 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
     live = partition.claims.get(ref.consumer)
     if live is not None and (live.attempt > ref.attempt or _is_reported(partition, live)):
         return ClaimResult(*ref, Answer.CONFLICT, live.host)
-    if not _is_credible(partition, unverified, live):
+    if not is_credible(partition, unverified, live):
         return ClaimResult(*ref, Answer.CONFLICT, unverified.host)
     if live is not None:
         partition.end_claim(live, _forgotten_end(live), now)
@@ -85,7 +85,7 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
     if live is not None and live.attempt > claim.attempt:
         return Answer.CONFLICT, False
     is_contradicted = live is not None and _is_reported(partition, live)
-    is_excessive = claim.confirmed and not _is_credible(partition, claim, live)
+    is_excessive = claim.confirmed and not is_credible(partition, claim, live)
     if not partition.may_have_lost_claims_of(claim.host) or is_contradicted or is_excessive:
         # The store has forgotten nothing of this host, or the live claim's host has reported that one, or the claim
         # holds what this host cannot speak for.
@@ -96,7 +96,7 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
 def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
     """Reconcile a reported attempt that is live on another host."""
     may_be_lost = live.state == ClaimState.PREPARED and partition.may_have_lost_claims_of(claim.host)
-    if claim.confirmed and may_be_lost and _is_credible(partition, claim, live):
+    if claim.confirmed and may_be_lost and is_credible(partition, claim, live):
         # The store forgot the reported claim, and prepared the attempt again: nothing runs under that claim.
         partition.drop_claim(live)
         _end_origin(partition, claim, now)
@@ -106,28 +106,6 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
         # The live attempt was served after the fence, which ended this copy too although the store had forgotten it.
         return Answer.FENCED, False
     return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
-
-
-def _is_credible(partition: PartitionState, claim: RunningClaim | Claim, live: Claim | None) -> bool:
-    """Return whether a host's word counts for all that a claim on it holds.
-
-    Providers outside the host's trees must share, and have the amounts left once ``live`` has ended. One that the store
-    does not know (yet) may be such a provider.
-    """
-    host = names.host_of(claim.host)
-    for provider, amounts in claim.allocations.items():
-        document = partition.providers.get(provider) if names.host_of(provider) != host else None
-        if document is None or names.host_of(document["root"]) == host:
-            continue
-        capacities, used = partition.capacity.get(provider, {}), partition.used.get(provider, {})
-        replaced = live.allocations.get(provider, {}) if live is not None else {}
-        has_left = all(
-            used.get(name, 0) - replaced.get(name, 0) + amount <= capacity_in(capacities.get(name))
-            for name, amount in amounts.items()
-        )
-        if SHARING_TRAIT not in document["traits"] or not has_left:
-            return False
-    return True
 
 
 def _is_reported(partition: PartitionState, live: Claim) -> bool:
@@ -181,18 +159,32 @@ def _doubt(partition: PartitionState, claim: RunningClaim, now: int, *, otherwis
 
 
 def _reconcile_live(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
-    if live.state == ClaimState.CONFIRMED:
-        if live.orphan_ms is not None:
+    if live.state == ClaimState.CONFIRMED or claim.confirmed:
+        is_forgotten = live.state != ClaimState.CONFIRMED
+        if is_forgotten:
+            partition.confirm(live)
+        elif live.orphan_ms is not None:
             partition.claims[live.consumer] = replace(live, orphan_ms=None)
-        return Answer.CONFIRMED, False
-    if claim.confirmed:
-        partition.confirm(live)
-        return Answer.CONFIRMED, True
+        is_raised = claim.confirmed and _note_report(partition, partition.claims[live.consumer], claim)
+        return Answer.CONFIRMED, is_forgotten or is_raised
     end = _end_of_prepared(partition, live, now)
     if end is None:
         return Answer.PREPARED, False
     partition.end_claim(live, end, now)
     return answer_of(end), False
+
+
+def _note_report(partition: PartitionState, live: Claim, claim: RunningClaim) -> bool:
+    """Record the amounts that a confirmed claim's host reports; return whether they raised the claim."""
+    held = believed_allocations(partition, live, claim)
+    noted = replace(live, allocations=held, reported=None if claim.allocations == held else claim.allocations)
+    if held == live.allocations:
+        if noted != live:
+            partition.claims[live.consumer] = noted
+        return False
+    partition.drop_claim(live)
+    partition.add_claim(replace(noted, generation=generation_of(live, partition.generation_base) + 1))
+    return True
 
 
 def _forgotten_end(live: Claim) -> ClaimState:

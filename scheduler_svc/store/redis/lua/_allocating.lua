@@ -4,6 +4,8 @@
 -- 'any', allocations as JSON or '' to end them, 1 to increase the generations of the providers that it gives up else 0,
 -- 1 and its type or 0 and '' to leave it, the claim's further JSON members.
 --@ include _api_claim
+--@ include _reported
+--@ include _sorted
 local base = tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)
 local changes, deltas = {}, {}
 local capacities = {} -- of providers for which the stored one does not count, and those that were read
@@ -35,30 +37,47 @@ local function read_changes(first)
   end
 end
 
-local function sorted_keys(map)
-  local keys = {}
-  for key in pairs(map) do
-    keys[#keys + 1] = key
-  end
-  table.sort(keys)
-  return keys
-end
-
 local function is_of_agent(live)
   return live and not is_of_api(live)
 end
 
--- Returns whether a change may replace a live claim: an agent's, if it is confirmed and the client has read it.
+-- Returns whether a change may replace a live claim. An agent's claim must be confirmed, the client must have read it,
+-- and its type stays: migrations are told by it.
 local function is_replaceable(change)
-  local is_known = change.live and change.live.state == 'confirmed' and change.expected ~= 'any'
-  return not is_of_agent(change.live) or (is_known and change.text ~= '')
+  if not is_of_agent(change.live) then
+    return true
+  end
+  local is_known = change.live.state == 'confirmed' and change.expected ~= 'any'
+  return is_known and change.text ~= '' and change.type == change.live.type
 end
 
+-- Returns the first provider from which an agent's guest uses more than is requested, and the classes, joined by commas;
+-- or nil. Reported amounts that the claim does not hold need not be requested: the store did not believe them.
+local function lowered_amounts(change)
+  local reported = reported_allocations(change.live)
+  for _, provider in ipairs(sorted_keys(reported)) do
+    local held, remaining = change.live.allocations[provider] or {}, change.allocations[provider] or {}
+    local classes = {}
+    for _, class in ipairs(sorted_keys(reported[provider])) do
+      if (remaining[class] or 0) < math.min(reported[provider][class], held[class] or 0) then
+        classes[#classes + 1] = class
+      end
+    end
+    if #classes > 0 then
+      return provider, table.concat(classes, ',')
+    end
+  end
+end
+
+-- Returns the kind of refusal, and for 'guest' the provider and the classes.
 local function consumer_refusal(change)
   if has_unverified(change.consumer) or not is_replaceable(change) then
     return 'owner'
   elseif change.expected ~= 'any' and change.expected ~= (change.generation and int(change.generation) or 'none') then
     return 'consumer'
+  elseif is_of_agent(change.live) then
+    local provider, classes = lowered_amounts(change)
+    return provider and 'guest', provider, classes
   end
 end
 
@@ -81,13 +100,13 @@ local function amount_refusal(provider, class, amount)
   return sum_afterwards(provider, class) > capacity_in(unit) and 'capacity' or nil
 end
 
--- Returns nil if the changes may be made; else kind, consumer, provider or '', resource class or '', the consumer's
+-- Returns nil if the changes may be made; else kind, consumer, provider or '', resource classes or '', the consumer's
 -- generation or '' if it holds nothing.
 local function refusal()
   for _, change in ipairs(changes) do
-    local kind = consumer_refusal(change)
+    local kind, provider, classes = consumer_refusal(change)
     if kind then
-      return { kind, change.consumer, '', '', change.generation and int(change.generation) or '' }
+      return { kind, change.consumer, provider or '', classes or '', change.generation and int(change.generation) or '' }
     end
   end
   for _, change in ipairs(changes) do
@@ -119,7 +138,8 @@ end
 -- Replaces what an agent's claim holds: it stays the agent's, on its host.
 local function add_again(change)
   local claim, owner = change.live, decode_members(change.members)
-  claim.generation, claim.type, claim.allocations = change.generation + 1, change.type, change.allocations
+  set_allocations(claim, change.allocations, reported_allocations(claim))
+  claim.generation, claim.type = change.generation + 1, change.type
   claim.project, claim.user = owner.project, owner.user
   add_claim(claim, cjson.encode(claim))
 end

@@ -10,6 +10,7 @@
 --@ include _partition
 --@ include _unconfirmed
 --@ include _credible
+--@ include _reported
 --@ include _moved
 if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
@@ -17,16 +18,39 @@ elseif tonumber(A.epoch) ~= epoch then
   return { epoch }
 end
 
-local function reconcile_live(live, confirmed)
-  if live.state == 'confirmed' then
-    if type(live.orphan_ms) == 'number' then
+-- The epoch in which the host was last audited; negative: in which it was fenced since.
+local opened_in = tonumber(redis.call('HGET', K.opened, A.host) or 0)
+local may_have_lost_claims, is_fenced = math.abs(opened_in) ~= epoch, opened_in < 0
+
+-- Records the amounts that a confirmed claim's host reports; returns whether they raised the claim.
+local function note_report(live, claim)
+  local held = believed_allocations(live, claim, may_have_lost_claims)
+  local is_noted = is_same_allocations(reported_allocations(live), claim.allocations)
+  if is_same_allocations(held, live.allocations) then
+    if not is_noted then
+      set_allocations(live, held, claim.allocations)
+      redis.call('HSET', K.claims, live.consumer, cjson.encode(live))
+    end
+    return false
+  end
+  drop_claim(live)
+  set_allocations(live, held, claim.allocations)
+  live.generation = math.max(live.generation, tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)) + 1
+  add_claim(live, cjson.encode(live))
+  return true
+end
+
+local function reconcile_live(live, confirmed, claim_text)
+  if live.state == 'confirmed' or confirmed then
+    local is_forgotten = live.state ~= 'confirmed'
+    if is_forgotten then
+      confirm_claim(live)
+    elseif type(live.orphan_ms) == 'number' then
       live.orphan_ms = nil
       redis.call('HSET', K.claims, live.consumer, cjson.encode(live))
     end
-    return 'confirmed', 0
-  elseif confirmed then
-    confirm_claim(live)
-    return 'confirmed', 1
+    local is_raised = confirmed and note_report(live, cjson.decode(claim_text))
+    return 'confirmed', (is_forgotten or is_raised) and 1 or 0
   end
   local ended = end_of_prepared(live)
   if ended then
@@ -34,10 +58,6 @@ local function reconcile_live(live, confirmed)
   end
   return ended or 'prepared', 0
 end
-
--- The epoch in which the host was last audited; negative: in which it was fenced since.
-local opened_in = tonumber(redis.call('HGET', K.opened, A.host) or 0)
-local may_have_lost_claims, is_fenced = math.abs(opened_in) ~= epoch, opened_in < 0
 
 local function add_unverified(consumer, attempt, host, claim_text)
   local name = unverified_name(consumer, attempt, host)
@@ -82,7 +102,7 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
   local live = raw and cjson.decode(raw) or nil
   if live and live.attempt == tonumber(attempt) then
     if host_of(live.host) == host then
-      return reconcile_live(live, confirmed)
+      return reconcile_live(live, confirmed, claim_text)
     elseif not confirmed then
       return 'conflict', 0
     elseif live.state == 'prepared' and may_have_lost_claims and is_credible(cjson.decode(claim_text), live) then

@@ -50,6 +50,7 @@ def kinds(
     return [difference[:4] for difference in compare(reading)]
 
 
+UNHELD: dict[str, Any] = {"unheld": {"san/pool": {"DISK_GB": 60}}}
 SOURCE = claim(consumer="m", type="MIGRATION")
 
 
@@ -104,6 +105,11 @@ def test_sides_that_agree_have_no_difference(sides: dict[str, Any]) -> None:
             {"claims": [claim(state="unverified")], "records": [record()], "guests": [guest()]},
             ("unverified claim", "a", 1, "h1"),
         ),
+        (
+            {"claims": [claim() | UNHELD], "records": [record()], "guests": [guest()]},
+            ("guest exceeds claim", "a", 1, "h1"),
+        ),
+        ({"claims": [claim() | UNHELD], "guests": [guest()]}, ("guest without record", "a", 1, "h1")),
         ({"claims": [claim()], "guests": [guest()]}, ("guest without record", "a", 1, "h1")),
         (
             {"claims": [claim()], "records": [record(host="h2/n")], "guests": [guest()]},
@@ -135,6 +141,11 @@ def test_claim_of_a_migration_that_ended_or_is_unknown_is_leaked(status: str | N
     expected = [("leaked migration", "m", 1, "h1")]
     assert kinds(**sides, guests=[*guests, guest("h2/n", 2)]) == expected
     assert [item[0] for item in kinds(**sides, guests=[guest("h2/n", 2)], silent=["h1"])] == ["host not compared"]
+
+
+def test_guest_that_exceeds_its_claim_is_shown_with_what_it_uses() -> None:
+    reading = ClusterReading([claim() | UNHELD], {"a": record()}, [guest()], [])
+    assert [item.detail for item in compare(reading)] == ["it uses 60 DISK_GB from san/pool; its claim holds less"]
 
 
 def test_other_differences_of_a_migration_that_is_under_way() -> None:

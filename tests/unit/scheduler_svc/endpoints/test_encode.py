@@ -113,6 +113,16 @@ def test_listed_claim_has_its_deadline_by_the_clock_of_the_server(deadline_ms, s
         "prepared",
     )
     assert (document["allocations"], document["alternates"], document["group_id"]) == (TREE, ["c"], "g")
+    assert document["unheld"] == {}
+
+
+def test_listed_claim_has_what_its_guest_uses_beyond_it():
+    reported = {"b": {"VCPU": 3, "DISK_GB": 1}, "c": {"VCPU": 1}}
+    claim = Claim(
+        *("c1", 2, 3, "INSTANCE", "p", "u", ClaimState.CONFIRMED, "b", {"b": {"VCPU": 3, "DISK_GB": 2}}, "req-1", 100),
+        reported=reported,
+    )
+    assert encode.claim(claim, 0)["unheld"] == {"c": {"VCPU": 1}}
 
 
 def test_audit_answer_says_in_seconds_when_to_audit_again():

@@ -35,9 +35,21 @@ def test_consistent_dump_has_no_problems() -> None:
     assert result.claims == {"prepared": 1, "confirmed": 1}
 
 
+UNHELD = replace(CONFIRMED, reported={"h1": {"VCPU": 3, "DISK_GB": 1}})
+BELOW = replace(CONFIRMED, reported={"h1": {"VCPU": 2}})
+
+
+def test_claim_that_holds_more_than_its_agent_reports_has_no_problem() -> None:
+    assert verify(replace(DUMP, claims=[BELOW, PREPARED])).problems == []
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
+        (
+            {"claims": [UNHELD, PREPARED]},
+            "DISK_GB at h1: the guest of c1@1 on h1 uses 1 by its agent's report, its claim holds 0",
+        ),
         ({"used": {"h1": {"VCPU": 5}}}, "VCPU at h1: recorded as used 5, used by claims 6"),
         ({"used": {}}, "VCPU at h1: recorded as used 0, used by claims 6"),
         ({"by_host": [("h1", "c1")]}, "index by host of ('h1', 'c2'): recorded None, computed from the claims 1"),

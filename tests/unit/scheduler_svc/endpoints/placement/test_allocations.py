@@ -7,11 +7,11 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from rpcapi.resources.claims import Answer
 from scheduler_svc.placement.identities import uuid_of
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.placement import PlacementApi
 from tests.unit.scheduler_svc.store.backends import memory_partition
+from tests.unit.scheduler_svc.store.store_partition import SMALL
 
 CONSUMER, OTHER = str(uuid.uuid4()), str(uuid.uuid4())
 PATH = f"/allocations/{CONSUMER}"
@@ -247,24 +247,55 @@ def test_host_of_an_agent_is_held_from_beside_claims_of_the_scheduler(api):
     assert usages(api, host) == {"VCPU": 3}
 
 
-def test_claim_that_an_agent_confirmed_is_replaced_by_its_generation_and_not_deleted():
+@pytest.fixture
+def guest_api():
+    """The API of a partition with hosts h1 and h2, where an agent has confirmed the claim of CONSUMER on h1."""
     partition = memory_partition()
     for host in ("h1", "h2"):
         partition.add_host(host)
-    ref = partition.hold(CONSUMER, "h1")
-    api, moved = PlacementApi(partition.store), holding(uuid_of("h2"), VCPU=2)
+    partition.hold(CONSUMER, "h1")
+    return PlacementApi(partition.store)
+
+
+def guest_request(api, allocations, **values):
+    """Return the body of PUT for CONSUMER with the generation that it has."""
     generation = api.call("GET", PATH).json["consumer_generation"]
+    body = holding("", generation) | {
+        "allocations": {uuid_of(host): {"resources": amounts} for host, amounts in allocations.items()}
+    }
+    return body | values
+
+
+def test_claim_that_an_agent_confirmed_is_added_to_by_its_generation_and_not_deleted(guest_api):
+    added = guest_request(guest_api, {"h1": SMALL, "h2": {"VCPU": 2}})
     for answer in (
-        api.call("DELETE", PATH),
-        api.call("PUT", PATH, moved | {"consumer_generation": generation, "allocations": {}}),
-        api.call("PUT", PATH, {key: moved[key] for key in ("allocations", "project_id", "user_id")}, version="1.27"),
+        guest_api.call("DELETE", PATH),
+        guest_api.call("PUT", PATH, added | {"allocations": {}}),
+        guest_api.call(
+            "PUT", PATH, {key: added[key] for key in ("allocations", "project_id", "user_id")}, version="1.27"
+        ),
     ):
         assert answer.status == 409, answer
         assert "compute agent" in answer.json["errors"][0]["detail"]
-    stale = api.call("PUT", PATH, moved | {"consumer_generation": generation - 1})
+    stale = guest_api.call("PUT", PATH, added | {"consumer_generation": added["consumer_generation"] - 1})
     assert (stale.status, stale.error["code"]) == (409, "placement.concurrent_update")
-    assert not any(usages(api, uuid_of("h2")).values())
-    assert api.call("PUT", PATH, moved | {"consumer_generation": generation}).status == 204
-    assert usages(api, uuid_of("h2"))["VCPU"] == 2 and not any(usages(api, uuid_of("h1")).values())
-    assert partition.store.release("h1", [ref])[0].answer is Answer.RELEASED
-    assert api.call("GET", PATH).json["allocations"] == {}
+    assert not any(usages(guest_api, uuid_of("h2")).values())
+    assert guest_api.call("PUT", PATH, added).status == 204
+    assert usages(guest_api, uuid_of("h2"))["VCPU"] == 2 and usages(guest_api, uuid_of("h1")) == SMALL
+
+
+def test_request_for_less_than_a_guest_uses_is_a_conflict(guest_api):
+    before = guest_api.call("GET", PATH).json
+    lowered = guest_request(guest_api, {"h2": SMALL})
+    inventories = {"resource_provider_generation": 0, "inventories": {"DISK_GB": {"total": 8}}}
+    reshape = {"inventories": {guest_api.create("pool"): inventories}, "allocations": {CONSUMER: lowered}}
+    for answer in (
+        guest_api.call("PUT", PATH, lowered),
+        guest_api.call("POST", "/allocations", {OTHER: holding(uuid_of("h1"), VCPU=1), CONSUMER: lowered}),
+        guest_api.call("POST", "/reshaper", reshape, HTTP_X_ROLES="service"),
+    ):
+        assert (answer.status, answer.error["code"]) == (409, "placement.undefined_code"), answer
+        text = f"The guest of consumer {CONSUMER} uses more MEMORY_MB, VCPU from resource provider {uuid_of('h1')} than"
+        assert text in answer.error["detail"]
+    assert guest_api.call("GET", PATH).json == before
+    assert guest_api.call("GET", f"/allocations/{OTHER}").json["allocations"] == {}

@@ -10,12 +10,12 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import Verdict
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.core.records import Candidate, Intent
+from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange
 from scheduler_svc.store.providers.changes import CreateProvider, Refusal, RefusalKind, SetInventories
 from scheduler_svc.store.providers.reshaping import MAX_RESHAPED
 from tests.property.replica import LogFollower
-from tests.unit.scheduler_svc.store.store_partition import StorePartition
+from tests.unit.scheduler_svc.store.store_partition import SMALL, StorePartition
 
 ROOT, CHILD = "@api/root", "@api/child"
 VCPUS, DISK = Inventory(10), Inventory(2000, step_size=10)
@@ -174,6 +174,24 @@ def test_claim_of_an_agent_is_not_replaced(partition: StorePartition) -> None:
     partition.hold("c2", "h1")
     refusal = refused(partition, MOVED, HELD, put("c2", {CHILD: {"VCPU": 1}}))
     assert refusal == Refusal(RefusalKind.OWNER, "", consumer="c2")
+
+
+def test_guest_of_an_agent_keeps_what_it_uses(partition: StorePartition) -> None:
+    """The processors of a device below a host go to another one; a guest of the host's agent uses some."""
+    for name in ("device", "other"):
+        partition.store.change_provider(CreateProvider(f"@api/{name}", name, "h1"))
+    partition.store.change_provider(SetInventories("@api/device", {"VGPU": Inventory(2)}))
+    allocations = {"h1": SMALL, "@api/device": {"VGPU": 1}}
+    partition.store.prepare(partition.batch(Intent("c2", 1, [Candidate("h1", allocations)])))
+    partition.store.confirm("h1", [ClaimRef("c2", 1)])
+    generation = partition.store.read_allocations(["c2"])["c2"].generation
+    moved = {"h1": SMALL, "@api/other": {"VGPU": 1}}
+    inventories = [have("@api/device"), have("@api/other", VGPU=Inventory(2))]
+    refusal = refused(partition, inventories, put("c2", moved, generation))
+    assert refusal == Refusal(RefusalKind.GUEST, "@api/device", ("VGPU",), consumer="c2")
+    more = {"@api/other": {"VGPU": 1}, **allocations}
+    reshaped(partition, [have("@api/other", VGPU=Inventory(2))], put("c2", more, generation))
+    assert partition.used("@api/other") == partition.used("@api/device") == {"VGPU": 1}
 
 
 def test_capacity_may_be_less_than_is_held_and_is_flagged(partition: StorePartition) -> None:

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Amounts of a host's audit that the store believes; the script fragment `_credible` does the same."""
+
+from rpcapi.resources import names
+from rpcapi.resources.trees.tree import SHARING_TRAIT
+from scheduler_svc.core.records import Allocations, Amounts, Claim
+from scheduler_svc.store.records import RunningClaim
+from scheduler_svc.store.reports import capacity_in
+from scheduler_svc.store.validation import MAX_CLASSES, MAX_PROVIDERS
+from scheduler_svc.store.verbs.partition import PartitionState
+
+
+def is_credible(partition: PartitionState, claim: RunningClaim | Claim, live: Claim | None) -> bool:
+    """Return whether a host's word counts for all that a claim on it holds, once ``live`` has ended."""
+    return all(
+        _is_own(partition, claim.host, provider)
+        or _may_hold(partition, provider, amounts, live.allocations.get(provider, {}) if live is not None else {})
+        for provider, amounts in claim.allocations.items()
+    )
+
+
+def believed_allocations(partition: PartitionState, live: Claim, claim: RunningClaim) -> Allocations:
+    """Return the allocations of a live claim after its host's report ``claim``: never less than before.
+
+    The conditions are those for a forgotten claim. Providers outside the host's trees get more only if the store may
+    have forgotten that.
+    """
+    held = dict(live.allocations)
+    for provider, amounts in sorted(claim.allocations.items()):
+        before = live.allocations.get(provider, {})
+        more = {name: amount for name, amount in amounts.items() if amount > before.get(name, 0)}
+        raised = {**before, **more}
+        if not more or len(raised) > MAX_CLASSES or len(held.keys() | {provider}) > MAX_PROVIDERS:
+            continue
+        may_be_forgotten = partition.may_have_lost_claims_of(claim.host)
+        if _is_own(partition, claim.host, provider) or (
+            may_be_forgotten and _may_hold(partition, provider, raised, before)
+        ):
+            held[provider] = raised
+    return held
+
+
+def _is_own(partition: PartitionState, node: str, provider: str) -> bool:
+    """Return whether a provider belongs to the service host of ``node``, by its name or by its tree."""
+    host = names.host_of(node)
+    if names.host_of(provider) == host:
+        return True
+    document = partition.providers.get(provider)
+    return document is not None and names.host_of(document["root"]) == host
+
+
+def _may_hold(partition: PartitionState, provider: str, amounts: Amounts, replaced: Amounts) -> bool:
+    """Return whether a host may hold these amounts from a provider outside its trees once ``replaced`` are free.
+
+    The provider must share, and have the amounts left. A provider that the store does not know may be a sharing one.
+    """
+    document = partition.providers.get(provider)
+    if document is None:
+        return True
+    capacities, used = partition.capacity.get(provider, {}), partition.used.get(provider, {})
+    return SHARING_TRAIT in document["traits"] and all(
+        used.get(name, 0) - replaced.get(name, 0) + amount <= capacity_in(capacities.get(name))
+        for name, amount in amounts.items()
+    )
