@@ -25,7 +25,9 @@ class StatsReport(base.GanttObject):
     full report has all nodes of the host; nodes that are not in it are removed. A delta without nodes is a heartbeat.
     ``partition`` is the partition of the host; None (from an older agent): that of the scheduler. ``stamp`` is the
     newest one that the agent got, None if it has none. A report that registers has the agent's RPC version by topic in
-    ``rpc_versions``; None (from an older agent): unknown.
+    ``rpc_versions``; None (from an older agent): unknown. It also says whether a scheduler has ``served`` the agent's
+    state folder before, and why the agent takes no new guests (``refusal``, "" if it takes some). The uuid of that
+    folder is ``host_uuid`` of the request context.
 
     Version 1.0: Initial version
     Version 1.1: Add partition
@@ -33,10 +35,11 @@ class StatsReport(base.GanttObject):
     Version 1.3: The scheduler issues the incarnation; add register and agent
     Version 1.4: Add stamp
     Version 1.5: Add rpc_versions
+    Version 1.6: Add served and refusal
     """
 
-    VERSION = "1.5"
-    SENT_AS = ("1.4", frozenset({"rpc_versions"}))
+    VERSION = "1.6"
+    SENT_AS = ("1.4", frozenset({"rpc_versions", "served", "refusal"}))
 
     fields = {
         "incarnation": fields.IntegerField(),
@@ -49,11 +52,14 @@ class StatsReport(base.GanttObject):
         "agent": fields.StringField(default=""),
         "stamp": fields.StringField(nullable=True, default=None),
         "rpc_versions": base.JsonField(nullable=True, default=None),
+        "served": fields.BooleanField(default=True),
+        "refusal": fields.StringField(default=""),
     }
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         super().obj_make_compatible(primitive, target_version)
         later = {"partition": (1, 1), "register": (1, 3), "agent": (1, 3), "stamp": (1, 4), "rpc_versions": (1, 5)}
+        later |= {"served": (1, 6), "refusal": (1, 6)}
         versions.drop_later(primitive, target_version, later)
         if versionutils.convert_version_to_tuple(target_version) < (1, 2):
             primitive["nodes"] = _drop_later_nodes(self.nodes)

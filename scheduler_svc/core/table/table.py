@@ -245,7 +245,9 @@ class HostTable(HostRows):
             part.services.set_deleted(host, position)
         else:
             # Of two agents that share a host's name, either may get a build: such a host takes no claims.
-            part.services.set_enabled(host, service["enabled"] and "duplicate_ms" not in service, position)
+            # The agent of a renamed host refuses new guests.
+            takes_claims = service["enabled"] and service.keys().isdisjoint(("duplicate_ms", "refusal"))
+            part.services.set_enabled(host, takes_claims, position)
 
     def _set_provider(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
         """Set a provider's document: roots become host rows, others go to the forest. Either may become the other."""
