@@ -7,7 +7,7 @@ from typing import Any
 
 import oslo_messaging as messaging
 
-from rpcapi import objects
+from rpcapi import errors, objects
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.names import host_of
 
@@ -194,10 +194,13 @@ class FakeScheduler:
         self.audit = False
         self.required_keys: list[str] | None = None
         self.lose: list[str] = []  # what is lost next: "call" or "answer"
+        self.owners: dict[str, str] = {}  # host -> uuid of the state folder that has its name
         self.lock = threading.Lock()
 
     @messaging.expose
     def update_resource_stats(self, ctxt: Any, name: str, stats: objects.StatsReport) -> objects.StatsAnswer:
+        if stats.register and ctxt.host_uuid != self.owners.setdefault(name, ctxt.host_uuid):
+            raise errors.HostIdentityConflict(host=name, why="it has 1 claims")
         fault = self.lose.pop(0) if self.lose else ""
         if fault == "call":
             raise messaging.MessagingTimeout("the report was lost")
