@@ -18,7 +18,7 @@ LIVE = (Answer.PREPARED, Answer.CONFIRMED)
 class FakeClaims:
     """Fake of the claims service. ``lose`` lists verbs; their next answers are lost after execution."""
 
-    target = messaging.Target(version="1.0")
+    target = messaging.Target(version="1.6")
 
     def __init__(self) -> None:
         self.states: dict[ClaimRef, str] = {}
@@ -66,7 +66,9 @@ class FakeClaims:
         return self._apply_verb("confirm_claims", refs, lambda ref: self._confirm(ref, host))
 
     @messaging.expose
-    def abort_claims(self, ctxt: Any, refs: objects.ClaimRefs, host: str | None = None) -> objects.ClaimAnswers:
+    def abort_claims(
+        self, ctxt: Any, refs: objects.ClaimRefs, host: str | None = None, destinations: None = None
+    ) -> objects.ClaimAnswers:
         return self._apply_verb("abort_claims", refs, self._abort)
 
     @messaging.expose
