@@ -103,7 +103,7 @@ def rename_refusal(host: str, guests: dict[str, int]) -> str:
     names = ", ".join(f"{number} of host {name}" for name, number in list(guests.items())[:MAX_NAMED])
     former = next(iter(guests))
     text = (
-        f"host {host} takes no new guests: its state path has guests that no host of this agent serves ({names}). If the "
-        f"host was renamed, start its agent as {former}, run 'gantt host drain {former}', then rename it"
+        f"host {host} takes no new guests: its state path has guests that no host of this agent serves ({names}). If "
+        f"the host was renamed, start its agent as {former}, run 'gantt host drain {former}', then rename it"
     )
     return textwrap.shorten(text, MAX_REFUSAL)

@@ -15,10 +15,10 @@ CONSEQUENCES = "the former machine is gone for good; its claims end; its guests 
 class ReplaceHost(Command):
     """Let a machine with a new state folder take over the name of a host whose former machine is gone for good.
 
-    The agent of the new machine repeats its registration, and succeeds within [compute] retry_interval_max. All claims of
-    the host end, as with host fence: without --yes only a host that has audited and has no claims is replaced. A host
-    that still sends heartbeats is refused unless --force. If the former machine runs after all, its agent is refused as
-    soon as the new one has registered, and its guests run on: an instance may run twice.
+    The agent of the new machine repeats its registration, and succeeds within [compute] retry_interval_max. All claims
+    of the host end, as with host fence: without --yes only a host that has audited and has no claims is replaced. A
+    host that still sends heartbeats is refused unless --force. If the former machine runs after all, its agent is
+    refused as soon as the new one has registered, and its guests run on: an instance may run twice.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A machine with an empty state folder joined under the name of one that was down, and ended all its guests.
 
-It registered once and audited twice: after the grace of an orphan all claims were released, and their room was sold again.
-The guests, alive all the time where the agent was only suspended, were ended when the agent returned.
+It registered once and audited twice: after the grace of an orphan all claims were released, and their room was sold
+again. The guests, alive all the time where the agent was only suspended, were ended when the agent returned.
 """
 
 from collections.abc import Iterator

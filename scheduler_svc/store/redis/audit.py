@@ -25,6 +25,7 @@ def audit(
     epoch: int,
     running: Sequence[RunningClaim],
     grace_ms: int,
+    *,
     host_uuid: str | None,
 ) -> AuditOutcome:
     """Reconcile claims with what runs on ``host``; raises UnknownHost, HostIdentityConflict.

@@ -177,7 +177,7 @@ class RedisStore(RedisApiStore):
         validation.check_service_host(host)
         validation.check_running(host, running)
         validation.check_number("grace in milliseconds", grace_ms, 0, validation.MAX_TTL_MS)
-        return audit.audit(self._connection, host, epoch, running, grace_ms, host_uuid)
+        return audit.audit(self._connection, host, epoch, running, grace_ms, host_uuid=host_uuid)
 
     def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_service_host(host)
@@ -316,8 +316,6 @@ class RedisStore(RedisApiStore):
     def close(self) -> None:
         self._connection.close()
 
-    def _end_claims(
-        self, verb: str, host: str, refs: Sequence[ClaimRef], host_uuid: str | None
-    ) -> list[ClaimResult]:
+    def _end_claims(self, verb: str, host: str, refs: Sequence[ClaimRef], host_uuid: str | None) -> list[ClaimResult]:
         validation.check_refs(refs)
         return claims.end_claims(self._connection, verb, host, refs, host_uuid)

@@ -72,9 +72,7 @@ def _api_providers(
     return ApiProviders(conflicts, {name: below[name] for name in below if name not in report.nodes}, dropped)
 
 
-def _takeover_refusal(
-    partition: PartitionState, host: str, report: HostReport
-) -> errors.HostIdentityConflict | None:
+def _takeover_refusal(partition: PartitionState, host: str, report: HostReport) -> errors.HostIdentityConflict | None:
     """Return why an agent may not register: another state folder owns the host's name, or may own it."""
     service = partition.services.get(host, {})
     known = service.get(registrations.HOST_UUID)
