@@ -69,8 +69,8 @@ def _read(path: Path, host: str) -> tuple[str, bool]:
 def abandoned_guests(state_path: Path, hosts: Collection[str], retention_ms: int) -> dict[str, int]:
     """Return the number of guests, by host, in the folders of ``state_path`` that belong to none of ``hosts``.
 
-    Folders without guests lose their mark as served. The caller owns ``state_path``; ``retention_ms`` is that of its
-    journals. Raises OSError.
+    Folders without guests lose their mark as served. The caller owns ``state_path``; its journals keep ended attempts
+    for ``retention_ms``. Raises OSError.
     """
     guests = {}
     for folder in sorted(state_path.iterdir()):

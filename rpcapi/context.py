@@ -7,7 +7,6 @@ from typing import Any
 from oslo_context import context as oslo_context
 
 from rpcapi import errors
-from rpcapi.validation.instances import is_uuid
 
 MAX_ID = 255  # characters
 MAX_NUMBER = 10**15  # of seconds or milliseconds
@@ -69,8 +68,6 @@ class RequestContext(oslo_context.RequestContext):
         ids = {key: values[key] for key in ("request_id", "project_id", "user_id", "host_uuid") if values.get(key)}
         for key, text in ids.items():
             check_id(key, text)
-        if "host_uuid" in ids and not is_uuid(ids["host_uuid"]):
-            raise errors.MalformedObject(name="request context", why="host_uuid must be a uuid in lower case")
         deadline = values.get("deadline") or 0.0
         sent_ms = values.get("sent_ms")
         if not _is_time(deadline) or not (sent_ms is None or _is_time(sent_ms)):

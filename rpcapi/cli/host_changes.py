@@ -22,7 +22,7 @@ def set_enabled(session: "Session", host: str, *, enabled: bool, reason: str | N
 def fence(session: "Session", host: str, *, force: bool = False, replace: bool = False) -> int:
     """End all claims of a host that runs nothing any more; return their number. Raises UnknownHost, HostIsUp.
 
-    ``replace``: its machine is gone for good, and another one may take over its name.
+    ``replace``: the machine is gone for good, and another machine may take over the name.
     """
     service = session.call(session.scheduler.get_host_state, "service", host)
     # One token for this call: when it is repeated without a reply, it ends no claims made since.

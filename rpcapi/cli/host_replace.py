@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt host replace``: declares a machine gone, so that another one may take over the host's name."""
+"""``gantt host replace``: declares a machine gone, and gives the host's name to another machine."""
 
 import argparse
 

@@ -27,7 +27,7 @@ class TakeoverObstacle(StrEnum):
     CLAIMS = "claims"
     FENCED = "fenced"
     UP = "up"
-    OWNED = "owned"  # of other calls than registrations
+    OWNED = "owned"  # by another folder: reason to refuse a call that is no registration
 
 
 _WHY = {
@@ -106,7 +106,7 @@ def is_foreign(service: Mapping[str, Any] | None, host_uuid: str | None) -> bool
 
 
 def foreign(host: str, obstacle: TakeoverObstacle, known: str | None, claims: int = 0) -> errors.HostIdentityConflict:
-    """Return the error for an agent with another state folder than ``known``, the one that owns the host's name."""
+    """Return the error for an agent whose state folder is not ``known``, the owner of the host's name."""
     owner = f"state folder {known} has this name, and " if known else ""
     return errors.HostIdentityConflict(host=host, why=owner + _WHY[obstacle].format(claims=claims))
 

@@ -41,9 +41,8 @@ if applies and ((redis.call('HGET', K.reports, host) or '') ~= A.read_report
   return { 0, epoch, position, 0, 0 }
 end
 
--- Returns the obstacle to a registration from a state folder that does not own the host's name, that folder's uuid or
--- '', and the number of claims on the host; nil without an obstacle. The conditions are those of
--- scheduler_svc/store/verbs/states.py.
+-- Returns the obstacle to a registration, the uuid of the state folder that owns the host's name or '', and the number
+-- of claims on the host; nil without an obstacle. scheduler_svc/store/verbs/states.py has the same conditions.
 local function takeover_obstacle()
   local raw = redis.call('HGET', K.services, host)
   local service = raw and cjson.decode(raw) or {}
