@@ -48,7 +48,7 @@ FINGERPRINTS = {
     "SelectionRequests": "1.1-37c0ef99ed30e89e29e93688e2c9460c",
     "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
     "StatsAnswer": "1.3-04ed7a6747a61190baefbf1fddd9d187",
-    "StatsReport": "1.5-6fe60dac0f386b74e48b4a27aec23ca5",
+    "StatsReport": "1.6-52b0015d10ea5528ffc0885e53285276",
     "StoreSizes": "1.0-315c00f9f1344d5b215311992bf2fa16",
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }
@@ -74,7 +74,8 @@ FIELDS_ADDED = {
     "SelectionRequests": {1: {"projects", "users", "deadlines", "fresh"}},
     "Selections": {1: {"allocations"}},
     "StatsAnswer": {1: {"wanted"}, 2: {"incarnation", "superseded"}, 3: {"stamp"}},
-    "StatsReport": {1: {"partition"}, 2: set(), 3: {"register", "agent"}, 4: {"stamp"}, 5: {"rpc_versions"}},
+    "StatsReport": {1: {"partition"}, 2: set(), 3: {"register", "agent"}, 4: {"stamp"}, 5: {"rpc_versions"}}
+    | {6: {"served", "refusal"}},
     "VerifyReport": {1: {"awaited"}},
 }
 

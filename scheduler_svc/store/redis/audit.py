@@ -26,7 +26,7 @@ def audit(
     running: Sequence[RunningClaim],
     grace_ms: int,
     *,
-    host_uuid: str | None,
+    host_uuid: str | None = None,
 ) -> AuditOutcome:
     """Reconcile claims with what runs on ``host``; raises UnknownHost, HostIdentityConflict.
 
