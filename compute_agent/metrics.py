@@ -4,6 +4,9 @@
 from rpcapi.daemon import metrics
 
 GUESTS = metrics.gauge("compute_guests", "Guests on the process's nodes, building or running")
+UNSERVED_HOSTS = metrics.gauge(
+    "compute_unserved_hosts", "Hosts of the process that take no new guests, by reason: identity or renamed", ["reason"]
+)
 DAMAGED_GUESTS = metrics.counter("compute_damaged_guests", "Guests whose files were damaged at the start of the agent")
 EXCESS = metrics.gauge("compute_nodes_over_capacity", "Nodes that hold more than their capacity")
 BUILDS = metrics.counter("compute_builds", "Finished attempts to build an instance, by outcome", ["outcome"])

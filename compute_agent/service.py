@@ -10,10 +10,11 @@ from oslo_log import log
 from oslo_messaging.transport import RPCTransport
 
 from compute_agent import metrics, state_files
-from compute_agent.attempts.calls import CallRejected, ServiceCalls
+from compute_agent.attempts.calls import CallRejected, IdentityRefused, ServiceCalls
 from compute_agent.attempts.isolation import IsolationWatch
 from compute_agent.conf import state_path
 from compute_agent.endpoints.compute import ComputeEndpoint
+from compute_agent.host_identity import abandoned_guests
 from compute_agent.resources import nodes
 from compute_agent.runtime.executor import SerialQueuePool
 from compute_agent.runtime.service_host import AgentIntervals, ServiceHost
@@ -64,7 +65,7 @@ class ComputeService:
         wait_for("The state folder", self._folder.acquire, self._stopping, retry_on=(state_files.FolderInUse,))
         transport = bus.get_transport(self._conf)
         bus_measurement = BusMeasurement(transport)
-        shared = self._shared_context(transport)
+        shared = self._shared_context(transport, self._abandoned_guests())
         self._hosts = [HostSupervisor(plan, shared) for plan in self._plans]
         for host in self._hosts:
             host.open()
@@ -97,7 +98,14 @@ class ComputeService:
         self._profile = HostProfile.from_conf(self._conf)
         self._intervals = _intervals(self._conf)
 
-    def _shared_context(self, transport: RPCTransport) -> SharedContext:
+    def _abandoned_guests(self) -> dict[str, int]:
+        hosts, retention_ms = {plan.name for plan in self._plans}, round(1000 * self._conf.compute.ended_retention)
+        try:
+            return abandoned_guests(self._folder.path, hosts, retention_ms)
+        except OSError as error:
+            raise errors.BadConfiguration(why=f"[compute] state_path is unusable: {error}") from error
+
+    def _shared_context(self, transport: RPCTransport, abandoned: dict[str, int]) -> SharedContext:
         conductor = ConductorAPI(self._conf, transport)
         rpc = self._conf.rpc
 
@@ -113,6 +121,7 @@ class ComputeService:
             conf=self._conf,
             folder=self._folder.path,
             check_folder=self._folder.check,
+            abandoned=abandoned,
             make_server=make_server,
             scheduler=SchedulerAPI(self._conf, transport),
             claims=ClaimsAPI(self._conf, transport, rpc.partition),
@@ -141,6 +150,8 @@ class ComputeService:
     def _join(self, host: HostSupervisor, joined: threading.Semaphore) -> None:
         try:
             host.join()
+        except IdentityRefused as error:
+            host.retry_after(error)
         except Exception as error:
             # Any exception of one host aborts the start, which raises it in its own thread; other hosts stop joining.
             LOG.log(log.INFO if isinstance(error, ShutdownRequested) else log.ERROR, "Host %s: %s", host.name, error)

@@ -16,11 +16,18 @@ class RequestContext(oslo_context.RequestContext):
     """oslo.context's request context with a deadline in seconds of Unix time (0 = none).
 
     Clocks of all machines must be synchronized (NTP) to within one second. ``sent_ms`` of a received context is the
-    sender's clock when it sent the message, or None if the message lacks it.
+    sender's clock when it sent the message, or None if the message lacks it. ``host_uuid`` identifies the state folder
+    of the agent that calls; None: the caller is no agent. It guards against mix-ups and proves nothing.
     """
 
     def __init__(
-        self, *, deadline: float = 0.0, sent_ms: float | None = None, overwrite: bool = True, **kwargs: Any
+        self,
+        *,
+        deadline: float = 0.0,
+        sent_ms: float | None = None,
+        host_uuid: str | None = None,
+        overwrite: bool = True,
+        **kwargs: Any,
     ) -> None:
         # Without a current context oslo.context makes this one current even with overwrite=False; then log lines
         # outside of requests would have the id of the first request.
@@ -29,6 +36,7 @@ class RequestContext(oslo_context.RequestContext):
         self._detached = False
         self.deadline = float(deadline)
         self.sent_ms = sent_ms
+        self.host_uuid = host_uuid
         # The broker's user who sent a received context; None on a bus that authenticates none. Never sent on.
         self.sender: str | None = None
         # The only project whose records that sender may read or change; None for all.
@@ -41,11 +49,13 @@ class RequestContext(oslo_context.RequestContext):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the serialized context; tokens and roles are not sent."""
+        agent = {} if self.host_uuid is None else {"host_uuid": self.host_uuid}
         return {
             "request_id": self.request_id,
             "project_id": self.project_id,
             "user_id": self.user_id,
             "deadline": self.deadline,
+            **agent,
         }
 
     def get_logging_values(self) -> dict[str, Any]:
@@ -55,7 +65,7 @@ class RequestContext(oslo_context.RequestContext):
     @classmethod
     def from_dict(cls, values: dict[str, Any], **kwargs: Any) -> "RequestContext":
         """Build from a peer's context; unknown keys are ignored."""
-        ids = {key: values[key] for key in ("request_id", "project_id", "user_id") if values.get(key)}
+        ids = {key: values[key] for key in ("request_id", "project_id", "user_id", "host_uuid") if values.get(key)}
         for key, text in ids.items():
             check_id(key, text)
         deadline = values.get("deadline") or 0.0

@@ -252,6 +252,16 @@ class HostIsUp(Conflict):
     )
 
 
+class HostIdentityConflict(Conflict):
+    """Raised when an agent speaks for a host that the store knows with another state folder; nothing was changed."""
+
+    code = "host_identity"
+    template = (
+        "Host {host!r} is not served from this state folder: {why}. Restore the folder of that host or use another "
+        "host name; if its former machine is gone for good, declare it with 'gantt host replace {host}'"
+    )
+
+
 class InstanceConflict(Conflict):
     """Raised when a uuid belongs to another request, or the state of the instance does not allow the call."""
 

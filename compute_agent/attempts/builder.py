@@ -10,10 +10,14 @@ from compute_agent.resources.requirements import BuildRequirements
 
 
 class AdmissionController:
-    """Records builds and terminations in the journal; the saga then carries them out."""
+    """Records builds and terminations in the journal; the saga then carries them out.
 
-    def __init__(self, guest_manager: GuestManager, clock: Clock = wall_ms) -> None:
+    A host with a ``refusal``, a reason, takes no new guests.
+    """
+
+    def __init__(self, guest_manager: GuestManager, clock: Clock = wall_ms, *, refusal: str = "") -> None:
         self._guest_manager = guest_manager
+        self._refusal = refusal
         self._clock = clock
 
     def build(self, intents: Sequence[Attempt], requirements: BuildRequirements) -> None:
@@ -69,6 +73,8 @@ class AdmissionController:
 
     def _admit_intent(self, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:
         """Return the attempt with its assignments, or the reason why it is refused."""
+        if self._refusal:
+            return self._refusal
         others = self._guest_manager.journal.of_instance(intent.uuid)
         if intent.migration and any(other.live for other in others):
             return f"the instance is on host {self._guest_manager.host} already"

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls to other services: with a timeout, the request's id, and two exceptions for all failures."""
 
+import copy
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import oslo_messaging as messaging
@@ -29,6 +31,19 @@ class CallRejected(Exception):
     """Raised when the service rejected a call; repeating it helps only after something else has changed."""
 
 
+class IdentityRefused(CallRejected):
+    """Raised when another state folder owns the host's name: this agent must not act as that host."""
+
+
+@dataclass(slots=True)
+class _Patience:
+    """The timeout of calls, which is short while the process stops."""
+
+    timeout: float
+    is_draining: bool = False
+    is_over: bool = False
+
+
 class ServiceCalls:
     """Calls other services. Delivery is at most once, so every caller must repeat unanswered calls.
 
@@ -36,36 +51,43 @@ class ServiceCalls:
     """
 
     def __init__(self, timeout: float, isolation: IsolationWatch | None = None) -> None:
-        self._timeout = timeout
+        self._patience = _Patience(timeout)
+        self._host_uuid: str | None = None
         self.isolation = isolation or IsolationWatch(math.inf)
-        self._draining = False
-        self._stopped = False
+
+    def of_host(self, host_uuid: str) -> "ServiceCalls":
+        """Return the calls of one service host: they name its state folder, and share all else with these calls."""
+        calls = copy.copy(self)
+        calls._host_uuid = host_uuid
+        return calls
 
     def drain(self) -> None:
         """Shorten the timeout while the agent stops; after the first unanswered call, all calls fail at once."""
-        self._draining = True
-        self._timeout = min(self._timeout, DRAIN_TIMEOUT)
+        self._patience.is_draining = True
+        self._patience.timeout = min(self._patience.timeout, DRAIN_TIMEOUT)
 
     def call(self, method: str, send: Callable[[RequestContext], Reply], attempts: Sequence[Attempt] = ()) -> Reply:
         """Return what ``send(context)`` returns; the context is that of the request of ``attempts``.
 
-        Raises CallUnanswered and CallRejected, with the method and the cause.
+        Raises CallUnanswered, CallRejected and IdentityRefused, with the method and the cause.
         """
-        if self._stopped:
+        if self._patience.is_over:
             raise CallUnanswered(f"{method} is left to the next agent")
-        ctxt = _context(attempts).with_timeout(self._timeout)
+        ctxt = _context(attempts).with_timeout(self._patience.timeout)
+        ctxt.host_uuid = self._host_uuid
         ctxt.update_store()
         try:
             with tracing.span(f"compute.{method}", ctxt.request_id):
                 reply = send(ctxt)
         except (messaging.MessagingException, errors.Unavailable, errors.DeadlinePassed, OSError) as error:
             metrics.RETRIES.labels(method).inc()
-            self._stopped = self._draining
+            self._patience.is_over = self._patience.is_draining
             raise CallUnanswered(f"{method} got no answer: {str(error) or type(error).__name__}") from error
         except errors.GanttError as error:
             metrics.RETRIES.labels(method).inc()
             self.isolation.note_answer()
-            raise CallRejected(f"{method} was refused: {error}") from error
+            kind = IdentityRefused if isinstance(error, errors.HostIdentityConflict) else CallRejected
+            raise kind(f"{method} was refused: {error.sentence}") from error
         self.isolation.note_answer()
         return reply
 

@@ -10,6 +10,7 @@ from oslo_log import log
 from compute_agent import metrics
 from compute_agent.attempts.activity import NodeActivity
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
+from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.kinds.kind import NodeProvider
 from compute_agent.resources.nodes import Node
 from compute_agent.resources.tracker import Inventories, ResourceTracker
@@ -45,8 +46,13 @@ class StatsReporter:
         calls: ServiceCalls,
         check_folder: Callable[[], None],
         stamps: StampFile,
+        identity: HostIdentity,
+        refusal: str = "",
     ) -> None:
-        """``check_folder`` raises FolderInUse where the agent has lost its state folder, and must not register."""
+        """``check_folder`` raises FolderInUse where the agent has lost its state folder, and must not register.
+
+        ``refusal`` is the reason why the host takes no new guests.
+        """
         self._host = host
         self._partition = partition
         self._nodes = nodes
@@ -57,6 +63,8 @@ class StatsReporter:
         self._calls = calls
         self._check_folder = check_folder
         self._stamps = stamps
+        self._identity = identity
+        self._refusal = refusal
         self._agent = uuid.uuid4().hex
         self._incarnation = 0
         self._registered = False
@@ -106,6 +114,8 @@ class StatsReporter:
             agent=self._agent,
             stamp=self._stamps.newest,
             rpc_versions=None if self._registered else served_versions(BINARY),
+            served=self._registered or self._identity.is_served,
+            refusal="" if self._registered else self._refusal,
         )
         return report, states
 
@@ -137,10 +147,18 @@ class StatsReporter:
             )
         else:
             self._incarnation = answer.incarnation
+            self._note_served()
         self._acknowledged_states = states if result == "applied" else None
         self._base = report.sequence
         self._read_keys = None if answer.wanted is None else frozenset(answer.wanted)
         return answer
+
+    def _note_served(self) -> None:
+        if not (self._identity.is_served or self._refusal):
+            try:
+                self._identity.set_served(True)
+            except OSError as error:
+                LOG.warning("The mark of a served folder is only in memory, host=%s: %s", self._host, error)
 
     def _current_states(self) -> dict[str, State]:
         instances = self._tracker.instances()

@@ -13,7 +13,7 @@ from oslo_log import log
 from compute_agent.attempt import Attempt, AttemptRef
 from compute_agent.attempts.audit import AuditResult, HostAuditor
 from compute_agent.attempts.builder import AdmissionController
-from compute_agent.attempts.calls import CallRejected, CallUnanswered
+from compute_agent.attempts.calls import CallRejected, CallUnanswered, IdentityRefused
 from compute_agent.attempts.copies import CopyController, GuestCopy
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.operations import GuestOperation, OperationController
@@ -97,7 +97,8 @@ class ServiceHost:
     def join(self, stopping: threading.Event) -> None:
         """Register the nodes, get the epoch, and audit; waits for unavailable services.
 
-        Raises CallRejected when the scheduler rejects the host's report, and waiting.ShutdownRequested.
+        Raises CallRejected when the scheduler rejects the host's report, IdentityRefused when another state folder owns
+        the host's name, and waiting.ShutdownRequested.
         """
         epoch = wait_for("The scheduler", self._reporter.report, stopping, retry_on=(CallUnanswered,)).epoch
         result = self._await_audit(epoch, stopping)
@@ -242,6 +243,7 @@ class ServiceHost:
                 self._report_queue.submit_after(silence, self._report)
             case SimulatedFault.RESTART:
                 # The restarted agent schedules its own reports.
+                LOG.warning("Host %s restarts its agent (simulated fault)", self.name)
                 self._queue.submit(self._restart)
 
     def _report_change(self) -> None:
@@ -261,6 +263,9 @@ class ServiceHost:
             answer = self._reporter.report(urgent)
         except CallUnanswered as error:
             LOG.warning("%s; host %s will report again", error, self.name)
+        except IdentityRefused as error:
+            LOG.error("Host %s is no longer served: %s", self.name, error)
+            self._queue.submit(self._restart)
         except CallRejected as error:
             LOG.error("%s", error)
         except FolderInUse as error:

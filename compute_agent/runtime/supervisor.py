@@ -13,7 +13,7 @@ from oslo_log import log
 from compute_agent import metrics, state_files
 from compute_agent.attempts.audit import HostAuditor
 from compute_agent.attempts.builder import AdmissionController
-from compute_agent.attempts.calls import ServiceCalls
+from compute_agent.attempts.calls import IdentityRefused, ServiceCalls
 from compute_agent.attempts.copies import CopyController
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.journal import Journal
@@ -21,6 +21,7 @@ from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
 from compute_agent.attempts.operations import OperationController
 from compute_agent.attempts.saga import AttemptSaga
 from compute_agent.attempts.transitions import TransitionController
+from compute_agent.host_identity import HostIdentity, rename_refusal
 from compute_agent.newer_state import NewerState
 from compute_agent.resources import nodes
 from compute_agent.resources.tracker import ResourceTracker
@@ -46,12 +47,14 @@ class SharedContext:
     """Objects that all service hosts of a process share.
 
     ``folder`` has a subfolder for each host; ``check_folder`` raises FolderInUse where another process owns it now.
+    ``abandoned`` has the number of guests by host of the subfolders that no host of the process serves.
     ``make_server`` returns a host's RPC server, not yet started.
     """
 
     conf: cfg.ConfigOpts
     folder: Path
     check_folder: Callable[[], None]
+    abandoned: dict[str, int]
     make_server: Callable[[ServiceHost], messaging.MessageHandlingServer]
     scheduler: SchedulerAPI
     claims: ClaimsAPI
@@ -75,7 +78,9 @@ class HostSupervisor:
         self._queue = shared.queue_pool.new_queue()
         self._queues: list[CancellableQueue] = []
         self._host: ServiceHost | None = None
+        self._refusal = ""  # the reason why the host takes no new guests
         self._server: messaging.MessageHandlingServer | None = None
+        self._unserved = ""  # the reason why the host is not served, as in the metric
 
     @property
     def guest_manager(self) -> GuestManager:
@@ -97,14 +102,19 @@ class HostSupervisor:
             )
             guest_manager.open()
             stamps = StampFile(folder / "stamp", self._shared.conf.rpc.partition)
-            self._host = self._make_host(guest_manager, stamps)
+            self._host = self._make_host(guest_manager, stamps, HostIdentity(folder, self.name))
         except (JournalDamaged, NewerState, ValueError, OSError) as error:
             raise errors.BadConfiguration(why=f"the state of host {self.name} is unusable: {error}") from error
 
     def join(self) -> None:
-        """Register and audit the host, then serve; raises Rejected and ShutdownRequested."""
+        """Register and audit the host, then serve; raises CallRejected, IdentityRefused and ShutdownRequested."""
         assert self._host is not None  # noqa: S101 - open was called before
-        self._host.join(self._shared.stopping)
+        try:
+            self._host.join(self._shared.stopping)
+        except IdentityRefused:
+            self._set_unserved("identity")
+            raise
+        self._set_unserved("renamed" if self._refusal else "")
         server = self._shared.make_server(self._host)
         server.start()
         self._server = server
@@ -124,7 +134,6 @@ class HostSupervisor:
 
     def restart(self) -> None:
         """Restart the agent as after a crash: queued jobs are lost, as messages may be."""
-        LOG.warning("Restarting the agent of host %s (simulated fault)", self.name)
         self._stop_serving()
         self.close()
         try:
@@ -134,9 +143,21 @@ class HostSupervisor:
             LOG.info("Host %s: %s", self.name, error)
         except Exception as error:
             # Any exception ends this agent, as it would end a process of its own; the other hosts go on.
-            pause = self._shared.intervals().retry_max
-            LOG.error("Restart of the agent of host %s failed: %s; retrying in %g s", self.name, error, pause)
-            self._queue.submit_after(pause, self.restart)
+            self.retry_after(error)
+
+    def retry_after(self, error: Exception) -> None:
+        """Log why the host is not served, and start its agent again later."""
+        pause = self._shared.intervals().retry_max
+        LOG.error("Host %s is not served: %s; retrying in %g s", self.name, error, pause)
+        self._queue.submit_after(pause, self.restart)
+
+    def _set_unserved(self, reason: str) -> None:
+        if reason != self._unserved:
+            if self._unserved:
+                metrics.UNSERVED_HOSTS.labels(self._unserved).dec()
+            if reason:
+                metrics.UNSERVED_HOSTS.labels(reason).inc()
+            self._unserved = reason
 
     def die(self) -> None:
         """Lose the power of the host, as a simulated fault: its guests stop, and it does nothing until a new start."""
@@ -154,19 +175,24 @@ class HostSupervisor:
             server.stop()
             server.wait()
 
-    def _make_host(self, guest_manager: GuestManager, stamps: StampFile) -> ServiceHost:
+    def _make_host(self, guest_manager: GuestManager, stamps: StampFile, identity: HostIdentity) -> ServiceHost:
         shared, host = self._shared, self.name
+        calls = shared.calls.of_host(identity.uuid)
+        is_renamed = bool(shared.abandoned) and not identity.is_served
+        self._refusal = rename_refusal(host, shared.abandoned) if is_renamed else ""
+        if self._refusal:
+            LOG.error("%s", self._refusal)
         tracker = guest_manager.tracker
         self._queues = [CancellableQueue(self._queue), CancellableQueue(shared.report_queue_pool.new_queue())]
         queue, report_queue = self._queues
         return ServiceHost(
             guest_manager,
-            builder=AdmissionController(guest_manager),
+            builder=AdmissionController(guest_manager, refusal=self._refusal),
             transitions=TransitionController(guest_manager),
             operations=OperationController(guest_manager),
             copies=CopyController(guest_manager),
-            saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, shared.calls),
-            auditor=HostAuditor(guest_manager, shared.claims, shared.calls, stamps),
+            saga=AttemptSaga(guest_manager, shared.claims, shared.conductor, calls),
+            auditor=HostAuditor(guest_manager, shared.claims, calls, stamps),
             reporter=StatsReporter(
                 host=host,
                 partition=shared.conf.rpc.partition,
@@ -175,9 +201,11 @@ class HostSupervisor:
                 load=SimulatedLoad(host, self._plan.nodes, tracker, shared.profile),
                 activity=guest_manager.activity,
                 scheduler=shared.scheduler,
-                calls=shared.calls,
+                calls=calls,
                 check_folder=shared.check_folder,
                 stamps=stamps,
+                identity=identity,
+                refusal=self._refusal,
             ),
             queue=queue,
             report_queue=report_queue,

@@ -48,6 +48,7 @@ COMMANDS = {
     "host drain": "rpcapi.cli.host_drain:DrainHost",
     "host enroll": "rpcapi.cli.host_enroll:EnrollHost",
     "host revoke": "rpcapi.cli.host_enroll:RevokeHost",
+    "host replace": "rpcapi.cli.host_replace:ReplaceHost",
     "host remove": "rpcapi.cli.host_remove:RemoveHost",
     "client enroll": "rpcapi.cli.client_enroll:EnrollClient",
     "client revoke": "rpcapi.cli.client_enroll:RevokeClient",

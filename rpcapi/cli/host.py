@@ -70,7 +70,7 @@ class ListHosts(Lister):
             if _is_child(state) or (parsed_args.down and api_providers.owner_of(state.name) == api_providers.API):
                 continue  # no agent of a client's provider can be down
             service = services.get((state.partition, names.host_of(state.name)), {})
-            fit = _state_of(service) == "up" and bool(service.get("enabled"))
+            fit = _state_of(service) == "up" and is_enabled(service)
             zones = zones_by_host.of(state.name, state.document)
             if (parsed_args.az is None or parsed_args.az in zones) and not (parsed_args.down and fit):
                 rows.append(_row(state, service, zones))
@@ -98,6 +98,11 @@ def _state_of(service: Mapping[str, Any]) -> str:
     return "up" if service.get("duplicate_ms") is None else "duplicate identity"
 
 
+def is_enabled(service: Mapping[str, Any]) -> bool:
+    """Return whether an operator enabled the host and its agent takes new guests."""
+    return bool(service.get("enabled")) and not service.get("refusal")
+
+
 def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[Any, ...]:
     amounts = free_and_used(state.document)
     nothing = {"free": 0, "used": 0}
@@ -107,7 +112,7 @@ def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[
         api_providers.name_of(state.document) or state.name,
         owner,
         TextColumn(_state_of(service) if has_agent else None),
-        TextColumn(bool(service.get("enabled")) if has_agent else None),
+        TextColumn(is_enabled(service) if has_agent else None),
         TextColumn(_join(zones)),
         *(amounts.get(resource_class, nothing)[key] for resource_class in LISTED for key in ("free", "used")),
         TimestampColumn(service.get("last_report_ms")),
@@ -192,8 +197,9 @@ class ShowHost(ShowOne):
             "partition": TextColumn(service.partition),
             "binary": service.document.get("binary"),
             "state": _state_of(service.document),
-            "enabled": bool(service.document.get("enabled")),
-            "disabled_reason": TextColumn(service.document.get("disabled_reason")),
+            "enabled": is_enabled(service.document),
+            "disabled_reason": TextColumn(service.document.get("disabled_reason") or service.document.get("refusal")),
+            "host_uuid": TextColumn(service.document.get("host_uuid")),
             "audited": bool(service.document.get("audited")),
             "last_report": TimestampColumn(service.document.get("last_report_ms")),
             "service_version": service.version,

@@ -19,9 +19,20 @@ def set_enabled(session: "Session", host: str, *, enabled: bool, reason: str | N
     update_document(session, "service", host, changes)
 
 
-def fence(session: "Session", host: str, *, force: bool = False) -> int:
-    """End all claims of a host that runs nothing any more; return their number. Raises UnknownHost, HostIsUp."""
+def fence(session: "Session", host: str, *, force: bool = False, replace: bool = False) -> int:
+    """End all claims of a host that runs nothing any more; return their number. Raises UnknownHost, HostIsUp.
+
+    ``replace``: the machine is gone for good, and another machine may take over the name.
+    """
     service = session.call(session.scheduler.get_host_state, "service", host)
     # One token for this call: when it is repeated without a reply, it ends no claims made since.
     token = uuid.uuid4().hex
-    return int(session.call(session.claims_of(service.partition).fence_host, host, token, force=force))
+    return int(session.call(session.claims_of(service.partition).fence_host, host, token, force=force, replace=replace))
+
+
+def is_known_empty(session: "Session", host: str) -> bool:
+    """Return whether a host has audited in this epoch and has no claims; raises UnknownHost."""
+    service = session.call(session.scheduler.get_host_state, "service", host)
+    if not service.document.get("audited"):
+        return False
+    return not session.call(session.claims_of(service.partition).list_claims, host=host, limit=1).claims

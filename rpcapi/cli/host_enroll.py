@@ -36,7 +36,8 @@ class EnrollHost(_HostCommand):
 class RevokeHost(_HostCommand):
     """Delete the user of a host's agent at RabbitMQ, which ends its connections, and fence the host.
 
-    The password is worth nothing afterwards. What runs on the host still runs: see the help of host fence.
+    The password is worth nothing afterwards. What runs on the host still runs: see the help of host fence. Another
+    machine may be enrolled under the name, as after host replace.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -56,5 +57,5 @@ class RevokeHost(_HostCommand):
             return
         fence_host = self.session.claims_of(service.partition).fence_host
         # Forced: its last heartbeats may be recent.
-        ended = self.session.call(fence_host, host, uuid.uuid4().hex, force=True)
+        ended = self.session.call(fence_host, host, uuid.uuid4().hex, force=True, replace=True)
         self.show_message(f"{host} is fenced: {ended} claims ended")

@@ -19,6 +19,9 @@ def topic(partition: str) -> str:
 class ClaimsAPI(ServiceClient):
     """Client of the claims service, topic ``claims.<partition>``, served by that cell's scheduler daemons.
 
+    The calls of an agent raise HostIdentityConflict if another state folder than ``host_uuid`` of their context owns
+    the host's name.
+
     1.0 - Initial version
     1.1 - Add fence_host
     1.2 - fence_host: require token, add force
@@ -30,10 +33,11 @@ class ClaimsAPI(ServiceClient):
     1.8 - Add move_claims, answer moved
     1.9 - Add list_changes
     1.10 - Add list_prepared_claims
+    1.11 - fence_host: add replace
     """
 
     TOPIC = "claims"
-    VERSION = "1.10"
+    VERSION = "1.11"
     CAP = "claims"
     OLDEST = VERSION
 
@@ -140,11 +144,17 @@ class ClaimsAPI(ServiceClient):
         values = {"epoch": epoch, "position": position, "kinds": None if kinds is None else list(kinds), "limit": limit}
         return self._call(ctxt, "1.9", "list_changes", **values)
 
-    def fence_host(self, ctxt: RequestContext, host: str, token: str, *, force: bool = False) -> int:
+    def fence_host(
+        self, ctxt: RequestContext, host: str, token: str, *, force: bool = False, replace: bool = False
+    ) -> int:
         """End all claims of a service host that an operator declares powered off or isolated.
 
         Returns the number of ended claims. The audit of that host is no longer awaited; its guests are lost.
         ``token`` is chosen by the caller for each fence: a repeated call with it returns what the first one did and
         ends nothing. Raises UnknownHost, and HostIsUp for a host that sends heartbeats, unless ``force``.
+        ``replace``: the machine is gone for good, and the agent of another state folder may register as the host.
         """
-        return self._call(ctxt, "1.2", "fence_host", host=host, token=token, force=force)
+        values = {"host": host, "token": token, "force": force}
+        if replace:
+            return self._call(ctxt, "1.11", "fence_host", **values, replace=True)
+        return self._call(ctxt, "1.2", "fence_host", **values)

@@ -203,7 +203,7 @@ def state_of(service: Mapping[str, Any]) -> str:
         return TOO_OLD
     if service.get("binary", AGENT) == AGENT and not service.get("audited", True):
         return AWAITED
-    return UP if service.get("enabled", True) else DISABLED
+    return UP if service.get("enabled", True) and not service.get("refusal") else DISABLED
 
 
 def _provider(state: Any) -> Provider:

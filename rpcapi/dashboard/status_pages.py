@@ -109,7 +109,7 @@ def _service(partition: str | None, name: str, document: Mapping[str, Any], now:
         "binary": binary,
         "host": name.removeprefix(f"{binary}@"),
         "state": host_list.state_of(document),
-        "reason": document.get("disabled_reason"),
+        "reason": document.get("disabled_reason") or document.get("refusal"),
         "report_age": None if reported is None else max(0, now - reported) / 1000,
         "clock_offset": document.get("clock_offset_ms"),
         "versions": {topic: version for topic, version in (document.get("rpc_versions") or {}).items() if version},

@@ -20,7 +20,9 @@ class StatsReport(base.GanttObject):
     "parent", the name of another provider of this host, is a nested provider: it has inventories and traits only. A
     full report has all nodes of the host; nodes that are not in it are removed. A delta without nodes is a heartbeat.
     ``partition`` is the partition of the host; None means the scheduler's. ``stamp`` is the newest stamp that the agent
-    got, or None. A report that registers has the agent's RPC version by topic in ``rpc_versions``, or None.
+    got, or None. A report that registers has the agent's RPC version by topic in ``rpc_versions``, or None. It also
+    says whether a scheduler has ``served`` the agent's state folder before, and why the agent takes no new guests
+    (``refusal``, "" if it takes some). The uuid of that folder is ``host_uuid`` of the request context.
 
     Version 1.0: Initial version
     Version 1.1: Add partition
@@ -28,9 +30,10 @@ class StatsReport(base.GanttObject):
     Version 1.3: The scheduler issues the incarnation; add register and agent
     Version 1.4: Add stamp
     Version 1.5: Add rpc_versions
+    Version 1.6: Add served and refusal
     """
 
-    VERSION = "1.5"
+    VERSION = "1.6"
 
     fields = {
         "incarnation": fields.IntegerField(),
@@ -43,6 +46,8 @@ class StatsReport(base.GanttObject):
         "agent": fields.StringField(default=""),
         "stamp": fields.StringField(nullable=True, default=None),
         "rpc_versions": base.JsonField(nullable=True, default=None),
+        "served": fields.BooleanField(default=True),
+        "refusal": fields.StringField(default=""),
     }
 
 

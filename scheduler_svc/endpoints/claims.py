@@ -76,7 +76,7 @@ class ClaimsEndpoint(MeteredEndpoint):
     @expose
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Confirm claims of a host."""
-        answers = self._store.confirm(host, decode.refs(refs))
+        answers = self._store.confirm(host, decode.refs(refs), host_uuid=ctxt.host_uuid or "")
         _count("confirm", answers)
         return encode.claim_answers(answers, Answer.CONFIRMED)
 
@@ -91,7 +91,8 @@ class ClaimsEndpoint(MeteredEndpoint):
         """End prepared claims."""
         claim_refs = decode.refs(refs)
         bounds.check_texts("destinations", destinations)
-        answers = self._store.abort(claim_refs, host, destinations)
+        caller = None if host is None else ctxt.host_uuid or ""
+        answers = self._store.abort(claim_refs, host, destinations, host_uuid=caller)
         if host is None:
             answers = self._earlier_attempts.abort(self._store.partition, claim_refs, answers, destinations)
         _count("abort", answers)
@@ -100,7 +101,7 @@ class ClaimsEndpoint(MeteredEndpoint):
     @expose
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Release the claims of instances that no longer exist."""
-        answers = self._store.release(host, decode.refs(refs))
+        answers = self._store.release(host, decode.refs(refs), host_uuid=ctxt.host_uuid or "")
         _count("release", answers)
         return encode.claim_answers(answers, Answer.RELEASED)
 
@@ -160,7 +161,9 @@ class ClaimsEndpoint(MeteredEndpoint):
         proof = self._stamps.verify(partition, report.host, report.stamp)
         if proof is not None:
             self._store.begin_epoch_if_behind(*proof)
-        outcome = self._store.audit(report.host, report.epoch, running, self._grace_ms())
+        outcome = self._store.audit(
+            report.host, report.epoch, running, self._grace_ms(), host_uuid=ctxt.host_uuid or ""
+        )
         _count("audit", outcome.answers)
         unverified = [result for result in outcome.answers if result.answer is Answer.UNVERIFIED]
         if unverified:
@@ -195,11 +198,14 @@ class ClaimsEndpoint(MeteredEndpoint):
         return encode.change_page(changes.read(self._store, epoch, position, kinds, limit))
 
     @expose
-    def fence_host(self, ctxt: RequestContext, host: str, token: str, force: bool = False) -> int:
+    def fence_host(
+        self, ctxt: RequestContext, host: str, token: str, force: bool = False, replace: bool = False
+    ) -> int:
         """End all claims of a host that is powered off or isolated."""
-        if not isinstance(force, bool):
-            raise errors.InvalidRequest(why=f"force must be true or false, not {force!r}")
-        ended = self._store.fence(host, token, force=force)
+        for what, value in (("force", force), ("replace", replace)):
+            if not isinstance(value, bool):
+                raise errors.InvalidRequest(why=f"{what} must be true or false, not {value!r}")
+        ended = self._store.fence(host, token, force=force, replace=replace)
         metrics.CLAIMS.labels(verb="fence", answer=Answer.FENCED).inc(ended)
         LOG.warning("Host %s fenced by %s: %d claims ended", host, ctxt.sender or ctxt.user_id or "an operator", ended)
         return ended

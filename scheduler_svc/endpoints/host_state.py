@@ -75,6 +75,9 @@ class HostStateEndpoint(MeteredEndpoint):
             register=stats.register,
             agent=stats.agent,
             proof=self._stamps.verify(partition, host, stats.stamp),
+            host_uuid=ctxt.host_uuid or "",
+            served=stats.served,
+            refusal=stats.refusal,
         )
         outcome = self._report_router.update_stats(host, stats.partition, report)
         if not outcome.superseded:

@@ -5,6 +5,7 @@ from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
+from scheduler_svc.store import registrations
 from scheduler_svc.store.namespaces import SERVICE
 from scheduler_svc.store.records import HostReport, StatsOutcome
 
@@ -21,24 +22,29 @@ class HostReportRouter:
         """Apply a report; see Store.update_stats. ``partition`` None: this worker's own partition.
 
         A host that registers while another partition has it is removed there first, because claims cannot
-        move with it. Raises HostInUse if it has claims there, Conflict if it may have some, StoreUnavailable if that
-        store is unavailable, and UnknownPartition.
+        move with it. Raises HostInUse if it has claims there, Conflict if it may have some, HostIdentityConflict if
+        the agent of another state folder is up there, StoreUnavailable if that store is unavailable, and
+        UnknownPartition.
         """
         target = self._partitions.find(partition)
         if report.register:
             for former in self._partitions:
-                if former is not target and self._has_host(former, host):
+                if former is not target and self._has_host(former, host, report.host_uuid):
                     former.store.remove(host)
                     LOG.warning("Host %s moved from partition %s to %s", host, former.name, target.name)
         return target.store.update_stats(host, report)
 
-    def _has_host(self, partition: OpenPartition, host: str) -> bool:
+    def _has_host(self, partition: OpenPartition, host: str, host_uuid: str) -> bool:
         """Return whether a partition has a host: by its store, since the table may lack one that has just registered.
 
-        By the table while the store is unavailable, so that hosts of other partitions may register.
+        By the table while the store is unavailable, so that hosts of other partitions may register. Raises
+        HostIdentityConflict if the agent of another state folder than ``host_uuid`` is up there.
         """
         try:
-            partition.store.get_state(SERVICE, host)
+            service = partition.store.get_state(SERVICE, host)[1]
+            if registrations.is_foreign(service, host_uuid) and service["alive"]:
+                obstacle = registrations.TakeoverObstacle.UP
+                raise registrations.foreign(host, obstacle, service[registrations.HOST_UUID])
         except errors.UnknownHost:
             return False
         except errors.StoreUnavailable:

@@ -44,16 +44,21 @@ class ForwardingStore(Store):
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         return self._store.prepare_all(batches, log_after)
 
-    def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        return self._store.confirm(host, refs)
+    def confirm(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
+        return self._store.confirm(host, refs, host_uuid=host_uuid)
 
     def abort(
-        self, refs: Sequence[ClaimRef], host: str | None = None, destinations: Sequence[str | None] | None = None
+        self,
+        refs: Sequence[ClaimRef],
+        host: str | None = None,
+        destinations: Sequence[str | None] | None = None,
+        *,
+        host_uuid: str | None = None,
     ) -> list[ClaimResult]:
-        return self._store.abort(refs, host, destinations)
+        return self._store.abort(refs, host, destinations, host_uuid=host_uuid)
 
-    def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
-        return self._store.release(host, refs)
+    def release(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
+        return self._store.release(host, refs, host_uuid=host_uuid)
 
     def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
         return self._store.move(ref, to, consumer_type)
@@ -92,14 +97,22 @@ class ForwardingStore(Store):
     def verify(self) -> Verification:
         return self._store.verify()
 
-    def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
-        return self._store.audit(host, epoch, running, grace_ms)
+    def audit(
+        self,
+        host: str,
+        epoch: int,
+        running: Sequence[RunningClaim],
+        grace_ms: int,
+        *,
+        host_uuid: str | None = None,
+    ) -> AuditOutcome:
+        return self._store.audit(host, epoch, running, grace_ms, host_uuid=host_uuid)
 
     def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         return self._store.vouch(host, refs)
 
-    def fence(self, host: str, token: str, *, force: bool = False) -> int:
-        return self._store.fence(host, token, force=force)
+    def fence(self, host: str, token: str, *, force: bool = False, replace: bool = False) -> int:
+        return self._store.fence(host, token, force=force, replace=replace)
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         return self._store.update_stats(host, report)

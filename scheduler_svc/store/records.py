@@ -70,6 +70,9 @@ class HostReport:
     ``nodes`` has all nodes of a ``full`` report, else the changes since the report numbered ``base``. A report that
     registers requests a new incarnation; its own is then the last one that its agent had, or 0. ``proof`` is a verified
     (epoch, position) that the store once had.
+
+    A report that registers has the uuid of the agent's state folder, "" from an older agent; whether a store has
+    ``served`` that folder before; and a ``refusal``, the reason if the agent takes no new guests.
     """
 
     incarnation: int
@@ -80,6 +83,9 @@ class HostReport:
     register: bool = False
     agent: str = ""
     proof: tuple[int, int] | None = None
+    host_uuid: str = ""
+    served: bool = True
+    refusal: str = ""
 
 
 @dataclass(frozen=True, slots=True)

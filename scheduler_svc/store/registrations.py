@@ -1,18 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registration of agents: the incarnation that the store issues, and the proof that two agents share one identity."""
+"""Registration of agents: identity of a host, issued incarnations, and proof that two agents share one identity."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
+from rpcapi import errors
 from scheduler_svc.store.records import HostReport
 
 DUPLICATE = (
     "duplicate_ms"  # field of a service's document: when two agents last alternated for it; absent if they do not
 )
+# More fields of a service's document, absent if they do not apply: the uuid of the state folder that owns the host's
+# name; true once an operator has declared the machine of that folder gone; why the agent takes no new guests.
+HOST_UUID, REPLACED, REFUSAL = "host_uuid", "replaced", "refusal"
 DUPLICATE_QUIET_MS = 600_000  # without alternating agents, after which a host takes claims again
 POSITION_BITS = 40
 MAX_INCARNATION = (1 << 100) - 1
+
+
+class TakeoverObstacle(StrEnum):
+    """Reason why the agent of another state folder may not register as a host, or not act for it."""
+
+    AWAITED = "awaited"
+    CLAIMS = "claims"
+    FENCED = "fenced"
+    UP = "up"
+    OWNED = "owned"  # by another folder: reason to refuse a call that is no registration
+
+
+_WHY = {
+    TakeoverObstacle.AWAITED: "it may run guests that the store forgot, which this new folder does not know",
+    TakeoverObstacle.CLAIMS: "it has {claims} claims",
+    TakeoverObstacle.FENCED: "it was fenced: its guests end when its agent returns",
+    TakeoverObstacle.UP: "its agent is up",
+    TakeoverObstacle.OWNED: "only its agent acts for the host",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +82,33 @@ def is_duplicate(last: AppliedReport | None, report: HostReport, now: int) -> bo
     if last is None or last.returned_ms is None or not is_return(last, report):
         return False
     return now - last.returned_ms < DUPLICATE_QUIET_MS
+
+
+def with_registration(service: Mapping[str, Any], report: HostReport) -> dict[str, Any]:
+    """Return the service's document after a registration; the version grows if anything changes."""
+    document = {key: value for key, value in service.items() if key not in (HOST_UUID, REPLACED, REFUSAL)}
+    if report.host_uuid:
+        document[HOST_UUID] = report.host_uuid
+    if report.refusal:
+        document[REFUSAL] = report.refusal
+    return document if document == service else {**document, "version": service["version"] + 1}
+
+
+def with_replaced(service: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the service's document after an operator declared the machine of its state folder gone."""
+    return {**service, "version": service["version"] + (REPLACED not in service), REPLACED: True}
+
+
+def is_foreign(service: Mapping[str, Any] | None, host_uuid: str | None) -> bool:
+    """Return whether another state folder than ``host_uuid`` owns the host's name; None is not checked."""
+    known = (service or {}).get(HOST_UUID)
+    return known is not None and host_uuid is not None and host_uuid != known
+
+
+def foreign(host: str, obstacle: TakeoverObstacle, known: str | None, claims: int = 0) -> errors.HostIdentityConflict:
+    """Return the error for an agent whose state folder is not ``known``, the owner of the host's name."""
+    owner = f"state folder {known} has this name, and " if known else ""
+    return errors.HostIdentityConflict(host=host, why=owner + _WHY[obstacle].format(claims=claims))
 
 
 def with_duplicate(service: Mapping[str, Any], since_ms: int | None) -> dict[str, Any]:

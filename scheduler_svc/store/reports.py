@@ -8,12 +8,13 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
+from rpcapi.validation.instances import is_uuid
 from scheduler_svc.store import lineage, validation
 from scheduler_svc.store.providers import reported
 from scheduler_svc.store.providers.changes import is_api_owned
 from scheduler_svc.store.providers.reported import NO_API_PROVIDERS, ApiProviders
 from scheduler_svc.store.records import SCHEMA, HostReport
-from scheduler_svc.store.registrations import MAX_INCARNATION, AppliedReport
+from scheduler_svc.store.registrations import MAX_INCARNATION, REFUSAL, AppliedReport
 
 COMPUTE = "gantt-compute"  # the binary of services that report nodes
 # Reasons why a host is not removed.
@@ -21,6 +22,7 @@ AWAITED = "it may run claims that the store forgot: let it audit, or fence it fi
 AWAITED_AND_UP = "it is up, and may run claims that the store forgot: power it off, or let it audit"
 API_CHILDREN = "providers made by the Placement API are below its nodes: delete or move those first"
 SHARED = "claims on other hosts hold what it shares: delete or move those first"
+MAX_REFUSAL = 1000  # characters
 MAX_COUNTER = 10**20 - 1  # of reports
 _EMPTY: Mapping[str, Any] = {
     "inventories": {},
@@ -77,6 +79,9 @@ def check(host: str, report: HostReport) -> None:
         validation.check_number(what, value, 0, MAX_COUNTER)
     if report.register:
         validation.check_text("agent", report.agent)
+        validation.check_text(REFUSAL, report.refusal, MAX_REFUSAL)
+        if report.host_uuid and not is_uuid(report.host_uuid):
+            raise validation.refuse(f"host_uuid of {host!r} must be a uuid in lower case, got {report.host_uuid!r:.80}")
         if not (report.full and report.agent):
             raise validation.refuse(f"host {host!r} must register with a full report that identifies its agent")
     for name in report.nodes:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second gantt-compute runs for the same hosts with a state folder of its own, as on a copied machine."""
+"""A second gantt-compute runs for the same hosts with a copy of their state folder, as on a copied machine."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ def duplicates(cluster: RunningCluster) -> set[str]:
 @pytest.fixture
 def second_agent(cluster: RunningCluster, tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     layout = cluster.cluster.layout
+    shutil.copytree(layout.state / "compute", tmp_path / "compute")
     conf = tmp_path / "second.conf"
     conf.write_text(layout.conf("compute").read_text().replace(str(layout.state), str(tmp_path)))
     conf.chmod(0o600)

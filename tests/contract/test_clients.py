@@ -36,7 +36,7 @@ ENDPOINTS = {
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
     "SchedulerAPI": "1.11-cc60cb3fb0cd18ac4f7b72a310e3eae7",
-    "ClaimsAPI": "1.10-96dd8570c7a175e6fc3a3db41cc03f2e",
+    "ClaimsAPI": "1.11-ab42177c2c4f3fec21935d78875553c5",
     "ConductorAPI": "1.22-342f4f955a455dd669ab0fc100d67899",
     "ComputeAPI": "1.6-b8fd26d9e1f959e6876fac67e5869113",
 }

@@ -47,7 +47,7 @@ FINGERPRINTS = {
     "SelectionRequests": "1.1-37c0ef99ed30e89e29e93688e2c9460c",
     "Selections": "1.1-eea14a493e0f31891f6f4d09fd6142d4",
     "StatsAnswer": "1.4-b69a88462dbdd4b4c7e30866240b8159",
-    "StatsReport": "1.5-6fe60dac0f386b74e48b4a27aec23ca5",
+    "StatsReport": "1.6-52b0015d10ea5528ffc0885e53285276",
     "StoreSizes": "1.0-315c00f9f1344d5b215311992bf2fa16",
     "VerifyReport": "1.1-4a2a0c1b30a9488b9ad4b5136f771f9f",
 }

@@ -2,6 +2,7 @@
 """An agent's reporter and a scheduler worker: keys that no filter or weigher reads are neither sent nor logged."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -38,6 +39,7 @@ class Agent:
             calls=ServiceCalls(10.0),
             check_folder=lambda: None,
             stamps=StampFile(Path("unused"), "p1"),
+            identity=SimpleNamespace(is_served=True),
         )
 
     def update_resource_stats(self, ctxt, host, report):

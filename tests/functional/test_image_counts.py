@@ -2,6 +2,7 @@
 """Agents that count guests by image property, and a scheduler worker with ImagePropertiesWeigher."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -74,6 +75,7 @@ def report(worker, host, *distros):
         calls=ServiceCalls(10.0),
         check_folder=lambda: None,
         stamps=StampFile(Path("unused"), "p1"),
+        identity=SimpleNamespace(is_served=True),
     )
     reporter.report()
     worker.audit(host)

@@ -4,6 +4,7 @@
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -68,6 +69,7 @@ class ReportingAgent:
         self.scheduler: Any = DirectScheduler(self.store)
         self.profile = HostProfile()
         self.tracker = ResourceTracker(NODES)
+        identity: Any = SimpleNamespace(is_served=True)
         self.reporter = StatsReporter(
             host=HOST,
             partition="p1",
@@ -79,6 +81,7 @@ class ReportingAgent:
             calls=ServiceCalls(5.0),
             check_folder=lambda: None,
             stamps=StampFile(Path("unused"), "p1"),
+            identity=identity,
         )
 
     def report_and_read_log(self, reports: int) -> list[tuple[str, int]]:

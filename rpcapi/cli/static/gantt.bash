@@ -36,7 +36,7 @@ _gantt_words() {
         "group") _gantt_reply="list show" ;;
         "group list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending" ;;
         "group show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
-        "host") _gantt_reply="disable drain enable enroll evacuate fence list remove revoke show" ;;
+        "host") _gantt_reply="disable drain enable enroll evacuate fence list remove replace revoke show" ;;
         "host disable") _gantt_reply="-h --help --reason" ;;
         "host drain") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --live --cold --parallel --timeout --progress" ;;
         "host enable") _gantt_reply="-h --help" ;;
@@ -45,6 +45,7 @@ _gantt_words() {
         "host fence") _gantt_reply="-h --help --force --yes" ;;
         "host list") _gantt_reply="-h --help -f --format -c --column --quote --noindent --max-width --fit-width --print-empty --sort-column --sort-ascending --sort-descending --az --down --partition" ;;
         "host remove") _gantt_reply="-h --help" ;;
+        "host replace") _gantt_reply="-h --help --force --yes" ;;
         "host revoke") _gantt_reply="-h --help --broker-file --yes" ;;
         "host show") _gantt_reply="-h --help -f --format -c --column --noindent --max-width --fit-width --print-empty --variable --prefix" ;;
         "image") _gantt_reply="create delete import list show" ;;

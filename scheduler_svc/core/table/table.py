@@ -266,8 +266,9 @@ class HostTable(HostRows):
             part.services.set_deleted(host, position)
         else:
             # Of two agents that share a host's name, either may get a build: such a host takes no claims.
-            is_enabled = service["enabled"] and "duplicate_ms" not in service
-            part.services.set_enabled(host, is_enabled, position, too_old=is_too_old(service.get("rpc_versions")))
+            # The agent of a renamed host refuses new guests.
+            takes_claims = service["enabled"] and service.keys().isdisjoint(("duplicate_ms", "refusal"))
+            part.services.set_enabled(host, takes_claims, position, too_old=is_too_old(service.get("rpc_versions")))
 
     def _set_provider(self, part: PartitionRows, name: str, provider: Mapping[str, Any] | None, position: int) -> None:
         """Set a provider's document: roots become host rows, others go to the forest. Either may become the other."""

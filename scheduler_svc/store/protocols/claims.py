@@ -37,8 +37,12 @@ class ClaimVerbs(Protocol):
         return BatchOutcomes(outcomes)
 
     @abc.abstractmethod
-    def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    def confirm(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
         """Confirm prepared claims of service host ``host``, each independently.
+
+        ``host_uuid``, here and in ``abort``, ``release`` and ``audit``, is the uuid of the calling agent's state
+        folder, "" from an agent of an older release; None: another caller, which is not checked. Raises
+        HostIdentityConflict if another folder owns the host's name.
 
         Returns for each claim CONFIRMED (also when it was confirmed before), EXPIRED, ABORTED, RELEASED, UNKNOWN,
         FOREIGN, or CLOSED: the host must audit first, because the store may have forgotten the claim's end, or another
@@ -47,7 +51,12 @@ class ClaimVerbs(Protocol):
 
     @abc.abstractmethod
     def abort(
-        self, refs: Sequence[ClaimRef], host: str | None = None, destinations: Sequence[str | None] | None = None
+        self,
+        refs: Sequence[ClaimRef],
+        host: str | None = None,
+        destinations: Sequence[str | None] | None = None,
+        *,
+        host_uuid: str | None = None,
     ) -> list[ClaimResult]:
         """Abort prepared claims, each independently. With ``host``, a claim on another service host answers FOREIGN.
 
@@ -62,7 +71,7 @@ class ClaimVerbs(Protocol):
         """
 
     @abc.abstractmethod
-    def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    def release(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
         """Release claims of service host ``host``, prepared or confirmed.
 
         Returns for each claim RELEASED, its former end, or FOREIGN. Releasing a claim that never existed is allowed:
@@ -148,7 +157,15 @@ class ClaimAudits(Protocol):
     """Comparison of claims with what runs on a service host."""
 
     @abc.abstractmethod
-    def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
+    def audit(
+        self,
+        host: str,
+        epoch: int,
+        running: Sequence[RunningClaim],
+        grace_ms: int,
+        *,
+        host_uuid: str | None = None,
+    ) -> AuditOutcome:
         """Reconcile the claims of service host ``host`` with what runs there, and open the host in ``epoch``.
 
         In the host's first audit of an epoch what runs is the truth. A confirmed claim that the store lost is
@@ -176,7 +193,7 @@ class ClaimAudits(Protocol):
         """
 
     @abc.abstractmethod
-    def fence(self, host: str, token: str, *, force: bool = False) -> int:
+    def fence(self, host: str, token: str, *, force: bool = False, replace: bool = False) -> int:
         """Release all claims of service host ``host``, on which an operator declares that nothing runs.
 
         Returns the number of claims released. Their tombstones stay: if the agent comes back after all, its audit is
@@ -186,5 +203,5 @@ class ClaimAudits(Protocol):
 
         ``token`` identifies the fence for as long as tombstones are kept: a repeated call with it returns what the
         first one returned, and ends nothing. Raises UnknownHost, and HostIsUp for a host that counts as alive, unless
-        ``force``.
+        ``force``. ``replace``: the machine is gone for good, so that the agent of another state folder may register.
         """

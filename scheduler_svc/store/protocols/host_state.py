@@ -20,7 +20,10 @@ class HostReportStore(Protocol):
         answered ``superseded`` and changes nothing, not even the heartbeat. A repeated or older report changes nothing.
         A delta whose base is not the last applied report is answered ``need_full`` and is a heartbeat only. Two agents
         that register alternately mark the service as a duplicate identity (see registrations.is_duplicate).
-        Raises UnknownHost where a delta names a node that the host never reported.
+        Raises UnknownHost where a delta names a node that the host never reported. Raises HostIdentityConflict if
+        another state folder owns the host's name, and the host has claims, may run forgotten claims, was fenced or
+        counts as alive; after ``fence`` with ``replace`` only claims and forgotten claims count. Also raises it for a
+        folder that was never served, if the store may have forgotten the host.
         """
 
     @abc.abstractmethod

@@ -13,25 +13,32 @@ from scheduler_svc.core.records import ClaimRef, ClaimResult
 from scheduler_svc.store import documents, paging
 from scheduler_svc.store.records import SCHEMA, AuditOutcome, RunningClaim
 from scheduler_svc.store.redis.claims import claim_result
-from scheduler_svc.store.redis.connect import RedisConnection
+from scheduler_svc.store.redis.connect import RedisConnection, caller
 
 SETTLE_BATCH = 100  # reported claims that one script settles
 _LIVE = frozenset({Answer.CONFIRMED, Answer.PREPARED})
 
 
 def audit(
-    connection: RedisConnection, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int
+    connection: RedisConnection,
+    host: str,
+    epoch: int,
+    running: Sequence[RunningClaim],
+    grace_ms: int,
+    *,
+    host_uuid: str | None = None,
 ) -> AuditOutcome:
-    """Reconcile claims with what runs on ``host``; raises UnknownHost.
+    """Reconcile claims with what runs on ``host``; raises UnknownHost, HostIdentityConflict.
 
     Verbs may run between two batches: a closed host is opened only by the last script, and on an open host a claim
     confirmed meanwhile is at worst an orphan whose grace begins. A reported claim that ended meanwhile is answered
     with its end.
     """
+    head = {"epoch": epoch, "host": host, "host_uuid": caller(host_uuid)}
     answers: list[ClaimResult] = []
     reasserted = 0
     for batch in paging.batches(running, SETTLE_BATCH):
-        reply = connection.run("audit_settle", _settle_rows(batch), epoch=epoch, host=host)
+        reply = connection.run("audit_settle", _settle_rows(batch), **head)
         if len(reply) == 1:
             return _no_audit(host, reply[0])
         answers += [
@@ -40,7 +47,7 @@ def audit(
         ]
         reasserted += sum(reply[2::2])
     refs = [value for claim in running for value in (claim.consumer, claim.attempt)]
-    reply = connection.run("audit_open", refs, epoch=epoch, host=host, grace_ms=grace_ms)
+    reply = connection.run("audit_open", refs, grace_ms=grace_ms, **head)
     if len(reply) == 1:
         return _no_audit(host, reply[0])
     _epoch, position, released, orphans, again_ms, *ends = reply

@@ -12,7 +12,7 @@ from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store import documents, verification
 from scheduler_svc.store.redis import clock
-from scheduler_svc.store.redis.connect import RedisConnection
+from scheduler_svc.store.redis.connect import RedisConnection, caller
 from scheduler_svc.store.redis.keys import prefix
 from scheduler_svc.store.verbs import fencing
 
@@ -22,18 +22,24 @@ WHOLE_HASH = 1 << 30  # elements that one HSCAN returns at most: all of them
 UNKNOWN_HOST = -1  # an answer of the script fence
 
 
-def end_claims(connection: RedisConnection, verb: str, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+def end_claims(
+    connection: RedisConnection, verb: str, host: str, refs: Sequence[ClaimRef], host_uuid: str | None
+) -> list[ClaimResult]:
     """Run confirm or release for ``refs``, and return a result for each."""
-    return _run_on_refs(connection, verb, refs, host=host)
+    return _run_on_refs(connection, verb, refs, host=host, host_uuid=caller(host_uuid))
 
 
 def abort(
-    connection: RedisConnection, host: str | None, refs: Sequence[ClaimRef], destinations: Sequence[str | None]
+    connection: RedisConnection,
+    host: str | None,
+    refs: Sequence[ClaimRef],
+    destinations: Sequence[str | None],
+    host_uuid: str | None,
 ) -> list[ClaimResult]:
     """Abort claims, and return a result for each; ``destinations`` has one element for each."""
     texts = [ANY_HOST if destination is None else destination for destination in destinations]
     rows = [(*ref, text) for ref, text in zip(refs, texts, strict=True)]
-    return _results(connection, "abort", refs, rows, host=host or "")
+    return _results(connection, "abort", refs, rows, host=host or "", host_uuid=caller(host_uuid))
 
 
 def find(connection: RedisConnection, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
@@ -106,13 +112,19 @@ def prepared(connection: RedisConnection, limit: int) -> list[Claim]:
     return [claim for claim in claims if claim.state == ClaimState.PREPARED]
 
 
-def fence(connection: RedisConnection, host: str, token: str, force: bool) -> int:
+def fence(connection: RedisConnection, host: str, token: str, force: bool, replace: bool) -> int:
     """Release all live claims of a host, one batch at a time, and stop awaiting it; raises UnknownHost and HostIsUp."""
     record = fencing.fence_record(host, token)
 
     def step() -> int | None:
         ended, *remaining = connection.run(
-            "fence", host=host, record=record, force=int(force), limit=fencing.FENCE_BATCH, progress=fencing.PROGRESS
+            "fence",
+            host=host,
+            record=record,
+            force=int(force),
+            replace=int(replace),
+            limit=fencing.FENCE_BATCH,
+            progress=fencing.PROGRESS,
         )
         if not remaining:
             raise errors.UnknownHost(name=host) if ended == UNKNOWN_HOST else errors.HostIsUp(host=host)

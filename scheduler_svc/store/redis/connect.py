@@ -19,6 +19,7 @@ from rpcapi.redis_failover.identity import EpochMissing
 from rpcapi.redis_failover.script_client import ScriptClient
 from rpcapi.redis_failover.scripts import LuaScript
 from rpcapi.redis_failover.system_calls import use_fewer_system_calls
+from scheduler_svc.store import registrations
 from scheduler_svc.store.certainty import RepeatCounter
 from scheduler_svc.store.records import MAX_STEP_MS
 from scheduler_svc.store.redis.identity import RedisIdentity
@@ -31,6 +32,8 @@ CONNECT_SECONDS = 2.0
 ANSWER_SECONDS = 10.0  # longer than any script; a snapshot of a large partition needs the most
 BLOCK_MS = 2_000  # the longest that one blocking read waits
 READER_SECONDS = BLOCK_MS / 1000 + 3  # after which a server that hangs counts as unavailable
+FOREIGN = "FOREIGN"  # the error of a script whose caller is not the agent of the host
+NO_AGENT = "*"  # instead of the uuid of an agent's state folder
 # Scripts that do not wait for replicas: what they write is sent again, or recomputed by the next run.
 NO_REPLICA_WAIT = frozenset(
     {"alive", "beat", "claims", "clock", "decide", "expire", "holders", "hosts", "note_clock", "reap", "report"}
@@ -219,8 +222,17 @@ class RedisConnection:
                 marker=f"{prefix(self.partition)}acknowledged",
             )
         except redis.ResponseError as error:
+            code, _space, owner = str(error).partition(" ")
+            if code == FOREIGN:
+                known_uuid, _space, host = owner.partition(" ")
+                raise registrations.foreign(host, registrations.TakeoverObstacle.OWNED, known_uuid) from None
             self.identity.check_emptied(error, self._client.execute_command)
             raise
+
+
+def caller(host_uuid: str | None) -> str:
+    """Return the argument ``host_uuid`` of a script that an agent, or None for another caller, runs."""
+    return NO_AGENT if host_uuid is None else host_uuid
 
 
 def place(recorded: Sequence[str | None]) -> tuple[int, int]:

@@ -54,7 +54,7 @@ class RedisHostStates:
                 api = providers.read_share(self._connection, list(report.nodes), last.nodes if last else (), conflicts)
             plan = reports.plan(host, last, report, stored, api)
         links = providers.link_arguments(plan.linked, plan.unlinked)
-        done, epoch, position, audited, registered = self._connection.run(
+        answer = self._connection.run(
             "report",
             (*_change_arguments(plan.changes), *links, *plan.stale_roots, *plan.removed_nodes),
             host=host,
@@ -64,6 +64,9 @@ class RedisHostStates:
             report=_new_record(last, report),
             nodes=documents.encode(plan.nodes),
             beats_decide=self._beats_decide,
+            host_uuid=report.host_uuid,
+            served=int(report.served),
+            refusal=report.refusal,
             returning=int(registrations.is_return(last, report)),
             returned_ms="" if last is None or last.returned_ms is None else last.returned_ms,
             quiet_ms=registrations.DUPLICATE_QUIET_MS,
@@ -72,6 +75,10 @@ class RedisHostStates:
             links=len(plan.linked) + len(plan.unlinked),
             stale=len(plan.stale_roots),
         )
+        if len(answer) == 3:
+            obstacle, known_uuid, claims = answer
+            raise registrations.foreign(host, registrations.TakeoverObstacle(obstacle), known_uuid or None, claims)
+        done, epoch, position, audited, registered = answer
         if not done:
             return None
         self._connection.identity.observe(epoch, position)

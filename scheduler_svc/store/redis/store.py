@@ -107,19 +107,24 @@ class RedisStore(RedisApiStore):
         self._connection.identity.observe(answer.epoch, answer.position)
         return answer
 
-    def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    def confirm(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
         validation.check_service_host(host)
-        return self._end_claims("confirm", host, refs)
+        return self._end_claims("confirm", host, refs, host_uuid)
 
     def abort(
-        self, refs: Sequence[ClaimRef], host: str | None = None, destinations: Sequence[str | None] | None = None
+        self,
+        refs: Sequence[ClaimRef],
+        host: str | None = None,
+        destinations: Sequence[str | None] | None = None,
+        *,
+        host_uuid: str | None = None,
     ) -> list[ClaimResult]:
         destinations = validation.check_abort(refs, host, destinations)
-        return claims.abort(self._connection, host, refs, destinations)
+        return claims.abort(self._connection, host, refs, destinations, host_uuid)
 
-    def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    def release(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
         validation.check_service_host(host)
-        return self._end_claims("release", host, refs)
+        return self._end_claims("release", host, refs, host_uuid)
 
     def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
         validation.check_refs([ref, to])
@@ -160,21 +165,29 @@ class RedisStore(RedisApiStore):
     def counts(self) -> Mapping[str, int]:
         return claims.counts(self._connection)
 
-    def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
+    def audit(
+        self,
+        host: str,
+        epoch: int,
+        running: Sequence[RunningClaim],
+        grace_ms: int,
+        *,
+        host_uuid: str | None = None,
+    ) -> AuditOutcome:
         validation.check_service_host(host)
         validation.check_running(host, running)
         validation.check_number("grace in milliseconds", grace_ms, 0, validation.MAX_TTL_MS)
-        return audit.audit(self._connection, host, epoch, running, grace_ms)
+        return audit.audit(self._connection, host, epoch, running, grace_ms, host_uuid=host_uuid)
 
     def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_service_host(host)
         validation.check_refs(refs)
         return claims.vouch(self._connection, host, refs)
 
-    def fence(self, host: str, token: str, *, force: bool = False) -> int:
+    def fence(self, host: str, token: str, *, force: bool = False, replace: bool = False) -> int:
         validation.check_service_host(host)
         validation.check_name(token)
-        return claims.fence(self._connection, host, token, force)
+        return claims.fence(self._connection, host, token, force, replace)
 
     def clock_lead(self) -> int:
         return clock.read_lead(self._connection)
@@ -303,6 +316,6 @@ class RedisStore(RedisApiStore):
     def close(self) -> None:
         self._connection.close()
 
-    def _end_claims(self, verb: str, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    def _end_claims(self, verb: str, host: str, refs: Sequence[ClaimRef], host_uuid: str | None) -> list[ClaimResult]:
         validation.check_refs(refs)
-        return claims.end_claims(self._connection, verb, host, refs)
+        return claims.end_claims(self._connection, verb, host, refs, host_uuid)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from rpcapi import errors
 from rpcapi.resources.claims import ClaimState
+from scheduler_svc.store import registrations
 from scheduler_svc.store.verbs.partition import PartitionState
 
 FENCE_BATCH = 500  # claims that one step checks
@@ -23,8 +24,12 @@ def complete(step: Callable[[], int | None]) -> int:
     return ended
 
 
-def fence(partition: PartitionState, host: str, token: str, now: int, *, force: bool) -> int | None:
+def fence(
+    partition: PartitionState, host: str, token: str, now: int, *, force: bool, replace: bool = False
+) -> int | None:
     """Close ``host`` and release some of its live claims; after the last of them stop awaiting the host.
+
+    With ``replace`` the agent of any other state folder may register then.
 
     Returns the number of claims that the fence ended; None: claims remain, call it again. Raises UnknownHost and
     HostIsUp.
@@ -48,6 +53,9 @@ def fence(partition: PartitionState, host: str, token: str, now: int, *, force: 
     partition.opened[host] = -partition.epoch
     if len(claims) <= FENCE_BATCH:
         partition.stop_awaiting(host)
+        if replace and host in partition.services:
+            partition.services[host] = registrations.with_replaced(partition.services[host])
+            partition.append("service", {host: partition.services[host]})
         return _finish(partition, record, ended, now)
     partition.ended[record] = {ended: f"{PROGRESS}{opened}"}
     partition.ended_at[record] = now

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, LogEntry
-from scheduler_svc.store import tallies
+from scheduler_svc.store import registrations, tallies
 from scheduler_svc.store.allocations import holder_keys
 from scheduler_svc.store.reports import capacity_in
 from scheduler_svc.store.unverified import consumer_of, counted_allocations
@@ -66,6 +66,13 @@ class PartitionState(PartitionStorage):
     def is_fenced(self, host: str) -> bool:
         """Return whether the service host of ``host`` was fenced after its last audit, as far as the store knows."""
         return self.opened.get(names.host_of(host), 0) < 0
+
+    def check_identity(self, host: str, host_uuid: str | None) -> None:
+        """Raise HostIdentityConflict if another state folder than ``host_uuid`` owns the host's name."""
+        if host_uuid is not None:
+            service = self.services.get(host)
+            if registrations.is_foreign(service, host_uuid):
+                raise registrations.foreign(host, registrations.TakeoverObstacle.OWNED, (service or {})["host_uuid"])
 
     def append(self, kind: str, payload: Any) -> int:
         """Write a log entry and return its position."""

@@ -10,11 +10,17 @@ from rpcapi.resources import names
 from scheduler_svc.store import aggregates, documents, namespaces, registrations, reports
 from scheduler_svc.store.providers.reported import ApiProviders
 from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, HostReport, StatsOutcome
+from scheduler_svc.store.verbs.contents import UNNAMED_HOSTS
 from scheduler_svc.store.verbs.partition import PartitionState
 
 
-def update_stats(partition: PartitionState, host: str, report: HostReport, now: int) -> StatsOutcome:
-    """Apply a checked report, in a new epoch if it proves that the store was rolled back."""
+def update_stats(
+    partition: PartitionState, host: str, report: HostReport, now: int
+) -> StatsOutcome | errors.HostIdentityConflict:
+    """Apply a checked report, in a new epoch if it proves that the store was rolled back.
+
+    Returns the refusal of a registration, which keeps that epoch.
+    """
     if report.proof is not None:
         partition.begin_epoch_if_behind(*report.proof, now)
     last = partition.reports.get(host)
@@ -24,6 +30,9 @@ def update_stats(partition: PartitionState, host: str, report: HostReport, now: 
         provider_names=report.nodes,
     )
     handling = reports.report_handling(last, report)
+    refused = _takeover_refusal(partition, host, report) if handling is reports.ReportHandling.REGISTER else None
+    if refused is not None:
+        return refused
     if handling in (reports.ReportHandling.APPLY, reports.ReportHandling.REGISTER):
         stored = {name: partition.providers[name] for name in report.nodes if name in partition.providers}
         plan = reports.plan(host, last, report, stored, _api_providers(partition, last, report))
@@ -63,17 +72,48 @@ def _api_providers(
     return ApiProviders(conflicts, {name: below[name] for name in below if name not in report.nodes}, dropped)
 
 
+def _takeover_refusal(partition: PartitionState, host: str, report: HostReport) -> errors.HostIdentityConflict | None:
+    """Return why an agent may not register: another state folder owns the host's name, or may own it."""
+    service = partition.services.get(host, {})
+    known = service.get(registrations.HOST_UUID)
+    if report.host_uuid == (known or "") or (known is None and report.served):
+        return None
+    is_unnamed = partition.is_awaited(UNNAMED_HOSTS) and partition.may_have_lost_claims_of(host)
+    claims = 0
+    if partition.is_awaited(host) or is_unnamed:
+        obstacle = registrations.TakeoverObstacle.AWAITED
+    elif known is None:
+        return None
+    elif claims := len(partition.claims_on(host)):
+        obstacle = registrations.TakeoverObstacle.CLAIMS
+    elif registrations.REPLACED in service:
+        return None
+    elif partition.is_fenced(host):
+        obstacle = registrations.TakeoverObstacle.FENCED
+    elif partition.alive.get(host):
+        obstacle = registrations.TakeoverObstacle.UP
+    else:
+        return None
+    return registrations.foreign(host, obstacle, known, claims)
+
+
 def _register(
     partition: PartitionState, host: str, report: HostReport, nodes: tuple[str, ...], now: int
 ) -> registrations.AppliedReport:
-    """Issue an incarnation, which is the position of a log entry; mark alternating agents as a duplicate identity."""
+    """Issue an incarnation, which is the position of a log entry; mark alternating agents as a duplicate identity.
+
+    A host of another state folder than before has to audit before it takes claims.
+    """
     last = partition.reports.get(host)
     service = partition.services[host]
-    duplicate = registrations.is_duplicate(last, report, now)
-    if duplicate:
-        service = partition.services[host] = registrations.with_duplicate(service, now)
-    position = partition.append("service", {host: service})
-    if duplicate:
+    if registrations.is_foreign(service, report.host_uuid) and partition.opened.pop(host, None) is not None:
+        partition.append("opened", {host: 0})
+    registered = registrations.with_registration(service, report)
+    if registrations.is_duplicate(last, report, now):
+        registered = registrations.with_duplicate(registered, now)
+    position = partition.append("service", {host: registered})
+    if registered != service:
+        partition.services[host] = registered
         partition.make_stale([host])
     returned_ms = now if registrations.is_return(last, report) else last.returned_ms if last else None
     number = registrations.incarnation(partition.epoch, position)

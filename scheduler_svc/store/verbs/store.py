@@ -5,6 +5,7 @@ import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
+from rpcapi import errors
 from rpcapi.bounds import CollectionSize
 from scheduler_svc.core.records import BatchAnswer, Claim, ClaimBatch, ClaimRef, ClaimResult, Snapshot
 from scheduler_svc.store import namespaces as rules
@@ -58,25 +59,35 @@ class VerbStore(ApiVerbStore):
             pass  # it ended as many claims past their deadline as one transaction may
         return answer
 
-    def confirm(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    def confirm(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
         validation.check_service_host(host)
-        return self._apply_to_refs(refs, lambda partition, ref, now: ending.confirm(partition, host, ref, now))
+        return self._apply_to_refs(
+            refs, lambda partition, ref, now: ending.confirm(partition, host, ref, now), (host, host_uuid)
+        )
 
     def abort(
-        self, refs: Sequence[ClaimRef], host: str | None = None, destinations: Sequence[str | None] | None = None
+        self,
+        refs: Sequence[ClaimRef],
+        host: str | None = None,
+        destinations: Sequence[str | None] | None = None,
+        *,
+        host_uuid: str | None = None,
     ) -> list[ClaimResult]:
         rows = list(zip(refs, validation.check_abort(refs, host, destinations), strict=True))
 
         def step(partition: PartitionState, now: int) -> list[ClaimResult]:
+            partition.check_identity(host or "", host_uuid)
             partition.prefetch(consumers={ref.consumer for ref in refs})
             results = [ending.abort(partition, host, ref, destination, now) for ref, destination in rows]
             return [handover.name_successor(partition, result) for result in results]
 
         return self._transact(step)
 
-    def release(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
+    def release(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
         validation.check_service_host(host)
-        return self._apply_to_refs(refs, lambda partition, ref, now: ending.release(partition, host, ref, now))
+        return self._apply_to_refs(
+            refs, lambda partition, ref, now: ending.release(partition, host, ref, now), (host, host_uuid)
+        )
 
     def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
         validation.check_refs([ref, to])
@@ -149,13 +160,24 @@ class VerbStore(ApiVerbStore):
     def counts(self) -> Mapping[str, int]:
         return self._read(lambda partition: partition.counts())
 
-    def audit(self, host: str, epoch: int, running: Sequence[RunningClaim], grace_ms: int) -> AuditOutcome:
+    def audit(
+        self,
+        host: str,
+        epoch: int,
+        running: Sequence[RunningClaim],
+        grace_ms: int,
+        *,
+        host_uuid: str | None = None,
+    ) -> AuditOutcome:
         validation.check_service_host(host)
         validation.check_running(host, running)
         validation.check_number("grace in milliseconds", grace_ms, 0, validation.MAX_TTL_MS)
-        return self._transact(
-            lambda partition, now: auditing.audit(partition, host, epoch, running, grace_ms=grace_ms, now=now)
-        )
+
+        def step(partition: PartitionState, now: int) -> AuditOutcome:
+            partition.check_identity(host, host_uuid)
+            return auditing.audit(partition, host, epoch, running, grace_ms=grace_ms, now=now)
+
+        return self._transact(step)
 
     def vouch(self, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
         validation.check_service_host(host)
@@ -168,12 +190,14 @@ class VerbStore(ApiVerbStore):
 
         return self._transact(step)
 
-    def fence(self, host: str, token: str, *, force: bool = False) -> int:
+    def fence(self, host: str, token: str, *, force: bool = False, replace: bool = False) -> int:
         validation.check_service_host(host)
         validation.check_name(token)
-        return fencing.complete(
-            lambda: self._transact(lambda partition, now: fencing.fence(partition, host, token, now, force=force))
-        )
+
+        def step(partition: PartitionState, now: int) -> int | None:
+            return fencing.fence(partition, host, token, now, force=force, replace=replace)
+
+        return fencing.complete(lambda: self._transact(step))
 
     def clock_lead(self) -> int:
         return self._read(lambda partition: partition.lead_ms)
@@ -240,7 +264,10 @@ class VerbStore(ApiVerbStore):
 
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         reports.check(host, report)
-        return self._transact(lambda partition, now: states.update_stats(partition, host, report, now))
+        outcome = self._transact(lambda partition, now: states.update_stats(partition, host, report, now))
+        if isinstance(outcome, errors.GanttError):
+            raise outcome
+        return outcome
 
     def heartbeat(self, host: str, binary: str) -> None:
         validation.check_service_host(host)
@@ -309,10 +336,13 @@ class VerbStore(ApiVerbStore):
         self,
         refs: Sequence[ClaimRef],
         verb: Callable[[PartitionState, ClaimRef, int], ClaimResult],
+        caller: tuple[str, str | None] = ("", None),
     ) -> list[ClaimResult]:
+        """Apply a verb to each claim; ``caller`` is the service host whose agent calls, and its state folder's uuid."""
         validation.check_refs(refs)
 
         def step(partition: PartitionState, now: int) -> list[ClaimResult]:
+            partition.check_identity(*caller)
             partition.prefetch(consumers={ref.consumer for ref in refs})
             return [handover.name_successor(partition, verb(partition, ref, now)) for ref in refs]
 

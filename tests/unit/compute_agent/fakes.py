@@ -7,7 +7,7 @@ from typing import Any
 
 import oslo_messaging as messaging
 
-from rpcapi import objects
+from rpcapi import errors, objects
 from rpcapi.resources.claims import Answer
 from rpcapi.resources.names import host_of
 
@@ -18,7 +18,7 @@ LIVE = (Answer.PREPARED, Answer.CONFIRMED)
 class FakeClaims:
     """Fake of the claims service. ``lose`` lists verbs; their next answers are lost after execution."""
 
-    target = messaging.Target(version="1.0")
+    target = messaging.Target(version="1.6")
 
     def __init__(self) -> None:
         self.states: dict[ClaimRef, str] = {}
@@ -66,7 +66,9 @@ class FakeClaims:
         return self._apply_verb("confirm_claims", refs, lambda ref: self._confirm(ref, host))
 
     @messaging.expose
-    def abort_claims(self, ctxt: Any, refs: objects.ClaimRefs, host: str | None = None) -> objects.ClaimAnswers:
+    def abort_claims(
+        self, ctxt: Any, refs: objects.ClaimRefs, host: str | None = None, destinations: None = None
+    ) -> objects.ClaimAnswers:
         return self._apply_verb("abort_claims", refs, self._abort)
 
     @messaging.expose
@@ -195,10 +197,13 @@ class FakeScheduler:
         self.required_keys: list[str] | None = None
         self.refused: list[dict[str, str]] = []
         self.lose: list[str] = []  # what is lost next: "call" or "answer"
+        self.owners: dict[str, str] = {}  # host -> uuid of the state folder that has its name
         self.lock = threading.Lock()
 
     @messaging.expose
     def update_resource_stats(self, ctxt: Any, name: str, stats: objects.StatsReport) -> objects.StatsAnswer:
+        if stats.register and ctxt.host_uuid != self.owners.setdefault(name, ctxt.host_uuid):
+            raise errors.HostIdentityConflict(host=name, why="it has 1 claims")
         fault = self.lose.pop(0) if self.lose else ""
         if fault == "call":
             raise messaging.MessagingTimeout("the report was lost")

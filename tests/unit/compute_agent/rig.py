@@ -22,6 +22,7 @@ from compute_agent.attempts.journal_file import JournalFile
 from compute_agent.attempts.operations import GuestOperation, OperationController
 from compute_agent.attempts.saga import AttemptSaga
 from compute_agent.attempts.transitions import GuestTransition, TransitionController
+from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.resources.tracker import ResourceTracker
@@ -202,6 +203,8 @@ class AgentRig:
         calls = ServiceCalls(5.0, IsolationWatch(self.isolation_timeout, lambda: self.clock.now / 1000))
         guest_manager.open()
         stamps = StampFile(self.folder / "stamp", "cell1")
+        self.identity = HostIdentity(self.folder, self.name)
+        calls = calls.of_host(self.identity.uuid)
         self.auditor = HostAuditor(guest_manager, claims, calls, stamps, self.clock)
         self.reporter = StatsReporter(
             host=self.name,
@@ -214,6 +217,7 @@ class AgentRig:
             calls=calls,
             check_folder=self.check_folder,
             stamps=stamps,
+            identity=self.identity,
         )
         self.host = ServiceHost(
             guest_manager,

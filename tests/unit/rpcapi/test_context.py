@@ -53,3 +53,13 @@ def test_check_deadline_raises_after_the_deadline():
         late.check_deadline()
     context.new().check_deadline()
     context.new(deadline=time.time() + 60).check_deadline()
+
+
+def test_state_folder_of_an_agent_is_sent_and_checked():
+    host_uuid = "00000001-0000-4000-8000-000000000000"
+    sent = context.new(host_uuid=host_uuid).with_timeout(5).to_dict()
+    assert context.RequestContext.from_dict(sent, overwrite=False).host_uuid == host_uuid
+    assert "host_uuid" not in context.new().to_dict()
+    for wrong in ("a\nb", 5):
+        with pytest.raises(errors.MalformedObject):
+            context.RequestContext.from_dict(sent | {"host_uuid": wrong}, overwrite=False)

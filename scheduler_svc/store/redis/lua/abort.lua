@@ -5,6 +5,7 @@
 -- Returns: for each claim: answer, host or ''
 --@ args log_length host
 --@ include _partition
+--@ include _caller
 --@ include _find
 --@ include _forgotten
 local host, answers = A.host, {}

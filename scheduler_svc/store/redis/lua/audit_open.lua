@@ -7,6 +7,7 @@
 --@ args log_length epoch host grace_ms
 --@ keys awaited reports services
 --@ include _partition
+--@ include _caller
 --@ include _unconfirmed
 --@ include _moved
 if redis.call('HEXISTS', K.reports, A.host) == 0 then

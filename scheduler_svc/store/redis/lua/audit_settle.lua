@@ -8,6 +8,7 @@
 --@ args log_length epoch host
 --@ keys reports
 --@ include _partition
+--@ include _caller
 --@ include _unconfirmed
 --@ include _credible
 --@ include _reported

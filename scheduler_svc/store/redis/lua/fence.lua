@@ -4,11 +4,11 @@
 -- the word for progress with the epoch in which the host was open. A fence that was carried out, or whose host has
 -- audited since it began, ends nothing more. The steps are those of scheduler_svc/store/verbs/fencing.py.
 -- ARGV: log length, service host, name of the fence's tombstone, 1 to fence a host that is up else 0,
---       maximum number of claims to check, word for progress
+--       maximum number of claims to check, word for progress, 1 if the agent of another state folder may register then
 -- Returns: number of claims ended by this fence, 1 if more remain else 0; -1 alone: the host is unknown;
 --          -2 alone: the host is up
---@ args log_length host record force limit progress
---@ keys awaited reports alive
+--@ args log_length host record force limit progress replace
+--@ keys awaited reports alive services
 --@ include _partition
 local host, limit = A.host, tonumber(A.limit)
 local recorded, state = next(ends_of(A.record))
@@ -61,5 +61,14 @@ if #members > limit then
   return { ended, 1 }
 end
 redis.call('SREM', K.awaited, host)
+local service = A.replace == '1' and redis.call('HGET', K.services, host)
+if service then
+  service = cjson.decode(service)
+  service.version = service.version + (service.replaced and 0 or 1)
+  service.replaced = true
+  service = cjson.encode(service)
+  redis.call('HSET', K.services, host, service)
+  append('service', '{' .. quote(host) .. ':' .. service .. '}')
+end
 record('fenced')
 return { ended, 0 }

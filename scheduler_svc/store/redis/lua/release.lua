@@ -4,6 +4,7 @@
 -- Returns: for each claim: answer, host or ''
 --@ args log_length host
 --@ include _partition
+--@ include _caller
 --@ include _find
 local host, answers = A.host, {}
 for i = REST, #ARGV, 2 do

@@ -2,7 +2,8 @@
 -- Applies a service host's report, already compared with the stored documents, unless another report came between.
 -- ARGV: log length, service host, what to do: 'look' | 'beat' | 'apply' | 'register', document of a new service as
 --       JSON, the last report as read or '', this report, all nodes as JSON, 1 if heartbeats decide liveness else 0,
---       1 if an agent returns that another one had superseded else 0, ms of the last such return or '',
+--       uuid of the agent's state folder or '', 1 if a store has served that folder before else 0, why the agent takes no
+--       new guests or '', 1 if an agent returns that another one had superseded else 0, ms of the last such return or '',
 --       ms without one after which a duplicate identity ends,
 --       position of the Placement API's last change in the host's trees as read or '', number of changed nodes,
 --       number of entries of children, number of nodes whose eligibility changed;
@@ -10,13 +11,15 @@
 --       for each entry of children: parent, child, 1 if it is added, 0 if it is removed;
 --       then the nodes whose eligibility changed, then the removed nodes
 -- Returns: done 0|1 (0: another report, or a change by the Placement API, came between), epoch, position, audited in this epoch 0|1,
---          the position of the registration or 0
---@ args log_length host mode service read_report report nodes beats_decide returning returned_ms quiet_ms api_changed changes links stale
---@ keys reports nodes api_changed provider_names
+--          the position of the registration or 0; or alone, where the agent may not register: the obstacle as in
+--          scheduler_svc/store/registrations.py, uuid of the state folder that owns the host's name or '', number of claims
+--@ args log_length host mode service read_report report nodes beats_decide host_uuid served refusal returning returned_ms quiet_ms api_changed changes links stale
+--@ keys reports nodes api_changed provider_names awaited
 --@ include _partition
 --@ include _beat
 --@ include _nodes
 --@ include _children
+--@ include _unnamed
 local host, mode = A.host, A.mode
 local applies = mode == 'apply' or mode == 'register'
 
@@ -37,28 +40,93 @@ if applies and ((redis.call('HGET', K.reports, host) or '') ~= A.read_report
     or (redis.call('HGET', K.api_changed, host) or '') ~= A.api_changed or is_name_taken()) then
   return { 0, epoch, position, 0, 0 }
 end
+
+-- Returns the obstacle to a registration, the uuid of the state folder that owns the host's name or '', and the number
+-- of claims on the host; nil without an obstacle. scheduler_svc/store/verbs/states.py has the same conditions.
+local function takeover_obstacle()
+  local raw = redis.call('HGET', K.services, host)
+  local service = raw and cjson.decode(raw) or {}
+  local known = service.host_uuid or ''
+  if known == A.host_uuid or (known == '' and A.served == '1') then
+    return nil
+  end
+  local opened = tonumber(redis.call('HGET', K.opened, host) or 0)
+  if redis.call('SISMEMBER', K.awaited, host) == 1
+    or (redis.call('SISMEMBER', K.awaited, UNNAMED_HOSTS) == 1 and math.abs(opened) ~= epoch) then
+    return 'awaited', known, 0
+  elseif known == '' then
+    return nil
+  end
+  local claims = 0
+  for _, after in ipairs({ '/', '|' }) do
+    local head = host .. after
+    claims = claims + redis.call('ZLEXCOUNT', K.by_host, '[' .. head, '(' .. head .. '\255')
+  end
+  if claims > 0 then
+    return 'claims', known, claims
+  elseif service.replaced then
+    return nil
+  elseif opened < 0 then
+    return 'fenced', known, 0
+  elseif redis.call('HGET', K.alive, host) == '1' then
+    return 'up', known, 0
+  end
+end
+
+if mode == 'register' then
+  local obstacle, known, claims = takeover_obstacle()
+  if obstacle then
+    return { obstacle, known, claims }
+  end
+end
 if mode ~= 'look' then
   beat(host, A.service, A.beats_decide)
 end
 
--- Marks a service as a duplicate identity since a time, or with nil not; logs it. Earlier decisions become stale.
-local function set_duplicate(text, since)
-  local service = cjson.decode(text)
-  if (type(service.duplicate_ms) == 'number') ~= (since ~= nil) then
-    service.version = service.version + 1
-  end
-  service.duplicate_ms = since
-  text = cjson.encode(service)
+-- Writes and logs a service. Earlier decisions become stale.
+local function put_service(service)
+  local text = cjson.encode(service)
   redis.call('HSET', K.services, host, text)
   append('service', '{' .. quote(host) .. ':' .. text .. '}')
   redis.call('HSET', K.eligible, host, int(position))
 end
 
+-- Marks a service as a duplicate identity since a time, or with nil not.
+local function set_duplicate(service, since)
+  if (type(service.duplicate_ms) == 'number') ~= (since ~= nil) then
+    service.version = service.version + 1
+  end
+  service.duplicate_ms = since
+end
+
+-- Records the state folder of an agent that registers, and returns whether the service has changed. A host of another
+-- state folder than before must audit first.
+local function set_identity(service)
+  local known, host_uuid = service.host_uuid, A.host_uuid ~= '' and A.host_uuid or nil
+  local refusal = A.refusal ~= '' and A.refusal or nil
+  if known and known ~= host_uuid and redis.call('HDEL', K.opened, host) == 1 then
+    append('opened', '{' .. quote(host) .. ':0}')
+    open_hosts[host] = false
+  end
+  if known == host_uuid and service.refusal == refusal and not service.replaced then
+    return false
+  end
+  service.host_uuid, service.refusal, service.replaced = host_uuid, refusal, nil
+  service.version = service.version + 1
+  return true
+end
+
 -- Logs a registration, whose position becomes a part of the incarnation. Returns the report with both.
 local function register(report)
   local text, returned_ms = redis.call('HGET', K.services, host), A.returned_ms
+  local service = cjson.decode(text)
+  local changed = set_identity(service)
   if A.returning == '1' and returned_ms ~= '' and now - tonumber(returned_ms) < tonumber(A.quiet_ms) then
-    set_duplicate(text, now)
+    set_duplicate(service, now)
+    changed = true
+  end
+  if changed then
+    put_service(service)
   else
     append('service', '{' .. quote(host) .. ':' .. text .. '}')
   end
@@ -120,7 +188,9 @@ elseif mode ~= 'look' then
   local service = redis.call('HGET', K.services, host)
   local since = string.match(service, '"duplicate_ms":(%d+)')
   if since and now - tonumber(since) >= tonumber(A.quiet_ms) then
-    set_duplicate(service, nil)
+    local ended = cjson.decode(service)
+    set_duplicate(ended, nil)
+    put_service(ended)
   end
   if mode == 'apply' then
     apply(A.report)

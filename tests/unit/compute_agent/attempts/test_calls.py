@@ -9,10 +9,11 @@ import pytest
 from oslo_context import context as current_context
 
 from compute_agent.attempt import Attempt, Stage
-from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
+from compute_agent.attempts.calls import CallRejected, CallUnanswered, IdentityRefused, ServiceCalls
 from rpcapi import errors
 from rpcapi.context import RequestContext
 
+HOST_UUID = "00000001-0000-4000-8000-000000000000"
 ATTEMPT = Attempt("a", 1, Stage.INTENT, 0, request_id="req-1", owner={"project": "p", "user": "u"})
 
 
@@ -59,6 +60,23 @@ def test_call_without_definite_answer_raises_unanswered(error: Exception) -> Non
 def test_rejected_call_raises_rejected(error: Exception) -> None:
     with pytest.raises(CallRejected, match="verb was refused: "):
         ServiceCalls(5.0).call("verb", raising(error))
+
+
+def test_calls_of_a_host_name_its_state_folder_and_share_the_rest() -> None:
+    calls = ServiceCalls(5.0)
+    of_host = calls.of_host(HOST_UUID)
+    assert [each.call("verb", lambda ctxt: ctxt.host_uuid) for each in (calls, of_host)] == [None, HOST_UUID]
+    assert of_host.isolation is calls.isolation
+    calls.drain()
+    with pytest.raises(CallUnanswered):
+        of_host.call("verb", raising(messaging.MessagingTimeout("late")))
+    with pytest.raises(CallUnanswered, match="left to the next agent"):
+        calls.call("verb", lambda ctxt: "answer")
+
+
+def test_namesake_is_told_so() -> None:
+    with pytest.raises(IdentityRefused, match="verb was refused: Host 'h1' is not served from this state folder"):
+        ServiceCalls(5.0).call("verb", raising(errors.HostIdentityConflict(host="h1", why="x")))
 
 
 def test_draining_agent_stops_calling_after_the_first_unanswered_call() -> None:

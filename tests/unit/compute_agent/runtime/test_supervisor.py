@@ -11,7 +11,8 @@ import pytest
 from oslo_config import cfg
 
 from compute_agent import conf as compute_conf
-from compute_agent.attempts.calls import ServiceCalls
+from compute_agent import metrics
+from compute_agent.attempts.calls import IdentityRefused, ServiceCalls
 from compute_agent.resources.nodes import HostPlan
 from compute_agent.runtime.service_host import AgentIntervals
 from compute_agent.runtime.supervisor import HostSupervisor, SharedContext
@@ -36,6 +37,10 @@ class QueuePool:
     def run(self) -> None:
         for queue in list(self.queues):
             queue.run()
+
+
+def unserved() -> dict[str, float]:
+    return {reason: metrics.UNSERVED_HOSTS.labels(reason)._value.get() for reason in ("identity", "renamed")}
 
 
 class Site(SimpleNamespace):
@@ -66,6 +71,7 @@ def site(conf: cfg.ConfigOpts, tmp_path: Path) -> Site:
         claims=FakeClaims(),
         conductor=FakeConductor(),
         calls=ServiceCalls(5.0),
+        abandoned={},
         queue_pool=QueuePool(),
         report_queue_pool=QueuePool(),
         profile=HostProfile,
@@ -204,3 +210,78 @@ def test_restart_during_the_stop_is_not_tried_again(site: Site, supervise: Calla
     supervisor.restart()
     assert [queue.waiting() for queue in site.queue_pool.queues if queue.waiting()] == []
     assert site.events == ["start", "stop", "wait"]
+
+
+def test_refused_host_runs_no_server_and_registers_again_later(
+    site: Site, supervise: Callable[[], HostSupervisor], caplog: pytest.LogCaptureFixture
+) -> None:
+    site.scheduler.owners[HOST] = "another folder"
+    supervisor = supervise()
+    supervisor.open()
+    with pytest.raises(IdentityRefused):
+        supervisor.join()
+    assert (site.events, site.claims.calls, site.claims.audits) == ([], [], [])
+    assert unserved() == {"identity": 1, "renamed": 0}
+    supervisor.retry_after(IdentityRefused("refused"))
+    (queue,) = [queue for queue in site.queue_pool.queues if queue.waiting()]
+    queue.fire()
+    assert "is not served: update_resource_stats was refused: " in caplog.text
+    # when an operator has replaced the former machine
+    site.scheduler.owners.clear()
+    queue.fire()
+    assert site.events == ["start"]
+    assert unserved() == {"identity": 0, "renamed": 0}
+
+
+def test_agent_that_is_replaced_while_it_runs_stops_serving(
+    site: Site, supervise: Callable[[], HostSupervisor]
+) -> None:
+    supervisor = supervise()
+    supervisor.open()
+    supervisor.join()
+    site.scheduler.owners[HOST] = "another folder"
+    site.scheduler.supersede(HOST)
+    supervisor._host._report()  # type: ignore[union-attr]
+    site.queue_pool.run()
+    assert site.events == ["start", "stop", "wait"]
+    assert len(site.claims.audits) == 1
+    supervisor._set_unserved("")
+
+
+def test_renamed_host_takes_no_guests_while_the_former_one_has_some(
+    site: Site, supervise: Callable[[], HostSupervisor], caplog: pytest.LogCaptureFixture
+) -> None:
+    site.abandoned = {"former": 2}
+    for _start in range(2):  # it stays so when it is started again
+        supervisor = supervise()
+        supervisor.open()
+        supervisor.join()
+        assert unserved()["renamed"] == 1
+        registration = site.scheduler.reports[-1][1]
+        assert not registration.served and "start its agent as former" in registration.refusal
+        assert registration.refusal in caplog.text
+        build(site, supervisor, f"a{_start}")
+        site.queue_pool.run()
+        assert (site.claims.live(), supervisor.guest_manager.hypervisor.list()) == ({}, [])
+        outcome = site.conductor.reports[-1]
+        assert (list(outcome.outcomes), list(outcome.reasons)) == (["refused"], [registration.refusal])
+        supervisor._set_unserved("")
+    # when the former host has none any more
+    site.abandoned = {}
+    supervisor = supervise()
+    supervisor.open()
+    supervisor.join()
+    assert site.scheduler.reports[-1][1].refusal == ""
+    build(site, supervisor, "b")
+    site.queue_pool.run()
+    assert site.claims.live() == {("b", 1): "confirmed"}
+
+
+def test_host_that_was_served_before_is_no_renamed_one(site: Site, supervise: Callable[[], HostSupervisor]) -> None:
+    for abandoned in ({}, {"sibling": 2}):
+        site.abandoned = abandoned
+        supervisor = supervise()
+        supervisor.open()
+        supervisor.join()
+        assert site.scheduler.reports[-1][1].refusal == ""
+    assert [report.served for _, report in site.scheduler.reports if report.register] == [False, True]

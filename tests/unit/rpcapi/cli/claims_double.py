@@ -18,6 +18,8 @@ class Claims:
         self.awaited = []
         self.sizes = {"claims": CollectionSize(1, 1000, 100 << 20)}
         self.fenced = []
+        self.hosts = set()  # known without claims
+        self.replaced = []  # fenced with ``replace``
         self.down = 0  # remaining calls that fail because the store is down
         self.replicas_missing = False
         self.changes = []  # (position, kind, payload), after position 9 of epoch 7
@@ -95,8 +97,8 @@ class Claims:
         return objects.ChangePage.of(changes=documents, epoch=epoch, position=end, at_end=len(page) < 2)
 
     @expose
-    def fence_host(self, ctxt, host, token, force):
-        if not any(host == claim["host"].partition("/")[0] for claim in self.claims.values()):
+    def fence_host(self, ctxt, host, token, force, replace=False):
+        if host not in self.hosts | {claim["host"].partition("/")[0] for claim in self.claims.values()}:
             raise errors.UnknownHost(name=host)
-        self.fenced.append(host)
+        (self.replaced if replace else self.fenced).append(host)
         return len(self.claims)

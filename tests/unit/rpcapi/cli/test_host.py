@@ -32,6 +32,14 @@ def test_duplicate_identity_is_a_state_that_excludes_the_host_until_it_is_enable
     assert gantt("host", "show", "host1", "-f", "json").json["state"] == "up"
 
 
+def test_host_whose_agent_refuses_guests_is_shown_as_disabled_with_the_reason(hosts, gantt):
+    hosts.state["service"]["host1"] |= {"refusal": "it was renamed", "host_uuid": "the uuid"}
+    rows = {row["name"]: row["enabled"] for row in gantt("host", "list", "-f", "json", "--down").json}
+    assert rows["host1/node1"] is False
+    shown = gantt("host", "show", "host1", "-f", "json").json
+    assert (shown["enabled"], shown["disabled_reason"], shown["host_uuid"]) == (False, "it was renamed", "the uuid")
+
+
 def test_too_old_agent_is_a_state_that_excludes_the_host(hosts, gantt):
     hosts.state["service"]["host1"]["too_old"] = True
     rows = {row["name"]: row["state"] for row in gantt("host", "list", "-f", "json", "--down").json}

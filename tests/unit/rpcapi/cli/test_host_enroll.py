@@ -36,13 +36,13 @@ def test_revoke_deletes_the_user_and_fences(broker, cluster, gantt):
     result = gantt("host", "revoke", "host1")
     assert result.code == 1 and "Use --yes to confirm" in result.err and broker
     result = gantt("host", "revoke", "host1", "--yes")
-    assert (result.code, broker, cluster.claims.fenced) == (0, {}, ["host1"])
+    assert (result.code, broker, cluster.claims.replaced) == (0, {}, ["host1"])
     assert "host1 is fenced: 1 claims ended" in result.err
 
 
 def test_revoke_may_be_repeated_and_needs_no_report(broker, cluster, gantt):
     result = gantt("host", "revoke", "host9", "--yes")
-    assert (result.code, cluster.claims.fenced) == (0, [])
+    assert (result.code, cluster.claims.replaced) == (0, [])
     assert "There is no user gantt-compute.host9" in result.err and "nothing to fence" in result.err
 
 

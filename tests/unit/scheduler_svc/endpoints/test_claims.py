@@ -46,6 +46,28 @@ def test_claim_lifecycle_from_report_to_release(worker):
     assert worker.claims.list_claims(ctxt, host="way").claims == []
 
 
+def test_only_the_agent_of_the_registered_folder_acts_for_a_host(worker, monkeypatch):
+    owner, namesake = (context.new(host_uuid=str(uuid.uuid4())) for _ in range(2))
+    monkeypatch.setattr(worker, "host_uuid", owner.host_uuid)
+    worker.join("own", {"own/1": node_report()})
+    uuids, _selections = worker.select(1, context.new("p", "u"), force_hosts=["own"])
+    refs = worker.refs(uuids)
+    report = objects.AuditReport.of(
+        host="own", epoch=1, consumers=[], attempts=[], states=[], names=[], allocations=[], owners=[]
+    )
+    calls = (
+        lambda ctxt: worker.claims.abort_claims(ctxt, refs, "own"),
+        lambda ctxt: worker.claims.confirm_claims(ctxt, "own", refs),
+        lambda ctxt: worker.claims.release_claims(ctxt, "own", refs),
+        lambda ctxt: worker.claims.audit_host(ctxt, report),
+    )
+    for call in calls:
+        for ctxt in (namesake, context.new()):
+            with pytest.raises(errors.HostIdentityConflict, match=f"state folder {owner.host_uuid} has this name"):
+                call(ctxt)
+        call(owner)
+
+
 def test_claims_are_handed_over_and_back_by_their_identities(worker):
     worker.join("mov", {"mov/1": node_report()})
     ctxt = context.new("p", "u")
@@ -206,7 +228,8 @@ def test_invalid_input_is_a_typed_error_and_changes_nothing(worker, error, ask):
 def test_abort_without_a_host_is_one_in_all_partitions_with_its_destinations(host, answer):
     calls = []
 
-    def abort(refs, host, destinations):
+    def abort(refs, host, destinations, host_uuid):
+        assert host_uuid == (None if host is None else "")
         calls.append(("store", refs, host, destinations))
         return [ClaimResult(*ref, Answer.UNKNOWN) for ref in refs]
 

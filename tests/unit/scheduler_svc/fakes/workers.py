@@ -61,6 +61,7 @@ class FakeTransportWorker:
         }
         self.store = self.stores["default"]
         self.incarnations = {}
+        self.host_uuid = None  # of the state folder of the agent that reports and audits
         self.service = SchedulerService(self.conf, 0, lambda partition: self.stores[partition])
         transport = bus.get_transport(self.conf)
         self.scheduler = scheduler.SchedulerAPI(self.conf, transport)
@@ -69,14 +70,14 @@ class FakeTransportWorker:
     def report(self, host, nodes, sequence=1, base=0, full=True, **values):
         identity = {"incarnation": self.incarnations.get(host, 0), "register": full, "agent": "a"}
         stats = objects.StatsReport.of(sequence=sequence, base=base, full=full, nodes=nodes, **identity, **values)
-        answer = self.scheduler.update_resource_stats(context.new(), host, stats)
+        answer = self.scheduler.update_resource_stats(context.new(host_uuid=self.host_uuid), host, stats)
         self.incarnations[host] = answer.incarnation
         return answer
 
     def audit(self, host, epoch, **columns):
         empty = {key: [] for key in ("consumers", "attempts", "states", "names", "allocations", "owners")}
         report = objects.AuditReport.of(host=host, epoch=epoch, **(empty | columns))
-        return self.claims.audit_host(context.new(), report)
+        return self.claims.audit_host(context.new(host_uuid=self.host_uuid), report)
 
     def join(self, host, nodes):
         """Report and audit as an agent does at start, and wait until the worker has applied it."""

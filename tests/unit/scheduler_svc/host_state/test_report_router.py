@@ -26,13 +26,20 @@ class TwoCells:
         self.report_router = HostReportRouter(self.partitions)
         self.sequence = 1
 
-    def report(self, host, partition, nodes=None):
+    def report(self, host, partition, nodes=None, host_uuid=""):
         self.sequence += 1
         overviews = {host: node()} if nodes is None else nodes
         return self.report_router.update_stats(
             host,
             partition,
-            HostReport(register=True, agent="a", incarnation=0, sequence=self.sequence, nodes=overviews),
+            HostReport(
+                register=True,
+                agent="a",
+                incarnation=0,
+                sequence=self.sequence,
+                nodes=overviews,
+                host_uuid=host_uuid,
+            ),
         )
 
     def names(self, partition):
@@ -83,6 +90,16 @@ def test_host_with_claims_cannot_move_although_the_table_lacks_it(cells):
     assert cells.partitions.of_host("late") == []
     with pytest.raises(errors.HostInUse, match="'late' holds 1 live claims in partition 'b'"):
         cells.report("late", "a")
+
+
+def test_host_that_is_up_moves_with_its_state_folder_only(cells):
+    owner, namesake = (f"{number:08x}-0000-4000-8000-000000000000" for number in (1, 2))
+    cells.report("new", "a", host_uuid=owner)
+    with pytest.raises(errors.HostIdentityConflict, match=f"state folder {owner} has this name, and its agent is up"):
+        cells.report("new", "b", host_uuid=namesake)
+    assert "new" in cells.names("a") and "new" not in cells.names("b")
+    cells.report("new", "b", host_uuid=owner)
+    assert "new" in cells.names("b") and "new" not in cells.names("a")
 
 
 def test_host_cannot_leave_an_unavailable_partition(cells):

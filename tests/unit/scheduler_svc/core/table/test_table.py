@@ -62,6 +62,7 @@ def test_entries_wait_until_the_view_is_released():
         ("alive", {"a": False}, lambda view: view.services.alive, [False, False, True]),
         ("service", {"b": {"enabled": False}}, lambda view: view.services.enabled, [True, True, False]),
         ("service", {"b": {"enabled": True, "duplicate_ms": 7}}, lambda v: v.services.enabled, [True, True, False]),
+        ("service", {"b": {"enabled": True, "refusal": "renamed"}}, lambda v: v.services.enabled, [True, True, False]),
         ("opened", {"a": EPOCH - 1}, lambda view: view.services.opened, [False, False, True]),
         ("epoch", EPOCH + 1, lambda view: view.services.opened, [False, False, False]),
     ],

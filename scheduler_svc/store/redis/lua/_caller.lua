@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Ends the script with error 'FOREIGN UUID HOST' if another state folder, UUID, owns the host's name.
+-- ARGV: uuid of the calling agent's state folder, '' from an agent of an older release, '*' from another caller
+--@ args host_uuid
+--@ keys services
+if A.host_uuid ~= '*' then
+  local known_uuid = string.match(redis.call('HGET', K.services, A.host) or '', '"host_uuid":"([^"]*)"')
+  if known_uuid and known_uuid ~= A.host_uuid then
+    return redis.error_reply('FOREIGN ' .. known_uuid .. ' ' .. A.host)
+  end
+end
