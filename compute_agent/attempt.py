@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from compute_agent.newer_state import check_fields, read_word, without_empty
+from rpcapi.resources.claims import ClaimRole
 
 
 class AttemptRef(NamedTuple):
@@ -68,11 +69,11 @@ class Attempt:
     ``allocations`` is {provider: {class: amount}}, ``assignments`` is {resource kind: assignment}, and ``owner`` is the
     owner of an AuditReport. ``request_id`` is the id of the latest message about the attempt. ``outcome``, ``reason``
     and ``claim_end`` are set when the attempt has ended. ``at_ms`` is the time at which it reached its stage;
-    ``reported`` is true when the conductor has acknowledged the outcome. ``instance`` is the instance of a migration's
-    attempt. ``moved_from`` and ``moved_to`` are the former and the next identity of the claim and its guest.
-    ``operation`` is the number of the last reboot or rebuild that the guest had; 0: none. ``starts_off``: its guest is
-    made and not started until that is requested. ``migration`` is that of a guest which this host is to receive, "" for
-    one that is built; ``copy`` is the last one from this host.
+    ``reported`` is true when the conductor has acknowledged the outcome. ``operation`` is the number of the last reboot
+    or rebuild that the guest had; 0: none. ``starts_off``: its guest is made and not started until that is requested.
+    ``role`` is that of the claim in ``migration``, as the conductor said in its last message about a move, ``move`` is
+    the number of that message. ``is_incoming``: its guest is created paused, and filled by a copy from another host;
+    ``copy`` is the last one from this host.
     """
 
     uuid: str
@@ -88,23 +89,18 @@ class Attempt:
     reason: str = ""
     claim_end: ClaimEnd = ClaimEnd.NOTHING
     reported: bool = False
-    instance: str = ""
-    moved_from: AttemptRef | None = None
-    moved_to: AttemptRef | None = None
     operation: int = 0
     starts_off: bool = False
+    role: ClaimRole = ClaimRole.ONLY
     migration: str = ""
+    move: int = 0
+    is_incoming: bool = False
     copy: CopyState | None = None
 
     @property
     def ref(self) -> AttemptRef:
         """The attempt's identity."""
         return AttemptRef(self.uuid, self.attempt)
-
-    @property
-    def instance_uuid(self) -> str:
-        """The instance that the guest is: of a migration's attempt not its consumer."""
-        return self.instance or self.uuid
 
     @property
     def live(self) -> bool:
@@ -114,7 +110,7 @@ class Attempt:
     @property
     def stage_if_confirmed(self) -> Stage:
         """The stage that follows when the claim is confirmed."""
-        return Stage.INCOMING if self.migration else Stage.CONFIRMED
+        return Stage.INCOMING if self.is_incoming else Stage.CONFIRMED
 
     @property
     def outcome_if_ended(self) -> AttemptResult:
@@ -141,30 +137,18 @@ class Attempt:
             reported=False,
         )
 
-    def to_moved(self, to: AttemptRef, instance: str, at_ms: int) -> tuple["Attempt", "Attempt"]:
-        """Return the attempt as ended by a move, of which nobody needs a report, and the one that continues it.
-
-        ``instance`` is that of the new attempt, whose stage is the same; only a claim that was confirmed is moved.
-        """
-        stage = self.stage_if_confirmed if self.stage is Stage.INTENT else self.stage
-        new = replace(
-            self,
-            uuid=to.uuid,
-            attempt=to.attempt,
-            stage=stage,
-            at_ms=at_ms,
-            instance="" if instance == to.uuid else instance,
-            reported=False,
-            moved_from=self.ref,
-            copy=None,
-        )
-        reason = f"its claim is that of {to.uuid}, attempt {to.attempt}, now"
-        ended = self.to_ended(AttemptResult.GONE, reason, ClaimEnd.NOTHING, at_ms)
-        return replace(ended, reported=True, moved_to=to), new
+    def to_end_of_move(self, migration: str, role: ClaimRole, number: int) -> "Attempt":
+        """Return the attempt in its role in a migration; after a move without its copy."""
+        if role is ClaimRole.ONLY:
+            return replace(self, role=role, migration="", move=number, copy=None)
+        return replace(self, role=role, migration=migration, move=number)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the journalled form, without empty fields."""
-        return without_empty(asdict(self), required=("at_ms",))
+        document = without_empty(asdict(self), required=("at_ms",))
+        if self.role is ClaimRole.ONLY:
+            del document["role"]
+        return document
 
     @classmethod
     def from_dict(cls, raw: Mapping[str, Any]) -> "Attempt":
@@ -182,9 +166,7 @@ class Attempt:
         if values.get("copy") is not None:
             check_fields(f"{record}, copy", values["copy"], CopyState.__dataclass_fields__)
             values["copy"] = CopyState(**values["copy"])
-        for name in ("moved_from", "moved_to"):
-            if values.get(name) is not None:
-                values[name] = AttemptRef(*values[name])
+        values["role"] = read_word(record, "role", ClaimRole, values.get("role", ClaimRole.ONLY))
         return cls(**values)
 
 

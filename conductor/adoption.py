@@ -134,7 +134,7 @@ class InstanceAdoption:
 def _is_recorded(records: Mapping[str, InstanceRecord], guest: Guest, host: str) -> bool:
     """Return whether a record names the guest; raises InstanceConflict for any other record."""
     record = records.get(guest.uuid)
-    if record is None or is_named(record, guest.uuid, guest.attempt, host):
+    if record is None or is_named(record, guest.attempt, host):
         return record is not None
     raise errors.InstanceConflict(
         uuid=guest.uuid,

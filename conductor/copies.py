@@ -21,7 +21,7 @@ from rpcapi.validation.instances import check_uuids
 LOG = log.getLogger(__name__)
 
 # Steps in which the guest still runs at its source, and no end of the migration was decided.
-ABORTABLE = (SagaStep.HAND_OVER, SagaStep.DESTINATION, SagaStep.PREPARE_COPY, SagaStep.COPY)
+ABORTABLE = (SagaStep.BEGIN_MOVE, SagaStep.DESTINATION, SagaStep.PREPARE_COPY, SagaStep.COPY)
 COLUMNS = objects.CopyPage.COLUMNS
 
 

@@ -12,8 +12,8 @@ from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, Sag
 
 LOG = log.getLogger(__name__)
 
-# Steps of a move that change the identity of the claim on its source: only when they are done, it is known.
-AT_SOURCE = (SagaStep.HAND_OVER, SagaStep.MOVE_BACK, SagaStep.RESUME)
+# Steps of a move in which the instance has no claim at a destination.
+BACK_AT_SOURCE = (SagaStep.END_MOVE, SagaStep.RESUME)
 
 
 class InstanceDeletion:
@@ -44,11 +44,14 @@ class InstanceDeletion:
 def mark_for_deletion(instance: InstanceRecord) -> InstanceRecord:
     """Return the record with status DELETING and the step that ends its claim or stops its guest.
 
-    One that moves ends its claim at the destination first, then that of its migration on the source.
+    One that moves ends its claim at the destination first, then that on the source.
     """
     if instance.status == InstanceStatus.DELETING:
         return set_step(instance, instance.step)
-    if instance.open_migration is not None and instance.step in AT_SOURCE:
+    if instance.open_migration is not None and instance.step in BACK_AT_SOURCE:
+        return set_step(instance, SagaStep.END_SOURCE, status=InstanceStatus.DELETING)
+    if instance.open_migration is not None and instance.step == SagaStep.BEGIN_MOVE:
+        # As a source it no longer keeps the others of its affinity group on its host.
         return set_step(instance, instance.step, status=InstanceStatus.DELETING)
     # One that runs or is stopped is on its host. For any other status only the claims show whether the host has it.
     step = SagaStep.TERMINATE if instance.status in ON_HOST else SagaStep.ABORT

@@ -4,7 +4,7 @@
 from conductor.report_results import ACTIVE, GONE, STOPPED, BuildResult
 from conductor.saga import live_moves, moves
 from conductor.saga.transitions import end_attempt, fail, set_step
-from conductor.store.migrations import CLAIM_ATTEMPT, MigrationKind, MigrationRecord
+from conductor.store.migrations import MigrationKind, MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.resources import names
 
@@ -12,28 +12,40 @@ BUILT = (SagaStep.CAST, SagaStep.WAIT, SagaStep.ALTERNATE)
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record as a report about the migration's claim changes it, or None."""
+    """Return the record as a report about the guest at its source changes it, or None."""
     migration = instance.open_migration
-    if migration is None or not _is_source(migration, result):
+    if migration is None:
         return None
     if migration.kind == MigrationKind.LIVE:
         return live_moves.apply_source_result(instance, result)
     if result.kind not in (ACTIVE, STOPPED):
         return moves.end_source(instance, result.reason)
-    if result.kind == STOPPED and instance.step == SagaStep.STOP_SOURCE:
-        return moves.build_next(instance)
-    return None
+    # A report from before the request may be about an earlier stop, after which the guest was started again.
+    has_stopped = result.kind == STOPPED and result.move >= instance.move_number
+    return moves.build_next(instance) if has_stopped and instance.step == SagaStep.STOP_SOURCE else None
 
 
-def ended_migration_of(instance: InstanceRecord, result: BuildResult) -> MigrationRecord | None:
-    """Return the migration that a host still has a guest of, although it has ended; None if it has not, or is unknown.
+def ended_migration_of(instance: InstanceRecord) -> MigrationRecord | None:
+    """Return the last migration if it has ended, else None."""
+    return None if instance.migration is None or not instance.migration.has_ended else instance.migration
 
-    The store may have lost the record of an unknown one.
-    """
+
+def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
+    """Return whether a report is about the guest at the source of the last move, and the instance is not there."""
     migration = instance.migration
-    if migration is None or not migration.has_ended or not _is_source(migration, result):
-        return None
-    return migration
+    if migration is None or migration.kind == MigrationKind.EVACUATION:
+        return False
+    is_attempt = result.attempt == migration.source_attempt != instance.attempt
+    return is_attempt and names.host_of(migration.source_host) == result.host
+
+
+def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
+    """Return whether a report is from before the last return of the instance to its source.
+
+    A guest whose build is sent again, since record and claim had diverged, may not have heard of that return.
+    """
+    has_returned = instance.attempt < instance.last_attempt and instance.status != InstanceStatus.BUILDING
+    return has_returned and result.kind in (ACTIVE, STOPPED) and result.move < instance.move_number
 
 
 def is_at_destination(instance: InstanceRecord) -> bool:
@@ -47,7 +59,7 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
     That claim is at the destination, or on the source before and after.
     """
     has_guest = result.kind in (ACTIVE, STOPPED)
-    if instance.step in (SagaStep.HAND_OVER, SagaStep.RESUME):
+    if instance.step in (SagaStep.BEGIN_MOVE, SagaStep.RESUME):
         return _apply_on_source(instance, result) if has_guest else _lose(instance, result)
     is_live = instance.move.kind == MigrationKind.LIVE
     return (live_moves.apply_destination_result if is_live else _apply_at_destination)(instance, result)
@@ -80,9 +92,3 @@ def _apply_on_source(instance: InstanceRecord, result: BuildResult) -> InstanceR
     is_resumed = instance.step == SagaStep.RESUME and instance.status != InstanceStatus.DELETING
     is_expected = result.kind == (STOPPED if instance.move.was_stopped else ACTIVE)
     return moves.finish_back(instance, result.reason or None) if is_resumed and is_expected else None
-
-
-def _is_source(migration: MigrationRecord, result: BuildResult) -> bool:
-    """Return whether the report is about the claim of this migration."""
-    is_claim = (result.uuid, result.attempt) == (migration.uuid, CLAIM_ATTEMPT)
-    return is_claim and names.host_of(migration.source_host) == result.host

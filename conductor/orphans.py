@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Orphans: confirmed claims under which their host runs nothing."""
 
-from collections.abc import Sequence
-
 from oslo_log import log
 
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, SagaStep
-from conductor.vouching import records_by_consumer
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
@@ -29,30 +26,30 @@ class OrphanRelease:
         """Request service host ``host`` to end these attempts; a record that names one then follows its host's report.
 
         Raises InvalidRequest or a subclass, Unavailable or a subclass if host or store do not answer, or
-        InstanceConflict if the host has a guest of the instance, under any identity, or while a step of the instance
-        is due, before any change.
+        InstanceConflict for an attempt that the host has, or while a step of the instance is due, before any change.
         """
         check_uuids(refs.consumers, self._max_instances)
         host = names.canonical(host)
-        self._check_idle(refs.consumers)
+        self._check_idle(refs)
         page = self._clients.call_agent(ctxt, host, self._clients.compute.list_owners, list(refs.consumers))
-        # A host that missed the message about a hand-over has the guest under its former identity.
-        if page.uuids:
-            uuid, attempt, instance = page.uuids[0], page.attempts[0], (page.instances or page.uuids)[0]
-            why = f"host {host} has attempt {attempt} of {'it' if uuid == instance else f'its migration {uuid}'}"
-            raise errors.InstanceConflict(uuid=instance, why=why)
+        present = set(zip(page.uuids, page.attempts, strict=True))
+        for uuid, attempt in refs.pairs():
+            if (uuid, attempt) in present:
+                raise errors.InstanceConflict(uuid=uuid, why=f"host {host} has attempt {attempt} of it")
         # Again: the agent may have got a build between the two readings, and its answer.
-        self._check_idle(refs.consumers)
+        self._check_idle(refs)
         self._clients.compute.terminate_instances(ctxt, host, refs)
         LOG.info("Requested host %s to release %d claims that it runs nothing under", host, len(refs.consumers))
 
-    def _check_idle(self, uuids: Sequence[str]) -> None:
-        for consumer, record in records_by_consumer(self._store, uuids).items():
-            if consumer == record.uuid:
-                self._check_step(record)
-            elif record.open_migration is not None and record.open_migration.uuid == consumer:
-                why = f"its migration {consumer} is {record.open_migration.status}; confirm or revert it, or wait"
-                raise errors.InstanceConflict(uuid=record.uuid, why=why)
+    def _check_idle(self, refs: objects.ClaimRefs) -> None:
+        records = self._store.get(refs.consumers)
+        for uuid, attempt in refs.pairs():
+            migration = records[uuid].open_migration if uuid in records else None
+            if migration is not None and migration.source_attempt == attempt:
+                why = f"its migration {migration.uuid} is {migration.status}; confirm or revert it, or wait"
+                raise errors.InstanceConflict(uuid=uuid, why=why)
+            if uuid in records:
+                self._check_step(records[uuid])
 
     @staticmethod
     def _check_step(record: InstanceRecord) -> None:

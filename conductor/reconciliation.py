@@ -17,7 +17,6 @@ from conductor.saga.evacuations import LOST
 from conductor.saga.transitions import building_status, lose, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
 from conductor.store.interface import PAGE, ConductorStore
-from conductor.store.migrations import CLAIM_ATTEMPT
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import context, errors, objects
 from rpcapi.background import BackgroundLoop
@@ -37,10 +36,9 @@ JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do n
 
 
 class _Claim(NamedTuple):
-    """A claim that a record names: the instance's own, or that of its migration."""
+    """A claim that a record names: the current one, or the source of its move."""
 
     instance: InstanceRecord
-    consumer: str
     attempt: int
     partition: str | None
 
@@ -109,11 +107,10 @@ class RecordReconciler(BackgroundLoop):
         updates = []
         for partition, claims in _by_partition(compared, _own_claim):
             answers = self._find(partition, claims)
-            rows = zip(claims, answers.answers, answers.hosts, strict=True)
             updates += [
                 update
-                for claim, answer, host in rows
-                if (update := compared_record(claim.instance, answer, host)) is not None
+                for claim, answer, host, migration, _end in _rows(claims, answers)
+                if (update := compared_record(claim.instance, answer, host, migration)) is not None
             ]
         self._write(compared, updates)
 
@@ -147,23 +144,28 @@ class RecordReconciler(BackgroundLoop):
                 summarize_error(error),
             )
             return
-        for claim, answer, host in zip(claims, answers.answers, answers.hosts, strict=True):
-            update = self._update(claim, answer, host)
+        for row in _rows(claims, answers):
+            update = self._update(*row)
             if update is not None:
                 yield update
 
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> objects.ClaimAnswers:
         refs = objects.ClaimRefs.of(
-            consumers=[claim.consumer for claim in claims], attempts=[claim.attempt for claim in claims]
+            consumers=[claim.instance.uuid for claim in claims], attempts=[claim.attempt for claim in claims]
         )
         client = self._clients.claims_of(partition)
         return client.find_claims(context.new().with_timeout(CALL_SECONDS), refs)
 
-    def _update(self, claim: _Claim, answer: str, host: str | None) -> InstanceRecord | None:
+    def _update(
+        self, claim: _Claim, answer: str, host: str | None, migration: str | None, end: str | None
+    ) -> InstanceRecord | None:
         """Return the record as its claim changes it, or None."""
-        is_own = claim.consumer == claim.instance.uuid
-        update = compared_record(claim.instance, answer, host) if is_own else compared_source(claim.instance, answer)
-        attempt = (claim.consumer, claim.attempt)
+        if claim.attempt == claim.instance.attempt:
+            update = compared_record(claim.instance, answer, host, migration)
+        else:
+            answer = end or answer
+            update = compared_source(claim.instance, answer)
+        attempt = (claim.instance.uuid, claim.attempt)
         has_ended = answer in ENDS or answer == Answer.UNKNOWN
         if has_ended and answer != Answer.FENCED and attempt not in self._ended_before:
             self._ended.add(attempt)
@@ -171,9 +173,23 @@ class RecordReconciler(BackgroundLoop):
         return update
 
 
-def compared_record(instance: InstanceRecord, answer: str, host: str | None) -> InstanceRecord | None:
-    """Return the record as the answer about its claim changes it, None if it does not."""
-    if answer == Answer.CONFLICT or (answer == Answer.CONFIRMED and host != instance.host):
+def _rows(
+    claims: Sequence[_Claim], answers: objects.ClaimAnswers
+) -> Iterator[tuple[_Claim, str, str | None, str | None, str | None]]:
+    absent = [None] * len(claims)
+    rows = (answers.answers, answers.hosts, answers.migrations or absent, answers.ends or absent)
+    return zip(claims, *rows, strict=True)
+
+
+def compared_record(
+    instance: InstanceRecord, answer: str, host: str | None, migration: str | None = None
+) -> InstanceRecord | None:
+    """Return the record as the answer about its claim changes it, None if it does not.
+
+    ``migration`` is the one of which the claim is an end.
+    """
+    is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or _moves_unknown(instance, migration))
+    if answer == Answer.CONFLICT or is_elsewhere:
         return set_step(instance, SagaStep.SETTLE, status=building_status(instance))
     if instance.status == InstanceStatus.ERROR:
         return _revived(instance) if answer == Answer.CONFIRMED else None
@@ -195,6 +211,14 @@ def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | N
     return moves.end_source(instance, f"host {names.host_of(instance.move.source_host)} {fate}")
 
 
+def _moves_unknown(instance: InstanceRecord, migration: str | None) -> bool:
+    """Return whether the claim is an end of a move that the record does not know, or has as over at its source."""
+    if migration is None or (instance.open_migration is not None and instance.open_migration.uuid == migration):
+        return False
+    known = instance.migration
+    return known is None or known.uuid != migration or known.source_attempt == instance.attempt
+
+
 def _revived(instance: InstanceRecord) -> InstanceRecord | None:
     """Return the record as one whose build is sent again, None if its host reported the end of the attempt.
 
@@ -213,11 +237,11 @@ def _is_settled(instance: InstanceRecord) -> bool:
 
 
 def _own_claim(instance: InstanceRecord) -> _Claim:
-    return _Claim(instance, instance.uuid, instance.attempt, instance.partition)
+    return _Claim(instance, instance.attempt, instance.partition)
 
 
 def _source_claim(instance: InstanceRecord) -> _Claim:
-    return _Claim(instance, instance.move.uuid, CLAIM_ATTEMPT, instance.move.source_partition)
+    return _Claim(instance, instance.move.source_attempt, instance.move.source_partition)
 
 
 def _by_partition(

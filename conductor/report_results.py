@@ -8,9 +8,10 @@ OUTCOMES = (ACTIVE, STOPPED, INCOMING, "refused", "failed", GONE)
 
 
 class BuildResult(NamedTuple):
-    """The outcome of one attempt, as its host reports it; ``of`` is the instance where ``uuid`` is a migration's.
+    """The outcome of one attempt, as its host reports it.
 
     ``copy_number`` and ``copy_phase`` are of the last copy from that host, as rpcapi.objects.copy has them; 0: none.
+    ``move`` is the number of the last message about a move that the host followed.
     """
 
     uuid: str
@@ -19,16 +20,6 @@ class BuildResult(NamedTuple):
     reason: str
     host: str
     operation: int = 0
-    of: str = ""
     copy_number: int = 0
     copy_phase: str = ""
-
-    @property
-    def is_of_source(self) -> bool:
-        """Whether it is about a guest at the source of a move, whose claim is that of the migration."""
-        return bool(self.of)
-
-    @property
-    def instance(self) -> str:
-        """The instance that the guest is."""
-        return self.of or self.uuid
+    move: int = 0

@@ -12,6 +12,8 @@ from conductor.moved_reports import (
     apply_source_result,
     ended_migration_of,
     is_at_destination,
+    is_before_return,
+    is_of_source,
 )
 from conductor.report_results import ACTIVE, GONE, OUTCOMES, STOPPED, BuildResult
 from conductor.saga import evacuations
@@ -67,10 +69,10 @@ class BuildReports:
         results = self._read(report)
         remaining = results
         for _ in range(MAX_WRITE_ATTEMPTS):
-            records = self._store.get(list(dict.fromkeys(result.instance for result in remaining)))
-            _log_unknown_guests(report.host, [result for result in remaining if result.instance not in records])
+            records = self._store.get(list(dict.fromkeys(result.uuid for result in remaining)))
+            _log_unknown_guests(report.host, [result for result in remaining if result.uuid not in records])
             self._stop_leaked_guests(
-                ctxt, report.host, [result for result in remaining if is_leaked(records.get(result.instance), result)]
+                ctxt, report.host, [result for result in remaining if is_leaked(records.get(result.uuid), result)]
             )
             remaining = self._write(records, remaining)
             if not remaining:
@@ -90,11 +92,11 @@ class BuildReports:
             )
         rows = zip(report.uuids, report.attempts, report.outcomes, report.reasons, strict=True)
         operations = report.operations or [0] * len(report.uuids)
-        instances = report.instances or [None] * len(report.uuids)
         copies = report.copies or [None] * len(report.uuids)
+        moves = report.moves or [0] * len(report.uuids)
         results = [
-            BuildResult(*row, report.host, number, "" if instance in (None, row[0]) else instance, *_copy_of(copy))
-            for row, number, instance, copy in zip(rows, operations, instances, copies, strict=True)
+            BuildResult(*row, report.host, number, *_copy_of(copy), move)
+            for row, number, copy, move in zip(rows, operations, copies, moves, strict=True)
         ]
         for result in results:
             if result.kind not in OUTCOMES:
@@ -115,13 +117,13 @@ class BuildReports:
         updates: dict[str, InstanceRecord] = {}
         deferred = []
         for result in results:
-            instance = records.get(result.instance)
-            if result.instance in updates:
+            instance = records.get(result.uuid)
+            if result.uuid in updates:
                 deferred.append(
                     result
                 )  # a second result of one instance applies to the record that the first one changed
             elif instance is not None and (changed := apply_result(instance, result)) is not None:
-                updates[result.instance] = changed
+                updates[result.uuid] = changed
         final_records = [record for record in updates.values() if record.step == SagaStep.DONE]
         unfinished = [record for record in updates.values() if record.step != SagaStep.DONE]
         stale = set(self._store.write_without_lease(final_records, wake=False).stale) if final_records else set()
@@ -130,7 +132,7 @@ class BuildReports:
         if updates:
             self._wake()  # also where no step follows: a build that has ended makes room for a new request
         milestones.report_changes(records.values(), updates.values(), stale)
-        return deferred + [result for result in results if result.instance in stale and result not in deferred]
+        return deferred + [result for result in results if result.uuid in stale and result not in deferred]
 
 
 def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:
@@ -152,8 +154,8 @@ def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
     """
     if result.kind not in (ACTIVE, STOPPED) or instance is None:
         return False
-    if result.is_of_source:
-        return ended_migration_of(instance, result) is not None
+    if is_of_source(instance, result):
+        return ended_migration_of(instance) is not None
     return instance.status in (InstanceStatus.DELETING, InstanceStatus.DELETED)
 
 
@@ -163,18 +165,18 @@ def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
             LOG.warning(
                 "Host %s runs attempt %d of instance %s, which has no record; it keeps running under its claim. "
                 "Boot it again with this uuid to record it",
-                *(host, result.attempt, result.instance),
+                *(host, result.attempt, result.uuid),
             )
 
 
 def apply_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     """Return the record as ``result`` changes it, or None if it changes nothing."""
-    if result.is_of_source:
+    if is_of_source(instance, result):
         return apply_source_result(instance, result)
     if result.attempt > instance.attempt:
         return set_step(instance, SagaStep.SETTLE) if _is_forgotten(instance, result) else None
     is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
-    if result.attempt < instance.attempt or not is_on_host:
+    if result.attempt < instance.attempt or not is_on_host or is_before_return(instance, result):
         return None
     if instance.has_ended(result.attempt) and not (moves_live(instance) and instance.step == SagaStep.TERMINATE):
         return None

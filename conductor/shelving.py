@@ -135,7 +135,7 @@ def unshelve(instance: InstanceRecord, target: str | None = None) -> InstanceRec
         instance,
         SagaStep.UNSHELVE,
         status=InstanceStatus.UNSHELVING,
-        attempt=instance.attempt + 1,
+        attempt=instance.next_attempt,
         history=[],
         alternates=(),
         reason=None,

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unverified claims: those that an instance's record names are vouched for."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 from oslo_log import log
 
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
 from conductor.store.interface import ConductorStore
-from conductor.store.migrations import CLAIM_ATTEMPT
 from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import context, errors, objects
 from rpcapi.resources import names
@@ -32,8 +31,8 @@ class ClaimVouching:
 
     def check(self, partition: str, host: str, refs: objects.ClaimRefs) -> None:
         """Vouch for each of ``refs`` on service host ``host`` whose record names that attempt and host."""
-        records = records_by_consumer(self._store, refs.consumers)
-        matches = [ref for ref in refs.pairs() if is_named(records.get(ref[0]), *ref, host)]
+        records = self._store.get(refs.consumers)
+        matches = [ref for ref in refs.pairs() if is_named(records.get(ref[0]), ref[1], host)]
         without_record = len(refs.consumers) - len(matches)
         if without_record:
             LOG.warning("No record names %d unverified attempts of host %s: see 'gantt audit'", without_record, host)
@@ -47,7 +46,7 @@ class ClaimVouching:
             answers = claims.vouch_for_claims(context.new().with_timeout(CALL_SECONDS), host, match_refs)
             rows = zip(answers.consumers, answers.attempts, answers.answers, strict=True)
             vouched = [(uuid, attempt) for uuid, attempt, answer in rows if answer == Answer.CONFIRMED]
-            self._end_earlier_attempts(partition, set(matches) - set(vouched))
+            self._end_earlier_attempts(partition, set(matches) - set(vouched), records)
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             LOG.warning(
                 "Vouching for %d claims of host %s failed; its next audit repeats it: %s",
@@ -56,12 +55,14 @@ class ClaimVouching:
             return
         LOG.info("Vouched for %d claims of host %s, which their records name", len(vouched), host)
 
-    def _end_earlier_attempts(self, partition: str, contradicted: Iterable[tuple[str, int]]) -> None:
-        """Request the hosts of live claims of attempts before the recorded ones to end them."""
+    def _end_earlier_attempts(
+        self, partition: str, contradicted: Iterable[tuple[str, int]], records: Mapping[str, InstanceRecord]
+    ) -> None:
+        """Request hosts to end live claims of attempts before the recorded ones, except sources of moves."""
         for uuid, attempt in sorted(contradicted):
             ctxt = context.new().with_timeout(CALL_SECONDS)
             for claim in self._clients.claims_of(partition).list_claims(ctxt, consumer=uuid).claims:
-                if claim["attempt"] < attempt:
+                if claim["attempt"] < attempt and not _is_source(records[uuid], claim["attempt"]):
                     LOG.warning(
                         "Host %s has attempt %d of instance %s, whose record names attempt %d; sending terminate",
                         *(claim["host"], claim["attempt"], uuid, attempt),
@@ -70,26 +71,15 @@ class ClaimVouching:
                     self._clients.compute.terminate_instances(ctxt, names.host_of(claim["host"]), refs)
 
 
-def records_by_consumer(store: ConductorStore, consumers: Sequence[str]) -> dict[str, InstanceRecord]:
-    """Return the records of the instances of these consumers: instances, and migrations of them."""
-    records = store.get(consumers)
-    others = [consumer for consumer in consumers if consumer not in records]
-    instances = {uuid: migration.instance for uuid, migration in store.migrations(others).items()}
-    moving = store.get(sorted(set(instances.values())))
-    return records | {uuid: moving[instance] for uuid, instance in instances.items() if instance in moving}
-
-
-def is_named(record: InstanceRecord | None, consumer: str, attempt: int, host: str) -> bool:
-    """Return whether the record says that the instance is or may be on that host under that claim.
-
-    The claim on the source of a move is that of its migration.
-    """
+def is_named(record: InstanceRecord | None, attempt: int, host: str) -> bool:
+    """Return whether the record says that the instance is or may be on that host under that attempt."""
     if record is None or record.status == InstanceStatus.DELETED:
         return False
-    if consumer == record.uuid:
-        is_current = record.attempt == attempt and not record.has_ended(attempt)
-        return is_current and names.host_of(record.host or "") == host
-    migration = record.open_migration
-    if migration is None or (consumer, attempt) != (migration.uuid, CLAIM_ATTEMPT):
-        return False
-    return names.host_of(migration.source_host) == host
+    if _is_source(record, attempt):
+        return names.host_of(record.move.source_host) == host
+    is_current = record.attempt == attempt and not record.has_ended(attempt)
+    return is_current and names.host_of(record.host or "") == host
+
+
+def _is_source(record: InstanceRecord, attempt: int) -> bool:
+    return record.open_migration is not None and record.open_migration.source_attempt == attempt

@@ -10,15 +10,13 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, ClaimEnd, Stage
-from compute_agent.attempts.answers import moved_attempts
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.clock import Clock, wall_ms
 from compute_agent.stamps import StampFile
 from rpcapi import objects
 from rpcapi.clients.claims import ClaimsAPI
-from rpcapi.resources.claim_identity import format_identity
-from rpcapi.resources.claims import INSTANCE, MIGRATION, Answer, ClaimState
+from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
 
 LOG = log.getLogger(__name__)
 
@@ -62,12 +60,6 @@ class HostAuditor:
         self._stamps = stamps
         self._clock = clock
         self.epoch = 0  # the last one in which this host was audited
-        self._isolations = calls.isolation.count  # as of the last audit
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the agent was, or is, isolated since the last audit: claims may have ended without its knowledge."""
-        return self._isolations != self._calls.isolation.count
 
     def audit(self, epoch: int) -> AuditResult:
         """Report the live attempts of this host, and end those whose claims are over.
@@ -75,7 +67,7 @@ class HostAuditor:
         When the answer names another epoch, the host is not open yet and must be audited in that epoch.
         Raises CallUnanswered and CallRejected.
         """
-        isolations = self._calls.isolation.count
+        isolations = self._guest_manager.audit_duty.isolations
         live_attempts = self._guest_manager.journal.live()
         report = _audit_report(self._guest_manager.host, epoch, live_attempts, self._stamps.newest)
         try:
@@ -86,7 +78,8 @@ class HostAuditor:
         self._stamps.keep(answer.stamp)
         self._end_finished_attempts(live_attempts, answer)
         if answer.epoch == epoch:
-            self.epoch, self._isolations = epoch, isolations
+            self.epoch = epoch
+            self._guest_manager.audit_duty.discharge(isolations)
         metrics.AUDITS.labels("settled" if answer.epoch == epoch else "another epoch").inc()
         LOG.info(
             "Audited host %s in epoch %d: %d live attempts, %d claims re-asserted, %d released, %d orphans",
@@ -105,8 +98,6 @@ class HostAuditor:
         rows = zip(audit_answer.consumers, audit_answer.attempts, audit_answer.answers, strict=True)
         answers_by_ref = {AttemptRef(consumer, number): answer for consumer, number, answer in rows}
         ended = []
-        for attempt, successor in moved_attempts(live_attempts, audit_answer):
-            self._guest_manager.hand_over(attempt, successor, attempt.instance_uuid, self._clock())
         for attempt in live_attempts:
             answer = answers_by_ref.get(attempt.ref)
             if answer in ENDED_ANSWERS:
@@ -141,12 +132,11 @@ def _audit_report(host: str, epoch: int, live_attempts: list[Attempt], stamp: st
 
 
 def _owner(attempt: Attempt) -> dict[str, Any]:
-    """Return the owner of an AuditReport: a claim that the store handed over belongs to the new identity."""
+    """Return the owner of an AuditReport, with the role of one that moves."""
     owner = {name: value for name, value in attempt.owner.items() if name != "flavor"}
-    if attempt.moved_from is None:
+    if attempt.role is ClaimRole.ONLY:
         return owner
-    moved_from = format_identity(*attempt.moved_from)
-    return {**owner, "type": MIGRATION if attempt.instance else INSTANCE, "moved_from": moved_from}
+    return {**owner, "role": str(attempt.role), "migration": attempt.migration}
 
 
 def _claim_state(attempt: Attempt) -> ClaimState:

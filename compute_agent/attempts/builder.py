@@ -7,6 +7,7 @@ from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, 
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.clock import Clock, wall_ms
 from compute_agent.resources.requirements import BuildRequirements
+from rpcapi.resources.claims import ClaimRole
 
 
 class AdmissionController:
@@ -51,16 +52,16 @@ class AdmissionController:
     def terminate(self, refs: Sequence[AttemptRef], request_id: str, owner: dict[str, str]) -> None:
         """End attempts, whether or not the journal has them, so that the saga releases their claims.
 
-        Older live attempts of the same instance end too: the store prepares an attempt only after the previous one has
+        Older live attempts that do not move end too: the store prepares an attempt only after the previous one has
         ended. The record also rejects a build of the same attempt that arrives later.
         """
         ended_attempts = []
         for ref in refs:
-            for older in self._guest_manager.journal.of_instance(ref.uuid):
-                if older.live and older.attempt < ref.attempt:
-                    ended_attempts.append(
-                        self._end_with_release(older, AttemptResult.GONE, "a later attempt was terminated")
-                    )
+            ended_attempts += [
+                self._end_with_release(older, AttemptResult.GONE, "a later attempt was terminated")
+                for older in self._guest_manager.journal.of_instance(ref.uuid)
+                if _has_ended_before(older, ref)
+            ]
             attempt = self._guest_manager.journal.get(ref) or Attempt(
                 *ref, stage=Stage.INTENT, at_ms=self._clock(), owner=owner
             )
@@ -76,14 +77,14 @@ class AdmissionController:
         if self._refusal:
             return self._refusal
         others = self._guest_manager.journal.of_instance(intent.uuid)
-        if intent.migration and any(other.live for other in others):
+        if intent.is_incoming and any(other.live for other in others):
             return f"the instance is on host {self._guest_manager.host} already"
-        latest = max((other.attempt for other in others), default=0)
+        latest = max((max(other.attempt, other.move) for other in others), default=0)
         if latest > intent.attempt:
             return f"attempt {latest} of the instance is newer"
         if self._guest_manager.hypervisor.refuses(intent.ref):
             return "refused by the simulated hypervisor"
-        older = [other for other in others if other.live]
+        older = [other for other in others if _has_ended_before(other, intent.ref)]
         reason = f"replaced by attempt {intent.attempt}"
         self._guest_manager.end_attempts(
             [self._end_with_release(other, other.outcome_if_ended, reason) for other in older]
@@ -92,3 +93,8 @@ class AdmissionController:
 
     def _end_with_release(self, attempt: Attempt, outcome: AttemptResult, reason: str) -> Attempt:
         return attempt.to_ended(outcome, reason, ClaimEnd.RELEASE, self._clock())
+
+
+def _has_ended_before(older: Attempt, ref: AttemptRef) -> bool:
+    """Return whether a live attempt must have ended before a later one: it does not move, nor has it come back."""
+    return older.live and older.role is not ClaimRole.SOURCE and max(older.attempt, older.move) < ref.attempt

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Copies of running guests from this host by request: started, aborted, completed, each number once.
 
-A copy is at the guest's source, whose claim the migration has. It changes only the source's journal and guest: the
+A copy is at the guest's source. It changes only the source's journal and guest: the
 guest at the destination stays paused until the conductor lets it run, after the source has reported that its guest is
 stopped. What is journalled as running was interrupted if the agent was restarted: it has failed, and the guest runs on.
 """
@@ -17,6 +17,7 @@ from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.clock import Clock, wall_ms
 from compute_agent.simulator.copy import CopyEvent
 from rpcapi.objects.copy import ABORT, DONE, FAILED, POST_COPY, RUNNING, START
+from rpcapi.resources.claims import ClaimRole
 
 LOG = log.getLogger(__name__)
 
@@ -29,8 +30,7 @@ class GuestCopy:
     """One row of rpcapi.objects.GuestCopies; ``ref`` is the claim at the source."""
 
     ref: AttemptRef
-    instance: str
-    origins: Sequence[AttemptRef]
+    migration: str
     number: int
     action: str
     destination: str = ""
@@ -50,14 +50,11 @@ class CopyController:
     def apply(self, copies: Sequence[GuestCopy], request_id: str, owner: dict[str, str]) -> None:
         """Apply each message; one about a guest that this host does not have ends its claim."""
         for copy in copies:
-            attempt = self._journal.get(copy.ref) or self._guest_manager.adopt(
-                copy.ref, copy.instance, copy.origins, self._clock()
-            )
+            attempt = self._journal.get(copy.ref)
             if attempt is None:
-                now = self._clock()
-                self._guest_manager.end_unknown(copy.ref, copy.instance, now, request_id, owner)
-            elif attempt.live:
-                self._apply(attempt, copy)
+                self._guest_manager.end_unknown(copy.ref, self._clock(), request_id, owner)
+            elif attempt.live and copy.number >= attempt.move:
+                self._apply(attempt.to_end_of_move(copy.migration, ClaimRole.SOURCE, copy.number), copy)
             else:
                 self._journal.report_again(attempt.ref)
 

@@ -9,6 +9,7 @@ from oslo_log import log
 from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.attempts.activity import NodeActivity
+from compute_agent.attempts.isolation import AuditDue, AuditDuty
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalDamaged
 from compute_agent.resources.tracker import ResourceTracker
@@ -20,12 +21,16 @@ LOG = log.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GuestManager:
-    """Journal, resource tracker, guests and activity of one service host. Only the host's serial queue writes."""
+    """Journal, resource tracker, guests and activity of one service host. Only the host's serial queue writes.
+
+    ``spawn`` and ``receive`` are the only methods that start guests. While ``audit_duty`` is due they start none.
+    """
 
     host: str
     journal: Journal
     tracker: ResourceTracker
     hypervisor: Hypervisor
+    audit_duty: AuditDuty
     activity: NodeActivity = field(default_factory=NodeActivity)
 
     def open(self) -> None:
@@ -50,12 +55,10 @@ class GuestManager:
             self.tracker.hold(attempt)
         self.activity.begin(attempt for attempt in self.journal.unreported() if attempt.live)
         for guest in guests:
-            guest_attempt = self._follow(guest.ref)
+            guest_attempt = self.journal.get(guest.ref)
             if guest_attempt is None or not guest_attempt.live:
                 LOG.warning("Stopping guest %s (attempt %d): it has no live claim", *guest.ref)
                 self.hypervisor.stop(guest.ref)
-            else:
-                self.hypervisor.rename(guest.ref, guest_attempt.ref)
         for attempt in self.journal.at(Stage.STOPPED):
             if attempt.copy is None or attempt.copy.phase == FAILED:  # else its memory is kept until the migration ends
                 self.hypervisor.power_off(attempt.ref)
@@ -78,13 +81,6 @@ class GuestManager:
         for provider, excess in self.tracker.excess().items():
             LOG.warning("Provider %s is over capacity by %s", provider, excess)
 
-    def _follow(self, ref: AttemptRef) -> Attempt | None:
-        """Return the attempt that a guest runs under: the last one to which its claim was moved."""
-        attempt = self.journal.get(ref)
-        while attempt is not None and attempt.moved_to is not None:
-            attempt = self.journal.get(attempt.moved_to)
-        return attempt
-
     def _report_damaged(self, uuids: Iterable[str]) -> None:
         """Count the guests whose files are damaged, and log what the journal intended for each."""
         for uuid in uuids:
@@ -103,12 +99,20 @@ class GuestManager:
         self.activity.begin(intents)
 
     def spawn(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
-        """Start the guests of confirmed attempts, or make those that start off; return failed ones with the reason."""
+        """Start the guests of confirmed attempts; return the failed attempts, each with the reason.
+
+        A guest of an attempt that starts off is created and stays off. If an audit becomes due, no further guest starts
+        and the remaining attempts stay as they are.
+        """
         refs: dict[Stage, list[AttemptRef]] = {Stage.SPAWNED: [], Stage.STOPPED: []}
         failed = []
         for attempt in attempts:
             try:
-                self.hypervisor.spawn(attempt.ref, attempt.name, is_off=attempt.starts_off)
+                self.hypervisor.spawn(
+                    attempt.ref, attempt.name, is_off=attempt.starts_off, before_start=self.audit_duty.check
+                )
+            except AuditDue:
+                break
             except (SpawnFailed, OSError) as error:
                 failed.append((attempt, f"spawn failed: {error}"))
             else:
@@ -121,43 +125,19 @@ class GuestManager:
         return failed
 
     def receive(self, attempts: Iterable[Attempt]) -> list[tuple[Attempt, str]]:
-        """Create the paused guests of incoming attempts; return the failed attempts, each with the reason."""
+        """Create the paused guests of incoming attempts; return the failed attempts, each with the reason.
+
+        If an audit becomes due, no further guest is created and the remaining attempts stay as they are.
+        """
         failed = []
         for attempt in attempts:
             try:
-                self.hypervisor.receive(attempt.ref, attempt.name)
+                self.hypervisor.receive(attempt.ref, attempt.name, before_start=self.audit_duty.check)
+            except AuditDue:
+                break
             except (SpawnFailed, OSError) as error:
                 failed.append((attempt, f"preparation failed: {error}"))
         return failed
-
-    def adopt(self, ref: AttemptRef, instance: str, origins: Iterable[AttemptRef], at_ms: int) -> Attempt | None:
-        """Let the guest of an origin continue as ``ref``; return the attempt, None where no origin is live here."""
-        attempts = [self.journal.get(origin) for origin in origins]
-        origin = next((attempt for attempt in attempts if attempt is not None and attempt.live), None)
-        if origin is None:
-            return None
-        reason = f"its claim ended before attempt {ref.attempt}"
-        others = [other for other in self.journal.of_instance(ref.uuid) if other.live and other.ref != origin.ref]
-        # The store hands a claim over only when the consumer has no other live one.
-        self.end_attempts(
-            [other.to_ended(AttemptResult.GONE, reason, ClaimEnd.RELEASE, at_ms) for other in others] if others else []
-        )
-        self.hand_over(origin, ref, instance, at_ms)
-        return self.journal.get(ref)
-
-    def hand_over(self, attempt: Attempt, to: AttemptRef, instance: str, at_ms: int) -> None:
-        """Let a live attempt continue as ``to``: one durable record, then the guest's file; nothing is stopped.
-
-        A crash in between leaves a guest under its former identity, which the journal has as moved.
-        """
-        ended, new = attempt.to_moved(to, instance, at_ms)
-        self.journal.put([ended, new])
-        self.activity.end([ended])
-        self.tracker.drop(attempt.ref)
-        self.tracker.hold(new)
-        self.hypervisor.copies.pop(attempt.ref, None)
-        self.hypervisor.rename(attempt.ref, to)
-        LOG.info("Instance %s (attempt %d) continues as %s (attempt %d)", *attempt.ref, *to)
 
     def power_off(self, attempt: Attempt, at_ms: int) -> None:
         """Power the guest of a live attempt off, and journal that; its resources stay allocated."""
@@ -189,11 +169,9 @@ class GuestManager:
         self.journal.put([changed])
         LOG.info("Instance %s (attempt %d): executed operation %d", *attempt.ref, number)
 
-    def end_unknown(
-        self, ref: AttemptRef, instance: str, at_ms: int, request_id: str, owner: Mapping[str, str]
-    ) -> None:
+    def end_unknown(self, ref: AttemptRef, at_ms: int, request_id: str, owner: Mapping[str, str]) -> None:
         """End an attempt that the journal does not have: nothing runs under its claim, which must not stay."""
-        unknown = Attempt(*ref, stage=Stage.INTENT, at_ms=at_ms, owner=owner, instance=instance)
+        unknown = Attempt(*ref, stage=Stage.INTENT, at_ms=at_ms, owner=owner)
         reason = "its guest is not on this host"
         self.end_attempts([unknown.to_ended(AttemptResult.GONE, reason, ClaimEnd.RELEASE, at_ms, request_id)])
 

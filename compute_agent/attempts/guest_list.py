@@ -18,14 +18,11 @@ def list_guests(guest_manager: GuestManager, marker: str | None, limit: int) -> 
     attempts = {attempt.ref: attempt for attempt in guest_manager.journal.all() if attempt.stage in _STAGES}
     refs = [ref for ref in nodes.keys() | attempts.keys() if marker is None or _marker(ref) > marker]
     page = sorted(refs, key=_marker)[: min(limit, MAX_PAGE)]
-    uuids = [ref.uuid for ref in page]
-    instances = [attempts[ref].instance_uuid if ref in attempts else ref.uuid for ref in page]
     return objects.GuestPage.of(
-        uuids=uuids,
+        uuids=[ref.uuid for ref in page],
         attempts=[ref.attempt for ref in page],
         names=[nodes.get(ref) or attempts[ref].name for ref in page],
         states=[_state(attempts.get(ref), ref in nodes) for ref in page],
-        instances=[] if instances == uuids else instances,
         marker=_marker(page[-1]) if len(page) < len(refs) else None,
     )
 
@@ -34,17 +31,12 @@ def list_owners(guest_manager: GuestManager, uuids: Sequence[str]) -> objects.Gu
     """Return the live attempts of these instances; may run in any thread, while the host's queue makes changes."""
     instances = frozenset(uuids)
     guests = {running.ref for running in guest_manager.hypervisor.list()}
-    attempts = [
-        attempt
-        for attempt in guest_manager.journal.all()
-        if attempt.live and not instances.isdisjoint((attempt.uuid, attempt.instance_uuid))
-    ]
+    attempts = [attempt for attempt in guest_manager.journal.all() if attempt.live and attempt.uuid in instances]
     return objects.GuestOwners.of(
         uuids=[attempt.uuid for attempt in attempts],
         attempts=[attempt.attempt for attempt in attempts],
         names=[attempt.name for attempt in attempts],
         owners=[dict(attempt.owner) for attempt in attempts],
-        instances=[attempt.instance_uuid for attempt in attempts],
         states=[_state(attempt, attempt.ref in guests) for attempt in attempts],
     )
 
@@ -58,4 +50,4 @@ def _state(attempt: Attempt | None, has_guest: bool) -> str:
         return guest.UNJOURNALLED
     if not has_guest:
         return guest.CONFIRMED
-    return guest.STOPPED if attempt.stage is Stage.STOPPED else guest.RUNNING
+    return {Stage.STOPPED: guest.STOPPED, Stage.INCOMING: guest.INCOMING}.get(attempt.stage, guest.RUNNING)

@@ -18,7 +18,7 @@ DEVICE_KINDS = ("pci", "device")
 
 def check_source(guest_manager: GuestManager, instances: Sequence[str]) -> objects.MigrationChecks:
     """Return for each instance the facts of its node, and why its guest cannot be copied, or ""."""
-    live = {attempt.instance_uuid: attempt for attempt in guest_manager.journal.all() if attempt.live}
+    live = {attempt.uuid: attempt for attempt in guest_manager.journal.all() if attempt.live}
     attempts = [live.get(instance) for instance in instances]
     return objects.MigrationChecks.of(
         instances=list(instances),
@@ -50,12 +50,12 @@ def check_destination(guest_manager: GuestManager, checks: objects.MigrationChec
 def list_copies(guest_manager: GuestManager, migrations: Sequence[str]) -> objects.CopyPage:
     """Return the progress of the copies of these migrations; those without a copy on this host are left out."""
     requested = frozenset(migrations)
-    attempts = [attempt for attempt in guest_manager.journal.all() if attempt.uuid in requested and attempt.copy]
+    attempts = [attempt for attempt in guest_manager.journal.all() if attempt.migration in requested and attempt.copy]
     now_ms = guest_manager.hypervisor.copy_clock()
     copies = [guest_manager.hypervisor.copies.get(attempt.ref) for attempt in attempts]
     states = [attempt.copy for attempt in attempts if attempt.copy is not None]
     return objects.CopyPage.of(
-        migrations=[attempt.uuid for attempt in attempts],
+        migrations=[attempt.migration for attempt in attempts],
         numbers=[state.number for state in states],
         phases=[state.phase for state in states],
         reasons=[state.reason for state in states],
@@ -92,7 +92,7 @@ def _destination_reason(
             return f"its {name.replace('_', ' ')} is {facts[name]}, that of the source is {source[name]}"
     if (facts.get("hypervisor_version") or 0) < (source.get("hypervisor_version") or 0):
         return f"its hypervisor version {facts['hypervisor_version']} is older than {source['hypervisor_version']}"
-    if any(attempt.live and attempt.instance_uuid == instance for attempt in guest_manager.journal.all()):
+    if any(attempt.live and attempt.uuid == instance for attempt in guest_manager.journal.all()):
         return f"host {guest_manager.host} has the instance already"
     if guest_manager.hypervisor.check_fails(guest_manager.host, instance):
         return "simulated failure of the check at the destination"

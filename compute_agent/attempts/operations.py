@@ -37,8 +37,7 @@ class OperationController:
         for operation in operations:
             attempt = self._journal.get(operation.ref)
             if attempt is None:
-                now = self._clock()
-                self._guest_manager.end_unknown(operation.ref, operation.ref.uuid, now, request_id, owner)
+                self._guest_manager.end_unknown(operation.ref, self._clock(), request_id, owner)
             elif not attempt.live or operation.number <= attempt.operation:
                 self._journal.report_again(attempt.ref)
             elif attempt.stage is Stage.INTENT:

@@ -13,7 +13,6 @@ from oslo_log import log
 
 from compute_agent import metrics
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage, group_by_request
-from compute_agent.attempts.answers import moved_attempts
 from compute_agent.attempts.calls import CallRejected, CallUnanswered, ServiceCalls
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.clock import Clock, wall_ms
@@ -54,7 +53,7 @@ class AttemptSaga:
         self._unfinished = False
 
     def advance(self) -> SagaProgress:
-        """Run one pass: take every attempt as far as possible now."""
+        """Run one pass: take every attempt as far as possible now, or until the host must audit."""
         self._unfinished = False
         self._call_in_batches(self._journal.at(Stage.INTENT), self._confirm)
         self._spawn(self._journal.at(Stage.CONFIRMED), self._guest_manager.spawn)
@@ -68,13 +67,16 @@ class AttemptSaga:
         return SagaProgress(self._unfinished, boot_ms)
 
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
-        """Make ``call`` for the attempts of each request; stop at the first unanswered call.
+        """Make ``call`` for the attempts of each request; stop at the first unanswered call, or if an audit is due.
 
         A call has all attempts of a build request: members of an affinity group only move to another host together.
         """
         for group in group_by_request(attempts).values():
             rest = iter(group)
             while batch := list(islice(rest, MAX_INSTANCES)):
+                if self._guest_manager.audit_duty.is_due:
+                    self._unfinished = True
+                    return
                 try:
                     call(batch)
                 except CallRejected as error:
@@ -94,16 +96,13 @@ class AttemptSaga:
             attempts,
         )
         confirmed, refused = [], []
-        for attempt, successor in moved_attempts(attempts, answers):
-            self._guest_manager.hand_over(attempt, successor, attempt.instance_uuid, self._clock())
-            self._unfinished = True  # the next pass starts it
         for attempt, answer in self._match_answers(attempts, answers):
             metrics.CONFIRMS.labels(answer).inc()
             if answer == Answer.CONFIRMED:
                 confirmed.append(attempt)
             elif answer in (Answer.CLOSED, Answer.PREPARED):
                 self._unfinished = True
-            elif answer != Answer.MOVED:
+            else:
                 reason = f"claim could not be confirmed: {answer}"
                 refused.append(attempt.to_ended(AttemptResult.REFUSED, reason, ClaimEnd.NOTHING, self._clock()))
         for stage in (Stage.CONFIRMED, Stage.INCOMING):
@@ -147,23 +146,7 @@ class AttemptSaga:
             lambda ctxt: self._claims.release_claims(ctxt, self._guest_manager.host, refs_of(attempts)),
             attempts,
         )
-        self._release_successors(moved_attempts(attempts, answers))
         self._settle(self._match_answers(attempts, answers))
-
-    def _release_successors(self, moved: Sequence[tuple[Attempt, AttemptRef]]) -> None:
-        """Release the claims that ended attempts have under another identity, of which this host never heard."""
-        if not moved:
-            return
-        attempts = [attempt for attempt, _successor in moved]
-        refs = objects.ClaimRefs.of(
-            consumers=[successor.uuid for _attempt, successor in moved],
-            attempts=[successor.attempt for _attempt, successor in moved],
-        )
-        self._calls.call(
-            "release_claims",
-            lambda ctxt: self._claims.release_claims(ctxt, self._guest_manager.host, refs),
-            attempts,
-        )
 
     def _settle(self, pairs: Sequence[tuple[Attempt, str]]) -> None:
         for attempt, answer in pairs:
@@ -214,13 +197,11 @@ class AttemptSaga:
             attempts=[attempt.attempt for attempt in attempts],
             outcomes=[_outcome(attempt) for attempt in attempts],
             reasons=[self._reason(attempt) for attempt in attempts],
-            instances=[attempt.instance or None for attempt in attempts]
-            if any(attempt.instance for attempt in attempts)
-            else [],
             operations=[attempt.operation for attempt in attempts]
             if any(attempt.operation for attempt in attempts)
             else [],
             copies=[_copy(attempt) for attempt in attempts] if any(attempt.copy for attempt in attempts) else [],
+            moves=[attempt.move for attempt in attempts] if any(attempt.move for attempt in attempts) else [],
         )
         self._calls.call("report_builds", lambda ctxt: self._conductor.report_builds(ctxt, report), attempts)
         self._journal.mark_reported(attempt.ref for attempt in attempts)

@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transitions of guests on request: power, end, and the identity under which they run.
+"""Transitions of guests on request: power, end, and the role of their claims in a move.
 
 Every message may arrive twice, late or never: a repeated one changes nothing and has the outcome reported again.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from compute_agent.attempt import Attempt, AttemptRef, AttemptResult, ClaimEnd, Stage
 from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.clock import Clock, wall_ms
 from rpcapi.objects.transition import END, STOP
+from rpcapi.resources.claims import ClaimRole
+
+
+class EndOfMove(NamedTuple):
+    """Role of a claim in a migration, and the number by which late messages about it are recognised."""
+
+    migration: str
+    role: ClaimRole
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +28,8 @@ class GuestTransition:
     """One row of rpcapi.objects.GuestTransitions."""
 
     ref: AttemptRef
-    instance: str
-    origins: Sequence[AttemptRef]
     action: str
+    move: EndOfMove | None = None
 
 
 class TransitionController:
@@ -37,20 +46,30 @@ class TransitionController:
         The claim of a guest that was lost with its host's journal must not stay: nothing runs under it.
         """
         for transition in transitions:
-            attempt = self._journal.get(transition.ref) or self._guest_manager.adopt(
-                transition.ref, transition.instance, transition.origins, self._clock()
-            )
+            attempt = self._journal.get(transition.ref)
             if attempt is None:
-                now = self._clock()
-                self._guest_manager.end_unknown(transition.ref, transition.instance, now, request_id, owner)
-            elif not attempt.live:
+                self._guest_manager.end_unknown(transition.ref, self._clock(), request_id, owner)
+            elif not attempt.live or (transition.move is not None and transition.move.number < attempt.move):
                 self._journal.report_again(attempt.ref)
             elif transition.action == END:
                 self._end(attempt, "stopped and released by request", request_id)
-            elif transition.action == STOP:
-                self._stop(attempt)
             else:
-                self._run(attempt)
+                self._change(self._with_role(attempt, transition.move), transition.action)
+
+    def _with_role(self, attempt: Attempt, move: EndOfMove | None) -> Attempt:
+        """Journal the role that a message about a move gives the claim, and return the attempt with it."""
+        changed = attempt if move is None else attempt.to_end_of_move(*move)
+        if changed != attempt:
+            self._journal.put([changed])
+        if changed.role is ClaimRole.ONLY:
+            self._guest_manager.hypervisor.copies.pop(changed.ref, None)
+        return changed
+
+    def _change(self, attempt: Attempt, action: str) -> None:
+        if action == STOP:
+            self._stop(attempt)
+        else:
+            self._run(attempt)
 
     def _stop(self, attempt: Attempt) -> None:
         if attempt.stage is Stage.STOPPED:
@@ -59,6 +78,8 @@ class TransitionController:
             self._guest_manager.power_off(attempt, self._clock())
 
     def _run(self, attempt: Attempt) -> None:
+        if self._guest_manager.hypervisor.other_running(attempt.ref) is not None:
+            return  # its other end must stop first; the conductor repeats its message
         if attempt.stage is Stage.STOPPED:
             self._guest_manager.power_on(attempt, self._clock())
         elif attempt.stage is Stage.INCOMING and self._guest_manager.hypervisor.resume_fails(attempt.ref):
@@ -66,7 +87,7 @@ class TransitionController:
             ended = attempt.to_ended(AttemptResult.FAILED, reason, ClaimEnd.RELEASE, self._clock())
             self._guest_manager.end_attempts([ended])
         elif attempt.stage is Stage.INCOMING:
-            self._guest_manager.power_on(replace(attempt, migration=""), self._clock())
+            self._guest_manager.power_on(replace(attempt, is_incoming=False), self._clock())
         else:
             self._journal.report_again(attempt.ref)
 

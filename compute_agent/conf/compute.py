@@ -77,7 +77,8 @@ OPTS = [
         help="Seconds without an answer of any service after which the agent counts as cut off: an operator may have "
         "fenced its hosts, and their instances may run elsewhere. It then audits each host, which stops the guests "
         "whose claims have ended, before it starts or reports anything. Until it reaches a service, its guests run on. "
-        "At least three times report_interval is used.",
+        "At least three times report_interval is used. Choose at most [store] service_down_time, because a host "
+        "that is down for longer can be fenced.",
     ),
     cfg.FloatOpt(
         "retry_interval_max",

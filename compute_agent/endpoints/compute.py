@@ -13,7 +13,7 @@ from compute_agent.attempts.copies import GuestCopy
 from compute_agent.attempts.guest_list import list_guests, list_owners
 from compute_agent.attempts.migration_checks import check_destination, check_source, list_copies
 from compute_agent.attempts.operations import GuestOperation
-from compute_agent.attempts.transitions import GuestTransition
+from compute_agent.attempts.transitions import EndOfMove, GuestTransition
 from compute_agent.clock import wall_ms
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.runtime.service_host import ServiceHost
@@ -23,8 +23,9 @@ from rpcapi.context import RequestContext
 from rpcapi.endpoint import expose
 from rpcapi.objects.request_validation import check_spec
 from rpcapi.resources import names, vocabulary
+from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import MAX_AMOUNT
-from rpcapi.validation.instances import check_uuids
+from rpcapi.validation.instances import check_uuid, check_uuids
 
 LOG = log.getLogger(__name__)
 
@@ -44,13 +45,15 @@ class ComputeEndpoint:
         """Confirm the claims and spawn the guests; raises InvalidRequest for an invalid request, as a whole."""
         self._build(ctxt, request)
 
-    def _build(self, ctxt: RequestContext, request: objects.BuildRequest, migrations: Sequence[str] = ()) -> None:
+    def _build(self, ctxt: RequestContext, request: objects.BuildRequest, *, is_incoming: bool = False) -> None:
         check_spec(request.spec)
         check_uuids(request.uuids, self._max_instances)
         _check_attempts(request.attempts)
         _check_allocations(request.allocations)
         self._check_partition(request.partition)
-        self._host.build(ctxt, _intents(ctxt, request, migrations), BuildRequirements.from_spec(request.spec))
+        for migration in filter(None, request.migrations):
+            check_uuid(migration, "migration")
+        self._host.build(ctxt, _intents(ctxt, request, is_incoming), BuildRequirements.from_spec(request.spec))
 
     @expose
     def check_migrations(self, ctxt: RequestContext, checks: objects.MigrationChecks) -> objects.MigrationChecks:
@@ -63,16 +66,16 @@ class ComputeEndpoint:
         return check_destination(self._host.guest_manager, checks)
 
     @expose
-    def prepare_incoming(self, ctxt: RequestContext, guests: objects.IncomingGuests) -> None:
+    def prepare_incoming(self, ctxt: RequestContext, request: objects.BuildRequest) -> None:
         """Confirm the claims and create paused guests; raises InvalidRequest as ``build_instances``."""
-        guests.check()
-        check_uuids(guests.migrations, self._max_instances)
-        self._build(ctxt, guests.build, guests.migrations)
+        check_uuids(request.migrations, self._max_instances, "migration")
+        self._build(ctxt, request, is_incoming=True)
 
     @expose
     def copy_guests(self, ctxt: RequestContext, copies: objects.GuestCopies) -> None:
         """Start, abort or complete copies; raises InvalidRequest for an invalid request, as a whole."""
-        check_uuids(copies.migrations, self._max_instances)
+        check_uuids(copies.uuids, self._max_instances)
+        check_uuids(copies.migrations, self._max_instances, "migration")
         _check_attempts(copies.attempts)
         copies.check()
         self._check_partition(copies.partition)
@@ -94,7 +97,7 @@ class ComputeEndpoint:
     @expose
     def change_guests(self, ctxt: RequestContext, transitions: objects.GuestTransitions) -> None:
         """Start, stop or end guests; raises InvalidRequest for an invalid request, as a whole."""
-        check_uuids(transitions.consumers, self._max_instances)
+        check_uuids(transitions.uuids, self._max_instances)
         _check_attempts(transitions.attempts)
         transitions.check()
         self._check_partition(transitions.partition)
@@ -157,11 +160,16 @@ def _image_name(image: Mapping[str, Any] | None) -> str:
 
 
 def _transitions(request: objects.GuestTransitions) -> list[GuestTransition]:
-    rows = zip(request.consumers, request.attempts, request.instances, request.origins, request.actions, strict=True)
+    moves = request.moves or [None] * len(request.uuids)
+    rows = zip(request.uuids, request.attempts, request.actions, moves, strict=True)
     return [
-        GuestTransition(AttemptRef(consumer, attempt), instance, [AttemptRef(*origin) for origin in origins], action)
-        for consumer, attempt, instance, origins, action in rows
+        GuestTransition(AttemptRef(uuid, attempt), action, None if move is None else _move(move))
+        for uuid, attempt, action, move in rows
     ]
+
+
+def _move(move: Mapping[str, Any]) -> EndOfMove:
+    return EndOfMove(move["migration"], ClaimRole(move["role"]), move["number"])
 
 
 def _check_attempts(attempts: list[int]) -> None:
@@ -185,15 +193,12 @@ def _check_allocations(allocations: Sequence[Any]) -> None:
 
 
 def _copies(request: objects.GuestCopies) -> list[GuestCopy]:
-    columns = (request.migrations, request.attempts, request.instances, request.origins, request.numbers)
-    rows = zip(*columns, request.actions, request.destinations, request.with_disk, request.post_copy, strict=True)
-    return [
-        GuestCopy(AttemptRef(migration, attempt), instance, [AttemptRef(*origin) for origin in origins], *values)
-        for migration, attempt, instance, origins, *values in rows
-    ]
+    columns = (request.uuids, request.attempts, request.migrations, request.numbers, request.actions)
+    rows = zip(*columns, request.destinations, request.with_disk, request.post_copy, strict=True)
+    return [GuestCopy(AttemptRef(uuid, attempt), *values) for uuid, attempt, *values in rows]
 
 
-def _intents(ctxt: RequestContext, request: objects.BuildRequest, migrations: Sequence[str] = ()) -> list[Attempt]:
+def _intents(ctxt: RequestContext, request: objects.BuildRequest, is_incoming: bool) -> list[Attempt]:
     spec = request.spec
     owner = {
         "type": spec.consumer_type,
@@ -220,11 +225,13 @@ def _intents(ctxt: RequestContext, request: objects.BuildRequest, migrations: Se
             allocations={name: resources} if allocations is None else allocations,
             owner=owner,
             starts_off=uuid in powered_off,
-            migration=migration,
+            role=ClaimRole.DESTINATION if migration else ClaimRole.ONLY,
+            migration=migration or "",
+            is_incoming=is_incoming,
         )
         for uuid, attempt, name, allocations, migration in zip(
             *(request.uuids, request.attempts, request.names, claim_allocations),
-            migrations or [""] * len(request.uuids),
+            request.migrations or [""] * len(request.uuids),
             strict=True,
         )
     ]

@@ -169,9 +169,9 @@ class ServiceHost:
         if self._saga_timer is not None:
             self._saga_timer.cancel()
             self._saga_timer = None
-        if self._auditor.is_due:
+        if self.guest_manager.audit_duty.is_due:
             # What the journal intends may have moved elsewhere meanwhile. The audit ends it, then advances the rest.
-            LOG.info("Host %s reached no service for too long: it audits before it acts", self.name)
+            LOG.info("Host %s may have been fenced unnoticed: it audits before it acts", self.name)
             self._audit(self._auditor.epoch)
             return
         # If the pass itself fails, such as on a full disk, it is retried as well.
@@ -189,6 +189,8 @@ class ServiceHost:
             pauses += [wait_ms / 1000 for wait_ms in waits_ms if wait_ms is not None]
             if pauses:
                 self._saga_timer = self._queue.submit_after(min(pauses), self.advance)
+        if self.guest_manager.audit_duty.is_due:
+            self.advance()  # the pass stopped before its end; the next one audits first
 
     def _backoff(self) -> float:
         longest = min(self._intervals().retry_max, FIRST_RETRY * 2 ** min(self._failures - 1, 20))
@@ -272,4 +274,4 @@ class ServiceHost:
             LOG.error("Host %s is served no more: another agent superseded this one, and %s", self.name, error)
             self._leave()
         else:
-            self.audit(answer.epoch, always=answer.audit or self._auditor.is_due)
+            self.audit(answer.epoch, always=answer.audit or self.guest_manager.audit_duty.is_due)

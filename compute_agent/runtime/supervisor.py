@@ -16,6 +16,7 @@ from compute_agent.attempts.builder import AdmissionController
 from compute_agent.attempts.calls import IdentityRefused, ServiceCalls
 from compute_agent.attempts.copies import CopyController
 from compute_agent.attempts.guest_allocations import GuestManager
+from compute_agent.attempts.isolation import AuditDuty
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
 from compute_agent.attempts.operations import OperationController
@@ -99,6 +100,7 @@ class HostSupervisor:
                 Journal(JournalFile(folder / "journal", self.name), retention_ms),
                 ResourceTracker(self._plan.nodes),
                 Hypervisor(folder / "guests", self._shared.profile),
+                AuditDuty(self._shared.calls.isolation),
             )
             guest_manager.open()
             stamps = StampFile(folder / "stamp", self._shared.conf.rpc.partition)

@@ -17,6 +17,7 @@ from compute_agent.simulator.profile import HostProfile
 
 LOG = log.getLogger(__name__)
 
+_ATTEMPT = "@"  # between uuid and attempt in the name of a guest's file
 _SUFFIX = ".json"
 _DAMAGED = ".damaged"  # follows _SUFFIX
 
@@ -48,6 +49,10 @@ class Guest:
         return AttemptRef(self.uuid, self.attempt)
 
 
+def _allow() -> None:
+    """Allow a start."""
+
+
 class Hypervisor:
     """The guests of one service host. Capacity is checked by the resource tracker, not here."""
 
@@ -58,7 +63,7 @@ class Hypervisor:
         self._profile = profile
         self._clock = clock
         self.copy_clock = copy_clock
-        self._guests: dict[str, Guest] = {}
+        self._guests: dict[AttemptRef, Guest] = {}
         self.copies: dict[AttemptRef, SimulatedCopy] = {}  # those in progress; a restart of the agent interrupts them
 
     def open(self) -> list[str]:
@@ -76,9 +81,9 @@ class Hypervisor:
             except ValueError as error:
                 LOG.error("%s; it is renamed to %s%s", error, path.name, _DAMAGED)
                 path.replace(path.with_name(path.name + _DAMAGED))
-                damaged.append(path.stem)
+                damaged.append(path.stem.partition(_ATTEMPT)[0])
             else:
-                self._guests[guest.uuid] = guest
+                self._guests[guest.ref] = guest
         if damaged:
             state_files.sync_folder(self._folder)
         return damaged
@@ -89,8 +94,7 @@ class Hypervisor:
 
     def get(self, ref: AttemptRef) -> Guest | None:
         """Return the guest of an attempt, or None."""
-        guest = self._guests.get(ref.uuid)
-        return guest if guest is not None and guest.ref == ref else None
+        return self._guests.get(ref)
 
     def is_on(self, ref: AttemptRef) -> bool:
         """Return whether the attempt has a guest that is neither off nor paused."""
@@ -125,30 +129,44 @@ class Hypervisor:
         """Name of the storage that has the guests' disks; "": local ones."""
         return self._profile().shared_storage
 
-    def spawn(self, ref: AttemptRef, name: str, *, is_off: bool = False) -> Guest:
+    def spawn(
+        self, ref: AttemptRef, name: str, *, is_off: bool = False, before_start: Callable[[], None] = _allow
+    ) -> Guest:
         """Start a guest, or return the existing guest of this attempt; its file is on disk when this returns.
 
-        A paused guest continues, without a boot. With ``is_off`` it is made and stays powered off.
+        A paused guest continues, without a boot. With ``is_off`` it is made and stays powered off. ``before_start`` is
+        called first and prevents the start if it raises an exception.
 
-        Raises SpawnFailed, also when a guest of another attempt of this instance exists; that must be stopped first.
+        Raises SpawnFailed, also when a guest of another attempt of this instance runs; that must be stopped first.
         Raises OSError when the file cannot be written; the guest does not exist then.
         """
-        existing = self._guests.get(ref.uuid)
+        before_start()
+        self._check_no_other_runs(ref)
+        existing = self._guests.get(ref)
         if existing is not None:
-            if existing.ref == ref:
-                return existing if is_off else self._continue(existing)
-            raise SpawnFailed(f"attempt {existing.attempt} of the instance still runs on {existing.name}")
+            return existing if is_off else self._continue(existing)
         profile = self._profile()
         if profile.spawn_fails(ref):
             raise SpawnFailed("simulated spawn failure")
         return self._create(Guest(ref.uuid, ref.attempt, name, self._boot_end(ref), is_off))
 
-    def receive(self, ref: AttemptRef, name: str) -> Guest:
-        """Create a paused guest, which a copy fills; raises as ``spawn``."""
-        existing = self._guests.get(ref.uuid)
-        if existing is not None and existing.ref != ref:
-            raise SpawnFailed(f"attempt {existing.attempt} of the instance still runs on {existing.name}")
+    def receive(self, ref: AttemptRef, name: str, *, before_start: Callable[[], None] = _allow) -> Guest:
+        """Create a paused guest, which a copy fills; see ``spawn`` for parameters and exceptions."""
+        before_start()
+        self._check_no_other_runs(ref)
+        existing = self._guests.get(ref)
         return existing or self._create(Guest(ref.uuid, ref.attempt, name, self._clock(), is_paused=True))
+
+    def other_running(self, ref: AttemptRef) -> Guest | None:
+        """Return the running guest of another attempt of the instance."""
+        guests = (guest for guest in self._guests.values() if guest.uuid == ref.uuid and guest.ref != ref)
+        return next((guest for guest in guests if self.is_on(guest.ref)), None)
+
+    def _check_no_other_runs(self, ref: AttemptRef) -> None:
+        """Raise SpawnFailed while a guest of another attempt of the instance runs."""
+        other = self.other_running(ref)
+        if other is not None:
+            raise SpawnFailed(f"attempt {other.attempt} of the instance still runs on {other.name}")
 
     def pause(self, ref: AttemptRef) -> None:
         """Pause the guest of an attempt, so that it can continue without a boot; as ``power_off``."""
@@ -176,30 +194,17 @@ class Hypervisor:
         if guest is not None:
             self._save(replace(guest, is_off=True, is_paused=False, disk=disk, image=image or guest.image))
 
-    def rename(self, ref: AttemptRef, to: AttemptRef) -> None:
-        """Make the guest of an attempt that of another one; does nothing when that is so already. Raises OSError.
-
-        A crash between the two files leaves both; the next call removes the old one.
-        """
-        guest = self.get(ref)
-        if guest is None:
-            return
-        if self.get(to) is None:
-            self._save(replace(guest, uuid=to.uuid, attempt=to.attempt))
-        if to.uuid != ref.uuid:
-            self.stop(ref)
-
     def stop(self, ref: AttemptRef) -> None:
         """Stop the guest of an attempt; does nothing when it does not exist or belongs to another attempt."""
         if self.get(ref) is not None:
-            self._path(ref.uuid).unlink(missing_ok=True)
-            del self._guests[ref.uuid]
+            self._path(ref).unlink(missing_ok=True)
+            del self._guests[ref]
 
     def _create(self, guest: Guest) -> Guest:
         try:
             self._save(guest)
         except OSError:
-            self._path(guest.uuid).unlink(missing_ok=True)
+            self._path(guest.ref).unlink(missing_ok=True)
             raise
         return guest
 
@@ -219,11 +224,15 @@ class Hypervisor:
 
     def _save(self, guest: Guest) -> None:
         document = without_empty(asdict(guest), required=("running_at_ms",))
-        state_files.replace(self._path(guest.uuid), json.dumps(document))
-        self._guests[guest.uuid] = guest
+        state_files.replace(self._path(guest.ref), json.dumps(document))
+        self._guests[guest.ref] = guest
 
-    def _path(self, uuid: str) -> Path:
-        return self._folder / f"{uuid}{_SUFFIX}"
+    def _path(self, ref: AttemptRef) -> Path:
+        return self._folder / f"{_file_name(ref)}{_SUFFIX}"
+
+
+def _file_name(ref: AttemptRef) -> str:
+    return f"{ref.uuid}{_ATTEMPT}{ref.attempt}"
 
 
 def _read(path: Path) -> Guest:
@@ -236,7 +245,7 @@ def _read(path: Path) -> Guest:
         is_typed = all(type(number) is int for number in numbers) and type(guest.is_off) is bool
         is_typed &= type(guest.is_paused) is bool
         is_typed &= type(guest.image) is str
-        if guest.uuid != path.stem or type(guest.name) is not str or not is_typed:
+        if _file_name(guest.ref) != path.stem or type(guest.name) is not str or not is_typed:
             raise ValueError("it does not describe the guest that it is named after")
     except (ValueError, TypeError) as error:
         raise ValueError(f"the guest file {path} is damaged: {error}") from error

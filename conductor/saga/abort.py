@@ -9,7 +9,7 @@ from conductor.saga.transitions import building_status, fail, finish_deletion, s
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
-from rpcapi.resources.claims import Answer
+from rpcapi.resources.claims import Answer, ClaimRole
 
 FAILED = (InstanceStatus.ERROR, InstanceStatus.UNSHELVING)  # in step ABORT: no host was selected
 
@@ -33,7 +33,7 @@ def abort(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Inst
 def _apply_answers(
     saga_pass: SagaPass, instance: InstanceRecord, answers: Mapping[tuple[str, int], claims.ClaimAnswerRow]
 ) -> InstanceRecord:
-    for attempt in (instance.attempt, instance.attempt + 1):
+    for attempt in (instance.attempt, instance.next_attempt):
         result = answers[instance.uuid, attempt]
         answer, host, partition = result.answer, result.host, result.partition or instance.partition
         if answer == Answer.CONFLICT:
@@ -56,9 +56,10 @@ def _find_later_attempt(saga_pass: SagaPass, instance: InstanceRecord, partition
         page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    if not page.claims:
+    later = [claim for claim in page.claims if claim["role"] != ClaimRole.SOURCE]
+    if not later:
         return saga_pass.retry_later(instance, "a later attempt was live")
-    claim = page.claims[0]
+    claim = later[0]
     return set_step(instance, SagaStep.ABORT, attempt=claim["attempt"], host=claim["host"], partition=partition)
 
 

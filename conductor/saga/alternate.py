@@ -60,7 +60,7 @@ def _prepare(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> list[Insta
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         LOG.warning("Preparing alternates for %d instances got no answer: %s", len(group), summarize_error(error))
         return [saga_pass.retry_later(instance, error) for instance in group]
-    results = [(instance, answers[instance.uuid, instance.attempt + 1]) for instance in group]
+    results = [(instance, answers[instance.uuid, instance.next_attempt]) for instance in group]
     if saga_pass.spec_of(group[0]).group_policy == GroupPolicy.AFFINITY:
         results = _decide_together(saga_pass, results)
     changed, possible, hopeless = [], [], []
@@ -97,7 +97,7 @@ def _prepare_claims(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> obj
     intents = objects.ClaimIntents.of(
         spec=saga_pass.destination_spec(group[0]),
         consumers=[instance.uuid for instance in group],
-        attempts=[instance.attempt + 1 for instance in group],
+        attempts=[instance.next_attempt for instance in group],
         replaces=[instance.attempt for instance in group],
         candidates=[list(instance.alternates) for instance in group],
         epoch=group[0].epoch,
@@ -113,7 +113,7 @@ def _apply_answer(saga_pass: SagaPass, instance: InstanceRecord, result: claims.
         if result.host in remaining:
             remaining = remaining[remaining.index(result.host) + 1 :]
         ended_record = _timed_out(saga_pass, instance)
-        return assign_host(ended_record, instance.attempt + 1, result.host, remaining, allocations=result.allocations)
+        return assign_host(ended_record, instance.next_attempt, result.host, remaining, allocations=result.allocations)
     if result.answer == Answer.CONFIRMED:
         return handle_confirmed_claim(saga_pass, instance)
     if result.answer in (Answer.ENDED, Answer.CONFLICT):

@@ -88,6 +88,9 @@ def build_request(saga_pass: SagaPass, group: Sequence[InstanceRecord]) -> objec
         if any(instance.allocations for instance in group)
         else [],
         powered_off=[instance.uuid for instance in group if _moves_powered_off(instance)],
+        migrations=[instance.open_migration and instance.open_migration.uuid for instance in group]
+        if any(instance.open_migration for instance in group)
+        else [],
     )
 
 

@@ -31,6 +31,18 @@ class ClaimAnswerRow(NamedTuple):
     partition: str | None = None
 
 
+def find_source(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, str | None]:
+    """Return the state of the claim on the source of an instance's move, or how it ended, and its migration.
+
+    Raises what ``find_claims`` raises.
+    """
+    migration = instance.move
+    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[migration.source_attempt])
+    answers = saga_pass.clients.claims_of(migration.source_partition).find_claims(saga_pass.context(), refs)
+    state = next(filter(None, answers.ends), answers.answers[0])
+    return str(state), next(iter(answers.migrations), None)
+
+
 def results_by_claim(answers: objects.ClaimAnswers) -> dict[tuple[str, int], ClaimAnswerRow]:
     """Return the answers by (consumer, attempt)."""
     absent = [None] * len(answers.answers)
@@ -48,11 +60,10 @@ def abort(
     ``include_next`` aborts the next attempt too: a conductor may have prepared it without recording it. All instances
     must be of one partition. An instance whose record is certain waits only for the host that it names.
     """
-    offsets = (0, 1) if include_next else (0,)
     rows = [
-        (instance.uuid, instance.attempt + offset, _destination(saga_pass, instance))
+        (instance.uuid, attempt, _destination(saga_pass, instance))
         for instance in instances
-        for offset in offsets
+        for attempt in (instance.attempt, instance.next_attempt)[: 1 + include_next]
     ]
     client = saga_pass.clients.claims_of(instances[0].partition)
     answers: dict[tuple[str, int], ClaimAnswerRow] = {}

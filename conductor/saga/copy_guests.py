@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from conductor.saga import cast
+from conductor.saga.claims import find_source
 from conductor.saga.live_moves import (
     ABORTED,
     end_source,
@@ -12,15 +13,15 @@ from conductor.saga.live_moves import (
     is_aborted,
     lose_destination,
 )
+from conductor.saga.move_guests import message_of_move
 from conductor.saga.saga_pass import SagaPass
 from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
-from conductor.store.migrations import CLAIM_ATTEMPT
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.objects.copy import DONE, START
 from rpcapi.objects.transition import RUN
 from rpcapi.resources import names
-from rpcapi.resources.claims import ENDS, Answer
+from rpcapi.resources.claims import ENDS, Answer, ClaimRole
 
 
 def prepare_copy(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -95,10 +96,7 @@ def _call(saga_pass: SagaPass, host: str, checks: objects.MigrationChecks) -> ob
 
 
 def _send_incoming(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
-    guests = objects.IncomingGuests.of(
-        build=cast.build_request(saga_pass, group), migrations=[instance.move.uuid for instance in group]
-    )
-    saga_pass.clients.compute.prepare_incoming(saga_pass.context(), host, guests)
+    saga_pass.clients.compute.prepare_incoming(saga_pass.context(), host, cast.build_request(saga_pass, group))
 
 
 # -- COPY and SWITCH --------------------------------------------------------------------------------------------------
@@ -128,10 +126,9 @@ def _send_copy(saga_pass: SagaPass, instance: InstanceRecord) -> None:
     migration = instance.move
     copies = objects.GuestCopies.of(
         partition=migration.source_partition or saga_pass.clients.partition,
+        uuids=[instance.uuid],
+        attempts=[migration.source_attempt],
         migrations=[migration.uuid],
-        attempts=[CLAIM_ATTEMPT],
-        instances=[instance.uuid],
-        origins=[[[instance.uuid, migration.source_attempt]]],
         numbers=[instance.attempt],
         actions=[migration.copy_request or START],
         destinations=[instance.host or ""],
@@ -147,19 +144,17 @@ def _send_switch(saga_pass: SagaPass, instance: InstanceRecord) -> None:
         return
     transitions = objects.GuestTransitions.of(
         partition=instance.partition or saga_pass.clients.partition,
-        consumers=[instance.uuid],
+        uuids=[instance.uuid],
         attempts=[instance.attempt],
-        instances=[instance.uuid],
-        origins=[[]],
         actions=[RUN],
+        moves=[message_of_move(instance, ClaimRole.DESTINATION)],
     )
     saga_pass.clients.compute.change_guests(saga_pass.context(), names.host_of(instance.host or ""), transitions)
 
 
 def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    migration = instance.move
     try:
-        source = _find(saga_pass, migration.source_partition, migration.uuid, CLAIM_ATTEMPT)
+        source, _migration = find_source(saga_pass, instance)
         destination = _find(saga_pass, instance.partition, instance.uuid, instance.attempt)
         is_over = destination in ENDS and not _will_report(saga_pass, instance, destination)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:

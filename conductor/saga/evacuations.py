@@ -59,7 +59,7 @@ def make_migration(
 def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
     """Return the record of an instance in ERROR whose host is gone, with its next attempt to be scheduled.
 
-    Its source has no claim that could be handed over. The history begins anew, so that it has as many attempts as a
+    Its source has no claim. The history begins anew, so that it has as many attempts as a
     new instance.
     """
     return replace(
@@ -67,7 +67,7 @@ def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecor
         step=SagaStep.EVACUATE,
         status=InstanceStatus.BUILDING,
         migration=migration,
-        attempt=instance.attempt + 1,
+        attempt=instance.next_attempt,
         host=None,
         history=[],
         alternates=(),

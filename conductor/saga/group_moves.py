@@ -63,7 +63,7 @@ def read_once(read: ReadFunction) -> ReadFunction:
 def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFunction) -> list[InstanceRecord]:
     """Return the changed records of the members that wait for a destination, if ``instance`` is the first of them.
 
-    It waits while the claim of another one has not been handed over yet, and after a destination failed, while another
+    It waits while the claim of another one is no source yet, and after a destination failed, while another
     one may still have that. It returns to its source where another member does: otherwise it could leave the group.
     ``select`` is step SELECT.
     """
@@ -91,7 +91,7 @@ def _is_awaited(instance: InstanceRecord, *, is_repeated: bool) -> bool:
     if instance.status in DELETED:
         return False
     is_moving = is_repeated and instance.open_migration is not None and instance.step != SagaStep.DESTINATION
-    return is_moving or instance.step == SagaStep.HAND_OVER
+    return is_moving or instance.step == SagaStep.BEGIN_MOVE
 
 
 def _select_all(saga_pass: SagaPass, waiting: Sequence[GroupMember], select: SelectFunction) -> list[InstanceRecord]:
@@ -161,7 +161,7 @@ def _ignore_host(record: InstanceRecord, host: str, reason: str) -> InstanceReco
     return set_step(
         _unassigned(record),
         SagaStep.DESTINATION,
-        attempt=record.attempt + 1,
+        attempt=record.next_attempt,
         migration=replace(migration, history=[*migration.history, entry]),
     )
 

@@ -52,7 +52,7 @@ def select_again(instance: InstanceRecord) -> InstanceRecord:
     return set_step(
         instance,
         SagaStep.DESTINATION,
-        attempt=instance.attempt + 1,
+        attempt=instance.next_attempt,
         host=None,
         allocations=None,
         alternates=(),

@@ -1,70 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps STOP_SOURCE, END_SOURCE and RESUME: request the source of a move to change its guest, until it reports that.
-
-Each message names the identities by which the host may still know the guest, so that no order of messages is needed.
-"""
+"""Steps STOP_SOURCE, END_SOURCE and RESUME: request the source of a move to change its guest, until it reports that."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from conductor.saga import cast, moves
+from conductor.saga.claims import find_source
 from conductor.saga.saga_pass import SagaPass
 from conductor.service_clients import NO_ANSWER_ERRORS
-from conductor.store.migrations import CLAIM_ATTEMPT
-from conductor.store.records import InstanceRecord, InstanceStatus
+from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
 from rpcapi.objects.transition import END, RUN, STOP
-from rpcapi.resources.claims import ENDS
-
-
-class _Guest(NamedTuple):
-    """The guest of an instance at its source: its identity, those before, and what it is to do."""
-
-    consumer: str
-    attempt: int
-    origins: list[list[str | int]]
-    action: str
+from rpcapi.resources.claims import ENDS, Answer, ClaimRole
 
 
 class _Change(NamedTuple):
-    """``guest_of`` returns what is requested, ``on_end`` the record where its claim has ended, for that reason."""
+    """Request of a source: ``action_of`` returns its action, ``on_end`` the record if its claim has ended."""
 
-    guest_of: Callable[[InstanceRecord], _Guest]
+    action_of: Callable[[InstanceRecord], str]
+    role: ClaimRole
     on_end: Callable[[InstanceRecord, str], InstanceRecord]
 
 
 def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Stop the guests at their sources: a destination is built only when nothing runs there any more."""
-    return _request(saga_pass, instances, _Change(lambda instance: _as_migration(instance, STOP), moves.end_source))
+    return _request(saga_pass, instances, _Change(lambda _instance: STOP, ClaimRole.SOURCE, moves.end_source))
 
 
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Remove the guests from their sources, which then release the claims of the migrations."""
-    return _request(saga_pass, instances, _Change(lambda instance: _as_migration(instance, END), moves.end_source))
+    """Remove the guests from their sources, which then release their claims."""
+    return _request(saga_pass, instances, _Change(lambda _instance: END, ClaimRole.SOURCE, moves.end_source))
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Let the guests continue at their sources as their instances, running unless they were stopped before."""
+    """Let the guests continue at their sources, running unless they were stopped before."""
     return _request(
         saga_pass,
         instances,
-        _Change(_as_instance, lambda instance, reason: moves.lose_claim(instance, "lost", reason)),
+        _Change(_resumed, ClaimRole.ONLY, lambda instance, reason: moves.lose_claim(instance, "lost", reason)),
     )
 
 
-def _as_migration(instance: InstanceRecord, action: str) -> _Guest:
-    migration = instance.move
-    return _Guest(migration.uuid, CLAIM_ATTEMPT, [[instance.uuid, migration.source_attempt]], action)
-
-
-def _as_instance(instance: InstanceRecord) -> _Guest:
-    migration = instance.move
-    origins: list[list[str | int]] = [[migration.uuid, CLAIM_ATTEMPT], [instance.uuid, migration.source_attempt]]
-    action = STOP if migration.was_stopped else RUN
-    if instance.status == InstanceStatus.DELETING:
-        action = END
-    return _Guest(instance.uuid, instance.attempt, origins, action)
+def _resumed(instance: InstanceRecord) -> str:
+    return STOP if instance.move.was_stopped else RUN
 
 
 def _request(saga_pass: SagaPass, instances: Sequence[InstanceRecord], change: _Change) -> list[InstanceRecord]:
@@ -72,7 +51,7 @@ def _request(saga_pass: SagaPass, instances: Sequence[InstanceRecord], change: _
     by_uuid = {instance.uuid: instance for instance in instances}
     silent = [instance for instance in instances if (instance.tries + 1) % cast.CLAIM_CHECK_INTERVAL == 0]
     at_sources = [_at_source(instance) for instance in instances if instance not in silent]
-    sent, unsent = cast.send_by_host(at_sources, lambda host, group: _send(saga_pass, host, group, change.guest_of))
+    sent, unsent = cast.send_by_host(at_sources, lambda host, group: _send(saga_pass, host, group, change))
     waiting = [
         saga_pass.retry_later(by_uuid[instance.uuid], "waiting for the report", slower=cast.TERMINATE_PAUSE_FACTOR)
         for instance in sent
@@ -89,28 +68,29 @@ def _at_source(instance: InstanceRecord) -> InstanceRecord:
     return replace(instance, host=migration.source_host, partition=migration.source_partition)
 
 
-def _send(
-    saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord], guest_of: Callable[[InstanceRecord], _Guest]
-) -> None:
-    guests = [guest_of(instance) for instance in group]
+def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord], change: _Change) -> None:
     transitions = objects.GuestTransitions.of(
         partition=group[0].partition or saga_pass.clients.partition,
-        consumers=[guest.consumer for guest in guests],
-        attempts=[guest.attempt for guest in guests],
-        instances=[instance.uuid for instance in group],
-        origins=[guest.origins for guest in guests],
-        actions=[guest.action for guest in guests],
+        uuids=[instance.uuid for instance in group],
+        attempts=[instance.move.source_attempt for instance in group],
+        actions=[change.action_of(instance) for instance in group],
+        moves=[message_of_move(instance, change.role) for instance in group],
     )
     saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)
 
 
+def message_of_move(instance: InstanceRecord, role: ClaimRole) -> dict[str, str | int]:
+    """Return what a message to one end of a move says of it; see rpcapi.objects.GuestTransitions."""
+    return {"migration": instance.move.uuid, "role": role.value, "number": instance.move_number}
+
+
 def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change) -> InstanceRecord:
-    guest, partition = change.guest_of(instance), instance.move.source_partition
-    refs = objects.ClaimRefs.of(consumers=[guest.consumer], attempts=[guest.attempt])
     try:
-        (answer,) = saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs).answers
+        answer, migration = find_source(saga_pass, instance)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    if answer not in ENDS:
-        return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")
-    return change.on_end(instance, f"its claim was {answer}")
+    if answer in ENDS:
+        return change.on_end(instance, f"its claim was {answer}")
+    if answer == Answer.CONFIRMED and migration is None and change.role == ClaimRole.SOURCE:
+        return moves.settle_returned(instance, "its claim on the source is its only one")
+    return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """State transitions of an instance that is migrated cold or resized, as pure functions of its record.
 
-The claim on the source is that of the migration, the one at the destination that of the instance, so that each end
-state frees exactly one of them.
+The migration holds the resources at the source, the instance those at the destination, so that each end state frees
+exactly one of them.
 """
 
 from dataclasses import replace
@@ -20,20 +20,19 @@ BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
 
 def begin_move(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
     """Return the record of an instance on a host that begins to move."""
-    moving = set_step(instance, SagaStep.HAND_OVER, migration=migration, is_shelved=False, reason=None)
+    moving = set_step(instance, SagaStep.BEGIN_MOVE, migration=migration, is_shelved=False, reason=None)
     return replace(moving, status=building_status(moving))
 
 
 def select_next(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record after its claim became that of the migration: a destination is selected next.
+    """Return the record after its claim became the source of the migration: a destination is selected next.
 
     The history begins anew, so that a move has as many attempts as a new instance.
     """
-    migration = instance.move
     return set_step(
         instance,
         SagaStep.DESTINATION,
-        attempt=max(instance.attempt, migration.source_attempt) + 1,
+        attempt=instance.next_attempt,
         host=None,
         allocations=None,
         alternates=(),
@@ -86,8 +85,7 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
     failed = _end_migration(instance, MigrationStatus.ERROR, why)
     if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
         return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
-    is_returning = migration.status == MigrationStatus.REVERTING and instance.step == SagaStep.HAND_OVER
-    if is_returning or instance.step in (SagaStep.MOVE_BACK, SagaStep.RESUME):
+    if instance.step in (SagaStep.END_MOVE, SagaStep.RESUME):
         return fail(failed, _sentence(why))
     if migration.status == MigrationStatus.REVERTING:
         # The destination is ended first.
@@ -96,7 +94,7 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
 
 
 def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Return the final record of an instance whose only claim has ended: it was not handed over, or it came back."""
+    """Return the final record of an instance whose only claim has ended, before its move or after its return."""
     ended = end_attempt(instance, outcome, reason)
     if instance.status == InstanceStatus.DELETING:
         return finish_deleted(ended)
@@ -109,6 +107,24 @@ def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord
         return set_step(_end_migration(instance, MigrationStatus.CANCELLED, reason), SagaStep.ABORT)
     ended = _end_migration(instance, MigrationStatus.ERROR, reason)
     return set_step(ended, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
+
+
+def settle_returned(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    """Return the record of an instance whose return to its source this store had forgotten."""
+    source = instance.move
+    returned = replace(
+        instance,
+        attempt=source.source_attempt,
+        last_attempt=instance.move_number,
+        host=source.source_host,
+        partition=source.source_partition,
+    )
+    return settle_without_move(returned, reason)
+
+
+def resume(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record of an instance whose claim on its source is its only one again: its guest continues there."""
+    return set_step(instance, SagaStep.RESUME, attempt=instance.move.source_attempt, last_attempt=instance.move_number)
 
 
 def finish_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
@@ -132,7 +148,7 @@ def finish_deleted(instance: InstanceRecord) -> InstanceRecord:
 
 def _end_source_of_deleted(instance: InstanceRecord) -> InstanceRecord:
     """Return the record of a deleted instance whose source has ended; it may still be ended at its destination."""
-    if instance.step in (SagaStep.END_SOURCE, SagaStep.MOVE_BACK, SagaStep.RESUME, SagaStep.HAND_OVER):
+    if instance.step == SagaStep.END_SOURCE:
         return finish_deleted(instance)
     return _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
 

@@ -73,10 +73,8 @@ def _image_of(saga_pass: SagaPass, instance: InstanceRecord) -> dict[str, Any] |
 def _send_transitions(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
     transitions = objects.GuestTransitions.of(
         partition=group[0].partition or saga_pass.clients.partition,
-        consumers=[instance.uuid for instance in group],
+        uuids=[instance.uuid for instance in group],
         attempts=[instance.attempt for instance in group],
-        instances=[instance.uuid for instance in group],
-        origins=[[] for _ in group],
         actions=[ACTIONS[instance.status] for instance in group],
     )
     saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)

@@ -5,13 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from conductor.saga import cast
+from conductor.admission import count_amounts
+from conductor.saga import cast, unknown_moves
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, end_attempt, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, SagaStep
-from rpcapi import errors
+from rpcapi import errors, objects
 from rpcapi.resources import names
+from rpcapi.resources.claims import Answer, ClaimRole
 
 
 def settle(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -25,18 +27,45 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
         page = client.list_claims(saga_pass.context(), consumer=instance.uuid)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    return _adopt_claim(saga_pass, instance, page.claims[0]) if page.claims else _continue_without_claim(instance)
+    by_role = {claim["role"]: claim for claim in page.claims}
+    source = by_role.pop(ClaimRole.SOURCE, None)
+    own = next(iter(by_role.values()), None)
+    try:
+        if source is not None and not _knows(instance, source["migration"]):
+            return _settle_unknown_move(saga_pass, instance, source, own)
+        return _continue_without_claim(instance) if own is None else _adopt_claim(saga_pass, instance, own)
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+
+
+def _knows(instance: InstanceRecord, migration: str) -> bool:
+    return instance.open_migration is not None and instance.open_migration.uuid == migration
+
+
+def _settle_unknown_move(
+    saga_pass: SagaPass, instance: InstanceRecord, source: Mapping[str, Any], destination: Mapping[str, Any] | None
+) -> InstanceRecord:
+    """Continue a move that the record does not know; without a destination it is over."""
+    if destination is not None:
+        return unknown_moves.rebuild_move(saga_pass, instance, source, destination)
+    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[source["attempt"]])
+    client = saga_pass.clients.claims_of(instance.partition)
+    (answer,) = client.end_moves(saga_pass.context(), refs, [source["migration"]]).answers
+    if answer != Answer.CONFIRMED:
+        return saga_pass.retry_later(instance, f"the claim on its source is {answer}")
+    return _adopt_claim(saga_pass, instance, source)
 
 
 def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
     attempt, host, migration = claim["attempt"], claim["host"], instance.open_migration
     if migration is not None and attempt == migration.source_attempt:
-        return set_step(instance, SagaStep.HAND_OVER)  # the claims service forgot that it was handed over
+        return set_step(instance, SagaStep.BEGIN_MOVE)  # the claims service forgot that it moves
     if instance.has_ended(attempt):
         # The host reported that nothing runs, but it still has the claim: terminate makes it release the claim.
         cast.send_terminate(saga_pass, names.host_of(host), [replace(instance, attempt=attempt)])
         return saga_pass.retry_later(instance, f"attempt {attempt} has ended, but its claim is still live")
     if attempt != instance.attempt:
+        instance = _with_amounts_of(saga_pass, instance, claim)
         instance = end_attempt(instance, "lost", f"attempt {attempt} has replaced it")
     # The build is sent in any case: the host reports its current state.
     allocations = claim["allocations"]
@@ -44,8 +73,19 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
     return assign_host(instance, attempt, host, claim["alternates"], allocations=None if plain else allocations)
 
 
+def _with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
+    """Return the record with flavor and amounts of another attempt's claim: it was resized, which was forgotten."""
+    if instance.open_migration is not None or not unknown_moves.has_other_amounts(saga_pass, instance, claim):
+        return instance
+    flavor = unknown_moves.read_attempt(saga_pass, instance, claim).flavor
+    spec = unknown_moves.resized_spec(saga_pass, instance, claim, flavor)
+    if spec is None:
+        return instance
+    return replace(instance, spec=spec.obj_to_primitive(), flavor=flavor, amounts=count_amounts(spec))
+
+
 def _continue_without_claim(instance: InstanceRecord) -> InstanceRecord:
     """Skip the attempt that was prepared and ended without being recorded; proceed to an alternate."""
     instance = end_attempt(instance, "lost", "its claim has ended")
-    next_attempt = set_step(instance, SagaStep.ALTERNATE, attempt=instance.attempt + 1, host=None)
+    next_attempt = set_step(instance, SagaStep.ALTERNATE, attempt=instance.next_attempt, host=None)
     return end_attempt(next_attempt, "lost", "its claim ended before a build was sent")

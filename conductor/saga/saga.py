@@ -15,7 +15,7 @@ from conductor.saga import (
     claims,
     copy_guests,
     group_moves,
-    hand_over,
+    move_claims,
     move_guests,
     offload,
     power,
@@ -39,7 +39,7 @@ StepFunction = Callable[[SagaPass, Sequence[InstanceRecord]], list[InstanceRecor
 # Maximum number of instances that one call of a step function gets before its result is recorded.
 WHOLE_REQUEST = 1_000_000
 MESSAGES = 1000  # sent to many hosts in a row; bounded, so that a call stays short
-MOVES = 100  # of claims, one script each
+MOVES = 100  # claims of one call, which one script changes
 
 STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     (
@@ -50,9 +50,9 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     (SagaStep.TERMINATE, cast.terminate, MESSAGES),
     (SagaStep.END_SOURCE, move_guests.end_source, MESSAGES),
     (SagaStep.POWER, power.change_power, MESSAGES),
-    (SagaStep.MOVE_BACK, hand_over.move_back, MOVES),
+    (SagaStep.END_MOVE, move_claims.end_move, MOVES),
     (SagaStep.RESUME, move_guests.resume, MESSAGES),
-    (SagaStep.HAND_OVER, hand_over.hand_over, MOVES),
+    (SagaStep.BEGIN_MOVE, move_claims.begin_move, MOVES),
     (SagaStep.SELECT, select.select, WHOLE_REQUEST),  # one decision for each request: all instances are placed, or none
     (SagaStep.OFFLOAD, offload.offload, MESSAGES),
     (SagaStep.VERIFY, verify.verify, MESSAGES),

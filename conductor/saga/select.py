@@ -168,5 +168,5 @@ def _start_new_attempt(
         else:
             others.append(instance)
     if all(answers[instance.uuid, instance.attempt].answer in claims.ENDED_ANSWERS for instance in others):
-        return changed + [set_step(instance, instance.step, attempt=instance.attempt + 1) for instance in others]
+        return changed + [set_step(instance, instance.step, attempt=instance.next_attempt) for instance in others]
     return changed + [_wait_or_fail(saga_pass, instance, error) for instance in others]

@@ -71,7 +71,7 @@ def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
 def move_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
     """Return the record of a moving instance that holds nothing at a destination, as one that returns to its source.
 
-    Its next attempt has a new number: a conductor may have prepared the one after the last, and ended it, without
+    Its attempt is one that was never made: a conductor may have prepared the one after the last, and ended it, without
     recording it. ``reason`` is why the move failed; one that is reverted has failed already, or is so by request.
     """
     migration = instance.move
@@ -80,9 +80,9 @@ def move_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
     status = InstanceStatus.REVERT_RESIZE if migration.reason is None else building_status(instance)
     return set_step(
         instance,
-        SagaStep.MOVE_BACK,
+        SagaStep.END_MOVE,
         status=instance.status if instance.status == InstanceStatus.DELETING else status,
-        attempt=instance.attempt + 2,
+        attempt=instance.next_attempt + 1,
         host=migration.source_host,
         allocations=migration.source_allocations,
         partition=migration.source_partition,

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-CLAIM_ATTEMPT = 1  # the attempt number of a migration's claim: it gets one claim, that of the source
-
 
 class MigrationKind(StrEnum):
     """What a migration is for, as Nova's ``migration_type``."""
@@ -21,7 +19,7 @@ class MigrationKind(StrEnum):
 class MigrationStatus(StrEnum):
     """The status of a migration, in Nova's words."""
 
-    PREPARING = "preparing"  # the source's claim is handed over, and a destination is selected
+    PREPARING = "preparing"  # a destination is selected
     MIGRATING = "migrating"  # the guest is stopped at its source, then built at its destination
     FINISHED = "finished"  # it is at its destination; the source is kept until confirm or revert
     CONFIRMING = "confirming"
@@ -49,8 +47,8 @@ ENDED = frozenset(
 class MigrationRecord:
     """One move of an instance. It is written with the record of its instance, by one script.
 
-    Until the migration has ended, its uuid is the consumer of the claim on the source. ``source_host`` is the resource
-    name there, under ``source_attempt`` of the instance; ``target`` is the only host that was requested (None: any),
+    Until the migration has ended, it holds the resources at the source. ``source_host`` is the resource name there,
+    ``source_attempt`` the attempt of the instance; ``target`` is the only host that was requested (None: any),
     ``allow_cross_cell`` whether the destination may be in another partition.
     ``destination_host`` and ``destination_attempt`` are the current or last ones; ``history`` has {attempt, host,
     outcome, reason} of each ended attempt to build it at a destination. ``spec`` is the primitive of the RequestSpec of

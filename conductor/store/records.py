@@ -72,7 +72,7 @@ class SagaStep(StrEnum):
     UNSHELVE = "unshelve"  # ask the scheduler for a host of one instance
     EVACUATE = "evacuate"  # the same for an instance whose host is gone
     TERMINATE = "terminate"  # send terminate to the host until it reports that the guest is gone
-    HAND_OVER = "hand_over"  # make the claim of a moving instance that of its migration
+    BEGIN_MOVE = "begin_move"  # make the claim of a moving instance the source of its migration
     DESTINATION = "destination"  # ask the scheduler for a destination of one moving instance
     STOP_SOURCE = "stop_source"  # request the source of a move to stop the guest until it reports that it did
     VERIFY = "verify"  # wait for confirm or revert, at most [conductor] resize_confirm_window
@@ -80,8 +80,8 @@ class SagaStep(StrEnum):
     COPY = "copy"  # request the source of a live migration to copy the guest until it reports the end of that
     SWITCH = "switch"  # request the destination to run the copied guest until it reports that it does
     END_SOURCE = "end_source"  # request the source of a move to remove the guest until it reports that it did
-    MOVE_BACK = "move_back"  # make the claim on the source that of the instance again
-    RESUME = "resume"  # request the source to continue the guest as the instance, until it reports that it did
+    END_MOVE = "end_move"  # make the claim on the source the only one of the instance again
+    RESUME = "resume"  # request the source to continue the guest, until it reports that it did
     DONE = "done"  # nothing
 
 
@@ -105,7 +105,8 @@ class BuildRequestRecord:
 class InstanceRecord:
     """One instance. The store sets ``version`` (a new random one by each write), ``sequence`` and the two timestamps.
 
-    ``attempt`` is the number of the current or last attempt; ``history`` has {attempt, host, outcome, reason} of each
+    ``attempt`` is the number of the current or last attempt, ``last_attempt`` a higher one that was used before the
+    instance returned to the source of a move (0: none); ``history`` has {attempt, host, outcome, reason} of each
     ended attempt. ``allocations`` are those of the claim, {provider: {class: amount}}; None: the request's resources
     at ``host``. ``partition``, ``epoch`` and ``position`` identify the decision that ``alternates`` come from.
     ``wake_ms`` is when ``step`` is due, on the store's clock (0: at once); ``tries`` is the number of consecutive
@@ -126,6 +127,7 @@ class InstanceRecord:
     step: SagaStep = SagaStep.SELECT
     wake_ms: int = 0
     attempt: int = 1
+    last_attempt: int = 0
     host: str | None = None
     allocations: Mapping[str, Mapping[str, int]] | None = None
     alternates: Sequence[str] = ()
@@ -195,6 +197,16 @@ class InstanceRecord:
         is_live = migration.kind == MigrationKind.LIVE
         is_at_source = not migration.copy_phase if is_live else migration.status == MigrationStatus.PREPARING
         return migration.source_host if is_at_source or self.host is None else self.host
+
+    @property
+    def next_attempt(self) -> int:
+        """Number of the next attempt: higher than all before."""
+        return self.move_number + 1
+
+    @property
+    def move_number(self) -> int:
+        """Number that messages about its move carry: the highest attempt so far, since each move has later ones."""
+        return max(self.attempt, self.last_attempt)
 
     @property
     def builds(self) -> int:

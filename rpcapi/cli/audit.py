@@ -60,8 +60,8 @@ class AuditCluster(Lister):
             action="append",
             default=[],
             metavar="UUID",
-            help="With --fix: also end the guest of this leaked migration, although it may be the original copy of its "
-            "instance: compare the copies first. Can be repeated.",
+            help="With --fix: also end the guest of this instance at the source of its leaked migration, although it "
+            "may be the original copy: compare the copies first. Can be repeated.",
         )
         parser.add_argument(
             "--timeout",
@@ -174,8 +174,7 @@ def _guests_of(session: "Session", host: str) -> Iterator[comparison.AgentGuest]
     marker = None
     while True:
         page = session.call(session.conductor.list_guests, host, marker=marker)
-        instances = page.instances or page.uuids
-        yield from map(comparison.AgentGuest, page.uuids, page.attempts, page.names, page.states, instances)
+        yield from map(comparison.AgentGuest, page.uuids, page.attempts, page.names, page.states)
         marker = page.marker
         if marker is None:
             return

@@ -13,8 +13,12 @@ from rpcapi.cli import api_providers, partition
 from rpcapi.cli.columns import CountsColumn, FieldsColumn, LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.resources import names
+from rpcapi.resources.claims import ClaimRole
 
-COLUMNS = ("consumer", "attempt", "state", "owner", "host", "type", "resources", "deadline", "partition")
+COLUMNS = (
+    *("consumer", "attempt", "role", "migration", "state", "owner", "host", "type", "resources", "deadline"),
+    "partition",
+)
 
 
 class _ClaimAmountsColumn(FieldsColumn):
@@ -66,6 +70,8 @@ class ListClaims(Lister):
             (
                 claim["consumer"],
                 claim["attempt"],
+                claim["role"],
+                TextColumn(claim["migration"]),
                 claim["state"],
                 api_providers.owner_of(claim["host"]),
                 _HostColumn(claim),
@@ -104,11 +110,15 @@ class ListClaims(Lister):
 
 
 class ShowClaim(ShowOne):
-    """Show the live claim of a consumer."""
+    """Show the live claim of a consumer; of an instance that moves, that of its destination."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("consumer", metavar="UUID", help="The consumer: an instance or a migration.")
+        parser.add_argument(
+            "consumer",
+            metavar="UUID",
+            help="The consumer: an instance, or a migration, which holds the source of its move.",
+        )
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
@@ -120,11 +130,13 @@ class ShowClaim(ShowOne):
         ]
         if not matches:
             raise errors.NotFound(what=f"A live claim of {uuid}")
-        partition_name, claim = matches[0]
+        partition_name, claim = min(matches, key=lambda match: match[1]["role"] == ClaimRole.SOURCE)
         fields = {
             "partition": partition_name,
             "consumer": claim["consumer"],
             "attempt": claim["attempt"],
+            "role": claim["role"],
+            "migration": TextColumn(claim["migration"]),
             "generation": claim["generation"],
             "type": claim["type"],
             "project": claim["project"],

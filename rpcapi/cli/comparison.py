@@ -3,7 +3,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rpcapi.resources import names
@@ -16,11 +16,10 @@ ON_HOST = frozenset(
         *("VERIFY_RESIZE", "SOURCE"),
     }
 )
-# The types of consumers that are guests: a migration holds the guest at its source until it has ended.
-INSTANCE, MIGRATION = "INSTANCE", "MIGRATION"
+SOURCE, DESTINATION = "source", "destination"  # roles of the claims of an instance that moves
+INSTANCE = "INSTANCE"  # type of consumers that are guests
 ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
 EVACUATION = "evacuation"  # a kind of migrations that hold nothing
-SOURCE_ATTEMPT = 1  # of a migration's claim
 
 
 class Difference(NamedTuple):
@@ -34,13 +33,12 @@ class Difference(NamedTuple):
 
 
 class AgentGuest(NamedTuple):
-    """Guest of an agent; ``state`` and ``instance`` are as in rpcapi.objects.GuestPage."""
+    """Guest of an agent; ``state`` is as in rpcapi.objects.GuestPage."""
 
     uuid: str
     attempt: int
     node: str
     state: str
-    instance: str = ""
 
     @property
     def place(self) -> "Place":
@@ -57,9 +55,9 @@ class Place(NamedTuple):
 
 
 class RecordedEnd(NamedTuple):
-    """What the records say of one end of a move that is under way, in the form of a server's record.
+    """One end of a move that is under way, in the form of a server's record.
 
-    The status of a source is SOURCE while the claim there is the migration's for sure, else that of the migration.
+    The status of a source is SOURCE while its claim is certainly a source, else that of the migration.
     """
 
     uuid: str
@@ -83,30 +81,45 @@ class ClusterReading:
     migrations: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def records(self) -> dict[str, Any]:
-        """The records of what may run, by consumer: servers, and the sources of open migrations.
+    def open_migrations(self) -> list[Any]:
+        """The records of migrations under way that have a source."""
+        return [item for item in self.migrations.values() if _is_open(item) and item.kind != EVACUATION]
 
-        Of a server that moves that is its attempt at the destination, where its record still names the source.
+    @property
+    def sources(self) -> list[RecordedEnd]:
+        """The sources of open migrations, except those where the server is, before the move or after it."""
+        servers = {(server.uuid, server.attempt) for server in self.instances.values()}
+        return [
+            RecordedEnd(item.instance, item.source_attempt, item.source_host, _status_of_source(item))
+            for item in self.open_migrations
+            if (item.instance, item.source_attempt) not in servers
+        ]
+
+    @property
+    def expected(self) -> dict[tuple[str, int], Any]:
+        """What may run by the records, by instance and attempt: each server, and each source.
+
+        A server that moves is at its destination, although its record still names the source.
         """
-        ends: dict[str, Any] = {}
-        for uuid, migration in self.migrations.items():
-            if migration.status in ENDED_MIGRATIONS or migration.kind == EVACUATION:
-                continue
-            status = "SOURCE" if migration.status == "finished" else migration.status
-            ends[uuid] = RecordedEnd(uuid, SOURCE_ATTEMPT, migration.source_host, status)
+        ends: dict[tuple[str, int], Any] = {(end.uuid, end.attempt): end for end in self.sources}
+        ends |= {(server.uuid, server.attempt): server for server in self.instances.values()}
+        for migration in self.open_migrations:
             server = self.instances.get(migration.instance)
             if server is not None and server.attempt == migration.destination_attempt:
-                ends[server.uuid] = RecordedEnd(server.uuid, server.attempt, migration.destination_host, server.status)
-        return {**self.instances, **ends}
+                ends[server.uuid, server.attempt] = RecordedEnd(
+                    server.uuid, server.attempt, migration.destination_host, server.status
+                )
+        return ends
 
-    def guests_without_claim(self, host: str) -> list[AgentGuest]:
-        """Return the guests of a service host whose attempts have no live claim there."""
-        claims = _claims_by_place(self)
-        return [guest for guest in self.guests if guest.place.host == host and guest.place not in claims]
+    def migration_of(self, place: Place) -> Any:
+        """Return the record of the migration of which a claim is an end, None without one."""
+        uuids = (claim["migration"] for claim in self.claims if place_of_claim(claim) == place)
+        return next((self.migrations.get(uuid) for uuid in uuids if uuid), None)
 
     def confirmed_host(self, instance: str) -> str | None:
         """Return the host on which record, confirmed claim and guest of an instance agree, or None."""
-        record = self.records.get(instance)
+        server = self.instances.get(instance)
+        record = None if server is None else self.expected.get((instance, server.attempt))
         if record is None or record.status not in ON_HOST:
             return None
         place = _place_of(record)
@@ -116,55 +129,54 @@ class ClusterReading:
 
 def compare(reading: ClusterReading) -> list[Difference]:
     """Return all differences: about guests first, then about claims and records without guests, then silent hosts."""
-    reading = replace(reading, instances=reading.records)
-    claims = _claims_by_place(reading)
-    of_migrations = list(_leaked_migrations(reading))
-    leaked = {difference.instance for difference in of_migrations}
-    unheld = _unheld_by_place(reading)
-    guest_differences = _guest_differences(reading, claims, unheld)
-    of_guests = [*of_migrations, *(item for item in guest_differences if item.instance not in leaked)]
+    claims, expected, unheld = _claims_by_place(reading), reading.expected, _unheld_by_place(reading)
+    leaked = list(_leaked_migrations(reading))
+    leaked_places = {difference[1:4] for difference in leaked}
+    guest_differences = _guest_differences(reading, expected, claims, unheld)
+    of_guests = [item for item in guest_differences if item[1:4] not in leaked_places]
     instances = {difference.instance for difference in of_guests}
     without_guests = [
         difference
-        for difference in (*_claim_differences(reading, claims), *_record_differences(reading, claims))
-        if difference.instance not in instances
+        for difference in (*_claim_differences(reading, expected, claims), *_record_differences(expected, claims))
+        if difference.instance not in instances and difference[1:4] not in leaked_places
     ]
-    return [*of_guests, *without_guests, *_silent_hosts(reading, claims)]
+    return [*leaked, *of_guests, *without_guests, *_silent_hosts(reading, expected, claims)]
 
 
 def _claims_by_place(reading: ClusterReading) -> dict[Place, str]:
-    """Return the states of the claims of guests: of instances and of gantt's own migrations, not of Nova's."""
-    places = [
-        (Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"])), claim) for claim in reading.claims
-    ]
+    """Return the states of the claims of guests."""
     return {
-        place: claim["state"]
-        for place, claim in places
-        if claim["type"] == INSTANCE or (claim["type"] == MIGRATION and place.host != names.API_HOST)
+        place_of_claim(claim): claim["state"]
+        for claim in reading.claims
+        if claim["type"] == INSTANCE or claim["role"] == SOURCE
     }
 
 
 def _unheld_by_place(reading: ClusterReading) -> dict[Place, Mapping[str, Mapping[str, int]]]:
     """Return what guests use beyond their claims, as their agents reported to the store."""
-    return {
-        Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"])): claim["unheld"]
-        for claim in reading.claims
-        if claim.get("unheld")
-    }
+    return {place_of_claim(claim): claim["unheld"] for claim in reading.claims if claim.get("unheld")}
 
 
 def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
-    """Yield the claims of migrations that have ended or have no record: these should hold nothing.
-
-    Those of Nova's migrations are at providers that the Placement API made.
-    """
+    """Yield the sources of migrations that have ended or have no record: these should hold nothing."""
     for claim in reading.claims:
-        record = reading.migrations.get(claim["consumer"])
-        place = Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"]))
-        is_open = record is not None and record.status not in ENDED_MIGRATIONS
-        is_held = claim["type"] == MIGRATION and claim["state"] == "confirmed" and place.host != names.API_HOST
-        if is_held and not is_open and place.host not in reading.silent:
-            yield Difference("leaked migration", *place, _describe_migration(record))
+        place, record = place_of_claim(claim), reading.migrations.get(claim["migration"])
+        is_source = claim["role"] == SOURCE and claim["state"] == "confirmed"
+        if is_source and not _is_open(record) and place.host not in reading.silent:
+            yield Difference("leaked migration", *place, _describe_migration(claim["migration"], record))
+
+
+def place_of_claim(claim: Mapping[str, Any]) -> Place:
+    """Return the attempt of a claim of a ClaimPage on its service host."""
+    return Place(claim["consumer"], claim["attempt"], names.host_of(claim["host"]))
+
+
+def _is_open(migration: Any) -> bool:
+    return migration is not None and migration.status not in ENDED_MIGRATIONS
+
+
+def _status_of_source(migration: Any) -> str:
+    return "SOURCE" if migration.status == "finished" else str(migration.status)
 
 
 def _place_of(record: Any) -> Place:
@@ -172,19 +184,23 @@ def _place_of(record: Any) -> Place:
 
 
 def _guest_differences(
-    reading: ClusterReading, claims: Mapping[Place, str], unheld: Mapping[Place, Mapping[str, Mapping[str, int]]]
+    reading: ClusterReading,
+    expected: Mapping[tuple[str, int], Any],
+    claims: Mapping[Place, str],
+    unheld: Mapping[Place, Mapping[str, Mapping[str, int]]],
 ) -> Iterator[Difference]:
-    counts = Counter(guest.uuid for guest in reading.guests)
+    sources = {_place_of(source) for source in reading.sources}
+    counts = Counter(guest.uuid for guest in reading.guests if guest.place not in sources)
     places = defaultdict(list)
     for place in claims:
         places[place.uuid].append(place)
     for guest in reading.guests:
         place = guest.place
-        state, record = claims.get(place), reading.instances.get(guest.uuid)
+        state, record = claims.get(place), _record_of(reading, expected, place)
         difference = None
         if guest.state == UNJOURNALLED:
             difference = "guest without journal", "its agent's journal has no live attempt of it"
-        elif state != "confirmed" and counts[guest.uuid] > 1:
+        elif state != "confirmed" and counts[guest.uuid] > 1 and place not in sources:
             difference = "second copy", f"{counts[guest.uuid]} guests; the claim is {_describe(places[guest.uuid])}"
         elif state == "unverified":
             difference = "unverified claim", f"the store does not know this attempt; {_describe_record(record)}"
@@ -200,22 +216,31 @@ def _guest_differences(
             yield Difference(difference[0], guest.uuid, guest.attempt, place.host, difference[1])
 
 
-def _claim_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
+def _record_of(reading: ClusterReading, expected: Mapping[tuple[str, int], Any], place: Place) -> Any:
+    """Return what the records say of an attempt, or else of its instance."""
+    return expected.get((place.uuid, place.attempt)) or reading.instances.get(place.uuid)
+
+
+def _claim_differences(
+    reading: ClusterReading, expected: Mapping[tuple[str, int], Any], claims: Mapping[Place, str]
+) -> Iterator[Difference]:
     running = {guest.place for guest in reading.guests}
     for place, state in claims.items():
         if state != "prepared" and place not in running and place.host not in reading.silent:
-            record = reading.instances.get(place.uuid)
+            record = _record_of(reading, expected, place)
             yield Difference("claim without guest", *place, f"the claim is {state}; {_describe_record(record)}")
 
 
-def _record_differences(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
-    for record in reading.instances.values():
+def _record_differences(expected: Mapping[tuple[str, int], Any], claims: Mapping[Place, str]) -> Iterator[Difference]:
+    for record in expected.values():
         if record.status in ON_HOST and claims.get(_place_of(record)) != "confirmed":
             yield Difference("record without claim", *_place_of(record), f"the record is {record.status}")
 
 
-def _silent_hosts(reading: ClusterReading, claims: Mapping[Place, str]) -> Iterator[Difference]:
-    places = set(claims) | {_place_of(record) for record in reading.instances.values() if record.status in ON_HOST}
+def _silent_hosts(
+    reading: ClusterReading, expected: Mapping[tuple[str, int], Any], claims: Mapping[Place, str]
+) -> Iterator[Difference]:
+    places = set(claims) | {_place_of(record) for record in expected.values() if record.status in ON_HOST}
     counts = Counter(place.host for place in places if place.host in reading.silent)
     for host, count in sorted(counts.items()):
         yield Difference("host not compared", None, None, host, f"its agent does not answer; {count} instances")
@@ -233,10 +258,8 @@ def _describe_amounts(allocations: Mapping[str, Mapping[str, int]]) -> str:
     )
 
 
-def _describe_migration(record: Any) -> str:
-    if record is None:
-        return "no record of this migration"
-    return f"the migration of {record.instance} is {record.status}"
+def _describe_migration(uuid: str, record: Any) -> str:
+    return f"migration {uuid} " + ("has no record" if record is None else f"is {record.status}")
 
 
 def _describe_record(record: Any) -> str:

@@ -18,7 +18,7 @@ COLUMNS = ("group", "policy", "state", "members", "hosts")
 
 
 class Group(NamedTuple):
-    """A server group: the live claims of its members, and those that migrations hold on the members' sources."""
+    """A server group: the live claims of its members, and those on the sources of members that move."""
 
     id: str
     policy: str | None

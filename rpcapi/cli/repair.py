@@ -6,9 +6,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.cli.comparison import ClusterReading, Difference
+from rpcapi.cli.comparison import DESTINATION, ClusterReading, Difference, Place, place_of_claim
 from rpcapi.cli.error_messages import CommandFailed, describe_error
-from rpcapi.resources import names
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
@@ -60,7 +59,7 @@ def check_ends(plan: Sequence[Act], ends: Collection[str]) -> None:
     known = {act.difference.instance for act in plan if act.consent is not Consent.NOT_NEEDED}
     for uuid in ends:
         if uuid not in known:
-            raise CommandFailed(f"--end {uuid}: the audit finds no leaked migration with this uuid and a guest")
+            raise CommandFailed(f"--end {uuid}: the audit finds no leaked migration of this instance with a guest")
 
 
 def carry_out(session: "Session", plan: Sequence[Act], *, yes: bool, ends: Collection[str]) -> list[str]:
@@ -91,24 +90,26 @@ def _option(act: Act) -> str:
 
 
 def _plan_adoption(reading: ClusterReading, difference: Difference) -> Act:
+    """Plan to adopt a guest, unless its instance has other claims than the other end of a move.
+
+    A move is adopted by the guest at its source; the conductor then continues it.
+    """
     instance, host = difference.instance, difference.host
-    others = [
-        f"attempt {claim['attempt']} on {claim['host']}"
-        for claim in reading.claims
-        if claim["consumer"] == instance
-        and (claim["attempt"], names.host_of(claim["host"])) != (difference.attempt, host)
-    ]
+    claims = [claim for claim in reading.claims if claim["consumer"] == instance]
+    own = next((claim for claim in claims if place_of_claim(claim) == difference[1:4]), None)
+    move = None if own is None else own["migration"]
+    others = [claim for claim in claims if claim is not own and (move is None or claim["migration"] != move)]
     if others:  # an adoption would end the guests of the other claims
-        why = f"instance {instance} runs on {host} and has other claims: {', '.join(others)}"
+        places = ", ".join(f"attempt {claim['attempt']} on {claim['host']}" for claim in others)
+        why = f"instance {instance} runs on {host} and has other claims: {places}"
         return Act(difference, f"{NO_REPAIR}: {why}; compare its copies, then delete it or fence the wrong one's host")
+    if own is not None and own["role"] == DESTINATION:
+        why = f"{host} is the destination of migration {move}, which is adopted with the guest at its source"
+        return Act(difference, f"{NO_REPAIR}: {why}; fence the source if its host is lost")
     return Act(difference, f"adopt instance {instance}, which runs on {host}", _adopt, "adopted")
 
 
 def _plan_release(reading: ClusterReading, difference: Difference) -> Act:
-    for guest in reading.guests:
-        if guest.place.host == difference.host and difference.instance in (guest.uuid, guest.instance):
-            why = f"{difference.host} runs attempt {guest.attempt} of {guest.uuid}, maybe under this claim"
-            return Act(difference, f"{NO_REPAIR}: {why}; restart its agent, which audits")
     text = f"release the claim of {difference.instance} on {difference.host}, under which nothing runs"
     return Act(difference, text, _release, "released")
 
@@ -128,31 +129,37 @@ def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
     return Act(difference, text, _compare, "record corrected")
 
 
-def _plan_end_of_migration(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to end the guest of a leaked migration, unless it may be the original or the only copy.
+def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
+    """Plan to end the source of a leaked migration, unless its guest may be the original or the only copy.
 
     The record of the migration tells a leftover from the original. Without the record nobody knows whether the source
     had stopped and handed its disk over.
     """
-    uuid, host = difference.instance, difference.host
+    uuid, host = str(difference.instance), difference.host
+    record, right_host = reading.instances.get(uuid), reading.confirmed_host(uuid)
+    migration = reading.migration_of(Place(uuid, difference.attempt or 0, host))
+    if record is not None and record.attempt == difference.attempt:
+        text = f"correct the record of {uuid} by its claims: the one on {host} is the source of a migration"
+        return Act(difference, text, _compare, "record corrected")
     guest = next((item for item in reading.guests if item.place == difference[1:4]), None)
     if guest is None:
-        for other in reading.guests_without_claim(host):  # the host may not know of the hand-over
-            why = f"{host} runs attempt {other.attempt} of {other.uuid} without a claim, maybe under that of {uuid}"
-            return Act(difference, f"{NO_REPAIR}: {why}; restart its agent, which audits")
-        text = f"release the claim of migration {uuid} on {host}, under which nothing runs"
+        text = f"release the claim of {uuid} on {host}, the source of its migration, under which nothing runs"
         return Act(difference, text, _end_migration, "ended at its host")
-    migration = reading.migrations.get(str(uuid))
-    instance = guest.instance if migration is None else migration.instance
-    record, right_host = reading.instances.get(instance), reading.confirmed_host(instance)
-    copy = f"the guest of migration {uuid} on {host}, a copy of instance {instance}"
+    if record is None and migration is None:
+        return _plan_adoption(reading, difference)
+    copy = f"the guest of instance {uuid} on {host}, the source of its migration"
     if migration is None:
-        rival = f"the instance's own guest on {right_host}" if right_host else "another one"
+        rival = f"its guest on {right_host}" if right_host else "another one"
         why = f"nobody knows whether {copy}, or {rival} is the original, because the migration has no record"
         text = f"{NO_REPAIR}: {why}; compare them, and only if this one is to go, repeat with --end {uuid}"
         return Act(difference, text, _end_running_migration, "ended at its host", Consent.END)
-    if record is not None and right_host is None and record.status != OFFLOADED:
+    if record is not None and right_host in (None, host) and record.status != OFFLOADED:
         return Act(difference, f"{NO_REPAIR}: {copy}, may be the only one; {_record_text(record)}")
+    return _plan_end_of_leftover(difference, guest, copy, record, right_host)
+
+
+def _plan_end_of_leftover(difference: Difference, guest: Any, copy: str, record: Any, right_host: str | None) -> Act:
+    """Plan to end a guest that its instance does not need; only a stopped one goes without consent."""
     remains = "which is deleted" if record is None else f"which keeps {_kept_copy(right_host)}"
     if guest.state == STOPPED:
         return Act(difference, f"end {copy}, {remains}", _end_migration, "ended at its host")
@@ -225,7 +232,7 @@ PLANS: Mapping[str, Callable[[ClusterReading, Difference], Act]] = {
     "claim without guest": _plan_release,
     "record without claim": _plan_correction,
     "guest and record differ": _plan_correction,
-    "leaked migration": _plan_end_of_migration,
+    "leaked migration": _plan_end_of_source,
 }
 # What helps against the other kinds.
 ADVICE: Mapping[str, str] = {

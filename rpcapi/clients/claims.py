@@ -30,14 +30,15 @@ class ClaimsAPI(ServiceClient):
     1.5 - Add store_sizes
     1.6 - abort_claims: add destinations
     1.7 - prepare_claims: answer possible
-    1.8 - Add move_claims, answer moved
+    1.8 - Add move_claims
     1.9 - Add list_changes
     1.10 - Add list_prepared_claims
-    1.11 - fence_host: add replace
+    1.11 - Replace move_claims by begin_moves and end_moves
+    1.12 - fence_host: add replace
     """
 
     TOPIC = "claims"
-    VERSION = "1.11"
+    VERSION = "1.12"
     CAP = "claims"
     OLDEST = VERSION
 
@@ -77,21 +78,32 @@ class ClaimsAPI(ServiceClient):
         """Release the claims of deleted instances; releasing an unknown claim is allowed."""
         return self._call(ctxt, "1.0", "release_claims", host=host, refs=refs)
 
-    def move_claims(
-        self, ctxt: RequestContext, refs: objects.ClaimRefs, successors: objects.ClaimRefs, consumer_type: str
+    def begin_moves(
+        self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: Sequence[str]
     ) -> objects.ClaimAnswers:
-        """Hand confirmed claims over to other identities of ``consumer_type``; no sum changes.
+        """Make confirmed claims the sources of migrations, one for each; no sum changes.
 
-        The answers are in the order of ``refs``. "confirmed" is about the successor, which has the claim; it is the
-        answer to a repeated call too. Any other one means that nothing was moved: if it is no "closed", this successor
-        never gets the claim. The former identity is answered "moved" from then on.
+        A claim keeps its identity. "confirmed" is the answer to a repeated call too; "ended" means that the migration
+        has ended, "conflict" that the claim or the migration is an end of another move. Any other answer is as that of
+        ``find_claims``, and nothing was changed.
         """
-        return self._call(ctxt, "1.8", "move_claims", refs=refs, successors=successors, consumer_type=consumer_type)
+        return self._call(ctxt, "1.11", "begin_moves", refs=refs, migrations=list(migrations))
+
+    def end_moves(
+        self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: Sequence[str]
+    ) -> objects.ClaimAnswers:
+        """Make the sources of migrations the only claims of their instances again.
+
+        "confirmed" is the answer to a repeated call too; "conflict" means that the destination, on the host in the
+        answer, still has a claim. Any other answer is as that of ``find_claims``, and nothing was changed.
+        """
+        return self._call(ctxt, "1.11", "end_moves", refs=refs, migrations=list(migrations))
 
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         """Look up claims: the answer of each is its state, how it ended, or why that is not known.
 
-        "conflict" with a host means that a later attempt is live there; "closed" that a host must audit first.
+        "conflict" with a host means that a later attempt is live there, such as the destination of a move whose source
+        has ended; "closed" means that a host must audit first.
         """
         return self._call(ctxt, "1.3", "find_claims", refs=refs)
 
@@ -154,7 +166,5 @@ class ClaimsAPI(ServiceClient):
         ends nothing. Raises UnknownHost, and HostIsUp for a host that sends heartbeats, unless ``force``.
         ``replace``: the machine is gone for good, and the agent of another state folder may register as the host.
         """
-        values = {"host": host, "token": token, "force": force}
-        if replace:
-            return self._call(ctxt, "1.11", "fence_host", **values, replace=True)
-        return self._call(ctxt, "1.2", "fence_host", **values)
+        values = {"host": host, "token": token, "force": force, "replace": replace}
+        return self._call(ctxt, "1.12", "fence_host", **values)

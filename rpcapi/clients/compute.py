@@ -59,9 +59,9 @@ class ComputeAPI(ServiceClient):
         """
         return self._call_server(ctxt, "1.5", "check_migrations", host, checks=checks)
 
-    def prepare_incoming(self, ctxt: RequestContext, host: str, guests: objects.IncomingGuests) -> None:
+    def prepare_incoming(self, ctxt: RequestContext, host: str, request: objects.BuildRequest) -> None:
         """Request the agent of ``host`` to confirm the claims and create paused guests; it reports to the conductor."""
-        self._cast(ctxt, "1.5", "prepare_incoming", host, guests=guests)
+        self._cast(ctxt, "1.5", "prepare_incoming", host, request=request)
 
     def copy_guests(self, ctxt: RequestContext, host: str, copies: objects.GuestCopies) -> None:
         """Request the agent of ``host``, the source, to start, abort or complete copies; it reports them."""

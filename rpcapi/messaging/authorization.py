@@ -11,11 +11,10 @@ from rpcapi.access.callers import ServiceAccess
 from rpcapi.access.senders import Sender, SenderDirectory
 from rpcapi.context import RequestContext
 from rpcapi.messaging.dispatch import StrictDispatcher
+from rpcapi.messaging.drivers.names import SENDER_KEY
 
 LOG = logging.getLogger(__name__)
 
-# The key of the request context into which a listener puts the user that the broker has authenticated.
-SENDER_KEY = "sender"
 MAX_LOGGED = 1000  # users whose refusal is logged, once each
 
 

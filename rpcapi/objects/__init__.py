@@ -12,7 +12,7 @@ from rpcapi.objects.claim import (
     ClaimRefs,
     VerifyReport,
 )
-from rpcapi.objects.copy import CopyPage, GuestCopies, IncomingGuests, MigrationChecks
+from rpcapi.objects.copy import CopyPage, GuestCopies, MigrationChecks
 from rpcapi.objects.decision import Decision, DecisionPage
 from rpcapi.objects.extension import FilterList
 from rpcapi.objects.guest import GuestOwners, GuestPage
@@ -51,7 +51,6 @@ __all__ = [
     "GuestTransitions",
     "HostState",
     "HostStatePage",
-    "IncomingGuests",
     "Instance",
     "InstancePage",
     "Migration",

@@ -13,16 +13,17 @@ class BuildRequest(base.GanttObject):
     The agent confirms each claim before it spawns the guest; a claim with a passed deadline is refused then.
     ``allocations`` has the allocation of each claim, {provider: {class: amount}}; None: the spec's resources at the
     node. It is empty when all elements would be None. ``powered_off`` names the instances whose guests are to be made
-    and not started: their hosts report them as stopped.
+    and not started: their hosts report them as stopped. ``migrations`` has the migration of each instance that moves to
+    this host; it is empty if none does.
 
     Version 1.0: Initial version
     Version 1.1: Add allocations
-    Version 1.2: Add powered_off
+    Version 1.2: Add powered_off, migrations
     """
 
     VERSION = "1.2"
     COLUMNS = ("uuids", "attempts", "names")
-    SPARSE = ("allocations",)
+    SPARSE = ("allocations", "migrations")
 
     fields = {
         "spec": fields.ObjectField("RequestSpec"),
@@ -34,6 +35,7 @@ class BuildRequest(base.GanttObject):
         "names": base.ColumnField(str),
         "allocations": base.ColumnField(dict, nullable_items=True, default=[]),
         "powered_off": base.ColumnField(str, default=[]),
+        "migrations": base.ColumnField(str, nullable_items=True, default=[]),
     }
 
 
@@ -44,21 +46,21 @@ class BuildReport(base.GanttObject):
     ``outcomes``: "active" (runs under a confirmed claim), "refused" (not admitted, or the claim had ended), "failed"
     (spawn failed; the claim is released), "gone" (deleted on request; the claim is released). ``reasons`` has a
     sentence for each; for an active instance its assignments beside amounts, such as pinned CPUs, or "". "stopped": the
-    guest is powered off. "incoming": a paused guest exists, which a copy may fill. ``uuids`` has the claims' consumers;
-    ``instances`` the instance of each that is a migration, and is empty where there is none. ``operations`` has the
-    number of the last reboot or rebuild of each guest, 0 for none; it is empty where all would be 0. ``copies`` has
-    {number, phase} of the last copy of each guest from this host, see rpcapi.objects.copy; it is empty where there is
-    none. The reason of a failed copy is in ``reasons``.
+    guest is powered off. "incoming": a paused guest exists, which a copy may fill. ``operations`` has the number of the
+    last reboot or rebuild of each guest, 0 for none; it is empty where all would be 0. ``copies`` has {number, phase}
+    of the last copy of each guest from this host, see rpcapi.objects.copy; it is empty where there is none. The reason
+    of a failed copy is in ``reasons``. ``moves`` has the number of the last message about a move of each guest that the
+    agent followed, see rpcapi.objects.GuestTransitions; it is empty where all would be 0.
 
     Version 1.0: Initial version
-    Version 1.1: Add instances, outcome stopped
+    Version 1.1: Add outcome stopped
     Version 1.2: Add operations
-    Version 1.3: Add copies, outcome incoming
+    Version 1.3: Add copies, moves, outcome incoming
     """
 
     VERSION = "1.3"
     COLUMNS = ("uuids", "attempts", "outcomes", "reasons")
-    SPARSE = ("instances", "operations", "copies")
+    SPARSE = ("operations", "copies", "moves")
 
     fields = {
         "host": fields.StringField(),
@@ -66,7 +68,7 @@ class BuildReport(base.GanttObject):
         "attempts": base.ColumnField(int),
         "outcomes": base.ColumnField(str),
         "reasons": base.ColumnField(str),
-        "instances": base.ColumnField(str, nullable_items=True, default=[]),
         "operations": base.ColumnField(int, default=[]),
         "copies": base.ColumnField(dict, nullable_items=True, default=[]),
+        "moves": base.ColumnField(int, default=[]),
     }

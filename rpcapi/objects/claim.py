@@ -59,18 +59,18 @@ class ClaimAnswers(base.GanttObject):
     """Answers of a claim verb, one element per claim: an Answer, its host, and the reason.
 
     ``allocations`` is as in Selections, for prepared claims, and so is the time of ``deadlines_ms``. ``partitions``
-    names the partition of each answer that another one than the called one gave. ``moved_to`` has the
-    identity that the claim has now, "consumer@attempt", for each answer "moved".
+    names the partition of each answer that another one than the called one gave. ``migrations`` has the migration of
+    which each live claim is an end, ``ends`` how each attempt ended of which a later one is live.
 
     Version 1.0: Initial version
     Version 1.1: Add allocations
     Version 1.2: Add partitions
-    Version 1.3: Add moved_to
+    Version 1.3: Add migrations, ends
     """
 
     VERSION = "1.3"
     COLUMNS = ("consumers", "attempts", "answers", "hosts", "reasons", "deadlines_ms")
-    SPARSE = ("allocations", "partitions", "moved_to")
+    SPARSE = ("allocations", "partitions", "migrations", "ends")
 
     fields = {
         "consumers": base.ColumnField(str),
@@ -81,7 +81,8 @@ class ClaimAnswers(base.GanttObject):
         "deadlines_ms": base.ColumnField(int, nullable_items=True),
         "allocations": base.ColumnField(dict, nullable_items=True, default=[]),
         "partitions": base.ColumnField(str, nullable_items=True, default=[]),
-        "moved_to": base.ColumnField(str, nullable_items=True, default=[]),
+        "migrations": base.ColumnField(str, nullable_items=True, default=[]),
+        "ends": base.ColumnField(str, nullable_items=True, default=[]),
     }
 
     def raise_unless(self, *accepted: Answer) -> None:
@@ -120,8 +121,8 @@ class AuditReport(base.GanttObject):
 
     ``states`` has "confirmed" for a claim whose confirmation the agent received, "prepared" for a pending intent.
     ``allocations`` has {provider: {class: amount}} and ``owners`` {type, project, user, request_id, group_id,
-    group_policy, group_max_per_host, moved_from} of each, which the store needs to re-assert a claim that it lost.
-    ``moved_from``, where it is set, is the "consumer@attempt" that the claim was before the store answered "moved".
+    group_policy, group_max_per_host} of each, which the store needs to re-assert a claim that it lost, and {role,
+    migration} of an end of a move.
     ``stamp`` is as in StatsReport.
 
     Version 1.0: Initial version
@@ -150,21 +151,18 @@ class AuditAnswer(base.GanttObject):
 
     ``answers`` has one Answer per reported claim: "confirmed" and "prepared" claims are valid; "aborted", "expired",
     "released" and "fenced" mean that the claim has ended and the agent must stop its guest; "conflict" means that a
-    later attempt is live; "moved" that the guest runs on under the identity in ``moved_to``, "consumer@attempt",
-    which is empty where there is none; "unverified" that the guest runs on until a record names it. ``orphans`` counts
-    the host's claims that the agent did not report and whose grace period has not ended: the agent audits again after
-    ``again_s`` seconds (0: not needed).
+    later attempt is live; "unverified" that the guest runs on until a record names it. ``orphans`` counts the host's
+    claims that the agent did not report and whose grace period has not ended: the agent audits again after ``again_s``
+    seconds (0: not needed).
 
     ``stamp`` is as in StatsAnswer; None where the audit was for another epoch.
 
     Version 1.0: Initial version
     Version 1.1: Add stamp
-    Version 1.2: Add moved_to
     """
 
-    VERSION = "1.2"
+    VERSION = "1.1"
     COLUMNS = ("consumers", "attempts", "answers")
-    SPARSE = ("moved_to",)
 
     fields = {
         "epoch": fields.IntegerField(),
@@ -175,7 +173,6 @@ class AuditAnswer(base.GanttObject):
         "released": fields.IntegerField(default=0),
         "orphans": fields.IntegerField(default=0),
         "again_s": fields.FloatField(default=0.0),
-        "moved_to": base.ColumnField(str, nullable_items=True, default=[]),
         "stamp": fields.StringField(nullable=True, default=None),
     }
 

@@ -5,7 +5,6 @@ from oslo_versionedobjects import fields
 
 from rpcapi import errors
 from rpcapi.objects import base
-from rpcapi.objects.transition import check_origins
 from rpcapi.resources.inventory import MAX_AMOUNT
 
 START = "start"  # begin to copy the running guest; it is stopped at its source when the copy is complete
@@ -47,54 +46,28 @@ class MigrationChecks(base.GanttObject):
 
 
 @base.GanttObjectRegistry.register
-class IncomingGuests(base.GanttObject):
-    """Request of prepare_incoming: guests that a host is to receive by a copy.
-
-    As a build, but the guests are not started: each exists, paused, until change_guests lets it run.
-
-    Version 1.0: Initial version
-    """
-
-    VERSION = "1.0"
-
-    fields = {
-        "build": fields.ObjectField("BuildRequest"),
-        "migrations": base.ColumnField(str),
-    }
-
-    def check(self) -> None:
-        """Raise InvalidRequest unless each instance has its migration."""
-        if len(self.migrations) != len(self.build.uuids):
-            raise errors.InvalidRequest(
-                why=f"{len(self.build.uuids)} instances must have as many migrations, got {len(self.migrations)}"
-            )
-
-
-@base.GanttObjectRegistry.register
 class GuestCopies(base.GanttObject):
     """Request of copy_guests, to their source: start, abort or complete copies of running guests.
 
-    ``migrations`` are the consumers of the claims at the source, with their ``attempts``; ``instances`` and ``origins``
-    are as in GuestTransitions. ``numbers`` grow with each copy of a migration: an agent starts one only if its number
-    is greater than that of the last one. ``destinations`` has the node that receives the guest, ``with_disk`` whether
-    its disk is copied too, ``post_copy`` whether FORCE lets the guest continue at its destination before all memory is
-    copied; ABORT and FORCE do not read these.
+    ``uuids`` are the instances, with their ``attempts`` at the source. ``numbers`` grow with each copy of an instance:
+    an agent starts one only if its number is greater than that of the last one. ``destinations`` has the node that
+    receives the guest, ``with_disk`` whether its disk is copied too, ``post_copy`` whether FORCE lets the guest
+    continue at its destination before all memory is copied; ABORT and FORCE do not read these.
 
     Version 1.0: Initial version
     """
 
     VERSION = "1.0"
     COLUMNS = (
-        *("migrations", "attempts", "instances", "origins", "numbers", "actions"),
+        *("uuids", "attempts", "migrations", "numbers", "actions"),
         *("destinations", "with_disk", "post_copy"),
     )
 
     fields = {
         "partition": fields.StringField(),
-        "migrations": base.ColumnField(str),
+        "uuids": base.ColumnField(str),
         "attempts": base.ColumnField(int),
-        "instances": base.ColumnField(str),
-        "origins": base.ColumnField(list),
+        "migrations": base.ColumnField(str),
         "numbers": base.ColumnField(int),
         "actions": base.ColumnField(str),
         "destinations": base.ColumnField(str),
@@ -103,13 +76,12 @@ class GuestCopies(base.GanttObject):
     }
 
     def check(self) -> None:
-        """Raise InvalidRequest for an unknown action, a number out of range, or origins that are no identities."""
+        """Raise InvalidRequest for an unknown action or a number out of range."""
         for action in self.actions:
             if action not in ACTIONS:
                 raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(ACTIONS)}")
         if any(not 1 <= number <= MAX_AMOUNT for number in self.numbers):
             raise errors.InvalidRequest(why=f"numbers must be from 1 to {MAX_AMOUNT}")
-        check_origins(self.origins)
 
 
 @base.GanttObjectRegistry.register

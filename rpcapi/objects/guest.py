@@ -6,7 +6,8 @@ from oslo_versionedobjects import fields
 from rpcapi.objects import base
 
 RUNNING = "running"  # it exists, under a live attempt of the agent's journal
-STOPPED = "stopped"  # the same, and it is powered off; agents before GuestPage 1.1 call it running
+STOPPED = "stopped"  # the same, and it is powered off
+INCOMING = "incoming"  # the same, and it is paused: a copy from another host fills it
 CONFIRMED = "confirmed"  # the journal has its claim as confirmed; the guest does not exist yet
 UNJOURNALLED = "unjournalled"  # it exists, without a live attempt
 
@@ -16,15 +17,12 @@ class GuestPage(base.GanttObject):
     """One page of the guests of a service host, ordered by uuid and attempt; ``marker`` is None on the last page.
 
     Attempts whose claim is not confirmed are left out. ``names`` has the nodes; ``states`` is as the constants above.
-    ``instances`` is as in GuestOwners, and empty on a page without guests of migrations.
 
     Version 1.0: Initial version
-    Version 1.1: Add instances
     """
 
-    VERSION = "1.1"
+    VERSION = "1.0"
     COLUMNS = ("uuids", "attempts", "names", "states")
-    SPARSE = ("instances",)
 
     fields = {
         "uuids": base.ColumnField(str),
@@ -32,7 +30,6 @@ class GuestPage(base.GanttObject):
         "names": base.ColumnField(str),
         "states": base.ColumnField(str),
         "marker": fields.StringField(nullable=True, default=None),
-        "instances": base.ColumnField(str, default=[]),
     }
 
 
@@ -42,23 +39,18 @@ class GuestOwners(base.GanttObject):
 
     Attempts whose claim is still to be confirmed are among them. ``names`` has the nodes. ``owners`` has {type,
     project, user, request_id, flavor, group_id, group_policy, group_max_per_host} of each, as the build request had
-    them. ``instances`` has the instance of each: another uuid than in ``uuids`` where a migration holds the guest.
-    ``states`` is as in GuestPage.
+    them. ``states`` is as in GuestPage.
 
     Version 1.0: Initial version
-    Version 1.1: Add instances
-    Version 1.2: Add states
     """
 
-    VERSION = "1.2"
-    COLUMNS = ("uuids", "attempts", "names", "owners")
-    SPARSE = ("instances", "states")
+    VERSION = "1.0"
+    COLUMNS = ("uuids", "attempts", "names", "owners", "states")
 
     fields = {
         "uuids": base.ColumnField(str),
         "attempts": base.ColumnField(int),
         "names": base.ColumnField(str),
         "owners": base.ColumnField(dict),
-        "instances": base.ColumnField(str, default=[]),
-        "states": base.ColumnField(str, default=[]),
+        "states": base.ColumnField(str),
     }

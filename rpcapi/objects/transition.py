@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of guests that an agent has: of their power, and of the identity under which they run."""
+"""Changes of guests that an agent has: of their power, and of the roles of their claims in a move."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from oslo_versionedobjects import fields
 
 from rpcapi import errors
 from rpcapi.objects import base
+from rpcapi.resources.claims import ClaimRole
+from rpcapi.resources.inventory import MAX_AMOUNT
+from rpcapi.validation.instances import check_uuid
 
 RUN = "run"  # start the guest, unless it runs
 STOP = "stop"  # power the guest off; it keeps its disk and its claim
@@ -19,36 +22,40 @@ ACTIONS = (RUN, STOP, END)
 class GuestTransitions(base.GanttObject):
     """Request of change_guests: for each claim what its guest is to do.
 
-    The claim is (consumer, attempt). ``instances`` has the instance of each: another uuid than the consumer's where a
-    migration holds the claim. ``origins`` has [consumer, attempt] of each identity that the agent may still know the
-    claim by: the guest continues under the new one.
+    ``moves`` is empty unless a message is about a move. It has {migration, role, number} of each claim: its role in
+    that migration, or "only" after a move. ``number`` is the latest attempt of the instance, by which an agent
+    recognises late messages: it ignores those with a lower number.
 
     Version 1.0: Initial version
     """
 
     VERSION = "1.0"
-    COLUMNS = ("consumers", "attempts", "instances", "origins", "actions")
+    COLUMNS = ("uuids", "attempts", "actions")
+    SPARSE = ("moves",)
 
     fields = {
         "partition": fields.StringField(),
-        "consumers": base.ColumnField(str),
+        "uuids": base.ColumnField(str),
         "attempts": base.ColumnField(int),
-        "instances": base.ColumnField(str),
-        "origins": base.ColumnField(list),
         "actions": base.ColumnField(str),
+        "moves": base.ColumnField(dict, nullable_items=True, default=[]),
     }
 
     def check(self) -> None:
-        """Raise InvalidRequest for an unknown action, or origins that are no identities."""
+        """Raise InvalidRequest for an unknown action or a malformed move."""
         for action in self.actions:
             if action not in ACTIONS:
                 raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(ACTIONS)}")
-        check_origins(self.origins)
+        for move in filter(None, self.moves):
+            _check_move(move)
 
 
-def check_origins(origins: Sequence[Sequence[Any]]) -> None:
-    """Raise InvalidRequest unless each element is a list of identities, [consumer, attempt]."""
-    for identities in origins:
-        for origin in identities:
-            if not isinstance(origin, (list, tuple)) or [type(item) for item in origin] != [str, int]:
-                raise errors.InvalidRequest(why=f"an origin must be [consumer, attempt], got {str(origin)[:80]}")
+def _check_move(move: Mapping[str, Any]) -> None:
+    if move.get("role") not in list(ClaimRole):
+        raise errors.InvalidRequest(
+            why=f"the role in a move must be one of {', '.join(ClaimRole)}, got {str(move)[:80]}"
+        )
+    check_uuid(move.get("migration"), "migration")
+    number = move.get("number")
+    if type(number) is not int or not 1 <= number <= MAX_AMOUNT:
+        raise errors.InvalidRequest(why=f"the number of a move must be from 1 to {MAX_AMOUNT}, got {str(number)[:40]}")

@@ -24,6 +24,14 @@ UNTYPED = ""  # an instance of Nova: its clients of Placement before microversio
 BUILT_TYPES = frozenset({INSTANCE, UNTYPED})  # consumers that their hosts build
 
 
+class ClaimRole(StrEnum):
+    """Role of a claim among those of its instance."""
+
+    ONLY = "only"
+    SOURCE = "source"  # of a migration, which holds its resources
+    DESTINATION = "destination"  # of a migration
+
+
 class ClaimState(StrEnum):
     """State of a claim; the last four are final."""
 
@@ -58,7 +66,6 @@ class Answer(StrEnum):
     ABORTED = "aborted"
     EXPIRED = "expired"
     FENCED = "fenced"
-    MOVED = "moved"  # the claim continues under another identity, which the answer names
     UNVERIFIED = "unverified"  # audit: counted on its host only, until the conductor's record names the attempt
     UNKNOWN = "unknown"  # no claim has that identity
     FOREIGN = "foreign"  # the claim belongs to another host than the caller
@@ -86,7 +93,6 @@ CLAIM_REFUSALS: Mapping[str, ClaimRefusal] = {
     Answer.ABORTED: ClaimRefusal(errors.ClaimEnded, "the claim was aborted"),
     Answer.RELEASED: ClaimRefusal(errors.ClaimEnded, "the claim was released"),
     Answer.FENCED: ClaimRefusal(errors.ClaimEnded, "the claim's host was fenced"),
-    Answer.MOVED: ClaimRefusal(errors.ClaimEnded, "the claim was handed over to another consumer or attempt"),
     Answer.ENDED: ClaimRefusal(errors.ClaimEnded, "this attempt, or a later one, has ended"),
     Answer.CONFLICT: ClaimRefusal(errors.ClaimConflict, "the consumer has a live claim of another attempt"),
     Answer.CONFIRMED: ClaimRefusal(errors.ClaimConflict, "the claim is confirmed: it belongs to its host"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.resources.claims import MIGRATION, Answer, GroupPolicy, Verdict
+from rpcapi.resources.claims import MIGRATION, Answer, ClaimRole, GroupPolicy, Verdict
 
 Amounts = Mapping[str, int]  # resource class -> amount
 Allocations = Mapping[str, Amounts]  # provider -> amounts
@@ -167,10 +167,10 @@ class BatchOutcomes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClaimResult:
-    """The answer of confirm, abort, release, move or audit for one claim.
+    """The answer of a claim verb for one claim.
 
-    ``partition`` is set where another partition than the called one gave it, ``moved_to`` where the answer is MOVED:
-    the identity that the claim has now.
+    ``partition`` is set where another partition than the called one gave it, ``migration`` where the live claim is
+    an end of that migration. ``end`` is how the attempt ended if a later one is live.
     """
 
     consumer: str
@@ -178,12 +178,17 @@ class ClaimResult:
     answer: Answer
     host: str | None = None
     partition: str | None = None
-    moved_to: ClaimRef | None = None
+    migration: str | None = None
+    end: Answer | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A live claim (or, with a final state, the record of an ended one)."""
+    """A live claim (or, with a final state, the record of an ended one).
+
+    ``consumer`` holds the resources: the instance or, at the source of a move, the migration. Either way the claim is
+    an attempt of the instance, and keeps that identity.
+    """
 
     consumer: str
     attempt: int
@@ -200,8 +205,26 @@ class Claim:
     alternates: Sequence[str] = ()
     group: ClaimGroup | None = None
     orphan_ms: int | None = None  # since when its host's audits do not report it
-    moved_from: str | None = None  # "consumer@attempt" it was moved from, so that a repeated move is recognised
+    instance: str | None = None  # instance of a source; None: the consumer is the instance
+    migration: str | None = None  # migration of which it is the destination
     reported: Allocations | None = None  # amounts of its guest by its agent's last audit; None: ``allocations``
+
+    @property
+    def ref(self) -> ClaimRef:
+        """Identity: the instance and its attempt."""
+        return ClaimRef(self.instance or self.consumer, self.attempt)
+
+    @property
+    def role(self) -> ClaimRole:
+        """Role among the claims of the instance."""
+        if self.move is None:
+            return ClaimRole.ONLY
+        return ClaimRole.SOURCE if self.type == MIGRATION else ClaimRole.DESTINATION
+
+    @property
+    def move(self) -> str | None:
+        """Migration of which the claim is an end."""
+        return self.consumer if self.instance is not None else self.migration
 
     @property
     def counted_group(self) -> ClaimGroup | None:

@@ -106,15 +106,19 @@ class ClaimsEndpoint(MeteredEndpoint):
         return encode.claim_answers(answers, Answer.RELEASED)
 
     @expose
-    def move_claims(
-        self, ctxt: RequestContext, refs: objects.ClaimRefs, successors: objects.ClaimRefs, consumer_type: str
-    ) -> objects.ClaimAnswers:
-        """Hand confirmed claims over to other identities."""
-        pairs = list(zip(decode.refs(refs), decode.refs(successors), strict=False))
-        if len(pairs) < max(len(refs.consumers), len(successors.consumers)):
-            raise errors.InvalidRequest(why="each claim to move needs one successor")
-        answers = [self._store.move(ref, to, consumer_type) for ref, to in pairs]
-        _count("move", answers)
+    def begin_moves(self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: list[str]) -> objects.ClaimAnswers:
+        """Make confirmed claims the sources of migrations."""
+        bounds.check_texts("migrations", migrations)
+        answers = self._store.begin_moves(decode.refs(refs), migrations)
+        _count("begin_move", answers)
+        return encode.claim_answers(answers, Answer.CONFIRMED)
+
+    @expose
+    def end_moves(self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: list[str]) -> objects.ClaimAnswers:
+        """Make sources the only claims of their instances again."""
+        bounds.check_texts("migrations", migrations)
+        answers = self._store.end_moves(decode.refs(refs), migrations)
+        _count("end_move", answers)
         return encode.claim_answers(answers, Answer.CONFIRMED)
 
     @expose

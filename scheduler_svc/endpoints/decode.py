@@ -7,8 +7,8 @@ from typing import Any
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from rpcapi.resources.claim_identity import parse_identity
-from rpcapi.resources.claims import ClaimState
+from rpcapi.resources.claims import ClaimRole, ClaimState
+from rpcapi.validation.instances import is_uuid
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling import requests
@@ -61,26 +61,25 @@ def _running(consumer: str, attempt: int, state: str, name: str, holds: Sequence
     missing = [key for key in _OWNER if not isinstance(owner.get(key), str)]
     if missing:
         raise errors.MalformedObject(name="AuditReport", why=f"the owner of {consumer} lacks {', '.join(missing)}")
+    role, migration = _end_of_move(consumer, owner)
     return RunningClaim(
         consumer=consumer,
         attempt=attempt,
         confirmed=state == ClaimState.CONFIRMED,
         host=names.canonical(name),
         allocations=allocations,
-        moved_from=_origin(consumer, owner),
+        role=role,
+        migration=migration,
         group=requests.group(owner.get("group_id"), owner.get("group_policy"), owner.get("group_max_per_host", 1)),
         **{key: owner[key] for key in _OWNER},
     )
 
 
-def _origin(consumer: str, owner: Mapping[str, Any]) -> ClaimRef | None:
-    """Return the former identity of a moved claim, as its agent reports it; raises MalformedObject."""
-    text = owner.get("moved_from")
-    if text is None:
-        return None
-    try:
-        return ClaimRef(*parse_identity(text))
-    except (ValueError, AttributeError) as error:
-        raise errors.MalformedObject(
-            name="AuditReport", why=f"moved_from of {consumer} must be consumer@attempt, got {str(text)[:40]!r}"
-        ) from error
+def _end_of_move(consumer: str, owner: Mapping[str, Any]) -> tuple[ClaimRole, str | None]:
+    """Return the role of a claim and its migration, as its agent reports them; raises MalformedObject."""
+    role, migration = owner.get("role", ClaimRole.ONLY), owner.get("migration")
+    is_end = role in (ClaimRole.SOURCE, ClaimRole.DESTINATION) and isinstance(migration, str) and is_uuid(migration)
+    if not is_end and (role, migration) != (ClaimRole.ONLY, None):
+        why = f"the role of {consumer} must be source or destination of a migration's uuid, got {str(owner)[:80]}"
+        raise errors.MalformedObject(name="AuditReport", why=why)
+    return ClaimRole(role), migration

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from rpcapi import objects
-from rpcapi.resources.claim_identity import format_identity
 from rpcapi.resources.claims import CLAIM_REFUSALS, Answer, Verdict
 from scheduler_svc.core.records import Claim, ClaimResult, Intent, IntentResult
 from scheduler_svc.host_state.deployment import LocatedDocument
@@ -75,7 +74,8 @@ def claim_answers(answers: Sequence[ClaimResult], success: Answer) -> objects.Cl
         reasons=["" if result.answer is success else _reason(result.answer) for result in answers],
         deadlines_ms=[None] * len(answers),
         partitions=[result.partition for result in answers] if any(result.partition for result in answers) else [],
-        moved_to=_moved_to(answers),
+        migrations=[result.migration for result in answers] if any(result.migration for result in answers) else [],
+        ends=[result.end and str(result.end) for result in answers] if any(result.end for result in answers) else [],
     )
 
 
@@ -85,8 +85,10 @@ def claim(claim: Claim, lead_ms: int) -> dict[str, Any]:
     That clock is ``lead_ms`` ahead of the partition's time.
     """
     return {
-        "consumer": consumer_of(claim.consumer),
+        "consumer": consumer_of(claim.ref.consumer),
         "attempt": claim.attempt,
+        "role": str(claim.role),
+        "migration": claim.move,
         "generation": claim.generation,
         "type": claim.type,
         "project": claim.project,
@@ -115,7 +117,6 @@ def audit_answer(outcome: AuditOutcome, stamp: str | None) -> objects.AuditAnswe
         released=outcome.released,
         orphans=outcome.orphans,
         again_s=outcome.again_ms / 1000,
-        moved_to=_moved_to(outcome.answers),
         stamp=stamp,
     )
 
@@ -190,12 +191,6 @@ def filters(worker: str, entries: Sequence[CatalogueEntry]) -> objects.FilterLis
         hosts=[entry.timings.hosts for entry in entries],
         last_errors=[entry.timings.last_error for entry in entries],
     )
-
-
-def _moved_to(answers: Sequence[ClaimResult]) -> list[str | None]:
-    """Return "consumer@attempt" for each claim that was moved; empty if none was."""
-    texts = [None if result.moved_to is None else format_identity(*result.moved_to) for result in answers]
-    return texts if any(texts) else []
 
 
 def _reason(answer: Answer) -> str:

@@ -17,7 +17,6 @@ ORDER = (
     Answer.UNVERIFIED,
     Answer.PREPARED,
     Answer.CLOSED,
-    Answer.MOVED,
     Answer.FENCED,
     Answer.RELEASED,
     Answer.EXPIRED,

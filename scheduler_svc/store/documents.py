@@ -62,7 +62,8 @@ def decode_claim(text: str | bytes) -> Claim:
         alternates=tuple(raw["alternates"].split()),
         group=decode_group(group) if group else None,
         orphan_ms=raw.get("orphan_ms"),
-        moved_from=raw.get("moved_from"),
+        instance=raw.get("instance"),
+        migration=raw.get("migration"),
         reported=raw.get("reported"),
     )
 

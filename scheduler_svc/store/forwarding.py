@@ -60,8 +60,11 @@ class ForwardingStore(Store):
     def release(self, host: str, refs: Sequence[ClaimRef], *, host_uuid: str | None = None) -> list[ClaimResult]:
         return self._store.release(host, refs, host_uuid=host_uuid)
 
-    def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
-        return self._store.move(ref, to, consumer_type)
+    def begin_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
+        return self._store.begin_moves(refs, migrations)
+
+    def end_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
+        return self._store.end_moves(refs, migrations)
 
     def claims(
         self,

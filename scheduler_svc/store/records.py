@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from rpcapi.resources.claims import ClaimRole
 from scheduler_svc.core.records import Allocations, ClaimGroup, ClaimRef, ClaimResult
 
 DECISION_BYTES = 32 << 20  # default bound of the decision record
@@ -21,7 +22,7 @@ Liveness = Literal["beats", "group"]  # what decides which services are alive: t
 class RunningClaim:
     """One claim as an agent's audit reports it; ``confirmed`` False: the agent has not confirmed it yet.
 
-    ``moved_from`` is the former identity of a claim whose agent got the answer "moved"; None: it was not moved.
+    ``migration`` is the one of which the agent knows that the claim is the ``role``.
     """
 
     consumer: str
@@ -34,7 +35,13 @@ class RunningClaim:
     user: str
     request_id: str
     group: ClaimGroup | None = None
-    moved_from: ClaimRef | None = None
+    role: ClaimRole = ClaimRole.ONLY
+    migration: str | None = None
+
+    @property
+    def ref(self) -> ClaimRef:
+        """Identity of the claim."""
+        return ClaimRef(self.consumer, self.attempt)
 
 
 @dataclass(frozen=True, slots=True)

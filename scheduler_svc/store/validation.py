@@ -155,6 +155,15 @@ def check_abort(
     return destinations
 
 
+def check_moves(refs: Sequence[ClaimRef], migrations: Sequence[str]) -> Sequence[str]:
+    """Return one migration for each claim; raises InvalidRequest or InvalidName for invalid arguments."""
+    check_refs(refs)
+    check_consumers(migrations)
+    if len(migrations) != len(refs):
+        raise refuse(f"a call with {len(refs)} claims needs as many migrations, got {len(migrations)}")
+    return migrations
+
+
 def check_ref(ref: ClaimRef) -> None:
     """Raise InvalidRequest, or InvalidName, unless ``ref`` is a valid claim identity."""
     _check_consumer(ref.consumer)

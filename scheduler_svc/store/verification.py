@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rpcapi.resources import names
-from rpcapi.resources.claim_identity import format_identity
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.core.records import Amounts, Claim
 from scheduler_svc.store import reports, tallies
@@ -21,7 +20,8 @@ class StoreDump:
     """The claims, sums and indexes of a partition, as of one atomic read.
 
     ``capacity`` is {provider: {class: see reports.capacity_of}}, ``excess`` {(provider, class): since_ms}, ``by_host``
-    the (host, consumer) pairs of the index, ``deadlines`` {consumer: ms}, ``unverified`` {consumer: number of them}.
+    the (host, consumer) pairs of the index, ``deadlines`` {consumer: ms}, ``unverified`` {consumer: number of them},
+    ``sources`` {instance: migration that holds the source of its move}.
     Of the Placement API's providers, ``provider_names`` is {name: id}, ``children`` the (parent, child) pairs of the
     index and ``api_providers`` their documents by id. ``holders`` are the entries provider|claim of the index.
     ``tallies`` are the sums by (project, user, consumer type, resource class), '' for the number of consumers, None
@@ -40,6 +40,7 @@ class StoreDump:
     awaited: Collection[str]
     excess: Mapping[tuple[str, str], int]
     unverified: Mapping[str, int]
+    sources: Mapping[str, str] = field(default_factory=dict)
     provider_names: Mapping[str, str] = field(default_factory=dict)
     children: Collection[tuple[str, str]] = ()
     api_providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -119,6 +120,8 @@ def _index_problems(dump: StoreDump) -> Iterator[str]:
     yield from _differences("deadline", expected, dump.deadlines)
     unverified = Counter(consumer_of(claim.consumer) for claim in dump.claims if claim.state == ClaimState.UNVERIFIED)
     yield from _differences("number of unverified claims", unverified, dump.unverified)
+    sources = {claim.instance: claim.consumer for claim in dump.claims if claim.instance is not None}
+    yield from _differences("migration of a source", sources, dump.sources)
 
 
 def _is_open(dump: StoreDump, host: str) -> bool:
@@ -165,7 +168,7 @@ def _report_problems(dump: StoreDump) -> Iterator[str]:
             for resource_class, amount in amounts.items():
                 held = claim.allocations.get(provider, {}).get(resource_class, 0)
                 yield (
-                    f"{resource_class} at {provider}: the guest of {format_identity(claim.consumer, claim.attempt)} on "
+                    f"{resource_class} at {provider}: the guest of {claim.ref.consumer}@{claim.attempt} on "
                     f"{claim.host} uses {amount} by its agent's report, its claim holds {held}"
                 )
 

@@ -92,7 +92,7 @@ def test_confirm_after_expiry_is_refused(cluster):
     host = selections.host(0).partition("/")[0]
     truth.until("it expired", lambda: (consumer, selections.host(0)) not in truth.claims(cluster))
     # When its host confirms it, then the answer is EXPIRED, also as a typed error, and no claim is live
-    answers = session.call(session.claims.confirm_claims, host, refs((consumer, 1)))
+    answers = truth.call_as_agent(cluster, session.claims.confirm_claims, host, refs((consumer, 1)))
     assert answers.answers == [Answer.EXPIRED]
     with pytest.raises(errors.ClaimExpired, match="expired before it was confirmed"):
         answers.raise_unless(Answer.CONFIRMED)
@@ -104,7 +104,7 @@ def test_abort_after_confirm_ends_nothing(cluster):
     session, consumer = cluster.admin, str(uuid.uuid4())
     node = select(session, [consumer]).host(0)
     host, elsewhere = node.partition("/")[0], {"compute0": "compute1", "compute1": "compute0"}
-    confirmed = session.call(session.claims.confirm_claims, host, refs((consumer, 1)))
+    confirmed = truth.call_as_agent(cluster, session.claims.confirm_claims, host, refs((consumer, 1)))
     assert confirmed.answers == [Answer.CONFIRMED]
     # When the abort arrives, then it answers CONFIRMED and ends nothing: only the host may end the claim
     for _ in range(2):
@@ -113,14 +113,16 @@ def test_abort_after_confirm_ends_nothing(cluster):
         assert truth.claims(cluster)[consumer, node] == "confirmed"
     # And another host can neither confirm nor release it
     for verb in (session.claims.confirm_claims, session.claims.release_claims):
-        answers = session.call(verb, elsewhere[host], refs((consumer, 1)))
+        answers = truth.call_as_agent(cluster, verb, elsewhere[host], refs((consumer, 1)))
         assert answers.answers == [Answer.FOREIGN]
         with pytest.raises(errors.ClaimForeign):
             answers.raise_unless(Answer.CONFIRMED, Answer.RELEASED)
     assert truth.claims(cluster)[consumer, node] == "confirmed"
-    assert session.call(session.claims.release_claims, host, refs((consumer, 1))).answers == [Answer.RELEASED]
+    assert truth.call_as_agent(cluster, session.claims.release_claims, host, refs((consumer, 1))).answers == [
+        Answer.RELEASED
+    ]
     # And once released it stays released, even if it is confirmed or aborted
-    ended = session.call(session.claims.confirm_claims, host, refs((consumer, 1)))
+    ended = truth.call_as_agent(cluster, session.claims.confirm_claims, host, refs((consumer, 1)))
     assert ended.answers == [Answer.RELEASED]
     with pytest.raises(errors.ClaimEnded):
         ended.raise_unless(Answer.CONFIRMED)
@@ -137,9 +139,13 @@ def test_concurrent_abort_and_confirm_have_a_single_winner(cluster):
         session = exercise.Session([str(cluster.admin_conf)])
         for consumer, host in zip(consumers, hosts, strict=True):
             claim_refs = refs((consumer, 1))
-            call = session.claims.confirm_claims if verb == "confirm" else session.claims.abort_claims
-            args = (host.partition("/")[0], claim_refs) if verb == "confirm" else (claim_refs,)
-            answers_by_verb[verb][consumer] = session.call(call, *args).answers[0]
+            if verb == "confirm":
+                answers = truth.call_as_agent(
+                    cluster, session.claims.confirm_claims, host.partition("/")[0], claim_refs
+                )
+            else:
+                answers = session.call(session.claims.abort_claims, claim_refs)
+            answers_by_verb[verb][consumer] = answers.answers[0]
         session.close()
 
     racers = [threading.Thread(target=call_all, args=(verb,)) for verb in answers_by_verb]
@@ -153,7 +159,8 @@ def test_concurrent_abort_and_confirm_have_a_single_winner(cluster):
         assert answers_by_verb["confirm"][consumer] == answers_by_verb["abort"][consumer]
         assert live.get(consumer) == ("confirmed" if answers_by_verb["abort"][consumer] == Answer.CONFIRMED else None)
     for consumer, host in zip(consumers, hosts, strict=True):
-        cluster.admin.call(cluster.admin.claims.release_claims, host.partition("/")[0], refs((consumer, 1)))
+        name = host.partition("/")[0]
+        truth.call_as_agent(cluster, cluster.admin.claims.release_claims, name, refs((consumer, 1)))
     assert cluster.admin.call(cluster.admin.claims.verify).clean
 
 

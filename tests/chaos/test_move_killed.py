@@ -26,13 +26,13 @@ CALLS = {
         *(f"{STORE}.{name}" for name in ("record", "write", "write_without_lease")),
         *(f"{COMPUTE}.{name}" for name in ("build_instances", "terminate_instances", "change_guests")),
         *(f"{COMPUTE}.{name}" for name in ("operate_guests", "prepare_incoming", "copy_guests")),
-        f"{CLAIMS}.move_claims",
+        *(f"{CLAIMS}.{name}" for name in ("begin_moves", "end_moves")),
         "rpcapi.clients.scheduler:SchedulerAPI.select_destinations",
     ),
     "compute": (
         "compute_agent.attempts.journal_file:JournalFile.append",
         *(f"{HYPERVISOR}.{name}" for name in ("spawn", "receive", "pause", "begin_copy", "power_off")),
-        *(f"{HYPERVISOR}.{name}" for name in ("rebuild", "rename", "stop")),
+        *(f"{HYPERVISOR}.{name}" for name in ("rebuild", "stop")),
         *(f"{CLAIMS}.{name}" for name in ("confirm_claims", "release_claims")),
         "rpcapi.clients.conductor:ConductorAPI.report_builds",
     ),
@@ -155,8 +155,13 @@ def assert_ended(cluster: RunningCluster, server: objects.Instance, migration: s
     else:
         (ended,) = truth.assert_consistent(cluster, [server.uuid])
         assert ended.status == "ACTIVE", ended.reason
-    keys = {server.uuid, migration} if move.is_elsewhere is None else {migration}
-    truth.until("the claims have ended", lambda: not [key for key in truth.claims(cluster) if key[0] in keys])
+    roles = [] if move.is_elsewhere is None else ["only"]
+    session = cluster.session
+
+    def claims() -> list[dict[str, Any]]:
+        return session.call(session.claims.list_claims, None, server.uuid).claims
+
+    truth.until("no claim is an end of the move", lambda: [claim["role"] for claim in claims()] == roles)
     assert status_of(cluster, migration) in {None, *ENDED_MIGRATIONS}
     assert cluster.session.call(cluster.session.claims.verify).clean
 

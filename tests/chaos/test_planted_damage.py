@@ -33,13 +33,13 @@ class Damage:
         for name in cluster.daemons:
             cluster.kill_daemon(name)  # nobody repairs it
         folders = [folder for agent in cluster.agents for folder in host_folders(cluster.state_folder(agent))]
-        # A guest that was changed may have ended at its former host, and a migration's is not that of an instance
+        # A guest that was changed may have ended at its former host
         run = history.read(cluster.history_file)
         requests = [operation for operation in run.operations if operation.verb not in ("boot", "list")]
-        changed = {uuid for operation in requests for uuid in operation.uuids} | run.migrations().keys()
-        files = [path for folder in folders for path in (folder / "guests").glob("*.json") if path.stem not in changed]
-        stopped, copied, unclaimed, forgotten, ended = (path.stem for path in files[:5])
-        paths = {path.stem: path for path in files}
+        changed = {uuid for operation in requests for uuid in operation.uuids}
+        files = [path for folder in folders for path in (folder / "guests").glob("*.json")]
+        paths = {path.stem.partition("@")[0]: path for path in files}
+        stopped, copied, unclaimed, forgotten, ended = [uuid for uuid in paths if uuid not in changed][:5]
         # A guest is gone; a guest runs on a second host, too
         paths[stopped].unlink()
         other = next(folder for folder in folders if folder != paths[copied].parents[1])
@@ -48,7 +48,8 @@ class Damage:
         with cluster.store_client(PARTITION) as store, cluster.records.client() as records:
             # A claim is gone, its sums are not; a claim's attempt has ended
             store.hdel(CLAIMS, unclaimed)
-            store.hset(f"gantt:{{p:{PARTITION}}}:ended", ended, json.dumps({"1": "released", "99": "aborted"}))
+            attempt = paths[ended].stem.partition("@")[2]
+            store.hset(f"gantt:{{p:{PARTITION}}}:ended", ended, json.dumps({attempt: "released"}))
             # A record is gone
             records.hdel(INSTANCES, forgotten)
         self.kinds = {

@@ -52,7 +52,7 @@ def guest(state: Path, host: str, consumer: str, attempt: int = 1) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (state / host / "journal").write_bytes(b"")
     document = {"uuid": consumer, "attempt": attempt, "name": host, "running_at_ms": 0}
-    (folder / f"{consumer}.json").write_text(json.dumps(document))
+    (folder / f"{consumer}@{attempt}.json").write_text(json.dumps(document))
 
 
 def final_state(server: RedisServer, state: Path, *partitions: StorePartition, read_at: float = 0.0) -> FinalState:
@@ -221,7 +221,7 @@ def test_emptied_store_that_awaits_nobody(
     partition.add_host("h1", opened=False)
     (result,) = partition.store.audit("h1", epoch, [running(ref, "h1")], LONG_MS).answers
     if result.answer is not Answer.CONFIRMED:
-        (tmp_path / "h1" / "guests" / "a.json").unlink()
+        (tmp_path / "h1" / "guests" / "a@1.json").unlink()
     # Then the agent stopped a guest that nobody had deleted
     history = History(guests=[GuestSighting(1.0, "h1", "a", 1, False)])
     report = check(history, final_state(server, tmp_path, partition))

@@ -218,10 +218,14 @@ def assert_as_requested(cluster: RunningCluster, flavors: dict[str, objects.Requ
     }
     assert truth.guests(cluster) == collections.Counter((item.uuid, item.host) for item in servers.values())
     session = cluster.session
-    claims = {claim["consumer"]: claim for claim in session.list_all(session.claims.list_claims, "claims")}
-    assert {consumer: (claim["state"], claim["host"], amounts(claim)) for consumer, claim in claims.items()} == {
-        server: ("confirmed", servers[server].host, flavor.resources) for server, flavor in flavors.items()
-    }
+    claims = [
+        (claim["consumer"], claim["role"], claim["state"], claim["host"], amounts(claim))
+        for claim in session.list_all(session.claims.list_claims, "claims")
+    ]
+    expected = [
+        (server, "only", "confirmed", servers[server].host, flavor.resources) for server, flavor in flavors.items()
+    ]
+    assert sorted(claims, key=str) == sorted(expected, key=str)
     report = session.call(session.claims.verify)
     assert report.clean, (report.problems, report.excess)
 

@@ -36,9 +36,9 @@ ENDPOINTS = {
 # When methods or arguments of a client change: increase VERSION, add a line to its docstring, then update this table.
 FINGERPRINTS = {
     "SchedulerAPI": "1.11-cc60cb3fb0cd18ac4f7b72a310e3eae7",
-    "ClaimsAPI": "1.11-ab42177c2c4f3fec21935d78875553c5",
+    "ClaimsAPI": "1.12-8e8be6460ba677cf67793067af9e4cb6",
     "ConductorAPI": "1.22-342f4f955a455dd669ab0fc100d67899",
-    "ComputeAPI": "1.6-b8fd26d9e1f959e6876fac67e5869113",
+    "ComputeAPI": "1.6-7d5def9c21a8a8419393f84396d53bea",
 }
 
 

@@ -12,12 +12,12 @@ from rpcapi.objects.base import GanttObject, GanttObjectRegistry
 
 # When an object changes: increase VERSION, add a docstring line and an obj_make_compatible step, update this table.
 FINGERPRINTS = {
-    "AuditAnswer": "1.2-14e3c4e73aa9438db7335870a274d4e0",
+    "AuditAnswer": "1.1-78f0786b2a4d2f2ced08361113892f02",
     "AuditReport": "1.1-80b4c18c6fce8bb66314cbc7713e4520",
-    "BuildReport": "1.3-811db9ac5ee3a18107e2efa58e1b5771",
-    "BuildRequest": "1.2-0955339085a929d4c7a20d63921b0d6e",
+    "BuildReport": "1.3-36311dd8a78ef0c899ff6299a7005128",
+    "BuildRequest": "1.2-f4c27d01417aac4365af53f2e784557d",
     "ChangePage": "1.0-0b469a2a0e7db806f40b8a4be1588bc2",
-    "ClaimAnswers": "1.3-5fbe4d380d27211ba3f79553a1984ea1",
+    "ClaimAnswers": "1.3-de98ba2919e2058e35a1dbc655637587",
     "ClaimIntents": "1.1-3d0a1cc7f6daa683d49d26dae902accd",
     "ClaimPage": "1.0-e9278d647822ddd8fa9d8512dacf8e58",
     "ClaimRefs": "1.0-2fda9ef317dbe8bac731c1f5e2e261be",
@@ -25,14 +25,13 @@ FINGERPRINTS = {
     "Decision": "1.0-694689a68f0c83366c10e49c8209731f",
     "DecisionPage": "1.0-bb0ec6a5b45068a56fea4ccc20598484",
     "FilterList": "1.0-1225d335fdbc8408aa82af22371c5ea8",
-    "GuestCopies": "1.0-6738c6c97bc6f5561016dac105998c92",
-    "GuestOwners": "1.2-62b73ae861d6ad1fcf9f1ac45e189749",
-    "GuestPage": "1.1-1fec26836dfcf37dc62117e2b8ece98e",
+    "GuestCopies": "1.0-c8e5beaabee716dec2820eab2ca1d0bc",
+    "GuestOwners": "1.0-e745202a81c305de632d12a33640234e",
+    "GuestPage": "1.0-3ee2aefdd1340b28fdecdd40610e80fc",
     "GuestOperations": "1.1-af38a344acb5bf70686412609ced68c8",
-    "GuestTransitions": "1.0-c2f29abb545fc0da2c3ac13f1278e1f8",
+    "GuestTransitions": "1.0-f4efb7c92d99d43b6e3c9e00cdc07ba1",
     "HostState": "1.1-30cb03b00e6ab61724f993c226f0befa",
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
-    "IncomingGuests": "1.0-db3156cafbf6eed29ff525e5f0a8ea81",
     "Instance": "1.2-8327e2e6d1c6ccea6dce8f245b5aa3f1",
     "InstancePage": "1.0-a9c6d132ef56d0f8b70d4f8d82d762ff",
     "Migration": "1.0-024e1b11daa66d22ce0a5eeab296965b",
@@ -119,11 +118,10 @@ def sample(name):
         | {"host": "h", "epoch": 1, "states": ["confirmed"], "names": ["h"], "allocations": [{}], "owners": [{}]},
         "GuestTransitions": {
             "partition": "cell1",
-            "consumers": ["m"],
+            "uuids": ["a"],
             "attempts": [1],
-            "instances": ["a"],
-            "origins": [[["a", 1]]],
             "actions": ["stop"],
+            "moves": [{"migration": "m", "role": "source", "number": 2}],
         },
         "GuestOperations": {
             "partition": "cell1",
@@ -134,10 +132,9 @@ def sample(name):
         },
         "GuestCopies": {
             "partition": "cell1",
-            "migrations": ["m"],
+            "uuids": ["a"],
             "attempts": [1],
-            "instances": ["a"],
-            "origins": [[["a", 1]]],
+            "migrations": ["m"],
             "numbers": [2],
             "actions": ["start"],
             "destinations": ["h/n"],
@@ -149,7 +146,9 @@ def sample(name):
         | {"total_mb": [2048], "remaining_mb": [1024], "copied_mb": [1024]},
         "BuildReport": {"host": "h", "uuids": ["a"], "attempts": [1], "outcomes": ["active"], "reasons": [""]},
         "ChangePage": {"changes": [{"kind": "gone"}], "epoch": 1, "position": 2, "at_end": True},
-        "ClaimAnswers": REFS | {"answers": ["prepared"], "hosts": [None], "reasons": [""], "deadlines_ms": [None]},
+        "ClaimAnswers": REFS
+        | {"answers": ["prepared"], "hosts": [None], "reasons": [""], "deadlines_ms": [None]}
+        | {"migrations": ["m"], "ends": ["released"]},
         "ClaimPage": {"claims": [{"consumer": "a"}]},
         "ClaimRefs": REFS,
         "Decision": {"request_id": "r", "partition": "p", "document": {"reasons": {"ram": 1}}},
@@ -181,14 +180,13 @@ def sample(name):
     }
     owner = {"partition": "p", "project_id": "", "user_id": ""}
     intents = REFS | {"replaces": [None], "candidates": [["h"]], "epoch": 1, "position": 1}
-    guests = {"uuids": ["u"], "attempts": [1], "names": ["h/n"], "states": ["running"], "instances": ["i"]}
+    guests = {"uuids": ["u"], "attempts": [1], "names": ["h/n"], "states": ["running"]}
     nested = {
         "BuildRequest": lambda: (
             {"spec": sample("RequestSpec"), "uuids": ["a"], "attempts": [1], "names": ["h"]}
-            | {"powered_off": ["a"]}
+            | {"powered_off": ["a"], "migrations": ["m"]}
             | owner
         ),
-        "IncomingGuests": lambda: {"build": sample("BuildRequest"), "migrations": ["m"]},
         "ClaimIntents": lambda: {"spec": sample("RequestSpec")} | intents,
         "DecisionPage": lambda: {"decisions": [sample("Decision")], "marker": "m"},
         "HostStatePage": lambda: {"states": [sample("HostState")]},

@@ -115,7 +115,7 @@ def release_as_agent(cluster: RunningCluster, host: str, claim_refs: objects.Cla
     """Release claims as their agent: no operator may."""
     agent = Session([str(cluster.cluster.layout.conf("compute"))])
     try:
-        agent.call(agent.claims.release_claims, host, claim_refs)
+        truth.call_as_agent(cluster, agent.claims.release_claims, host, claim_refs)
     finally:
         agent.close()
 

@@ -193,7 +193,7 @@ def test_stats_of_an_unknown_node(cluster, incarnation):
 
 def test_confirm_of_unknown_claim(cluster):
     unknown = objects.ClaimRefs.of(consumers=[str(uuid.uuid4())], attempts=[1])
-    answers = cluster.admin.call(cluster.admin.claims.confirm_claims, HOST, unknown)
+    answers = truth.call_as_agent(cluster, cluster.admin.claims.confirm_claims, HOST, unknown)
     assert answers.answers == [Answer.UNKNOWN]
     with pytest.raises(errors.ClaimUnknown, match="No claim of"):
         answers.raise_unless(Answer.CONFIRMED)

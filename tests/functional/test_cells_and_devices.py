@@ -172,10 +172,13 @@ def test_moves_assign_cells_and_devices_at_both_ends_until_one_is_freed(cluster:
     truth.wait_for_status(cluster, uuids, "VERIFY_RESIZE")
     # Then the sources keep what they have, the destinations have as much, and nothing is assigned twice
     both = assignments_of(cluster)
-    for server, migration in zip(uuids, migrations, strict=True):
-        assert both[migration] == assignments[server]
-        counts = _counts(both[migration])
-        assert _counts(both[server]) == counts and any(counts.values())
+    sources = [(item, before[item].attempt) for item in uuids]
+    destinations = [(item.uuid, item.attempt) for item in truth.records(cluster, uuids)]
+    assert both.keys() == {*sources, *destinations}
+    for source, destination in zip(sources, destinations, strict=True):
+        assert both[source] == assignments[source]
+        counts = _counts(both[source])
+        assert _counts(both[destination]) == counts and any(counts.values())
     assert_assigned_once(cluster)
     # When some are confirmed and one is reverted
     session.call(session.conductor.confirm_migrations, migrations[1:])
@@ -184,18 +187,17 @@ def test_moves_assign_cells_and_devices_at_both_ends_until_one_is_freed(cluster:
     # Then one end of each is left
     after = {item.uuid: item for item in truth.assert_consistent(cluster, uuids)}
     assert [after[item].host != before[item].host for item in uuids] == [False, True, True]
-    left = assignments_of(cluster)
-    assert left == {uuids[0]: assignments[uuids[0]], uuids[1]: both[uuids[1]], uuids[2]: both[uuids[2]]}
+    assert assignments_of(cluster) == {end: both[end] for end in (sources[0], *destinations[1:])}
     assert_assigned_once(cluster)
     session.call(session.conductor.delete_instances, uuids)
     truth.until("all is free", lambda: not any(live_attempts(cluster).values()))
 
 
-def assignments_of(cluster: RunningCluster) -> dict[str, Any]:
-    """Return what is assigned to each consumer; it has one live attempt."""
+def assignments_of(cluster: RunningCluster) -> dict[tuple[str, int], Any]:
+    """Return what is assigned to each live attempt."""
     attempts = [item for items in live_attempts(cluster).values() for item in items]
-    assert len({item.uuid for item in attempts}) == len(attempts)
-    return {item.uuid: item.assignments for item in attempts}
+    assert len({item.ref for item in attempts}) == len(attempts)
+    return {tuple(item.ref): item.assignments for item in attempts}
 
 
 def assert_assigned_once(cluster: RunningCluster) -> None:

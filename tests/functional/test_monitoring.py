@@ -33,6 +33,7 @@ WITHOUT_SERIES = (
     "gantt_scheduler_plugin_errors_total",
     "gantt_conductor_saga_retries_total",
     "gantt_conductor_migrations_total",
+    "gantt_compute_unserved_hosts",
 )
 # Of gantt's metrics in the conditions of alerts, with labels whose values the run has to export.
 SELECTORS = sorted(

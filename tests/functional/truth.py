@@ -2,6 +2,7 @@
 """Actual state of a cluster: guests on the simulated hypervisors, claims in the store, records, sums."""
 
 import collections
+import functools
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +16,19 @@ from tests.functional.clusters import RunningCluster
 
 SETTLE_SECONDS = 60.0
 POLL = 0.1
+
+
+def call_as_agent(cluster: RunningCluster, verb: Callable[..., Any], host: str, *args: Any) -> Any:
+    """Call ``verb`` of a client for ``host``, as an agent does that runs on the state folder of that host."""
+    session = cluster.admin
+    host_uuid = session.call(session.scheduler.get_host_state, "service", host).document["host_uuid"]
+
+    @functools.wraps(verb)
+    def send(ctxt: Any, *values: Any) -> Any:
+        ctxt.host_uuid = host_uuid
+        return verb(ctxt, *values)
+
+    return session.call(send, host, *args)
 
 
 def until(what: str, condition: Callable[[], Any], seconds: float = SETTLE_SECONDS) -> Any:
@@ -52,6 +66,16 @@ def claims(running: RunningCluster) -> dict[tuple[str, str], str]:
     return {
         (claim["consumer"], claim["host"]): claim["state"]
         for claim in session.list_all(session.claims.list_claims, "claims")
+    }
+
+
+def sources(running: RunningCluster) -> dict[str, str]:
+    """Return the node of the claim on the source of each move, by migration."""
+    session = running.session
+    return {
+        claim["migration"]: claim["host"]
+        for claim in session.list_all(session.claims.list_claims, "claims")
+        if claim["role"] == "source"
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer, GroupPolicy
+from rpcapi.resources.claims import Answer, ClaimRole, GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, ClaimRef, ClaimResult, Intent
 from scheduler_svc.store.records import RunningClaim
 from tests.property.protocol_answers import comparable, timeless, timeless_excess
@@ -18,7 +18,7 @@ HOSTS = ("h1", "h2")  # few of each, so that they interact
 POOL = "h2/pool"  # shared by h2 with h1
 CONSUMERS = tuple(f"c{n}" for n in range(3))
 GROUPS = (None, ClaimGroup("g1", GroupPolicy.ANTI_AFFINITY, 1), ClaimGroup("g2", GroupPolicy.AFFINITY))
-FINAL = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED, Answer.MOVED)
+FINAL = (Answer.ABORTED, Answer.EXPIRED, Answer.RELEASED, Answer.FENCED)
 MIGRATION = "m-"
 
 
@@ -28,7 +28,8 @@ class ProtocolCluster:
     def __init__(self, partitions: list[StorePartition]) -> None:
         self.partitions = partitions
         self.truth = Truth()
-        self.unnoticed: dict[ClaimRef, ClaimRef] = {}  # moved claims whose agent still knows the former identity
+        self.sources: dict[str, tuple[ClaimRef, str]] = {}  # by consumer: the source of its move, and the migration
+        self.moves = 0
         self.delayed: list[Any] = []  # messages that may be delivered again
         self.marks: tuple[list[Any], dict[ClaimRef, Answer]] | None = None
         for host in HOSTS:
@@ -115,10 +116,6 @@ class ProtocolCluster:
 
     def confirm(self, host: str, ref: ClaimRef) -> None:
         """Let an agent confirm a build, and spawn it only if the claim was confirmed."""
-        # The conductor sends no build before the agent of the source has journalled that its claim was moved.
-        for source in [source for source in self.unnoticed if source.consumer == ref.consumer]:
-            if source in self.truth.running:
-                self._rename(source, self.unnoticed[source])
         claim = self._find_claim(ref)
         (answer,) = self._note(self.call_all("confirm", host, [ref]))
         self.delayed.append(("confirm", host, [ref]))
@@ -127,49 +124,52 @@ class ProtocolCluster:
         self.truth.sent.discard((host, ref))
         if answer.answer is Answer.CONFIRMED:
             assert claim is not None
-            self.truth.running[ref] = RunningClaim(
+            guest = RunningClaim(
                 *ref, True, host, claim.allocations, claim.type, claim.project, claim.user, "req-1", claim.group
             )
+            source, migration = self.sources.get(ref.consumer, (None, None))
+            if source is not None:  # its build message says so
+                guest = replace(guest, role=ClaimRole.DESTINATION, migration=migration)
+            self.truth.running[ref] = guest
 
     def delete(self, ref: ClaimRef) -> None:
         """Let an agent stop a guest, then release its claim."""
         host = self.truth.running.pop(ref).host
-        (answer,) = self._note(self.call_all("release", host, [ref]))
+        self._note(self.call_all("release", host, [ref]))
         self.delayed.append(("release", host, [ref]))
-        if answer.moved_to is not None:
-            self._note(self.call_all("release", host, [answer.moved_to]))
 
     def move(self, ref: ClaimRef, *, is_noticed: bool = True) -> None:
-        """Move a guest's claim to a migration; its agent learns that at once, or ``is_noticed`` False: by an audit."""
-        self._hand_over(ref, ClaimRef(f"{MIGRATION}{ref.consumer}-{ref.attempt}", 1), "MIGRATION", is_noticed)
-
-    def move_back(self, ref: ClaimRef, *, is_noticed: bool = True) -> None:
-        """Move a migration's claim back to its instance, as the instance's next attempt."""
-        consumer = ref.consumer.removeprefix(MIGRATION).partition("-")[0]
-        if consumer not in {guest.consumer for guest in self.truth.running}:
-            to = ClaimRef(consumer, self.truth.attempts.get(consumer, 0) + 1)
-            if self._hand_over(ref, to, "INSTANCE", is_noticed):
-                self.truth.attempts[consumer] = to.attempt
-
-    def _hand_over(self, ref: ClaimRef, to: ClaimRef, kind: str, is_noticed: bool) -> bool:
-        (answer,) = self._note([self.call_all("move", ref, to, kind)])
+        """Make a guest the source of a migration; its agent journals that at once, or ``is_noticed`` False: not yet."""
+        if ref.consumer in self.sources:
+            return
+        self.moves += 1
+        migration = f"{MIGRATION}{self.moves}"
+        (answer,) = self._note(self.call_all("begin_moves", [ref], [migration]))
         if answer.answer is Answer.CLOSED:
-            return False  # the caller retries by itself: no message is left to deliver again
-        self.delayed.append(("move", ref, to, kind))
-        if answer.answer is not Answer.CONFIRMED or answer.consumer != to.consumer:
-            return False
-        self.truth.ends[ref] = Answer.MOVED
-        self.unnoticed[ref] = to
-        if is_noticed:
-            self._rename(ref, to)
-        return True
+            return
+        self.delayed.append(("begin_moves", [ref], [migration]))
+        if answer.answer is Answer.CONFIRMED:
+            self.sources[ref.consumer] = (ref, migration)
+            if is_noticed:
+                self._give_role(ref, ClaimRole.SOURCE, migration)
 
-    def _rename(self, ref: ClaimRef, to: ClaimRef) -> None:
-        """Let an agent journal the identity that a guest's claim has now."""
-        guest = self.truth.running.pop(ref)
-        self.unnoticed.pop(ref, None)
-        kind = "MIGRATION" if to.consumer.startswith(MIGRATION) else "INSTANCE"
-        self.truth.running[to] = replace(guest, consumer=to.consumer, attempt=to.attempt, type=kind, moved_from=ref)
+    def move_back(self, consumer: str) -> None:
+        """Make the source of a move the only claim again, unless its destination runs."""
+        ref, migration = self.sources[consumer]
+        if any(guest.consumer == consumer and guest != ref for guest in self.truth.running):
+            return
+        (answer,) = self._note(self.call_all("end_moves", [ref], [migration]))
+        if answer.answer is Answer.CLOSED:
+            return
+        self.delayed.append(("end_moves", [ref], [migration]))
+        if answer.answer is not Answer.CONFLICT:
+            del self.sources[consumer]
+            if ref in self.truth.running:
+                self._give_role(ref, ClaimRole.ONLY, None)
+
+    def _give_role(self, ref: ClaimRef, role: ClaimRole, migration: str | None) -> None:
+        """Let an agent journal the role of a guest's claim."""
+        self.truth.running[ref] = replace(self.truth.running[ref], role=role, migration=migration)
 
     def lose_guest(self, ref: ClaimRef) -> None:
         """Remove a guest without a message: its claim becomes an orphan."""
@@ -190,10 +190,7 @@ class ProtocolCluster:
         self._note(list(outcomes[0].answers))
         for instance, answer in zip(reported, outcomes[0].answers, strict=True):
             # Only its own agent ends a guest's claim: whatever data was lost, no guest is stopped.
-            is_kept = answer.answer in (Answer.CONFIRMED, Answer.MOVED)
-            assert is_kept or not instance.confirmed, (instance, answer)
-            if answer.moved_to is not None:
-                self._rename(ClaimRef(instance.consumer, instance.attempt), answer.moved_to)
+            assert answer.answer is Answer.CONFIRMED or not instance.confirmed, (instance, answer)
             if answer.answer is not Answer.PREPARED:
                 self.truth.sent.discard((host, ClaimRef(instance.consumer, instance.attempt)))
 
@@ -204,7 +201,7 @@ class ProtocolCluster:
         claims, _marker = self.partitions[0].store.claims(host=host)
         token = uuid.uuid4().hex
         assert self.call_all("fence", host, token, force=True) == len(claims)
-        self._note([ClaimResult(claim.consumer, claim.attempt, Answer.FENCED) for claim in claims])
+        self._note([ClaimResult(*claim.ref, Answer.FENCED) for claim in claims])
         self.truth.sent = {(where, ref) for where, ref in self.truth.sent if where != host}
         self.truth.running = {ref: guest for ref, guest in self.truth.running.items() if guest.host != host}
         assert self.call_all("fence", host, token) == len(claims)
@@ -238,8 +235,6 @@ class ProtocolCluster:
             host, epochs, reported = arguments
             for partition, epoch in zip(self.partitions, epochs, strict=True):
                 partition.store.audit(host, epoch, reported, LONG_MS)
-        elif verb == "move":
-            self._note([self.call_all(verb, *arguments)])
         else:
             self._note(self.call_all(verb, *arguments))
 
@@ -258,7 +253,7 @@ class ProtocolCluster:
     def pass_deadline_of(self, consumer: str) -> None:
         """Let a prepared claim expire."""
         claims, _marker = self.partitions[0].store.claims(consumer=consumer)
-        if claims and claims[0].state == "prepared":
+        if any(claim.state == "prepared" for claim in claims):
             for partition in self.partitions:
                 partition.pass_deadline_of(consumer)
 
@@ -266,7 +261,8 @@ class ProtocolCluster:
 
     def check(self) -> None:
         """Assert the invariants."""
-        guests = [ref.consumer for ref in self.truth.running]
+        sources = {ref for ref, _migration in self.sources.values()}
+        guests = [ref.consumer for ref in self.truth.running if ref not in sources]
         assert len(guests) == len(set(guests)), f"a consumer runs twice: {self.truth.running}"
         verifications = [partition.check() for partition in self.partitions]
         assert all(item.claims == verifications[0].claims for item in verifications)
@@ -290,15 +286,14 @@ class ProtocolCluster:
 
     def _find_claim(self, ref: ClaimRef) -> Any:
         claims, _marker = self.partitions[0].store.claims(consumer=ref.consumer)
-        return claims[0] if claims and claims[0].attempt == ref.attempt else None
+        return next((claim for claim in claims if claim.ref == ref), None)
 
     def _note(self, answers: list[ClaimResult]) -> list[ClaimResult]:
         """Assert that no final answer contradicts an earlier one."""
         for ended in answers:
             ref = ClaimRef(ended.consumer, ended.attempt)
             before = self.truth.ends.get(ref)
-            is_same = ended.answer is before or (before is Answer.MOVED and ended.answer in FINAL)
-            assert before is None or is_same, f"{ref} was {before}, and is {ended.answer} now"
+            assert before is None or ended.answer is before, f"{ref} was {before}, and is {ended.answer} now"
             if ended.answer in FINAL:
                 self.truth.ends[ref] = ended.answer
         return answers

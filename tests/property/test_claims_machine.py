@@ -104,10 +104,10 @@ class ClaimsMachine(RuleBasedStateMachine):
     def move(self, number: int, is_noticed: bool) -> None:
         guests = sorted(self.cluster.truth.running)
         guest = guests[number % len(guests)]
-        if guest.consumer in CONSUMERS:
-            self.cluster.move(guest, is_noticed=is_noticed)
+        if guest.consumer in self.cluster.sources:
+            self.cluster.move_back(guest.consumer)
         else:
-            self.cluster.move_back(guest, is_noticed=is_noticed)
+            self.cluster.move(guest, is_noticed=is_noticed)
 
     @precondition(lambda self: self.cluster.truth.running)
     @rule(number=numbers)

@@ -136,6 +136,13 @@ class MovesMachine(RuleBasedStateMachine):
         else:
             self.cluster.mark()
 
+    @rule(is_lost=st.booleans())
+    def mark_or_forget_records(self, is_lost: bool) -> None:
+        if is_lost:
+            self.cluster.forget_records()
+        else:
+            self.cluster.mark_records()
+
     @invariant()
     def all_holds(self) -> None:
         self.cluster.check_always()

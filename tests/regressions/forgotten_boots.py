@@ -1,27 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A simulated cluster whose stores forget what runs."""
 
-import copy
-from typing import Any
-
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from tests.unit.conductor.saga.simulated_cluster import SimulatedCluster
 from tests.unit.scheduler_svc.store.store_partition import running
 
 MINUTE_MS = 60_000
-
-
-def copy_records(cluster: SimulatedCluster) -> dict[str, Any]:
-    """Return a copy of what the conductors' store holds now."""
-    return {name: copy.deepcopy(getattr(cluster.store, name)) for name in ("_requests", "_instances", "_queue")}
-
-
-def restore_records(cluster: SimulatedCluster, records: dict[str, Any]) -> None:
-    """Take the conductors' store back to a copy, which begins an epoch."""
-    for name, value in records.items():
-        setattr(cluster.store, name, value)
-    cluster.store.begin_epoch()
 
 
 def lose_partition(cluster: SimulatedCluster, uuid: str, running_on: str) -> None:

@@ -5,18 +5,33 @@ Each is a generator in three parts: what is kept; the act, which is forgotten; w
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from rpcapi.resources.claims import Answer
+from rpcapi.resources.claims import Answer, ClaimRole
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
 from tests.regressions.forgetful_stores import ForgetfulStores
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SMALL, StorePartition, running
 
-MIGRATION = ClaimRef("m1", 1)
+MIGRATION = "m1"
 
 
 def audit(partition: StorePartition, host: str, *claims: RunningClaim, grace_ms: int = 0) -> AuditOutcome:
     return partition.store.audit(host, partition.store.snapshot().epoch, claims, grace_ms)
+
+
+def begin_move(partition: StorePartition, ref: ClaimRef) -> Answer:
+    return partition.store.begin_moves([ref], [MIGRATION])[0].answer
+
+
+def running_end(ref: ClaimRef, host: str, role: ClaimRole) -> RunningClaim:
+    """Return an audit's entry for one end of the move."""
+    return replace(running(ref, host), role=role, migration=MIGRATION)
+
+
+def roles(partition: StorePartition) -> dict[ClaimRef, str]:
+    """Return the role of every live claim."""
+    return {claim.ref: claim.role.value for claim in partition.store.claims()[0]}
 
 
 def full(stores: ForgetfulStores) -> tuple[StorePartition, ClaimRef]:
@@ -179,31 +194,79 @@ def vouched_claim(stores: ForgetfulStores) -> Iterator[None]:
     partition.check()
 
 
-def hand_over_can_be_repeated(stores: ForgetfulStores) -> Iterator[None]:
+def begin_of_a_move_can_be_repeated(stores: ForgetfulStores) -> Iterator[None]:
     partition, ref = full(stores)
     yield
-    partition.store.move(ref, MIGRATION, "MIGRATION")
+    begin_move(partition, ref)
     yield
-    # The claim is its first consumer's again, and its sums are the same
-    assert (partition.states(), partition.used("h1")) == ({"c1": "confirmed"}, SMALL)
-    # When the move is repeated, then the migration has it
-    assert partition.store.move(ref, MIGRATION, "MIGRATION").answer is Answer.CONFIRMED
-    assert (partition.states(), partition.used("h1")) == ({"m1": "confirmed"}, SMALL)
+    # The claim is the only one of its instance again, and its sums are the same
+    assert (roles(partition), partition.used("h1")) == ({ref: "only"}, SMALL)
+    # When the begin is repeated, then the claim is the source
+    assert begin_move(partition, ref) is Answer.CONFIRMED
+    assert (roles(partition), partition.used("h1")) == ({ref: "source"}, SMALL)
     partition.check()
 
 
-def hand_over_that_the_host_knows(stores: ForgetfulStores) -> Iterator[None]:
+def begin_of_a_move_that_the_host_knows(stores: ForgetfulStores) -> Iterator[None]:
     partition, ref = full(stores)
     yield
-    partition.store.move(ref, MIGRATION, "MIGRATION")
+    begin_move(partition, ref)
     yield
-    # When the host reports the claim as the migration's, then both have it until the first one's grace passes
-    outcome = audit(partition, "h1", running(MIGRATION, "h1"), grace_ms=LONG_MS)
-    assert (outcome.reasserted, outcome.orphans) == (1, 1)
-    assert set(partition.states()) == {"c1", "m1"}
+    # When the host reports its role, then the claim has that role again: it is one claim, and counts once
+    outcome = audit(partition, "h1", running_end(ref, "h1", ClaimRole.SOURCE), grace_ms=LONG_MS)
+    assert (outcome.answers[0].answer, outcome.released, outcome.orphans) == (Answer.CONFIRMED, 0, 0)
+    assert (roles(partition), partition.used("h1")) == ({ref: "source"}, SMALL)
     assert partition.prepare("c2", "h1").answer is Answer.REFUSED
-    assert audit(partition, "h1", running(MIGRATION, "h1")).released == 1
-    assert (partition.states(), partition.used("h1")) == ({"m1": "confirmed"}, SMALL)
+    partition.check()
+
+
+def begin_of_a_move_that_nobody_knows(stores: ForgetfulStores) -> Iterator[None]:
+    partition, ref = full(stores)
+    partition.add_host("h2", amounts=SMALL)
+    yield
+    begin_move(partition, ref)
+    later = partition.hold("c1", "h2", attempt=2)
+    yield
+    # When the destination audits before its source, whose agent got no message, then no guest is ended
+    later_end = running_end(later, "h2", ClaimRole.DESTINATION)
+    assert audit(partition, "h2", later_end).answers[0].answer is Answer.CONFIRMED
+    assert audit(partition, "h1", running(ref, "h1")).answers[0].answer is Answer.CONFIRMED
+    assert roles(partition) == {ref: "source", later: "destination"}
+    assert (partition.used("h1"), partition.used("h2")) == (SMALL, SMALL)
+    partition.check()
+
+
+def move_with_its_claims(stores: ForgetfulStores) -> Iterator[None]:
+    partition = stores.partition()
+    for host in ("h1", "h2"):
+        partition.add_host(host, amounts=SMALL)
+    yield
+    ref = partition.hold("c1", "h1")
+    begin_move(partition, ref)
+    later = partition.hold("c1", "h2", attempt=2)
+    yield
+    # When both hosts report what they have, then both claims are the ends of the move again
+    assert audit(partition, "h1", running_end(ref, "h1", ClaimRole.SOURCE)).answers[0].answer is Answer.CONFIRMED
+    assert audit(partition, "h2", running_end(later, "h2", ClaimRole.DESTINATION)).answers[0].answer is Answer.CONFIRMED
+    assert roles(partition) == {ref: "source", later: "destination"}
+    assert (partition.used("h1"), partition.used("h2")) == (SMALL, SMALL)
+    partition.check()
+
+
+def end_of_a_move(stores: ForgetfulStores) -> Iterator[None]:
+    partition, ref = full(stores)
+    begin_move(partition, ref)
+    yield
+    partition.store.end_moves([ref], [MIGRATION])
+    yield
+    # The claim is the source again; when its host has audited, then it can be the only one again
+    assert roles(partition) == {ref: "source"}
+    assert audit(partition, "h1", running(ref, "h1")).answers[0].answer is Answer.CONFIRMED
+    assert partition.store.end_moves([ref], [MIGRATION])[0].answer is Answer.CONFIRMED
+    assert (roles(partition), partition.used("h1")) == ({ref: "only"}, SMALL)
+    # And a late begin of the same move changes nothing
+    assert begin_move(partition, ref) is Answer.ENDED
+    assert roles(partition) == {ref: "only"}
     partition.check()
 
 
@@ -254,8 +317,11 @@ ACTS = (
     confirmation,
     replacement,
     vouched_claim,
-    hand_over_can_be_repeated,
-    hand_over_that_the_host_knows,
+    begin_of_a_move_can_be_repeated,
+    begin_of_a_move_that_the_host_knows,
+    begin_of_a_move_that_nobody_knows,
+    move_with_its_claims,
+    end_of_a_move,
     fence,
     fence_whose_instance_was_served_elsewhere,
 )

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from devstack.servers.redis import RedisServer
+from scheduler_svc.store import registrations
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.memory.store import wall_clock
@@ -32,7 +33,7 @@ def store(request: pytest.FixtureRequest, make_redis: Callable[..., RedisServer]
     else:
         server, name = make_redis(), uuid.uuid4().hex[:8]
         store = RedisStore(server.url(), name)
-        record = {"schema": 1, "incarnation": incarnation, "sequence": 900}
+        record = {"schema": 1, "sequence": 900, "agent": "", "issued": registrations.issued(incarnation)}
         server.client().hset(prefix(name) + "reports", "h1", json.dumps(record))
     yield store
     store.close()

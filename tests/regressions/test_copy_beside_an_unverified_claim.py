@@ -15,7 +15,6 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
-from tests.regressions.forgotten_boots import copy_records, restore_records
 from tests.regressions.restorable_deployments import (
     Deployment,
     memory_deployment,
@@ -143,11 +142,11 @@ def test_instance_whose_record_is_uncertain_waits_for_the_copy_that_a_host_repor
     cluster.conductor()
     (uuid,) = uuid_list(1)
     cluster.build([uuid])
-    records = copy_records(cluster)
+    records = cluster.copy_records()
     cluster.settle()
     assert cluster.record(uuid).host == "h1/n"
     # Given that the conductors' store forgot the boot and knows that, and the partition too, and does not know it
-    restore_records(cluster, records)
+    cluster.restore_records(records)
     store = cluster.ledger.store
     store.state.drop_claim(store.state.claims[uuid])
     store.state.changed_providers.clear()

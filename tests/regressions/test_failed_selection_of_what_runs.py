@@ -10,9 +10,7 @@ from scheduler_svc.scheduling import refusals
 from tests.regressions.forgotten_boots import (
     MINUTE_MS,
     come_back,
-    copy_records,
     lose_partition,
-    restore_records,
 )
 from tests.unit.conductor.saga.simulated_cluster import THREE, SimulatedCluster, uuid_list
 
@@ -22,11 +20,11 @@ def test_instance_whose_selection_failed_is_found_where_it_runs() -> None:
     cluster.conductor()
     (uuid,) = uuid_list(1)
     cluster.build([uuid])
-    records = copy_records(cluster)
+    records = cluster.copy_records()
     cluster.settle()
     assert cluster.record(uuid).host == "h1/n"
     # Given that both stores forgot the boot, and that its selection fails before it reaches the claims
-    restore_records(cluster, records)
+    cluster.restore_records(records)
     lose_partition(cluster, uuid, "h1")
     cluster.scheduler.fail.append(refusals.no_valid_host(3, {}))
     # When the instance is selected again, and its host comes back later

@@ -7,7 +7,7 @@ from conductor.store.records import SagaStep
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef
-from tests.regressions.forgotten_boots import MINUTE_MS, come_back, copy_records, lose_partition, restore_records
+from tests.regressions.forgotten_boots import MINUTE_MS, come_back, lose_partition
 from tests.unit.conductor.saga.simulated_cluster import CTXT, HORIZON_MS, SPEC, THREE, SimulatedCluster, uuid_list
 
 
@@ -24,13 +24,13 @@ def test_boot_that_both_stores_forgot_waits_for_its_host(cluster: SimulatedClust
     first_sent_ms = cluster.now_ms
     if record_is_kept:
         cluster.build([uuid])
-    records = copy_records(cluster)
+    records = cluster.copy_records()
     if not record_is_kept:
         cluster.build([uuid])
     cluster.settle()
     assert cluster.record(uuid).host == "h1/n"
     # Given that both stores forgot the boot, and the record is back at its selection, or gone and sent again
-    restore_records(cluster, records)
+    cluster.restore_records(records)
     lose_partition(cluster, uuid, "h1")
     cluster.now_ms += MINUTE_MS
     if not record_is_kept:
@@ -57,10 +57,10 @@ def test_request_that_is_repeated_after_the_horizon_is_refused(cluster: Simulate
 def test_repetition_at_unknown_time_waits_for_its_host(cluster: SimulatedCluster, horizons: int) -> None:
     """Given a boot that both stores forgot, and `gantt boot --uuid` by a new process, long afterwards too."""
     (uuid,) = uuid_list(1)
-    records = copy_records(cluster)
+    records = cluster.copy_records()
     cluster.build([uuid])
     cluster.settle()
-    restore_records(cluster, records)
+    cluster.restore_records(records)
     lose_partition(cluster, uuid, "h1")
     cluster.now_ms += horizons * HORIZON_MS + MINUTE_MS
     cluster.conductors[0].requests.build(CTXT, SPEC, [uuid])

@@ -44,7 +44,7 @@ def fill_again(partition: StorePartition) -> list[ClaimRef]:
 
 
 def refused(partition: StorePartition) -> None:
-    """Assert that neither a new claim nor a hand-over on the host is accepted."""
+    """Assert that neither a new claim nor a larger next attempt on the host is accepted."""
     before = partition.used("h1")
     assert partition.prepare("more", "h1", resources=ONE).answer is Answer.REFUSED
     assert partition.prepare("old2", "h1", attempt=2, replaces=1, resources={"VCPU": 2}).answer is not Answer.PREPARED

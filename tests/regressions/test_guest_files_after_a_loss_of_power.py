@@ -39,12 +39,12 @@ def test_the_file_and_its_folder_are_synced(tmp_path: Path, monkeypatch: pytest.
     hypervisor = Hypervisor(tmp_path, HostProfile)
     hypervisor.open()
     hypervisor.spawn(AttemptRef("a", 1), "alpha/node0")
-    assert synced == [(tmp_path / "a.json").stat().st_ino, tmp_path.stat().st_ino]
+    assert synced == [(tmp_path / "a@1.json").stat().st_ino, tmp_path.stat().st_ino]
 
 
 @pytest.mark.parametrize("remaining", [0, 20])
 def test_a_guest_with_a_torn_file_is_spawned_again_under_its_claim(rig: AgentRig, remaining: int) -> None:
-    path = rig.folder / "guests" / "a.json"
+    path = rig.folder / "guests" / "a@1.json"
     os.truncate(path, remaining)
     rig.stop()
     rig.serve()
@@ -57,10 +57,10 @@ def test_a_guest_with_a_torn_file_is_spawned_again_under_its_claim(rig: AgentRig
 
 
 def test_an_ended_guest_with_a_torn_file_is_not_started(rig: AgentRig) -> None:
-    text = (rig.folder / "guests" / "a.json").read_text()
+    text = (rig.folder / "guests" / "a@1.json").read_text()
     rig.terminate(("a", 1))
     rig.queue.settle()
-    (rig.folder / "guests" / "a.json").write_text(text[:20])  # the removal was lost with the power
+    (rig.folder / "guests" / "a@1.json").write_text(text[:20])  # the removal was lost with the power
     rig.stop()
     rig.serve()
     rig.queue.settle()

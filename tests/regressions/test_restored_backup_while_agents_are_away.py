@@ -9,7 +9,7 @@ from conductor.deletion import mark_for_deletion
 from conductor.stamps import PartitionStamps
 from rpcapi.resources.claims import Answer
 from scheduler_svc.host_state.stamps import StampSigner
-from tests.regressions.forgotten_boots import MINUTE_MS, come_back, copy_records, restore_records
+from tests.regressions.forgotten_boots import MINUTE_MS, come_back
 from tests.regressions.restorable_deployments import KEY
 from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.saga.simulated_cluster import CTXT, HORIZON_MS, THREE, SimulatedCluster, uuid_list
@@ -27,12 +27,12 @@ def cluster() -> SimulatedCluster:
 def run_and_restore(cluster: SimulatedCluster, uuid: str) -> None:
     """Run an instance on h1, and take both stores back to before its selection, the partition without an epoch."""
     cluster.build([uuid])
-    records, backup = copy_records(cluster), copy.deepcopy(cluster.ledger.store.state)
+    records, backup = cluster.copy_records(), copy.deepcopy(cluster.ledger.store.state)
     cluster.settle()
     assert cluster.record(uuid).host == "h1/n"
     PartitionStamps(cluster.store, cluster.scheduler).exchange(CTXT)  # type: ignore[arg-type]
     cluster.ledger.store.state = backup
-    restore_records(cluster, records)
+    cluster.restore_records(records)
 
 
 def test_boot_that_a_backup_forgot_waits_for_its_host(cluster: SimulatedCluster) -> None:

@@ -59,7 +59,7 @@ def _attempts_of(folder: Path) -> list[JournalledAttempt]:
             if "attempt" in record:
                 document = record["attempt"]
                 key = (document["uuid"], document["attempt"])
-                documents[key] = {**documents.get(key, {}), **document}
+                documents[key] = document
             else:
                 key = tuple(record["ref"])
                 documents[key] |= {name: record[name] for name in ("stage", "reported") if name in record}
@@ -73,10 +73,10 @@ def _attempts_of(folder: Path) -> list[JournalledAttempt]:
             uuid=uuid,
             attempt=attempt,
             stages=tuple(stages[uuid, attempt]),
-            name=document["name"],
-            allocations=document["allocations"],
-            outcome=document["outcome"],
-            reason=document["reason"],
+            name=document.get("name", ""),
+            allocations=document.get("allocations", {}),
+            outcome=document.get("outcome"),
+            reason=document.get("reason", ""),
         )
         for (uuid, attempt), document in documents.items()
     ]

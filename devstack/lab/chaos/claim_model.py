@@ -2,10 +2,10 @@
 """The sequential model of a claim's life, and the check of the store's writes against it.
 
 Within an epoch a claim goes from nothing to prepared or, re-asserted by an audit, to confirmed; from prepared to
-confirmed, aborted, expired or released; from confirmed to released or moved to another consumer. A fence ends either.
-Ends are final. A new epoch
-admits that the store forgot writes: the claim may be in any state in which it was before. The same holds for the first
-write of another server: two may be primaries for a while, and each is sequential by itself.
+confirmed, aborted, expired or released. A confirmed claim becomes the source of a migration and the only claim of its
+instance again, or is released. A fence ends each. Ends are final. A new epoch admits that the store forgot writes: the
+claim may be in any state in which it was before. The same holds for the first write of another server: two may be
+primaries for a while, and each is sequential by itself.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,12 +15,13 @@ from devstack.lab.chaos.history import ClaimSighting
 from devstack.lab.chaos.violations import Violation, ViolationKind
 
 NOTHING = "nothing"
-MOVED = "moved"  # followed by the claim's next identity
-ENDS = frozenset({"aborted", "expired", "fenced", "released", MOVED, "unknown"})  # unknown: ended before it existed
+SOURCE = "source"  # confirmed, and the source of a migration
+ENDS = frozenset({"aborted", "expired", "fenced", "released", "unknown"})  # unknown: ended before it existed
 TRANSITIONS: Mapping[str, frozenset[str]] = {
-    NOTHING: frozenset({"prepared", "confirmed", "unverified", *ENDS}),
+    NOTHING: frozenset({"prepared", "confirmed", SOURCE, "unverified", *ENDS}),
     "prepared": frozenset({"confirmed", "aborted", "expired", "fenced", "released"}),
-    "confirmed": frozenset({"fenced", "released", MOVED}),
+    "confirmed": frozenset({SOURCE, "fenced", "released"}),
+    SOURCE: frozenset({"confirmed", "fenced", "released"}),
     **{end: frozenset() for end in ENDS},
 }
 
@@ -57,10 +58,10 @@ def check_claims(sightings: Iterable[ClaimSighting]) -> Iterator[Violation]:
 
 def _violation(life: _Life, sighting: ClaimSighting, epoch: int) -> Violation | None:
     is_repetition = sighting.state in life.possible
-    if is_repetition or any(_word(sighting.state) in TRANSITIONS.get(_word(state), ()) for state in life.possible):
+    if is_repetition or any(sighting.state in TRANSITIONS.get(state, ()) for state in life.possible):
         return None
     before = " or ".join(sorted(life.possible))
-    is_double = _word(sighting.state) in ENDS and all(_word(state) in ENDS for state in life.possible)
+    is_double = sighting.state in ENDS and life.possible <= ENDS
     kind = ViolationKind.DOUBLE_END if is_double else ViolationKind.ILLEGAL
     return Violation(
         kind,
@@ -68,8 +69,3 @@ def _violation(life: _Life, sighting: ClaimSighting, epoch: int) -> Violation | 
         f"attempt {sighting.attempt} in partition {sighting.partition}, epoch {epoch}: {before} -> {sighting.state} "
         f"at {sighting.at:.3f} s",
     )
-
-
-def _word(state: str) -> str:
-    """Return a state without the identity to which the claim was moved."""
-    return state.partition(" ")[0]

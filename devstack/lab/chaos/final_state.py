@@ -9,7 +9,7 @@ Allocations = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class GuestFile:
-    """A guest file of a service host: the attempt of a consumer that is on node ``name``, maybe off or paused."""
+    """A guest file of a service host: the attempt of an instance that is on node ``name``, maybe off or paused."""
 
     host: str
     uuid: str
@@ -59,7 +59,10 @@ class StoredGroup:
 
 @dataclass(frozen=True, slots=True)
 class StoredClaim:
-    """A live claim as stored; state unverified: its host reported an attempt that contradicts the store."""
+    """A live claim as stored; state unverified: its host reported an attempt that contradicts the store.
+
+    ``consumer`` is the instance; ``source_of`` is the migration that holds the claim's resources, if it is a source.
+    """
 
     consumer: str
     attempt: int
@@ -68,6 +71,7 @@ class StoredClaim:
     allocations: Allocations
     deadline_ms: int | None = None
     group: StoredGroup | None = None
+    source_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

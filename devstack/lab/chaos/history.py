@@ -47,10 +47,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class GuestSighting:
-    """A guest that appeared on a host, or has ``ended``; ``others`` are copies of it that run at the same time.
-
-    ``uuid`` is its consumer: an instance, or a migration at whose source it is.
-    """
+    """A guest that appeared on a host, or has ``ended``; ``others`` are copies of it that run at the same time."""
 
     at: float
     host: str
@@ -64,7 +61,8 @@ class GuestSighting:
 class ClaimSighting:
     """One write of a partition's claims; ``at`` is the time of the server that wrote it, on its wall clock.
 
-    ``state`` is that of the claim's attempt afterwards: prepared, confirmed, or the recorded end. In a sighting with
+    ``consumer`` is the instance, also of the source of a move. ``state`` is that of the claim's attempt afterwards:
+    prepared, confirmed, source (confirmed, and the source of a migration), or the recorded end. In a sighting with
     ``epoch`` set and no consumer a new epoch began. ``server`` is which of several primaries wrote it. ``allocations``
     are {provider: {class: amount}}, while the attempt is live.
     """
@@ -151,7 +149,6 @@ class HistoryWriter:
         self._name = uuid.uuid4().hex[:8]  # distinguishes the operations of several writers
         self._count = 0
         self._lock = threading.Lock()
-        self._instances: dict[str, str] = {}  # by migration
 
     def call(self, verb: str, uuids: Sequence[str], migrations: Mapping[str, str] | None = None) -> str:
         """Record the start of a call, before it is sent; return the operation's id.
@@ -162,14 +159,9 @@ class HistoryWriter:
         with self._lock:
             self._count += 1
             operation_id = f"{self._name}-{self._count}"
-            self._instances |= {migration: instance for instance, migration in named.items()}
         row = {"kind": "call", "id": operation_id, "verb": verb, "uuids": list(uuids)}
         self._append(row | ({"migrations": named} if named else {}))
         return operation_id
-
-    def instance_of(self, consumer: str) -> str:
-        """Return the instance of a migration that a call named; any other consumer is an instance."""
-        return self._instances.get(consumer, consumer)
 
     def answer(
         self, operation_id: str, outcome: CallOutcome, error: str = "", statuses: Mapping[str, str] | None = None

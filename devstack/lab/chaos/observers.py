@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import redis
 
 from devstack.lab.chaos.agent_files import host_folders, host_name
+from devstack.lab.chaos.claim_model import SOURCE
 from devstack.lab.chaos.final_state import Allocations
 from devstack.lab.chaos.history import HistoryWriter
 from devstack.servers.redis import RedisServer
@@ -25,11 +26,12 @@ class _File(NamedTuple):
     """A guest's file, and what it said; every change of it is another inode."""
 
     inode: int
+    uuid: str
     attempt: int
     is_running: bool
 
 
-Running = dict[str, _File]  # by consumer
+Running = dict[str, _File]  # by the name of the file
 
 
 class GuestObserver:
@@ -70,40 +72,41 @@ class GuestObserver:
         is_settled = time.time_ns() > modified_ns + COARSE_NS
         before, now = self._running.get(folder, {}), dict(_files(folder / "guests"))
         running: Running = {}
-        for uuid, inode in now.items():
-            if uuid in before and before[uuid].inode == inode:
-                running[uuid] = before[uuid]
+        for name, inode in now.items():
+            if name in before and before[name].inode == inode:
+                running[name] = before[name]
                 continue
-            file = _read(folder, uuid, inode)
+            file = _read(folder, name, inode)
             if file is not None:
-                running[uuid] = file
+                running[name] = file
         self._running[folder] = running
         if is_settled and len(running) == len(now):
             self._unchanged[folder] = modified_ns
-        for uuid, row in before.items():
-            if running.get(uuid) != row:
-                self._record(folder, uuid, row.attempt, True, ())
-        for uuid, row in running.items():
-            if before.get(uuid) != row:
-                self._record(folder, uuid, row.attempt, False, list(self._copies(folder, uuid)))
+        for name, file in before.items():
+            if running.get(name) != file:
+                self._record(folder, file, True, ())
+        for name, file in running.items():
+            if before.get(name) != file:
+                self._record(folder, file, False, list(self._copies(folder, name)))
 
-    def _copies(self, folder: Path, uuid: str) -> Iterator[str]:
-        """Yield the other hosts on which the instance still runs, if it runs here: their files are read after this one.
+    def _copies(self, folder: Path, name: str) -> Iterator[str]:
+        """Yield the other guests of the instance that still run, if this one runs: their files are read after this one.
 
-        The guest at the source of a move is that of the migration. One that is powered off or paused does not run.
+        A guest that is powered off or paused does not run.
         """
-        if not self._running[folder][uuid].is_running:
+        guest = self._running[folder][name]
+        if not guest.is_running:
             return
-        instance = self._history.instance_of(uuid)
-        for other, guests in self._running.items():
-            for consumer in [name for name in guests if self._history.instance_of(name) == instance]:
-                file = None if other == folder else _read(other, consumer, 0)
+        for other, files in self._running.items():
+            copies = [key for key, file in files.items() if file.uuid == guest.uuid and (other, key) != (folder, name)]
+            for copy in copies:
+                file = _read(other, copy, 0)
                 if file is not None and file.is_running:
                     yield f"attempt {file.attempt} on {host_name(other)}"
 
-    def _record(self, folder: Path, uuid: str, attempt: int, ended: bool, others: Sequence[str]) -> None:
+    def _record(self, folder: Path, file: _File, ended: bool, others: Sequence[str]) -> None:
         self._history.sighting(
-            "guest", host=host_name(folder), uuid=uuid, attempt=attempt, ended=ended, others=list(others)
+            "guest", host=host_name(folder), uuid=file.uuid, attempt=file.attempt, ended=ended, others=list(others)
         )
 
 
@@ -125,12 +128,12 @@ def _files(folder: Path) -> Iterator[tuple[str, int]]:
         return
 
 
-def _read(folder: Path, uuid: str, inode: int) -> _File | None:
+def _read(folder: Path, name: str, inode: int) -> _File | None:
     try:
-        raw = json.loads((folder / "guests" / f"{uuid}.json").read_text())
+        raw = json.loads((folder / "guests" / f"{name}.json").read_text())
     except (FileNotFoundError, ValueError):
         return None
-    return _File(inode, int(raw["attempt"]), not raw.get("is_off") and not raw.get("is_paused"))
+    return _File(inode, raw["uuid"], int(raw["attempt"]), not raw.get("is_off") and not raw.get("is_paused"))
 
 
 class ClaimObserver:
@@ -144,7 +147,7 @@ class ClaimObserver:
         self._partition = partition
         self._prefix = f"gantt:{{p:{partition}}}:"
         self._history = history
-        self._claims: dict[str, tuple[int, str]] = {}
+        self._claims: dict[tuple[str, int], str] = {}  # states, by identity
         self._ends: dict[str, dict[str, str]] = {}
         self._capacity: dict[str, dict[str, Any]] = {}
         self._used: dict[str, dict[str, int]] = {}
@@ -195,10 +198,12 @@ class ClaimObserver:
         self._sighting(at=at, epoch=epoch)
 
     def _claim(self, claim: dict[str, Any]) -> None:
-        attempt, state = int(claim["attempt"]), claim["state"]
-        if self._claims.get(claim["consumer"]) != (attempt, state):
-            self._claims[claim["consumer"]] = (attempt, state)
-            self._record(claim["consumer"], attempt, state, claim["host"], claim["allocations"])
+        instance = claim.get("instance")
+        identity = instance or claim["consumer"], int(claim["attempt"])
+        state = SOURCE if instance and claim["state"] == "confirmed" else claim["state"]
+        if self._claims.get(identity) != state:
+            self._claims[identity] = state
+            self._record(*identity, state, claim["host"], claim["allocations"])
 
     def _end(self, consumer: str, ends: dict[str, str]) -> None:
         previous_ends = self._ends.setdefault(consumer, {})
@@ -206,7 +211,7 @@ class ClaimObserver:
             if attempt.isdigit() and previous_ends.get(attempt) != end:
                 previous_ends[attempt] = end
                 self._record(consumer, int(attempt), end, "", {})
-        self._claims.pop(consumer, None)
+                self._claims.pop((consumer, int(attempt)), None)
 
     def _use(self, provider: str, used: dict[str, int]) -> None:
         previous, self._used[provider] = self._used.get(provider, {}), used

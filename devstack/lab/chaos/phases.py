@@ -40,20 +40,23 @@ def _around(*targets: str) -> list[Phase]:
 PHASES: Mapping[str, Sequence[Phase]] = {
     "compute": _around(
         _APPEND,
-        *(_HYPERVISOR + step for step in ("spawn", "stop", "power_off", "receive", "pause", "rename")),
+        *(_HYPERVISOR + step for step in ("spawn", "stop", "power_off", "receive", "pause")),
         *(_CLAIMS + "confirm_claims", _CLAIMS + "release_claims", _REPORT),
     ),
     "conductor": _around(
         _RECORDS + "record",
         _RECORDS + "write",
         "rpcapi.clients.scheduler:SchedulerAPI.select_destinations",
-        _CLAIMS + "move_claims",
+        *(_CLAIMS + "begin_moves", _CLAIMS + "end_moves"),
         *(_COMPUTE + message for message in ("build_instances", "terminate_instances", "change_guests")),
         *(_COMPUTE + message for message in ("prepare_incoming", "copy_guests")),
     ),
     "scheduler": [
         Phase(_SCRIPT, is_after, verb)
-        for verb in ("prepare", "confirm", "release", "move", "report", "audit_settle", "audit_open")
+        for verb in (
+            *("prepare", "confirm", "release", "begin_moves", "end_moves"),
+            *("report", "audit_settle", "audit_open"),
+        )
         for is_after in (False, True)
     ],
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What callers were promised, against the final state: nothing acknowledged is lost, nothing stops unasked."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class Promises:
     booted: frozenset[str]  # acknowledged
     deleted: frozenset[str]  # acknowledged
     maybe_deleted: frozenset[str]  # a delete was sent
-    maybe_ended: frozenset[str]  # consumers: a delete was sent, or a change after which the guest ends on its host
+    maybe_ended: frozenset[str]  # a delete was sent, or a change after which the guest ends on its host
     statuses: Mapping[str, frozenset[str]]  # in which an instance may be at rest, besides ERROR
 
     @classmethod
@@ -40,7 +40,7 @@ class Promises:
             frozenset(history.uuids("boot", acknowledged)),
             frozenset(history.uuids("delete", acknowledged)),
             maybe_deleted,
-            maybe_deleted.union(history.migrations(), *(history.uuids(verb, sent) for verb in ENDS_GUEST)),
+            maybe_deleted.union(*(history.uuids(verb, sent) for verb in ENDS_GUEST)),
             expected_statuses(history.operations),
         )
 
@@ -51,13 +51,16 @@ def check_promises(history: History, state: FinalState) -> Iterator[Violation]:
     guests: dict[str, list[GuestFile]] = {}
     for guest in state.guests:
         guests.setdefault(guest.uuid, []).append(guest)
-    claims = {claim.consumer: claim for partition in state.partitions for claim in partition.claims}
+    claims: dict[str, list[StoredClaim]] = defaultdict(list)
+    for partition in state.partitions:
+        for claim in partition.claims:
+            claims[claim.consumer].append(claim)
     for uuid in sorted(promises.booted | promises.deleted | state.instances.keys()):
-        copies, claim = guests.get(uuid, []), claims.get(uuid)
+        copies, live = guests.get(uuid, []), claims.get(uuid, [])
         if uuid in promises.deleted:
-            yield from _deleted(uuid, state.instances.get(uuid), copies, claim)
+            yield from _deleted(uuid, state.instances.get(uuid), copies, live)
         else:
-            yield from _booted(uuid, state.instances.get(uuid), copies, claim, promises)
+            yield from _booted(uuid, state.instances.get(uuid), copies, live, promises)
     yield from _moved(history, state, promises, guests, claims)
     yield from _stopped(history, state, promises)
     yield from _seen_doubly(history)
@@ -81,7 +84,7 @@ def _booted(
     uuid: str,
     instance: InstanceState | None,
     guests: list[GuestFile],
-    claim: StoredClaim | None,
+    claims: list[StoredClaim],
     promises: Promises,
 ) -> Iterator[Violation]:
     may_be_deleted = uuid in promises.maybe_deleted
@@ -89,15 +92,15 @@ def _booted(
         what = "has no record" if instance is None else f"is {instance.status}"
         if not may_be_deleted:
             yield Violation(ViolationKind.LOST, uuid, f"its boot was acknowledged, no delete was sent, and it {what}")
-        elif guests or claim:
-            yield Violation(ViolationKind.DIVERGED, uuid, f"{what}, but {_remains(guests, claim)}")
+        elif guests or claims:
+            yield Violation(ViolationKind.DIVERGED, uuid, f"{what}, but {_remains(guests, claims)}")
     elif instance.status in (*IS_OFF, *OFFLOADED, *VERIFY):
-        yield from _at_rest(instance, guests, claim, promises.statuses.get(uuid, BOOTED))
+        yield from _at_rest(instance, guests, claims, promises.statuses.get(uuid, BOOTED))
     elif instance.status == "ERROR":
         if not instance.reason:
             yield Violation(ViolationKind.UNEXPLAINED, uuid, f"is in ERROR, attempt {instance.attempt}, no reason")
-        if guests or claim:
-            remains = _remains(guests, claim)
+        if guests or claims:
+            remains = _remains(guests, claims)
             yield Violation(ViolationKind.DIVERGED, uuid, f"is in ERROR ({instance.reason}), but {remains}")
     else:
         yield Violation(
@@ -106,7 +109,7 @@ def _booted(
 
 
 def _at_rest(
-    instance: InstanceState, guests: list[GuestFile], claim: StoredClaim | None, expected: frozenset[str]
+    instance: InstanceState, guests: list[GuestFile], claims: list[StoredClaim], expected: frozenset[str]
 ) -> Iterator[Violation]:
     """Yield what contradicts the record of an instance that is on a host, or offloaded."""
     uuid, status = instance.uuid, instance.status
@@ -114,13 +117,13 @@ def _at_rest(
         promised = " or ".join(sorted(expected))
         yield Violation(ViolationKind.LOST, uuid, f"was to be {promised} or in ERROR, and it is {status}")
     if status in OFFLOADED:
-        if guests or claim:
-            yield Violation(ViolationKind.DIVERGED, uuid, f"is {status}, but {_remains(guests, claim)}")
+        if guests or claims:
+            yield Violation(ViolationKind.DIVERGED, uuid, f"is {status}, but {_remains(guests, claims)}")
         return
     place = f"is {status} as attempt {instance.attempt} on {instance.host}"
     copies = [guest for guest in guests if (guest.attempt, guest.name) == (instance.attempt, instance.host)]
     if not copies:
-        yield Violation(ViolationKind.LOST, uuid, f"{place}, but {_remains(guests, claim)}")
+        yield Violation(ViolationKind.LOST, uuid, f"{place}, but {_remains(guests, claims)}")
     elif status in IS_OFF and any(guest.is_off != IS_OFF[status] for guest in copies):
         power = "running" if IS_OFF[status] else "powered off"
         yield Violation(ViolationKind.DIVERGED, uuid, f"{place}, but its guest is {power}")
@@ -131,45 +134,47 @@ def _moved(
     state: FinalState,
     promises: Promises,
     guests: Mapping[str, list[GuestFile]],
-    claims: Mapping[str, StoredClaim],
+    claims: Mapping[str, list[StoredClaim]],
 ) -> Iterator[Violation]:
     """Yield moves that were acknowledged and did not end, and what those that ended have left at their sources."""
     acknowledged = history.migrations(MOVES, (CallOutcome.ACKNOWLEDGED,))
     for uuid, instance in sorted(history.migrations().items()):
-        migration, copies, claim = state.migrations.get(uuid), guests.get(uuid, []), claims.get(uuid)
-        record = state.instances.get(instance)
+        migration, record = state.migrations.get(uuid), state.instances.get(instance)
+        sources = [claim for claim in claims.get(instance, ()) if claim.source_of == uuid]
+        places = [(claim.attempt, claim.host) for claim in sources]
+        copies = [guest for guest in guests.get(instance, ()) if (guest.attempt, guest.name) in places]
         has_finished = migration is not None and migration.status == "finished"
         if has_finished and record is not None and record.status in VERIFY:
-            if claim is None or [guest.is_running for guest in copies] != [False]:
-                what = f"waits to be confirmed, but at its source {_remains(copies, claim)}"
+            if [guest.is_running for guest in copies] != [False]:
+                what = f"waits to be confirmed, but at its source {_remains(copies, sources)}"
                 yield Violation(ViolationKind.DIVERGED, uuid, what)
         elif migration is None:
             if uuid in acknowledged and instance not in promises.maybe_deleted:
                 yield Violation(ViolationKind.LOST, uuid, f"the move of {instance} was acknowledged, and has no record")
         elif migration.status not in ENDED_MIGRATIONS:
             yield Violation(ViolationKind.UNSETTLED, uuid, f"the move of {instance} is {migration.status}")
-        elif copies or claim:
-            remains = _remains(copies, claim)
+        elif sources:
+            remains = _remains(copies, sources)
             yield Violation(ViolationKind.DIVERGED, uuid, f"is {migration.status}, but at its source {remains}")
         elif migration.status == "error" and not migration.reason:
             yield Violation(ViolationKind.UNEXPLAINED, uuid, f"the move of {instance} failed without a reason")
 
 
 def _deleted(
-    uuid: str, instance: InstanceState | None, guests: list[GuestFile], claim: StoredClaim | None
+    uuid: str, instance: InstanceState | None, guests: list[GuestFile], claims: list[StoredClaim]
 ) -> Iterator[Violation]:
     if instance is not None and instance.status == "DELETING":
         yield Violation(ViolationKind.UNSETTLED, uuid, f"is DELETING, attempt {instance.attempt} on {instance.host}")
     elif instance is not None and instance.status not in ENDED_STATUSES:
         yield Violation(ViolationKind.LOST, uuid, f"its delete was acknowledged, and it is {instance.status}")
-    if guests or claim:
-        yield Violation(ViolationKind.LOST, uuid, f"its delete was acknowledged, but {_remains(guests, claim)}")
+    if guests or claims:
+        yield Violation(ViolationKind.LOST, uuid, f"its delete was acknowledged, but {_remains(guests, claims)}")
 
 
-def _remains(guests: list[GuestFile], claim: StoredClaim | None) -> str:
+def _remains(guests: list[GuestFile], claims: list[StoredClaim]) -> str:
     running = ", ".join(f"attempt {guest.attempt} runs on {guest.name}" for guest in guests) or "nothing runs"
-    stored = f"attempt {claim.attempt} is {claim.state} on {claim.host}" if claim else "no claim lives"
-    return f"{running}, and {stored}"
+    stored = ", ".join(f"attempt {claim.attempt} is {claim.state} on {claim.host}" for claim in claims)
+    return f"{running}, and {stored or 'no claim lives'}"
 
 
 def _stopped(history: History, state: FinalState, promises: Promises) -> Iterator[Violation]:

@@ -14,7 +14,7 @@ def check_state(state: FinalState) -> Iterator[Violation]:
     """Yield the violations that the final state alone shows."""
     claims = _claims_by_consumer(state)
     yield from _guests_without_claims(state.guests, claims)
-    yield from _several_guests(state.guests)
+    yield from _several_guests(state.guests, claims)
     yield from _several_claims(claims)
     yield from _leaked_claims(state, claims)
     for partition in state.partitions:
@@ -34,7 +34,8 @@ def _claims_by_consumer(state: FinalState) -> dict[str, list[tuple[StoredPartiti
 
 
 def _describe(claim: StoredClaim) -> str:
-    return f"attempt {claim.attempt}, {claim.state}, on {claim.host}"
+    role = f", source of {claim.source_of}" if claim.source_of else ""
+    return f"attempt {claim.attempt}, {claim.state}{role}, on {claim.host}"
 
 
 def _guests_without_claims(
@@ -54,10 +55,15 @@ def _guests_without_claims(
             )
 
 
-def _several_guests(guests: Iterable[GuestFile]) -> Iterator[Violation]:
+def _several_guests(
+    guests: Iterable[GuestFile], claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]
+) -> Iterator[Violation]:
+    """Yield instances with several guests; the source of a move does not count unless it runs."""
     by_uuid: dict[str, list[GuestFile]] = defaultdict(list)
     for guest in guests:
-        by_uuid[guest.uuid].append(guest)
+        sources = [(claim.attempt, claim.host) for _, claim in claims.get(guest.uuid, ()) if claim.source_of]
+        if guest.is_running or (guest.attempt, guest.name) not in sources:
+            by_uuid[guest.uuid].append(guest)
     for uuid, copies in by_uuid.items():
         if len(copies) > 1:
             nodes = ", ".join(f"attempt {guest.attempt} on {guest.name}" for guest in copies)
@@ -65,8 +71,10 @@ def _several_guests(guests: Iterable[GuestFile]) -> Iterator[Violation]:
 
 
 def _several_claims(claims: Mapping[str, list[tuple[StoredPartition, StoredClaim]]]) -> Iterator[Violation]:
+    """Yield instances with more claims than the two ends of one move."""
     for consumer, rows in claims.items():
-        if len(rows) > 1:
+        sources = sum(claim.source_of is not None for _, claim in rows)
+        if max(sources, len(rows) - sources) > 1:
             stored = "; ".join(f"partition {partition.name}: {_describe(claim)}" for partition, claim in rows)
             yield Violation(ViolationKind.DOUBLY_CLAIMED, consumer, stored)
 
@@ -91,14 +99,14 @@ def _leaked_claims(
 
 
 def _ended_claims(partition: StoredPartition) -> Iterator[Violation]:
+    """Yield live claims whose end is recorded; a source outlives later attempts, and may be the only claim again."""
     for claim in partition.claims:
-        ends = partition.ended.get(claim.consumer, {})
-        later = {attempt: end for attempt, end in ends.items() if attempt >= claim.attempt}
-        if later:
+        end = partition.ended.get(claim.consumer, {}).get(claim.attempt)
+        if end is not None:
             yield Violation(
                 ViolationKind.ILLEGAL,
                 claim.consumer,
-                f"{_describe(claim)}, lives in partition {partition.name}, which records the ends {later}",
+                f"{_describe(claim)}, lives in partition {partition.name}, which records its end as {end}",
             )
 
 

@@ -51,15 +51,16 @@ def _time_ms(meta: Mapping[str, str], server_ms: int) -> int:
 
 
 def _claim(raw: Mapping[str, Any]) -> StoredClaim:
-    group = raw.get("group")
+    group, instance = raw.get("group"), raw.get("instance")
     return StoredClaim(
-        consumer=raw["consumer"],
+        consumer=instance or raw["consumer"],
         attempt=raw["attempt"],
         state=raw["state"],
         host=raw["host"],
         allocations=raw["allocations"],
         deadline_ms=raw.get("deadline_ms"),
         group=StoredGroup(group["id"], group["policy"], int(group["max_per_host"])) if group else None,
+        source_of=raw["consumer"] if instance else None,
     )
 
 
@@ -74,9 +75,10 @@ def _ends(raw: Mapping[str, Any]) -> dict[int, str]:
 def _instance(uuid: str, text: str) -> InstanceState:
     header, _, body = text.partition("\n")
     document = json.loads(body)
-    return InstanceState(uuid, header.split(" ")[1], document["attempt"], document["host"], document["reason"])
+    optional = document.get("attempt", 1), document.get("host"), document.get("reason")
+    return InstanceState(uuid, header.split(" ")[1], *optional)
 
 
 def _migration(uuid: str, text: str) -> MigrationState:
     document = json.loads(text.partition("\n")[2])
-    return MigrationState(uuid, document["instance"], document["status"], document["reason"])
+    return MigrationState(uuid, document["instance"], document["status"], document.get("reason"))

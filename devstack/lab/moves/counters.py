@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 PAGE_SECONDS = 10.0
 DECISIONS = ("gantt_scheduler_decision_seconds_count", "gantt_scheduler_batched_requests_total")
 PLACED = "gantt_scheduler_instances_placed_total"
-VERBS = "gantt_scheduler_claims_total"  # confirm, release, move and others, each for one claim
+VERBS = "gantt_scheduler_claims_total"  # confirm, release, begin_move and others, each for one claim
 
 
 @dataclass(frozen=True, slots=True)

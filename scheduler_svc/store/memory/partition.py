@@ -36,7 +36,7 @@ class MemoryPartition(PartitionState):
         self.epoch = self.position = 0
         self.time_ms = self.clock_ms = None
         self.claims, self.ended, self.settled, self.deadlines = {}, {}, {}, {}
-        self.unverified, self.holders, self.tallies = {}, {}, {}
+        self.unverified, self.sources, self.holders, self.tallies = {}, {}, {}, {}
         self.ended_at = _NewestLast()
         self.groups, self.pins = {}, {}
         self.providers, self.capacity, self.used = {}, {}, {}
@@ -86,7 +86,7 @@ class MemoryPartition(PartitionState):
         matches = {
             f"{claim.host}|{claim.consumer}": claim
             for claim in self.claims.values()
-            if consumer in (None, claim.consumer) and (host is None or names.matches(claim.host, host))
+            if consumer in (None, claim.consumer, claim.instance) and (host is None or names.matches(claim.host, host))
         }
         shown, following = paging.cut(matches, marker, limit)
         return [matches[key] for key in shown], following
@@ -106,7 +106,10 @@ class MemoryPartition(PartitionState):
 
     def sizes(self) -> Mapping[str, CollectionSize]:
         collections: Mapping[str, tuple[Mapping[Any, Any], ...]] = {
-            "claims": (self.claims, self.deadlines, self.groups, self.unverified, self.holders, self.tallies),
+            "claims": (
+                *(self.claims, self.deadlines, self.groups, self.unverified, self.sources),
+                *(self.holders, self.tallies),
+            ),
             "tombstones": (self.ended, self.ended_at, self.settled),
             "pins": (self.pins,),
             "hosts": (
@@ -220,6 +223,7 @@ class MemoryPartition(PartitionState):
                 groups=self.groups,
                 deadlines=self.deadlines,
                 unverified=self.unverified,
+                sources=self.sources,
                 provider_names=self.provider_names,
                 holders=set(self.holders),
                 tallies=tallies.flat(self.tallies),

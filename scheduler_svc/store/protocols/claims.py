@@ -79,14 +79,20 @@ class ClaimVerbs(Protocol):
         """
 
     @abc.abstractmethod
-    def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
-        """Transfer a confirmed claim to another consumer (an instance's source to its migration, and back).
+    def begin_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
+        """Make confirmed claims the sources of migrations; each keeps its identity, and no sum changes.
 
-        The result is about ``to``: CONFIRMED, CONFLICT (it has a live claim) or how that attempt ended; or about
-        ``ref``, and then nothing was moved: PREPARED, UNKNOWN or its end. A refusal is final: it ends the attempt
-        ``to``, so that the same message repeated later moves nothing; to try again, the caller uses the next attempt.
-        CLOSED, for either, is not a refusal: a host must audit first, or an unverified claim of the consumer end, so
-        the caller retries.
+        Returns for each claim CONFIRMED, also if it is that source already; ENDED if the migration has ended; CONFLICT
+        if the claim is the destination of a move, or the migration holds another source; or else as ``find``, and
+        nothing was changed.
+        """
+
+    @abc.abstractmethod
+    def end_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
+        """Make the sources of migrations the only claims of their instances again, and end the migrations.
+
+        Returns for each claim CONFIRMED, also if it is no source of that migration; CONFLICT with the host of the
+        destination while that is live; or else as ``find``, and nothing was changed.
         """
 
 

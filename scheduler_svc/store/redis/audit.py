@@ -4,12 +4,12 @@
 The last script reads the reported claims again, so that the answer is true at the moment when the host is opened."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rpcapi import errors
-from rpcapi.resources.claim_identity import format_identity
 from rpcapi.resources.claims import Answer, ClaimState
-from scheduler_svc.core.records import ClaimRef, ClaimResult
+from scheduler_svc.core.records import ClaimResult
 from scheduler_svc.store import documents, paging
 from scheduler_svc.store.records import SCHEMA, AuditOutcome, RunningClaim
 from scheduler_svc.store.redis.claims import claim_result
@@ -41,10 +41,7 @@ def audit(
         reply = connection.run("audit_settle", _settle_rows(batch), **head)
         if len(reply) == 1:
             return _no_audit(host, reply[0])
-        answers += [
-            claim_result(ClaimRef(claim.consumer, claim.attempt), answer)
-            for claim, answer in zip(batch, reply[1::2], strict=True)
-        ]
+        answers += [claim_result(claim.ref, answer) for claim, answer in zip(batch, reply[1::2], strict=True)]
         reasserted += sum(reply[2::2])
     refs = [value for claim in running for value in (claim.consumer, claim.attempt)]
     reply = connection.run("audit_open", refs, grace_ms=grace_ms, **head)
@@ -58,7 +55,7 @@ def audit(
 
 def _current_answer(result: ClaimResult, end: str) -> ClaimResult:
     """Return the answer when the host was opened, given the claim's ``end``, '' if it was live on the host then."""
-    return claim_result(ClaimRef(result.consumer, result.attempt), end) if result.answer in _LIVE and end else result
+    return replace(result, answer=Answer(end)) if result.answer in _LIVE and end else result
 
 
 def _no_audit(host: str, epoch: int) -> AuditOutcome:
@@ -88,7 +85,8 @@ def _reasserted_claim(claim: RunningClaim) -> str:
             "allocations": claim.allocations,
             "request_id": claim.request_id,
             "alternates": "",
-            "moved_from": None if claim.moved_from is None else format_identity(*claim.moved_from),
+            "role": claim.role,
+            "migration": claim.migration,
             "group": None if claim.group is None else documents.encode_group(claim.group),
         }
     )

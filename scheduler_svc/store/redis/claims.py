@@ -7,7 +7,6 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.resources.claim_identity import parse_identity
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store import documents, verification
@@ -44,7 +43,15 @@ def abort(
 
 def find(connection: RedisConnection, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
     """Look up claims, and return a result for each."""
-    return _run_on_refs(connection, "find", refs)
+    return _results_of_columns(connection, "find", refs, refs, 4)
+
+
+def change_moves(
+    connection: RedisConnection, script: str, refs: Sequence[ClaimRef], migrations: Sequence[str]
+) -> list[ClaimResult]:
+    """Run ``begin_moves`` or ``end_moves``, and return a result for each claim."""
+    rows = [(*ref, migration) for ref, migration in zip(refs, migrations, strict=True)]
+    return _results_of_columns(connection, script, refs, rows, 3)
 
 
 def vouch(connection: RedisConnection, host: str, refs: Sequence[ClaimRef]) -> list[ClaimResult]:
@@ -68,24 +75,21 @@ def _results(
     return [claim_result(ref, answer, node) for ref, answer, node in zip(refs, raw[::2], raw[1::2], strict=True)]
 
 
-def move(connection: RedisConnection, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
-    """Transfer a confirmed claim."""
-    about_target, answer, host = connection.run(
-        "move",
-        consumer=ref.consumer,
-        attempt=ref.attempt,
-        new_consumer=to.consumer,
-        new_attempt=to.attempt,
-        new_type=consumer_type,
-    )
-    return claim_result(to if about_target else ref, answer, host)
+def _results_of_columns(
+    connection: RedisConnection, script: str, refs: Sequence[ClaimRef], rows: Sequence[Sequence[Any]], width: int
+) -> list[ClaimResult]:
+    """Like ``_results``, for a script that answers with ``width`` columns: also with those of ``claim_result``."""
+    if not refs:
+        return []
+    raw = connection.run(script, (value for row in rows for value in row))
+    columns = (raw[column::width] for column in range(width))
+    return [claim_result(ref, *answer) for ref, *answer in zip(refs, *columns, strict=True)]
 
 
-def claim_result(ref: ClaimRef, answer: str, host: str = "") -> ClaimResult:
-    """Return the result of a script's answer; that of a moved claim names its new identity too."""
-    word, _space, identity = answer.partition(" ")
-    moved_to = ClaimRef(*parse_identity(identity)) if identity else None
-    return ClaimResult(*ref, Answer(word), host or None, moved_to=moved_to)
+def claim_result(ref: ClaimRef, answer: str, host: str = "", migration: str = "", end: str = "") -> ClaimResult:
+    """Return the result of a script's answer."""
+    ended = Answer(end) if end else None
+    return ClaimResult(*ref, Answer(answer), host or None, migration=migration or None, end=ended)
 
 
 def page(
@@ -94,12 +98,20 @@ def page(
     """Return live claims after ``marker``, and the next marker."""
     if consumer is not None:
         expire_all(connection)
-        raw = connection.read(lambda pipe: pipe.hget(prefix(connection.partition) + "claims", consumer))[0]
-        claims = [documents.decode_claim(raw)] if raw else []
+        claims = _claims_of(connection, consumer)
         return [claim for claim in claims if host is None or names.matches(claim.host, host)], None
     bounds = [value for low, high in _ranges(host) for value in (_after(low, marker), high)]
     following, *raws = connection.run("claims", bounds, limit=limit)
     return [documents.decode_claim(raw) for raw in raws], following or None
+
+
+def _claims_of(connection: RedisConnection, consumer: str) -> list[Claim]:
+    """Return the claims of a consumer: its own, and the one on the source of its move."""
+    head = prefix(connection.partition)
+    migration = connection.read(lambda pipe: pipe.hget(head + "sources", consumer))[0]
+    held = [consumer] if migration is None else [consumer, migration]
+    raws = connection.read(lambda pipe: pipe.hmget(head + "claims", held))[0]
+    return [documents.decode_claim(raw) for raw in raws if raw]
 
 
 def prepared(connection: RedisConnection, limit: int) -> list[Claim]:
@@ -195,6 +207,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         pipe.zrange(head + "by_host", 0, -1)
         pipe.smembers(head + "awaited")
         pipe.hgetall(head + "unverified")
+        pipe.hgetall(head + "sources")
         pipe.hgetall(head + "provider_names")
         pipe.zrange(head + "children", 0, -1)
         pipe.zrange(head + "holders", 0, -1)
@@ -204,7 +217,8 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
 
     reply = connection.read(fill)
     (epoch, position, *time), claims, capacity, used, groups, opened, excess, deadlines, *more = reply
-    by_host, awaited, unverified, provider_names, children, holders, tallies, tallied, (_cursor, api_providers) = more
+    by_host, awaited, unverified, sources, provider_names, children, holders, *more = more
+    tallies, tallied, (_cursor, api_providers) = more
     lead = clock.lead(*time)
     return verification.StoreDump(
         epoch=int(epoch or 0),
@@ -217,6 +231,7 @@ def dump(connection: RedisConnection) -> verification.StoreDump:
         by_host={_pair(member) for member in by_host},
         opened={host: int(when) for host, when in opened.items()},
         awaited=awaited,
+        sources=sources,
         provider_names=provider_names,
         holders=holders,
         tallies={_owner(field): int(amount) for field, amount in tallies.items()},

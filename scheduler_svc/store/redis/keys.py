@@ -17,6 +17,7 @@ KEYS: dict[str, str] = {
     "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}; "
     "or 'fence HOST TOKEN' -> JSON {number of claims it ended: fenced, or 'fencing EPOCH' until the last step}",
     "ended_at": "zset consumer -> time of its last end",
+    "sources": "hash consumer -> migration that holds the source of its move",
     "deadlines": "zset consumer -> time; prepared claims, except those parked until their host audits",
     "unverified": "hash consumer -> number of its unverified claims",
     "by_host": "zset, all scores 0: host|consumer of live claims, in byte order",

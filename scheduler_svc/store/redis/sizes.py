@@ -10,7 +10,7 @@ from scheduler_svc.store.redis.keys import KEYS, prefix, state_key
 
 # Words of the key schema; the entries of the first are those of the collection. `meta` never grows.
 WORDS = {
-    "claims": ("claims", "by_host", "deadlines", "groups", "unverified", "holders", "tallies", "tallied"),
+    "claims": ("claims", "sources", "by_host", "deadlines", "groups", "unverified", "holders", "tallies", "tallied"),
     "tombstones": ("ended", "ended_at"),
     "pins": ("pins", "pins_at"),
     "hosts": (

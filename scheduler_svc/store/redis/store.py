@@ -126,10 +126,13 @@ class RedisStore(RedisApiStore):
         validation.check_service_host(host)
         return self._end_claims("release", host, refs, host_uuid)
 
-    def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
-        validation.check_refs([ref, to])
-        validation.check_text("consumer_type", consumer_type)
-        return claims.move(self._connection, ref, to, consumer_type)
+    def begin_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
+        checked = validation.check_moves(refs, migrations)
+        return claims.change_moves(self._connection, "begin_moves", refs, checked)
+
+    def end_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
+        checked = validation.check_moves(refs, migrations)
+        return claims.change_moves(self._connection, "end_moves", refs, checked)
 
     def claims(
         self, *, host: str | None = None, consumer: str | None = None, marker: str | None = None, limit: int = 1000

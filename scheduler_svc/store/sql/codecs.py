@@ -59,6 +59,7 @@ CONSUMER_CODECS = {
     "ended_ms": PLAIN,
     "settled": PLAIN,
     "unverified": PLAIN,
+    "source": PLAIN,
 }
 PROVIDER_CODECS = {
     "document": PROVIDER,

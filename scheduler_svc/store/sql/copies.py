@@ -54,6 +54,11 @@ def dump(connection: Connection, partition: str, as_of: tuple[int, int], lead_ms
         groups={name: json.loads(hosts) for name, hosts in _read(connection, partition, GROUPS.c.name, GROUPS.c.hosts)},
         deadlines={name: at for name, _text, at, _place, _number in consumers if at is not None},
         unverified={name: number for name, _text, _at, _place, number in consumers if number is not None},
+        sources={
+            name: migration
+            for name, migration in _read(connection, partition, CONSUMERS.c.name, CONSUMERS.c.source)
+            if migration is not None
+        },
         holders=[name for name, _present in _read(connection, partition, HOLDERS.c.name, HOLDERS.c.present)],
         tallies=sums,
         tallied=sums.keys(),

@@ -75,6 +75,7 @@ class SqlPartition(PartitionState):
         self.settled = ColumnView(self._consumers, CONSUMERS.c.settled)
         self.deadlines = ColumnView(self._consumers, CONSUMERS.c.deadline_ms)
         self.unverified = ColumnView(self._consumers, CONSUMERS.c.unverified)
+        self.sources = ColumnView(self._consumers, CONSUMERS.c.source)
         self.holders = ColumnView(self._holders, HOLDERS.c.present)
         self.tallies = ColumnView(self._tallies, TALLIES.c.tally)
         self.groups = ColumnView(self._groups, GROUPS.c.hosts)
@@ -148,7 +149,8 @@ class SqlPartition(PartitionState):
             own = and_(place >= f"{host}|", place < f"{host}}}")
             conditions.append(or_(CONSUMERS.c.host == host, own))
         if consumer is not None:
-            conditions.append(CONSUMERS.c.name == consumer)
+            held = [name for name in (consumer, self.sources.get(consumer)) if name is not None]
+            conditions.append(CONSUMERS.c.name.in_(held))
         if marker is not None:
             conditions.append(place > marker)
         matches = self._consumers.find(and_(*conditions), place, limit=limit + 1)

@@ -32,7 +32,8 @@ def sizes(connection: Connection, partition: str) -> dict[str, CollectionSize]:
 
     claims, groups = size(CONSUMERS, "claim", "place", condition=CONSUMERS.c.place.is_not(None)), size(GROUPS, "hosts")
     unverified = size(CONSUMERS, "name", condition=CONSUMERS.c.unverified.is_not(None))
-    beside = (groups, unverified, size(HOLDERS, "name"), size(TALLIES, "name", "tally", "project"))
+    sources = size(CONSUMERS, "source", condition=CONSUMERS.c.source.is_not(None))
+    beside = (groups, unverified, sources, size(HOLDERS, "name"), size(TALLIES, "name", "tally", "project"))
     providers = size(PROVIDERS, "name", "document", "capacity", "used", "excess", "children")
     names = size(PROVIDER_NAMES, "name", "provider")
     services = size(SERVICES, "name", "document", "report")

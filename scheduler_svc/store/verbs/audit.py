@@ -6,16 +6,15 @@ from dataclasses import replace
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.resources.claim_identity import format_identity
-from rpcapi.resources.claims import Answer, ClaimState
+from rpcapi.resources.claims import MIGRATION, Answer, ClaimRole, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
-from scheduler_svc.store.allocations import generation_of
+from scheduler_svc.store.allocations import generation_of, is_api_claim
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
 from scheduler_svc.store.registrations import DUPLICATE
 from scheduler_svc.store.unverified import consumer_of, unverified_name
-from scheduler_svc.store.verbs import handover
 from scheduler_svc.store.verbs.credibility import believed_allocations, is_credible
 from scheduler_svc.store.verbs.ending import find_for_host
+from scheduler_svc.store.verbs.moves import CLAIM_ATTEMPT, make_source
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
 SHARED_PAUSE_MS = 10_000  # until the next audit of a duplicate identity with orphans
@@ -35,19 +34,14 @@ def audit(
         groups={claim.group.id for claim in running if claim.group},
     )
     outcomes = [_reconcile(partition, claim, now) for claim in running]
-    reported = {(claim.consumer, claim.attempt) for claim in running}
-    # Also the same guests under the identities that their claims have now.
-    reported |= {to for claim in running if (to := handover.successor(_end_of(partition, claim)))}
+    reported = {claim.ref for claim in running}
     released, orphans, again_ms = _end_unreported(partition, host, reported, grace_ms, now)
     partition.flush(now, flag=True)
     partition.stop_awaiting(host)
     if partition.opened.get(host) != epoch:
         partition.opened[host] = epoch
         partition.append("opened", {host: epoch})
-    answers = [
-        handover.name_successor(partition, ClaimResult(claim.consumer, claim.attempt, answer))
-        for claim, (answer, _again) in zip(running, outcomes, strict=True)
-    ]
+    answers = [ClaimResult(*claim.ref, answer) for claim, (answer, _again) in zip(running, outcomes, strict=True)]
     reasserted = sum(again for _answer, again in outcomes)
     return AuditOutcome(epoch, answers, reasserted, released, orphans, again_ms, partition.position)
 
@@ -61,30 +55,35 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
     if unverified is None:
         return ClaimResult(*ref, Answer.UNKNOWN)
     live = partition.claims.get(ref.consumer)
-    if live is not None and (live.attempt > ref.attempt or _is_reported(partition, live)):
+    vouched = _verified(partition, unverified, ref)
+    if live is not None and _contradicts(partition, live, vouched):
         return ClaimResult(*ref, Answer.CONFLICT, live.host)
-    if not is_credible(partition, unverified, live):
+    is_taken = vouched.consumer != ref.consumer and vouched.consumer in partition.claims
+    if is_taken or not is_credible(partition, unverified, live):
         return ClaimResult(*ref, Answer.CONFLICT, unverified.host)
-    if live is not None:
-        partition.end_claim(live, _forgotten_end(live), now)
     partition.end_claim(unverified, ClaimState.RELEASED, now)
-    partition.add_claim(replace(unverified, consumer=ref.consumer, state=ClaimState.CONFIRMED))
+    _make_room(partition, live, vouched, now)
+    partition.add_claim(vouched)
     return ClaimResult(*ref, Answer.CONFIRMED, unverified.host)
 
 
 def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
     """Reconcile one reported claim; return its answer, and whether the store had forgotten it."""
-    live = partition.claims.get(claim.consumer)
-    if live is not None and live.attempt == claim.attempt:
-        if names.host_of(live.host) == names.host_of(claim.host):
-            return _reconcile_live(partition, live, claim, now)
-        return _reconcile_elsewhere(partition, live, claim, now)
-    end = _end_of(partition, claim)
+    known = partition.claim_of(claim.ref)
+    if known is not None:
+        if names.host_of(known.host) == names.host_of(claim.host):
+            return _reconcile_live(partition, _with_role(partition, known, claim), claim, now)
+        return _reconcile_elsewhere(partition, known, claim, now)
+    end = partition.end_of(claim.ref)
     if end is not None:
         return (Answer.ABORTED if end == UNKNOWN_END else answer_of(end)), False
-    if live is not None and live.attempt > claim.attempt:
+    live = partition.claims.get(claim.consumer)
+    forgotten = _reported_claim(partition, claim, now, live)
+    are_one_move = live is not None and _are_ends_of_one_move(partition, live, forgotten)
+    if live is not None and live.attempt > claim.attempt and not are_one_move:
         return Answer.CONFLICT, False
-    is_contradicted = live is not None and _is_reported(partition, live)
+    is_contradicted = live is not None and not are_one_move and _is_reported(partition, live)
+    is_contradicted |= forgotten.consumer != claim.consumer and forgotten.consumer in partition.claims
     is_excessive = claim.confirmed and not is_credible(partition, claim, live)
     if not partition.may_have_lost_claims_of(claim.host) or is_contradicted or is_excessive:
         # The store has forgotten nothing of this host, or the live claim's host has reported that one, or the claim
@@ -99,8 +98,7 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
     if claim.confirmed and may_be_lost and is_credible(partition, claim, live):
         # The store forgot the reported claim, and prepared the attempt again: nothing runs under that claim.
         partition.drop_claim(live)
-        _end_origin(partition, claim, now)
-        partition.add_claim(_reported_claim(claim, now + partition.lead_ms))
+        partition.add_claim(_reported_claim(partition, claim, now, None))
         return Answer.CONFIRMED, True
     if claim.confirmed and partition.is_fenced(claim.host):
         # The live attempt was served after the fence, which ended this copy too although the store had forgotten it.
@@ -113,34 +111,40 @@ def _is_reported(partition: PartitionState, live: Claim) -> bool:
     return live.state == ClaimState.CONFIRMED and partition.is_newest(live)
 
 
-def _end_of(partition: PartitionState, claim: RunningClaim) -> str | None:
-    return handover.end_of(partition, ClaimRef(claim.consumer, claim.attempt))
+def _are_ends_of_one_move(partition: PartitionState, live: Claim, claim: Claim) -> bool:
+    """Return whether a claim that the store forgot, and the live one of its instance, are source and destination."""
+    if claim.ref.consumer in partition.sources or is_api_claim(live):
+        return False
+    return (claim.role is ClaimRole.SOURCE) if live.attempt > claim.attempt else claim.role is ClaimRole.DESTINATION
 
 
-def _end_origin(partition: PartitionState, claim: RunningClaim, now: int) -> None:
-    """End the attempt that was moved to a re-asserted claim: the store forgot the move."""
-    origin = claim.moved_from
-    if origin is None or partition.end_of(origin) is not None:
+def _contradicts(partition: PartitionState, live: Claim, claim: Claim) -> bool:
+    """Return whether the live claim of an instance shows that a claim which the store forgot has ended."""
+    if _are_ends_of_one_move(partition, live, claim):
+        return False
+    return live.attempt > claim.attempt or _is_reported(partition, live)
+
+
+def _make_room(partition: PartitionState, live: Claim | None, claim: Claim, now: int) -> None:
+    """Let the live claim of an instance become the other end of a move, or end it, before ``claim`` is added."""
+    if live is None or claim.role is ClaimRole.SOURCE:
         return
-    moved_end = handover.moved_end(ClaimRef(claim.consumer, claim.attempt))
-    live = partition.claims.get(origin.consumer)
-    if live is not None and live.attempt == origin.attempt and names.host_of(live.host) == names.host_of(claim.host):
-        partition.end_claim(live, moved_end, now)
-    elif live is None or live.attempt > origin.attempt:
-        partition.add_tombstone(origin, moved_end, now)
+    if claim.migration is not None and _are_ends_of_one_move(partition, live, claim):
+        make_source(partition, live, claim.migration)
+    else:
+        # A later attempt exists only if the earlier one has ended: the store forgot that end.
+        partition.end_claim(live, _forgotten_end(live), now)
 
 
 def _reassert(partition: PartitionState, live: Claim | None, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
     """Believe what the host reports: the store has forgotten it."""
-    if live is not None:
-        # A later attempt exists only if the earlier one has ended: the store forgot that end.
-        partition.end_claim(live, _forgotten_end(live), now)
+    reported = _reported_claim(partition, claim, now, live)
+    _make_room(partition, live, reported, now)
     if not claim.confirmed:
         # Only this host could have confirmed it, and it reports that it has not.
-        partition.add_tombstone(ClaimRef(claim.consumer, claim.attempt), ClaimState.ABORTED, now)
+        partition.add_tombstone(claim.ref, ClaimState.ABORTED, now)
         return Answer.ABORTED, False
-    _end_origin(partition, claim, now)
-    partition.add_claim(_reported_claim(claim, now + partition.lead_ms))
+    partition.add_claim(reported)
     return Answer.CONFIRMED, True
 
 
@@ -153,8 +157,10 @@ def _doubt(partition: PartitionState, claim: RunningClaim, now: int, *, otherwis
         return Answer.FENCED, False
     name = unverified_name(claim.consumer, claim.attempt, names.host_of(claim.host))
     if name not in partition.claims:
-        reported = _reported_claim(claim, now + partition.lead_ms)
-        partition.add_claim(replace(reported, consumer=name, state=ClaimState.UNVERIFIED))
+        reported = _reported_claim(partition, claim, now, None)
+        partition.add_claim(
+            replace(reported, consumer=name, state=ClaimState.UNVERIFIED, instance=None, migration=reported.move)
+        )
     return Answer.UNVERIFIED, False
 
 
@@ -202,7 +208,7 @@ def _end_of_prepared(partition: PartitionState, live: Claim, now: int) -> ClaimS
 
 
 def _end_unreported(
-    partition: PartitionState, host: str, reported: set[tuple[str, int]], grace_ms: int, now: int
+    partition: PartitionState, host: str, reported: set[ClaimRef], grace_ms: int, now: int
 ) -> tuple[int, int, int]:
     """End or flag claims on ``host`` that it did not report.
 
@@ -212,7 +218,7 @@ def _end_unreported(
     shared = DUPLICATE in partition.services.get(host, {})
     released = orphans = again_ms = 0
     for claim in partition.claims_on(host):
-        ref = ClaimRef(consumer_of(claim.consumer), claim.attempt)
+        ref = ClaimRef(consumer_of(claim.ref.consumer), claim.attempt)
         is_unverified = claim.state == ClaimState.UNVERIFIED
         if is_unverified and _is_live_on(partition, ref, host):
             partition.end_claim(claim, ClaimState.RELEASED, now)  # it is its consumer's claim now
@@ -242,12 +248,34 @@ def _end_unreported(
 
 def _is_live_on(partition: PartitionState, ref: ClaimRef, host: str) -> bool:
     """Return whether the attempt is its consumer's live claim, on this service host."""
-    live = partition.claims.get(ref.consumer)
-    return live is not None and live.attempt == ref.attempt and names.host_of(live.host) == host
+    live = partition.claim_of(ref)
+    return live is not None and names.host_of(live.host) == host
 
 
-def _reported_claim(claim: RunningClaim, clock_ms: int) -> Claim:
-    return Claim(
+def _move_of(
+    partition: PartitionState, role: ClaimRole, migration: str | None, attempt: int, live: Claim | None
+) -> tuple[ClaimRole, str | None]:
+    """Return role and migration of a reported attempt: as its agent knows them, or as a later attempt shows them."""
+    if live is not None and live.migration is not None and live.attempt > attempt:
+        return ClaimRole.SOURCE, live.migration
+    has_ended = migration is None or partition.end_of(ClaimRef(migration, CLAIM_ATTEMPT)) is not None
+    return (ClaimRole.ONLY, None) if has_ended else (role, migration)
+
+
+def _with_role(partition: PartitionState, known: Claim, claim: RunningClaim) -> Claim:
+    """Return the live claim, made the source of the migration that its agent names if the store forgot that."""
+    role, migration = _move_of(partition, claim.role, claim.migration, claim.attempt, None)
+    is_forgotten = role is ClaimRole.SOURCE and known.role is ClaimRole.ONLY
+    if not is_forgotten or migration is None or not partition.may_have_lost_claims_of(claim.host):
+        return known
+    if known.ref.consumer in partition.sources or migration in partition.claims or is_api_claim(known):
+        return known
+    make_source(partition, known, migration)
+    return partition.claims[migration]
+
+
+def _reported_claim(partition: PartitionState, claim: RunningClaim, now: int, live: Claim | None) -> Claim:
+    plain = Claim(
         consumer=claim.consumer,
         attempt=claim.attempt,
         generation=1,
@@ -258,7 +286,20 @@ def _reported_claim(claim: RunningClaim, clock_ms: int) -> Claim:
         host=claim.host,
         allocations=claim.allocations,
         request_id=claim.request_id,
-        created_ms=clock_ms,
+        created_ms=now + partition.lead_ms,
         group=claim.group,
-        moved_from=None if claim.moved_from is None else format_identity(*claim.moved_from),
     )
+    return _with_move(plain, *_move_of(partition, claim.role, claim.migration, claim.attempt, live))
+
+
+def _with_move(claim: Claim, role: ClaimRole, migration: str | None) -> Claim:
+    """Return the claim of an instance as one end of its move."""
+    if role is not ClaimRole.SOURCE or migration is None:
+        return replace(claim, migration=migration)
+    return replace(claim, consumer=migration, type=MIGRATION, instance=claim.consumer, migration=None)
+
+
+def _verified(partition: PartitionState, unverified: Claim, ref: ClaimRef) -> Claim:
+    """Return an unverified claim as the one of its consumer that the agent reported."""
+    plain = replace(unverified, consumer=ref.consumer, state=ClaimState.CONFIRMED, migration=None)
+    return _with_move(plain, *_move_of(partition, unverified.role, unverified.migration, ref.attempt, None))

@@ -37,6 +37,7 @@ class PartitionStorage(abc.ABC):
     settled: MutableMapping[str, int]  # -> epoch in which the store knew its newest attempt
     deadlines: MutableMapping[str, int]
     unverified: MutableMapping[str, int]  # -> number of its unverified claims, which have names of their own
+    sources: MutableMapping[str, str]  # -> migration that holds the source of its move
     # by provider|name of a claim on another host's or node's provider than its own
     holders: MutableMapping[str, int]  # -> 1
     # by tallies.key_of

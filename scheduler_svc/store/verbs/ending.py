@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs on one claim: confirm, abort, release, find, move."""
-
-from dataclasses import replace
+"""The verbs on one claim: confirm, abort, release, find."""
 
 from rpcapi.resources import names
-from rpcapi.resources.claim_identity import format_identity
 from rpcapi.resources.claims import Answer, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
-from scheduler_svc.store.allocations import is_api_claim
 from scheduler_svc.store.unverified import unverified_name
-from scheduler_svc.store.verbs import handover
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
 
@@ -69,72 +64,22 @@ def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
     """Look up one claim."""
     claim, answer = find_for_host(partition, ref, None, now)
     if claim is not None:
-        return ClaimResult(*ref, answer_of(claim.state), claim.host)
+        return ClaimResult(*ref, answer_of(claim.state), claim.host, migration=claim.move)
     live = partition.claims.get(ref.consumer)
     if live is not None and live.attempt > ref.attempt:
-        return ClaimResult(*ref, Answer.CONFLICT, live.host)
+        return ClaimResult(*ref, Answer.CONFLICT, live.host, end=answer)
     unknown = Answer.CLOSED if partition.may_run(ref.consumer) else Answer.UNKNOWN
     return ClaimResult(*ref, answer or unknown)
-
-
-def move(partition: PartitionState, ref: ClaimRef, to: ClaimRef, consumer_type: str, now: int) -> ClaimResult:
-    """Transfer a confirmed claim; no sum changes. A refusal ends ``to``, so that a repeated message moves nothing."""
-    existing = partition.live_claim(to.consumer, now)
-    if existing is not None and existing.attempt == to.attempt and existing.moved_from == format_identity(*ref):
-        return ClaimResult(*to, Answer.CONFIRMED, existing.host)
-    end = handover.end_of(partition, to)
-    if end is not None:
-        return ClaimResult(*to, answer_of(end))
-    claim, answer = find_for_host(partition, ref, None, now)
-    if claim is not None and is_api_claim(claim):
-        return ClaimResult(*ref, Answer.FOREIGN, claim.host)
-    if claim is not None and claim.state == ClaimState.CONFIRMED and existing is None:
-        _transfer(partition, claim, to, consumer_type, now)
-        return ClaimResult(*to, Answer.CONFIRMED, claim.host)
-    for uncertain in [ref] * (claim is None and answer is None) + [to]:
-        if partition.may_run(uncertain.consumer):
-            return ClaimResult(*uncertain, Answer.CLOSED)
-    if existing is None or existing.attempt < to.attempt:
-        partition.add_tombstone(to, ClaimState.ABORTED, now)
-    return _refused(ref, to, claim, answer, existing)
-
-
-def _refused(
-    ref: ClaimRef, to: ClaimRef, claim: Claim | None, answer: Answer | None, existing: Claim | None
-) -> ClaimResult:
-    """Return why a claim was not moved: it does not exist, is not confirmed, or the other consumer has one."""
-    if claim is None:
-        return ClaimResult(*ref, answer or Answer.UNKNOWN)
-    if claim.state == ClaimState.CONFIRMED and existing is not None:
-        return ClaimResult(*to, Answer.CONFLICT, existing.host)
-    return ClaimResult(*ref, answer_of(claim.state), claim.host)
-
-
-def _transfer(partition: PartitionState, claim: Claim, to: ClaimRef, consumer_type: str, now: int) -> None:
-    partition.end_claim(claim, handover.moved_end(to), now)
-    partition.add_claim(
-        replace(
-            claim,
-            consumer=to.consumer,
-            attempt=to.attempt,
-            type=consumer_type,
-            generation=1,
-            orphan_ms=None,
-            moved_from=format_identity(claim.consumer, claim.attempt),
-        )
-    )
 
 
 def find_for_host(
     partition: PartitionState, ref: ClaimRef, host: str | None, now: int
 ) -> tuple[Claim | None, Answer | None]:
-    """Return (live claim, None), (live claim, FOREIGN), (None, answer for its end) or (None, None) if unknown.
-
-    The identity that a moved claim has now is ``handover.successor`` of its end.
-    """
-    claim = partition.live_claim(ref.consumer, now)
-    if claim is not None and claim.attempt == ref.attempt:
+    """Return (live claim, None), (live claim, FOREIGN), (None, answer for its end) or (None, None) if unknown."""
+    partition.live_claim(ref.consumer, now)
+    claim = partition.claim_of(ref)
+    if claim is not None:
         foreign = host is not None and names.host_of(claim.host) != host
         return claim, Answer.FOREIGN if foreign else None
-    end = handover.end_of(partition, ref)
+    end = partition.end_of(ref)
     return None, None if end is None else answer_of(end)

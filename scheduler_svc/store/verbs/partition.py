@@ -143,6 +143,8 @@ class PartitionState(PartitionStorage):
     def add_claim(self, claim: Claim) -> None:
         """Add a live claim to every sum and index."""
         self.claims[claim.consumer] = claim
+        if claim.instance is not None:
+            self.sources[claim.instance] = claim.consumer
         if claim.state == ClaimState.PREPARED and claim.deadline_ms is not None:
             self.deadlines[claim.consumer] = claim.deadline_ms
         self.holders.update(dict.fromkeys(holder_keys(claim), 1))
@@ -157,13 +159,17 @@ class PartitionState(PartitionStorage):
         self.drop_claim(claim)
         if claim.state == ClaimState.UNVERIFIED:  # no claim of its consumer: how that attempt ended is not known
             return
-        if is_newest:
+        if claim.instance is not None:
+            self._end_role_of_destination(claim)
+        elif is_newest:
             self.settled[claim.consumer] = self.epoch
-        self.add_tombstone(ClaimRef(claim.consumer, claim.attempt), state, now)
+        self.add_tombstone(claim.ref, state, now)
 
     def drop_claim(self, claim: Claim) -> None:
         """Remove a live claim from every sum and index, without a tombstone: its attempt has not ended."""
         del self.claims[claim.consumer]
+        if claim.instance is not None:
+            del self.sources[claim.instance]
         self.deadlines.pop(claim.consumer, None)
         for key in holder_keys(claim):
             self.holders.pop(key, None)
@@ -182,10 +188,20 @@ class PartitionState(PartitionStorage):
         ends = self.ended.get(ref.consumer, {})
         if ref.attempt in ends:
             return ends[ref.attempt]
-        live = self.claims.get(ref.consumer) if ends else None
-        if not ends or ref.attempt >= max(ends) or (live is not None and live.attempt == ref.attempt):
-            return None
-        return ClaimState.ABORTED
+        is_older = bool(ends) and ref.attempt < max(ends)
+        return ClaimState.ABORTED if is_older and self.claim_of(ref) is None else None
+
+    def source_of(self, consumer: str) -> Claim | None:
+        """Return the claim on the source of a consumer's move."""
+        migration = self.sources.get(consumer)
+        return None if migration is None else self.claims[migration]
+
+    def claim_of(self, ref: ClaimRef) -> Claim | None:
+        """Return the live claim with this identity, whoever holds its resources."""
+        for claim in (self.claims.get(ref.consumer), self.source_of(ref.consumer)):
+            if claim is not None and claim.attempt == ref.attempt:
+                return claim
+        return None
 
     def is_newest(self, claim: Claim) -> bool:
         """Return whether the store cannot have forgotten a later attempt than this live one.
@@ -230,6 +246,12 @@ class PartitionState(PartitionStorage):
             self.end_claim(claim, ClaimState.EXPIRED, now)
             return None
         return claim
+
+    def _end_role_of_destination(self, source: Claim) -> None:
+        """Make the destination the only claim of its instance: its source has ended."""
+        destination = self.claims.get(source.ref.consumer)
+        if destination is not None and destination.migration == source.consumer:
+            self.claims[destination.consumer] = replace(destination, migration=None)
 
     @staticmethod
     def is_expired(claim: Claim, now: int) -> bool:
@@ -314,4 +336,4 @@ class PartitionState(PartitionStorage):
 
 def answer_of(state: str) -> Answer:
     """Return the answer for a claim's state or end."""
-    return Answer(state.partition(" ")[0])  # that of a moved claim names its new identity too
+    return Answer(state)

@@ -17,8 +17,8 @@ from scheduler_svc.core.records import (
     IntentResult,
 )
 from scheduler_svc.store.allocations import generation_of, is_api_claim
-from scheduler_svc.store.verbs.handover import source_host_of
 from scheduler_svc.store.verbs.members import count_members
+from scheduler_svc.store.verbs.moves import source_host_of
 from scheduler_svc.store.verbs.partition import PartitionState
 from scheduler_svc.store.verbs.pinning import note_return
 from scheduler_svc.store.verbs.verdicts import PreparePlan, has_changed, judge, related_names, required_allocations
@@ -99,10 +99,11 @@ def _examine(
         return _examine_final(partition, batch, intent, plan, live)
     if live is not None and is_api_claim(live):
         return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host)
-    if live is not None and live.attempt == intent.attempt:
-        if partition.is_expired(live, now):
-            return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED, live.host)
-        return _prepared_before(batch, intent, live)
+    known = partition.claim_of(ClaimRef(intent.consumer, intent.attempt))
+    if known is not None:
+        if partition.is_expired(known, now):
+            return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED, known.host)
+        return _prepared_before(batch, intent, known)
     refusal = _refusal(partition, batch, intent, live)
     if refusal is not None:
         return IntentResult(intent.consumer, intent.attempt, refusal, live.host if live else None)
@@ -148,7 +149,9 @@ def _examine_final(
 def _refusal(partition: PartitionState, batch: ClaimBatch, intent: Intent, live: Claim | None) -> Answer | None:
     """Return why the attempt may not be prepared at all, or None."""
     ends = partition.ended.get(intent.consumer)
-    if (ends and intent.attempt <= max(ends)) or (live is not None and intent.attempt < live.attempt):
+    claims = (live, partition.source_of(intent.consumer))
+    is_late = any(claim is not None and intent.attempt < claim.attempt for claim in claims)
+    if is_late or (ends and intent.attempt <= max(ends)):
         return Answer.ENDED
     if live is not None:
         if intent.replaces != live.attempt:
@@ -183,6 +186,7 @@ def _try_candidates(
         verdicts[index] = judge(partition, batch, candidate, plan)
         if verdicts[index] is Verdict.FITS:
             claim = _claim(batch, intent, index, now, now + partition.lead_ms)
+            claim = replace(claim, migration=partition.sources.get(intent.consumer))
             plan.add(replace(claim, allocations=required_allocations(batch, candidate)), 1, batch)
             if batch.final:
                 claim = _final_claim(partition, claim, former)

@@ -23,7 +23,7 @@ from scheduler_svc.store.records import (
     Verification,
 )
 from scheduler_svc.store.verbs import audit as auditing
-from scheduler_svc.store.verbs import collecting, ending, fencing, handover, pinning, removal, states
+from scheduler_svc.store.verbs import collecting, ending, fencing, moves, pinning, removal, states
 from scheduler_svc.store.verbs import decisions as recorded
 from scheduler_svc.store.verbs import prepare as preparing
 from scheduler_svc.store.verbs.api_store import ALL, ApiVerbStore
@@ -78,8 +78,7 @@ class VerbStore(ApiVerbStore):
         def step(partition: PartitionState, now: int) -> list[ClaimResult]:
             partition.check_identity(host or "", host_uuid)
             partition.prefetch(consumers={ref.consumer for ref in refs})
-            results = [ending.abort(partition, host, ref, destination, now) for ref, destination in rows]
-            return [handover.name_successor(partition, result) for result in results]
+            return [ending.abort(partition, host, ref, destination, now) for ref, destination in rows]
 
         return self._transact(step)
 
@@ -89,14 +88,11 @@ class VerbStore(ApiVerbStore):
             refs, lambda partition, ref, now: ending.release(partition, host, ref, now), (host, host_uuid)
         )
 
-    def move(self, ref: ClaimRef, to: ClaimRef, consumer_type: str) -> ClaimResult:
-        validation.check_refs([ref, to])
-        validation.check_text("consumer_type", consumer_type)
-        return self._transact(
-            lambda partition, now: handover.name_successor(
-                partition, ending.move(partition, ref, to, consumer_type, now)
-            )
-        )
+    def begin_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
+        return self._apply_to_moves(refs, migrations, moves.begin_move)
+
+    def end_moves(self, refs: Sequence[ClaimRef], migrations: Sequence[str]) -> list[ClaimResult]:
+        return self._apply_to_moves(refs, migrations, moves.end_move)
 
     def claims(
         self, *, host: str | None = None, consumer: str | None = None, marker: str | None = None, limit: int = 1000
@@ -152,7 +148,7 @@ class VerbStore(ApiVerbStore):
 
         def step(partition: PartitionState, now: int) -> dict[str, str]:
             partition.prefetch(consumers=consumers)
-            sources = {consumer: handover.source_host_of(partition, consumer, group_id) for consumer in consumers}
+            sources = {consumer: moves.source_host_of(partition, consumer, group_id) for consumer in consumers}
             return {consumer: host for consumer, host in sources.items() if host is not None}
 
         return self._transact(step)
@@ -344,6 +340,20 @@ class VerbStore(ApiVerbStore):
         def step(partition: PartitionState, now: int) -> list[ClaimResult]:
             partition.check_identity(*caller)
             partition.prefetch(consumers={ref.consumer for ref in refs})
-            return [handover.name_successor(partition, verb(partition, ref, now)) for ref in refs]
+            return [verb(partition, ref, now) for ref in refs]
+
+        return self._transact(step)
+
+    def _apply_to_moves(
+        self,
+        refs: Sequence[ClaimRef],
+        migrations: Sequence[str],
+        verb: Callable[[PartitionState, ClaimRef, str, int], ClaimResult],
+    ) -> list[ClaimResult]:
+        rows = list(zip(refs, validation.check_moves(refs, migrations), strict=True))
+
+        def step(partition: PartitionState, now: int) -> list[ClaimResult]:
+            partition.prefetch(consumers={*(ref.consumer for ref in refs), *migrations})
+            return [verb(partition, ref, migration, now) for ref, migration in rows]
 
         return self._transact(step)

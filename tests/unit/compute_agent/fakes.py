@@ -23,7 +23,6 @@ class FakeClaims:
     def __init__(self) -> None:
         self.states: dict[ClaimRef, str] = {}
         self.names: dict[ClaimRef, str] = {}
-        self.moved: dict[ClaimRef, ClaimRef] = {}
         self.epoch = 7
         self.again_s = 0.0
         self.lose: list[str] = []
@@ -36,24 +35,8 @@ class FakeClaims:
         self.states[(uuid, attempt)] = Answer.PREPARED
         self.names[(uuid, attempt)] = name
 
-    def move(self, ref: ClaimRef, to: ClaimRef) -> None:
-        """Hand a confirmed claim over, as the store does: a repeated call, or one of an ended claim, moves nothing."""
-        if self.states.get(ref) == Answer.CONFIRMED and to not in self.states:
-            self.states[ref], self.states[to] = Answer.MOVED, Answer.CONFIRMED
-            self.names[to], self.moved[ref] = self.names[ref], to
-
-    def _successor(self, ref: ClaimRef) -> str | None:
-        """Return the identity that a moved claim has now; None for another claim, or one that has ended."""
-        to = ref
-        while to in self.moved:
-            to = self.moved[to]
-        return None if to == ref or self.states[to] not in LIVE else f"{to[0]}@{to[1]}"
-
     def _answer(self, ref: ClaimRef) -> str:
-        to = ref
-        while to in self.moved and self.states[self.moved[to]] not in LIVE:
-            to = self.moved[to]
-        return str(self.states.get(to, Answer.UNKNOWN))
+        return str(self.states.get(ref, Answer.UNKNOWN))
 
     def live(self) -> dict[ClaimRef, str]:
         return {ref: state for ref, state in self.states.items() if state in LIVE}
@@ -94,7 +77,6 @@ class FakeClaims:
             attempts=report.attempts,
             answers=answers,
             again_s=self.again_s,
-            moved_to=self._successors(self._refs(report)),
             stamp=self.stamp,
         )
 
@@ -130,12 +112,7 @@ class FakeClaims:
             hosts=[None] * count,
             reasons=[""] * count,
             deadlines_ms=[None] * count,
-            moved_to=self._successors(refs.pairs()),
         )
-
-    def _successors(self, refs: list[ClaimRef]) -> list[str | None]:
-        successors = [self._successor(ref) for ref in refs]
-        return successors if any(successors) else []
 
     def _maybe_lose(self, verb: str) -> None:
         if verb in self.lose:

@@ -16,12 +16,12 @@ from compute_agent.attempts.builder import AdmissionController
 from compute_agent.attempts.calls import ServiceCalls
 from compute_agent.attempts.copies import CopyController, GuestCopy
 from compute_agent.attempts.guest_allocations import GuestManager
-from compute_agent.attempts.isolation import IsolationWatch
+from compute_agent.attempts.isolation import AuditDuty, IsolationWatch
 from compute_agent.attempts.journal import Journal
 from compute_agent.attempts.journal_file import JournalFile
 from compute_agent.attempts.operations import GuestOperation, OperationController
 from compute_agent.attempts.saga import AttemptSaga
-from compute_agent.attempts.transitions import GuestTransition, TransitionController
+from compute_agent.attempts.transitions import EndOfMove, GuestTransition, TransitionController
 from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.resources.requirements import BuildRequirements
@@ -35,6 +35,7 @@ from compute_agent.simulator.load import SimulatedLoad
 from compute_agent.simulator.profile import HostProfile
 from compute_agent.stamps import StampFile
 from rpcapi import context
+from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import Inventory
 from tests.unit.compute_agent.fakes import FakeClaims, FakeConductor, FakeScheduler
 
@@ -191,16 +192,18 @@ class AgentRig:
         hypervisor = Hypervisor(self.folder / "guests", lambda: self.profile, self.clock, self.clock)
         for owner, names in (
             (file, ("append", "rewrite")),
-            (hypervisor, ("spawn", "stop", "power_off", "pause", "receive", "rebuild", "rename")),
+            (hypervisor, ("spawn", "stop", "power_off", "pause", "receive", "rebuild")),
         ):
             for name in names:
                 setattr(owner, name, kill_switch.around(getattr(owner, name)))
         journal = Journal(file, retention_ms=3_600_000, clock=self.clock)
-        self.guest_manager = guest_manager = GuestManager(self.name, journal, ResourceTracker(self.nodes), hypervisor)
+        calls = ServiceCalls(5.0, IsolationWatch(self.isolation_timeout, lambda: self.clock.now / 1000))
+        self.guest_manager = guest_manager = GuestManager(
+            self.name, journal, ResourceTracker(self.nodes), hypervisor, AuditDuty(calls.isolation)
+        )
         claims: Any = KillableClient(self.ledger, kill_switch)
         conductor: Any = KillableClient(self.conductor, kill_switch)
         scheduler: Any = KillableClient(self.scheduler, kill_switch)
-        calls = ServiceCalls(5.0, IsolationWatch(self.isolation_timeout, lambda: self.clock.now / 1000))
         guest_manager.open()
         stamps = StampFile(self.folder / "stamp", "cell1")
         self.identity = HostIdentity(self.folder, self.name)
@@ -286,12 +289,10 @@ class AgentRig:
         """Deliver a build message."""
         self.host.build(context.new("p", "u"), intents, requirements)
 
-    def change(self, ref: tuple[str, int], action: str, *origins: tuple[str, int], instance: str = "") -> None:
-        """Deliver a message with one transition."""
-        transition = GuestTransition(
-            AttemptRef(*ref), instance or ref[0], [AttemptRef(*origin) for origin in origins], action
-        )
-        self.host.change_guests(context.new("p", "u"), [transition])
+    def change(self, ref: tuple[str, int], action: str, role: ClaimRole | None = None, number: int = 2) -> None:
+        """Deliver a message with one transition; with ``role`` it is about migration m."""
+        move = None if role is None else EndOfMove("m", role, number)
+        self.host.change_guests(context.new("p", "u"), [GuestTransition(AttemptRef(*ref), action, move)])
 
     def operate(self, ref: tuple[str, int], action: str, number: int, image: str = "") -> None:
         """Deliver a message with one operation."""
@@ -299,11 +300,11 @@ class AgentRig:
 
     def receive(self, intent: Attempt, migration: str = "m") -> None:
         """Deliver a message to prepare an incoming guest."""
-        self.build(replace(intent, migration=migration))
+        self.build(replace(intent, role=ClaimRole.DESTINATION, migration=migration, is_incoming=True))
 
-    def copy(self, action: str, number: int = 2, *origins: tuple[str, int], **values: Any) -> None:
-        """Deliver a message about the copy of instance a, whose claim migration m has."""
-        copy = GuestCopy(AttemptRef("m", 1), "a", [AttemptRef(*origin) for origin in origins], number, action, **values)
+    def copy(self, action: str, number: int = 2, ref: tuple[str, int] = ("a", 1), **values: Any) -> None:
+        """Deliver a message about the copy of a guest by migration m."""
+        copy = GuestCopy(AttemptRef(*ref), "m", number, action, **values)
         self.host.copy_guests(context.new("p", "u"), [copy])
 
     def terminate(self, *refs: tuple[str, int]) -> None:

@@ -35,9 +35,8 @@ class FakeHosts:
         self.guests: dict[tuple[str, int], str] = {}
         self.partitions: dict[str, str] = {}  # by host; those of the others are PARTITION
         self.lost_guests: dict[tuple[str, int], str] = {}  # the guests of hosts that are off
-        self.sources: dict[tuple[str, int], str] = {}  # the instance of each guest that a migration holds
         self.stopped: set[tuple[str, int]] = set()
-        self.instances: dict[str, str] = {}  # by migration, that of each that a message named
+        self.move_numbers: dict[tuple[str, int], int] = {}  # of the last message about a move
         self.operations: dict[tuple[str, int], list[tuple[str, int]]] = {}  # those executed: (action, number)
         self.images: dict[tuple[str, int], dict[str, Any]] = {}  # the last one of each guest that a rebuild named
         self.spawned_claims: set[tuple[str, int]] = set()
@@ -61,7 +60,8 @@ class FakeHosts:
             self.queue.append(lambda: self._terminate(host, refs))
 
     def change_guests(self, ctxt: RequestContext, host: str, transitions: objects.GuestTransitions) -> None:
-        self._cast("change", host, transitions.consumers)
+        self._cast("change", host, transitions.uuids)
+        transitions.check()
         for _ in range(2 if self.duplicate else 1):
             self.queue.append(lambda: self._change(host, transitions))
 
@@ -83,17 +83,12 @@ class FakeHosts:
     def list_owners(self, ctxt: RequestContext, host: str, uuids: list[str]) -> objects.GuestOwners:
         if self.behaviours.get(host) == "lost":
             raise messaging.MessagingTimeout("no answer")
-        refs = [
-            ref
-            for ref, node in self.guests.items()
-            if not {ref[0], self.sources.get(ref)}.isdisjoint(uuids) and names.host_of(node) == host
-        ]
+        refs = [ref for ref, node in self.guests.items() if ref[0] in uuids and names.host_of(node) == host]
         return objects.GuestOwners.of(
             uuids=[uuid for uuid, _ in refs],
             attempts=[attempt for _, attempt in refs],
             names=[self.guests[ref] for ref in refs],
             owners=[{"flavor": "m1.tiny", "group_id": "g", "group_policy": "anti-affinity"} for _ in refs],
-            instances=[self.sources.get(ref, ref[0]) for ref in refs],
             states=[STOPPED if ref in self.stopped else RUNNING for ref in refs],
         )
 
@@ -119,12 +114,12 @@ class FakeHosts:
         self.behaviours = {key: behaviour for key, behaviour in self.behaviours.items() if behaviour != "mute"}
 
     def guests_of(self, uuid: str) -> list[tuple[str, int]]:
-        """Return (node, attempt) of each guest under the instance's own claim."""
+        """Return (node, attempt) of each guest of the instance."""
         return [(node, attempt) for (guest_uuid, attempt), node in self.guests.items() if guest_uuid == uuid]
 
     def running_guests_of(self, uuid: str) -> list[tuple[str, int]]:
-        """Return the identities under which the instance runs, its migrations' included."""
-        return [ref for ref in self.guests if self.instances.get(ref[0], ref[0]) == uuid and ref not in self.stopped]
+        """Return the identities under which the instance runs."""
+        return [ref for ref in self.guests if ref[0] == uuid and ref not in self.stopped]
 
     def _build(self, host: str, request: objects.BuildRequest) -> None:
         for uuid, attempt, name in zip(request.uuids, request.attempts, request.names, strict=True):
@@ -142,7 +137,7 @@ class FakeHosts:
 
     def _outcome(self, host: str, ref: ClaimRef, name: str, behaviour: Behaviour) -> tuple[str, str]:
         if ref in self.guests:
-            return ("stopped" if ref in self.stopped else "active"), ""
+            return self._state(ref), ""
         if ref in self.ended_claims:
             return "refused", "this attempt has ended"
         if behaviour == "refused":
@@ -157,8 +152,7 @@ class FakeHosts:
             self._store.release(host, [ref])
             self.ended_claims.add(ref)
             return "failed", "the spawn failed"
-        assert self.guests_of(ref.consumer) == [], "a second guest of the instance"
-        assert self.running_guests_of(ref.consumer) == [], "a guest of the instance runs at its source"
+        assert self.running_guests_of(ref.consumer) == [], "another guest of the instance runs"
         assert ref not in self.spawned_claims, "the attempt was built twice"
         self.spawned_claims.add(ref)
         self.guests[ref] = name
@@ -172,37 +166,32 @@ class FakeHosts:
 
     def _change(self, host: str, transitions: objects.GuestTransitions) -> None:
         assert transitions.partition == self.partitions.get(host, PARTITION)
-        columns = (transitions.consumers, transitions.attempts, transitions.instances, transitions.origins)
-        for uuid, attempt, instance, origins, action in zip(*columns, transitions.actions, strict=True):
+        moves = transitions.moves or [None] * len(transitions.uuids)
+        rows = zip(transitions.uuids, transitions.attempts, transitions.actions, moves, strict=True)
+        for uuid, attempt, action, move in rows:
             ref = ClaimRef(uuid, attempt)
             behaviour = self.behaviours.get(host)
             if behaviour == "lost":
                 continue
-            if uuid != instance:
-                self.instances[uuid] = instance
-            if ref not in self.ended_claims:
-                self._continue_as(host, ref, [ClaimRef(*origin) for origin in origins])
+            if move is not None and move["number"] < self.move_numbers.get(ref, 0):
+                self._send_report(host, ref, self._state(ref), "", mute=behaviour == "mute")
+                continue
+            if move is not None:
+                self.move_numbers[ref] = move["number"]
             if ref not in self.guests or names.host_of(self.guests[ref]) != host:
                 self._end(host, ref, "its guest is not on this host")
             elif action == "end":
                 self._end(host, ref, "stopped, as asked")
             else:
                 if action == "run":
-                    assert self.running_guests_of(instance) in ([], [ref]), "a second guest of the instance"
+                    assert self.running_guests_of(uuid) in ([], [ref]), "a second guest of the instance"
                 (self.stopped.add if action == "stop" else self.stopped.discard)(ref)
-                outcome = "stopped" if action == "stop" else "active"
-                self._send_report(host, ref, outcome, "", mute=behaviour == "mute")
+                self._send_report(host, ref, self._state(ref), "", mute=behaviour == "mute")
 
-    def _continue_as(self, host: str, ref: ClaimRef, origins: Sequence[ClaimRef]) -> None:
-        """Let the guest of an origin on this host continue as ``ref``, unless it does already."""
-        origin = next((former for former in origins if former in self.guests), None)
-        if ref in self.guests or origin is None or names.host_of(self.guests[origin]) != host:
-            return
-        self.guests[ref] = self.guests.pop(origin)
-        if origin in self.stopped:
-            self.stopped.remove(origin)
-            self.stopped.add(ref)
-        self.ended_claims.add(origin)
+    def _state(self, ref: ClaimRef) -> str:
+        if ref not in self.guests:
+            return "gone"
+        return "stopped" if ref in self.stopped else "active"
 
     def _end(self, host: str, ref: ClaimRef, reason: str) -> None:
         """Remove the guest, if there is one, release its claim, and report that."""
@@ -230,7 +219,7 @@ class FakeHosts:
                     self.images[ref] = image
                 if action == "reboot":
                     self.stopped.discard(ref)
-            self._send_report(host, ref, "stopped" if ref in self.stopped else "active", "", mute=behaviour == "mute")
+            self._send_report(host, ref, self._state(ref), "", mute=behaviour == "mute")
 
     def _last_operation(self, ref: tuple[str, int]) -> int:
         return self.operations[ref][-1][1] if ref in self.operations else 0
@@ -244,8 +233,8 @@ class FakeHosts:
             attempts=[attempt],
             outcomes=[outcome],
             reasons=[reason],
-            instances=[self.instances[uuid]] if uuid in self.instances else [],
             operations=[self._last_operation(ref)],
+            moves=[self.move_numbers.get(ref, 0)],
         )
 
     def _send_report(self, host: str, ref: ClaimRef, outcome: str, reason: str, *, mute: bool) -> None:

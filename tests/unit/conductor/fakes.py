@@ -172,12 +172,17 @@ class FakeClaims:
         self._begin("abort", ctxt)
         return encode.claim_answers(self.store.abort(decode.refs(refs), host, destinations), Answer.ABORTED)
 
-    def move_claims(
-        self, ctxt: RequestContext, refs: objects.ClaimRefs, successors: objects.ClaimRefs, consumer_type: str
+    def begin_moves(
+        self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: Sequence[str]
     ) -> objects.ClaimAnswers:
-        self._begin("move", ctxt)
-        pairs = zip(decode.refs(refs), decode.refs(successors), strict=True)
-        return encode.claim_answers([self.store.move(ref, to, consumer_type) for ref, to in pairs], Answer.CONFIRMED)
+        self._begin("begin_moves", ctxt)
+        return encode.claim_answers(self.store.begin_moves(decode.refs(refs), migrations), Answer.CONFIRMED)
+
+    def end_moves(
+        self, ctxt: RequestContext, refs: objects.ClaimRefs, migrations: Sequence[str]
+    ) -> objects.ClaimAnswers:
+        self._begin("end_moves", ctxt)
+        return encode.claim_answers(self.store.end_moves(decode.refs(refs), migrations), Answer.CONFIRMED)
 
     def find_claims(self, ctxt: RequestContext, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         self._begin("find", ctxt)

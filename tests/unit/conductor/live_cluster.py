@@ -68,13 +68,6 @@ class StoreClaims(FakeClaims):
     def epoch(self) -> int:
         return int(self.store.snapshot().epoch)
 
-    def move_claims(
-        self, ctxt: RequestContext, refs: objects.ClaimRefs, successors: objects.ClaimRefs, consumer_type: str
-    ) -> objects.ClaimAnswers:
-        self._begin("move", ctxt)
-        pairs = zip(decode.refs(refs), decode.refs(successors), strict=True)
-        return encode.claim_answers([self.store.move(ref, to, consumer_type) for ref, to in pairs], Answer.CONFIRMED)
-
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
         return encode.claim_answers(self.store.confirm(host, decode.refs(refs)), Answer.CONFIRMED)
 

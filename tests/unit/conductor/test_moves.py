@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conductor.instances import InstanceReader
-from conductor.vouching import is_named, records_by_consumer
+from conductor.vouching import is_named
 from rpcapi import errors, objects
 from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.moving_servers import HOUR_MS, UUIDS, make_cluster
@@ -208,7 +208,7 @@ def test_end_of_a_move_whose_source_is_fenced_meanwhile(cluster: SimulatedCluste
     cluster.check(UUIDS)
 
 
-def test_source_that_is_fenced_before_the_hand_over_ends_the_server_and_it_is_not_built_again(
+def test_source_that_is_fenced_before_the_move_begins_ends_the_server_and_it_is_not_built_again(
     cluster: SimulatedCluster,
 ) -> None:
     builds = [cast for cast in cluster.hosts.casts if cast[0] == "build"]
@@ -287,10 +287,10 @@ def test_silent_destination_that_is_fenced_returns_the_server(cluster: Simulated
 
 
 @pytest.mark.parametrize("has_stopped", [False, True], ids=["before its source stops", "after its source stopped"])
-def test_forgotten_hand_over_is_repeated_before_the_server_returns(
+def test_forgotten_begin_of_a_move_does_not_keep_the_server_from_returning(
     cluster: SimulatedCluster, has_stopped: bool
 ) -> None:
-    """Given a store that lost the hand-over and the destination's claim, then the server runs on its source again."""
+    """Given a store that lost the role of the source and the destination's claim, then the server runs again there."""
     before = copy.deepcopy(cluster.ledger.store.state)
     cluster.migrate(UUIDS[:1], host="h3")
     cluster.work()
@@ -320,15 +320,13 @@ def test_hosts_of_both_ends_are_listed_and_both_claims_are_named(cluster: Simula
     cluster.delete(UUIDS[1:])
     cluster.settle()
     assert reader.list_hosts(PARTITION).hosts == ["h1", "h3"]
-    migration = migration_of(UUIDS[0])
-    records = records_by_consumer(cluster.store, [UUIDS[0], migration, UUIDS[1]])
-    assert is_named(records[UUIDS[0]], UUIDS[0], 2, "h3") and is_named(records[migration], migration, 1, "h1")
-    for consumer, attempt, host in ((UUIDS[0], 1, "h1"), (migration, 1, "h3"), (migration, 2, "h1"), ("x", 1, "h1")):
-        assert not is_named(records.get(consumer, records[UUIDS[0]]), consumer, attempt, host)
+    record = cluster.record(UUIDS[0])
+    assert is_named(record, 2, "h3") and is_named(record, 1, "h1")
+    assert not any(is_named(record, *claim) for claim in ((1, "h3"), (2, "h1"), (3, "h3")))
     cluster.confirm(UUIDS[:1])
     cluster.settle()
     assert reader.list_hosts(PARTITION).hosts == ["h3"]
-    assert not is_named(records_by_consumer(cluster.store, [migration])[migration], migration, 1, "h1")
+    assert not is_named(cluster.record(UUIDS[0]), 1, "h1")
 
 
 @pytest.mark.parametrize("most", [1, 2])

@@ -5,7 +5,7 @@
 --@ include _time
 --@ include _unverified
 --@ include _tallies
---@ keys meta claims ended ended_at deadlines by_host holders groups providers capacity used changed opened excess generations log
+--@ keys meta claims ended ended_at sources deadlines by_host holders groups providers capacity used changed opened excess generations log
 local POSITION_LEAP = 1048576 -- positions that a new epoch skips: more than any log may have forgotten
 local UNKNOWN_END = 'unknown' -- the end of a claim that never existed
 
@@ -116,6 +116,41 @@ local function end_of(ends, attempt)
   return ends[attempt] or (tonumber(attempt) < last_end(ends) and 'aborted') or nil
 end
 
+-- Returns the claim on the source of a consumer's move, or nil.
+local function source_of(consumer)
+  local migration = redis.call('HGET', K.sources, consumer)
+  return migration and cjson.decode(redis.call('HGET', K.claims, migration)) or nil
+end
+
+-- Returns the live claim of an attempt, whoever holds its resources, or nil.
+local function claim_of(consumer, attempt)
+  local raw = redis.call('HGET', K.claims, consumer)
+  local claim = raw and cjson.decode(raw)
+  if not claim or claim.attempt ~= tonumber(attempt) then
+    claim = source_of(consumer)
+  end
+  return claim and claim.attempt == tonumber(attempt) and claim or nil
+end
+
+-- Returns how an attempt ended, or nil; a live one has not, although a later one has.
+local function end_of_attempt(consumer, attempt)
+  local ended = end_of(ends_of(consumer), attempt)
+  return not (ended and claim_of(consumer, attempt)) and ended or nil
+end
+
+-- Returns the migration of which a claim is an end, or nil.
+local function move_of(claim)
+  return claim.instance and claim.consumer or claim.migration
+end
+
+-- Notes that the store knows the newest attempt of a consumer in this epoch.
+local function settle(consumer)
+  local ends = ends_of(consumer)
+  ends.settled = epoch
+  redis.call('HSET', K.ended, consumer, cjson.encode(ends))
+  redis.call('ZADD', K.ended_at, now_text, consumer)
+end
+
 -- Stores a tombstone: how an attempt ended.
 local function add_tombstone(consumer, attempt, state, settled)
   local ends = ends_of(consumer)
@@ -128,6 +163,9 @@ end
 -- Adds a live claim; `text` is its JSON, of which `claim` has at least what is read here.
 local function add_claim(claim, text)
   redis.call('HSET', K.claims, claim.consumer, text)
+  if claim.instance then
+    redis.call('HSET', K.sources, claim.instance, claim.consumer)
+  end
   redis.call('ZADD', K.by_host, '0', claim.host .. '|' .. claim.consumer)
   for provider in pairs(claim.allocations) do
     if provider ~= claim.host then
@@ -153,6 +191,9 @@ end
 -- Removes a live claim without a tombstone: its attempt has not ended.
 local function drop_claim(claim)
   redis.call('HDEL', K.claims, claim.consumer)
+  if claim.instance then
+    redis.call('HDEL', K.sources, claim.instance)
+  end
   redis.call('ZREM', K.by_host, claim.host .. '|' .. claim.consumer)
   for provider in pairs(claim.allocations) do
     if provider ~= claim.host then
@@ -167,12 +208,24 @@ local function drop_claim(claim)
   end
 end
 
+-- Makes the destination of a move the only claim of its instance: its source has ended.
+local function end_role_of_destination(source)
+  local raw = redis.call('HGET', K.claims, source.instance)
+  local destination = raw and cjson.decode(raw)
+  if destination and destination.migration == source.consumer then
+    destination.migration = nil
+    redis.call('HSET', K.claims, source.instance, cjson.encode(destination))
+  end
+end
+
 local function end_claim(claim, state)
   drop_claim(claim)
   if claim.state == 'unverified' then
     return -- no claim of its consumer: how that attempt ended is not known
+  elseif claim.instance then
+    end_role_of_destination(claim)
   end
-  add_tombstone(claim.consumer, claim.attempt, state, is_newest(claim))
+  add_tombstone(claim.instance or claim.consumer, claim.attempt, state, not claim.instance and is_newest(claim))
 end
 
 local function confirm_claim(claim)

@@ -9,7 +9,6 @@
 --@ include _partition
 --@ include _caller
 --@ include _unconfirmed
---@ include _moved
 if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
 elseif tonumber(A.epoch) ~= epoch then
@@ -19,10 +18,6 @@ local SHARED_PAUSE = 10000 -- ms until the next audit of a duplicate identity wi
 local host, grace, reported, live_here = A.host, tonumber(A.grace_ms), {}, {}
 for i = REST, #ARGV, 2 do
   reported[ARGV[i] .. '@' .. ARGV[i + 1]] = true
-  local ended = resolve_end(end_of_attempt(ARGV[i], ARGV[i + 1]))
-  if ended and string.sub(ended, 1, #MOVED) == MOVED then
-    reported[string.sub(ended, #MOVED + 1)] = true -- the same guest, under the identity that its claim has now
-  end
 end
 
 -- Of two agents that share the host's name, neither knows what the other one runs.
@@ -58,13 +53,12 @@ end
 
 -- Returns whether an unverified claim is its consumer's claim on this host now.
 local function is_verified(claim, consumer)
-  local raw = redis.call('HGET', K.claims, consumer)
-  local live = raw and cjson.decode(raw)
-  return live and live.attempt == claim.attempt and host_of(live.host) == host
+  local live = claim_of(consumer, claim.attempt)
+  return live and host_of(live.host) == host
 end
 
-local function settle(claim)
-  local consumer, is_unverified = consumer_of(claim.consumer), claim.state == 'unverified'
+local function settle_claim(claim)
+  local consumer, is_unverified = claim.instance or consumer_of(claim.consumer), claim.state == 'unverified'
   local name = consumer .. '@' .. int(claim.attempt)
   if type(claim.orphan_ms) ~= 'number' then
     claim.orphan_ms = nil
@@ -83,7 +77,7 @@ end
 
 for _, after in ipairs({ '/', '|' }) do
   for _, member in ipairs(redis.call('ZRANGEBYLEX', K.by_host, '[' .. host .. after, '(' .. host .. after .. '\255')) do
-    settle(cjson.decode(redis.call('HGET', K.claims, string.match(member, '|(.*)$'))))
+    settle_claim(cjson.decode(redis.call('HGET', K.claims, string.match(member, '|(.*)$'))))
   end
 end
 flush(true)
@@ -97,6 +91,6 @@ end
 local out = { epoch, position, released, orphans, again }
 for i = REST, #ARGV, 2 do
   local is_live = live_here[ARGV[i] .. '@' .. ARGV[i + 1]]
-  out[#out + 1] = is_live and '' or resolve_end(end_of_attempt(ARGV[i], ARGV[i + 1])) or 'unknown'
+  out[#out + 1] = is_live and '' or end_of_attempt(ARGV[i], ARGV[i + 1]) or 'unknown'
 end
 return out

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Reconciles some of the claims that a service host's audit reports: what runs is the truth.
 -- ARGV: log length, epoch, service host, then for each claim: consumer, attempt, confirmed 0|1,
---       the claim to re-assert if the store lost it, as JSON without created_ms; its moved_from is the identity that the
---       agent knows it had before
+--       the claim to re-assert if the store lost it, as JSON without created_ms; its migration is the one of which the
+--       agent knows that the claim is the role
 -- Returns: epoch, then for each claim: answer, 1 if the store had forgotten it else 0; epoch alone: nothing was done;
 --          0 alone: the host is unknown
 --@ args log_length epoch host
@@ -11,8 +11,9 @@
 --@ include _caller
 --@ include _unconfirmed
 --@ include _credible
+--@ include _moves
+--@ include _ends_of_move
 --@ include _reported
---@ include _moved
 if redis.call('HEXISTS', K.reports, A.host) == 0 then
   return { 0 }
 elseif tonumber(A.epoch) ~= epoch then
@@ -64,6 +65,8 @@ local function add_unverified(consumer, attempt, host, claim_text)
   local name = unverified_name(consumer, attempt, host)
   if redis.call('HEXISTS', K.claims, name) == 0 then
     local claim = cjson.decode(claim_text)
+    give_role(claim, nil)
+    claim.migration, claim.instance = move_of(claim), nil
     claim.consumer, claim.state, claim.created_ms = name, 'unverified', clock
     add_claim(claim, cjson.encode(claim))
   end
@@ -75,69 +78,79 @@ local function is_reported(live)
   return live.state == 'confirmed' and is_newest(live)
 end
 
--- Ends the attempt that was moved to a re-asserted claim: the store forgot the move.
-local function end_origin(claim)
-  local consumer, attempt = string.match(type(claim.moved_from) == 'string' and claim.moved_from or '', '^(.*)@(%d+)$')
-  if not consumer or end_of_attempt(consumer, attempt) then
-    return
+-- Returns the live claim, made the source of the migration that its agent names if the store forgot that.
+local function with_role(live, claim_text)
+  if not may_have_lost_claims or live.instance or live.migration or is_of_api(live)
+    or not string.find(claim_text, '"role":"source"', 1, true) then
+    return live
   end
-  local raw = redis.call('HGET', K.claims, consumer)
-  local live = raw and cjson.decode(raw) or nil
-  local moved = MOVED .. claim.consumer .. '@' .. int(claim.attempt)
-  if live and live.attempt == tonumber(attempt) and host_of(live.host) == A.host then
-    end_claim(live, moved)
-  elseif not live or live.attempt > tonumber(attempt) then
-    add_tombstone(consumer, tonumber(attempt), moved)
+  local claim = cjson.decode(claim_text)
+  give_role(claim, nil)
+  if not claim.instance or source_of(live.consumer) or redis.call('HEXISTS', K.claims, claim.consumer) == 1 then
+    return live
   end
+  return make_source(live, claim.consumer)
 end
 
-local function reassert(claim_text)
-  local claim = cjson.decode(claim_text)
-  end_origin(claim)
-  add_claim(claim, string.sub(claim_text, 1, -2) .. ',"created_ms":' .. clock_text .. '}')
+local function reassert(claim)
+  claim.created_ms = clock
+  add_claim(claim, cjson.encode(claim))
   return 'confirmed', 1
 end
 
+-- Reconciles a claim that is live.
+local function reconcile_known(known, attempt, confirmed, host, claim_text)
+  if host_of(known.host) == host then
+    return reconcile_live(with_role(known, claim_text), confirmed, claim_text)
+  elseif not confirmed then
+    return 'conflict', 0
+  end
+  local claim = cjson.decode(claim_text)
+  local consumer = claim.consumer
+  if known.state == 'prepared' and may_have_lost_claims and is_credible(claim, known) then
+    drop_claim(known) -- the store forgot this claim, and prepared the attempt again: nothing runs under that claim
+    give_role(claim, nil)
+    return reassert(claim)
+  elseif is_fenced then
+    return 'fenced', 0 -- the live attempt was served after the fence, which ended this copy too
+  end
+  return add_unverified(consumer, attempt, host, claim_text)
+end
+
 local function reconcile(consumer, attempt, confirmed, host, claim_text)
-  local raw = redis.call('HGET', K.claims, consumer)
-  local live = raw and cjson.decode(raw) or nil
-  if live and live.attempt == tonumber(attempt) then
-    if host_of(live.host) == host then
-      return reconcile_live(live, confirmed, claim_text)
-    elseif not confirmed then
-      return 'conflict', 0
-    elseif live.state == 'prepared' and may_have_lost_claims and is_credible(cjson.decode(claim_text), live) then
-      drop_claim(live) -- the store forgot this claim, and prepared the attempt again: nothing runs under that claim
-      return reassert(claim_text)
-    elseif is_fenced then
-      return 'fenced', 0 -- the live attempt was served after the fence, which ended this copy too
-    end
-    return add_unverified(consumer, attempt, host, claim_text)
+  local known = claim_of(consumer, attempt)
+  if known then
+    return reconcile_known(known, attempt, confirmed, host, claim_text)
   end
   local ended = end_of_attempt(consumer, attempt)
   if ended then
-    return ended == UNKNOWN_END and 'aborted' or resolve_end(ended), 0
-  elseif live and live.attempt > tonumber(attempt) then
+    return ended == UNKNOWN_END and 'aborted' or ended, 0
+  end
+  local raw = redis.call('HGET', K.claims, consumer)
+  local live = raw and cjson.decode(raw) or nil
+  local claim = cjson.decode(claim_text)
+  give_role(claim, live)
+  local are_one_move = live and are_ends_of_one_move(live, claim)
+  if live and live.attempt > tonumber(attempt) and not are_one_move then
     return 'conflict', 0
   elseif confirmed and is_fenced and not may_have_lost_claims then
     return 'fenced', 0 -- the fence ended all that the closed host held, whatever tombstones are left
-  elseif not may_have_lost_claims or (live and is_reported(live))
-    or (confirmed and not is_credible(cjson.decode(claim_text), live)) then
+  elseif not may_have_lost_claims or (live and not are_one_move and is_reported(live))
+    or (claim.instance and redis.call('HEXISTS', K.claims, claim.consumer) == 1)
+    or (confirmed and not is_credible(claim, live)) then
     -- the store has forgotten nothing of this host, or the live claim's host has reported that one, or the claim holds
     -- what this host cannot speak for
     if confirmed then
       return add_unverified(consumer, attempt, host, claim_text)
     end
     return 'aborted', 0
-  elseif live then
-    -- a later attempt exists only if the earlier one has ended: the store forgot that end
-    end_claim(live, live.state == 'confirmed' and 'released' or 'aborted')
   end
+  make_room(live, claim)
   if not confirmed then
     add_tombstone(consumer, attempt, 'aborted') -- only this host could have confirmed it, and it has not
     return 'aborted', 0
   end
-  return reassert(claim_text)
+  return reassert(claim)
 end
 
 local out = { epoch }

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Looks up claims, each independently: its state, how it ended, or why that is not known.
 -- ARGV: log length, then for each claim: consumer, attempt
--- Returns: for each claim: answer, host or ''
+-- Returns: for each claim: answer, host or '', migration of which the live claim is an end or '', how the attempt ended
+--          if a later one is live or ''
 --@ args log_length
 --@ include _partition
 --@ include _find
@@ -9,17 +10,20 @@
 local answers = {}
 for i = REST, #ARGV, 2 do
   local claim, answer = find_claim(ARGV[i], ARGV[i + 1], '')
+  local migration, ended = claim and move_of(claim) or '', ''
   local raw = redis.call('HGET', K.claims, ARGV[i])
   local live = raw and cjson.decode(raw) or nil
   if claim then
     answer = claim.state
   elseif live and live.attempt > tonumber(ARGV[i + 1]) then
-    claim, answer = live, 'conflict'
+    claim, answer, ended = live, 'conflict', answer or ''
   elseif not answer then
     answer = may_run(ARGV[i], live, ends_of(ARGV[i])) and 'closed' or 'unknown'
   end
   answers[#answers + 1] = answer
   answers[#answers + 1] = claim and claim.host or ''
+  answers[#answers + 1] = migration
+  answers[#answers + 1] = ended
 end
 flush(false)
 return answers

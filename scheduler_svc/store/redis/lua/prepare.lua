@@ -18,7 +18,7 @@
 --@ include _forgotten
 --@ include _decisions
 --@ include _members
---@ include _moved
+--@ include _moves
 --@ include _candidates
 --@ include _group_policy
 --@ include _judge
@@ -70,6 +70,7 @@ end
 
 local raw_claims = redis.call('HMGET', K.claims, unpack(consumers))
 local raw_ends = redis.call('HMGET', K.ended, unpack(consumers))
+local migrations = redis.call('HMGET', K.sources, unpack(consumers))
 fetch_first(intents)
 
 -- Returns why the attempt may not be prepared at all, or nil.
@@ -97,7 +98,8 @@ local function text_of(intent)
   return table.concat({ '{"schema":1,"consumer":', quote(intent.consumer), ',"attempt":', int(intent.attempt),
     ',"generation":', int(intent.generation), ',"state":"', intent.state, '","host":', quote(intent.host),
     ',"allocations":', intent.required_text, ',"alternates":', quote(intent.alternates), ',"created_ms":', clock_text,
-    intent.deadline_ms and ',"deadline_ms":' .. int(intent.deadline_ms) or '', common, '}' })
+    intent.deadline_ms and ',"deadline_ms":' .. int(intent.deadline_ms) or '',
+    intent.migration and ',"migration":' .. quote(intent.migration) or '', common, '}' })
 end
 
 -- Makes a planned claim final, and the Placement API's: it adds to what the consumer held.
@@ -156,6 +158,7 @@ local function examine(i, intent)
   if final then
     return examine_final(intent, live)
   end
+  local source = migrations[i] and source_of(intent.consumer)
   local ends = raw_ends[i] and cjson.decode(raw_ends[i]) or {}
   if raw_claims[i] and not live then
     ends = ends_of(intent.consumer) -- it ended just now
@@ -163,15 +166,21 @@ local function examine(i, intent)
   if live and is_of_api(live) then
     intent.known, intent.answer, intent.host = true, 'conflict', live.host
     return
-  elseif live and live.attempt == intent.attempt then
-    intent.known, intent.host = true, live.host
-    intent.answer = is_expired(live) and 'closed' or 'prepared'
+  elseif source and intent.attempt < source.attempt then
+    intent.known, intent.answer, intent.host = true, 'ended', live and live.host
+    return
+  end
+  local former = source and source.attempt == intent.attempt and source or live
+  if former and former.attempt == intent.attempt then
+    intent.known, intent.host = true, former.host
+    intent.answer = is_expired(former) and 'closed' or 'prepared'
     if intent.answer == 'prepared' then
-      intent.alternates, intent.deadline_ms = live.alternates, live.deadline_ms
-      intent.allocations_text = cjson.encode(live.allocations)
+      intent.alternates, intent.deadline_ms = former.alternates, former.deadline_ms
+      intent.allocations_text = cjson.encode(former.allocations)
     end
     return
   end
+  intent.migration = migrations[i] or nil
   local answer = refusal_of(intent, live, ends)
   if answer then
     intent.known, intent.answer, intent.host = true, answer, live and live.host
@@ -201,7 +210,7 @@ end
 -- scores are out of date.
 local function place(intent)
   local is_counted = group and group.policy == 'anti-affinity' and intent.ends
-  source_host = is_counted and source_host_of(intent.consumer, intent.ends, group.id) or nil
+  source_host = is_counted and source_host_of(intent.consumer, group.id) or nil
   local last, changed = #intent.texts, {}
   local near = math.min(intent.near, last)
   for index = 1, near do

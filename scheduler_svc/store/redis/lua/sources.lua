@@ -4,10 +4,10 @@
 -- Returns: for each consumer: the node of its source or ''
 --@ args log_length group
 --@ include _partition
---@ include _moved
+--@ include _moves
 local nodes = {}
-for i, raw in ipairs(redis.call('HMGET', K.ended, unpack(ARGV, REST))) do
-  nodes[i] = raw and source_host_of(ARGV[REST + i - 1], cjson.decode(raw), A.group) or ''
+for i = REST, #ARGV do
+  nodes[#nodes + 1] = source_host_of(ARGV[i], A.group) or ''
 end
 flush(false)
 return nodes

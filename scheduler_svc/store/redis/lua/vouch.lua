@@ -6,6 +6,8 @@
 --@ include _partition
 --@ include _find
 --@ include _credible
+--@ include _moves
+--@ include _ends_of_move
 local host, answers = A.host, {}
 
 local function vouch(consumer, attempt)
@@ -16,19 +18,21 @@ local function vouch(consumer, attempt)
   end
   local live = redis.call('HGET', K.claims, consumer)
   live = live and cjson.decode(live) or nil
-  if live and (live.attempt > tonumber(attempt) or (live.state == 'confirmed' and is_newest(live))) then
-    return live, 'conflict'
-  end
   claim = cjson.decode(raw)
-  if not is_credible(claim, live) then
+  local vouched = cjson.decode(raw)
+  vouched.consumer, vouched.state = consumer, 'confirmed'
+  vouched.role = vouched.type == 'MIGRATION' and 'source' or 'destination'
+  give_role(vouched, nil)
+  if live and not are_ends_of_one_move(live, vouched)
+    and (live.attempt > tonumber(attempt) or (live.state == 'confirmed' and is_newest(live))) then
+    return live, 'conflict'
+  elseif vouched.instance and redis.call('HEXISTS', K.claims, vouched.consumer) == 1 or not is_credible(claim, live) then
     return claim, 'conflict'
-  elseif live then
-    end_claim(live, live.state == 'confirmed' and 'released' or 'aborted')
   end
   end_claim(claim)
-  claim.consumer, claim.state = consumer, 'confirmed'
-  add_claim(claim, cjson.encode(claim))
-  return claim, 'confirmed'
+  make_room(live, vouched)
+  add_claim(vouched, cjson.encode(vouched))
+  return vouched, 'confirmed'
 end
 
 for i = REST, #ARGV, 2 do

@@ -11,10 +11,11 @@ from compute_agent.resources.nodes import Node
 from compute_agent.simulator.profile import HostProfile
 from rpcapi.objects.copy import ABORT, FORCE, START
 from rpcapi.objects.transition import END, RUN, STOP
+from rpcapi.resources.claims import ClaimRole
 from rpcapi.resources.inventory import Inventory
 from tests.unit.compute_agent.rig import SHAPE, AgentRig
 
-SOURCE = ("m", 1)
+SOURCE = ("a", 1)
 INCOMING = ("a", 2)
 CONVERGES = HostProfile(boot_delay=1.0, copy_rate=100.0, dirty_rate=50.0, copy_downtime=0.5)
 NEVER_CONVERGES = HostProfile(boot_delay=1.0, copy_rate=100.0, dirty_rate=100.0)
@@ -22,24 +23,23 @@ NEVER_CONVERGES = HostProfile(boot_delay=1.0, copy_rate=100.0, dirty_rate=100.0)
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[AgentRig]:
-    """An agent with the guest of instance a, whose claim was handed over to migration m."""
+    """An agent with the guest of instance a."""
     rig = AgentRig(tmp_path, CONVERGES)
     rig.serve()
     rig.build(rig.intent("a"))
     rig.queue.settle()
-    rig.ledger.move(("a", 1), SOURCE)
     yield rig
     rig.stop()
 
 
 def send(rig: AgentRig, action: str, number: int = 2, *, post_copy: bool = False, with_disk: bool = False) -> None:
-    rig.copy(action, number, ("a", 1), destination="beta/node0", post_copy=post_copy, with_disk=with_disk)
+    rig.copy(action, number, destination="beta/node0", post_copy=post_copy, with_disk=with_disk)
     rig.queue.run()
 
 
 def last_report(rig: AgentRig) -> tuple[str, dict[str, object] | None, str]:
     report = rig.conductor.reports[-1]
-    assert (report.uuids, report.instances) == (["m"], ["a"])
+    assert (report.uuids, report.attempts) == (["a"], [1])
     return report.outcomes[0], report.copies[0], report.reasons[0]
 
 
@@ -75,7 +75,6 @@ def test_disk_is_copied_by_request(tmp_path: Path, with_disk: bool, seconds: flo
     rig.serve()
     rig.build(rig.intent("a", VCPU=2, MEMORY_MB=1024, DISK_GB=1))
     rig.queue.settle()
-    rig.ledger.move(("a", 1), SOURCE)
     started_ms = rig.clock.now
     send(rig, START, with_disk=with_disk)
     rig.queue.settle()
@@ -201,37 +200,50 @@ def test_copied_guest_continues_at_its_source_without_a_boot(rig: AgentRig) -> N
     booted_ms = rig.guests()["a", 1].running_at_ms
     send(rig, START)
     rig.queue.settle()
-    rig.ledger.move(SOURCE, ("a", 3))
-    rig.change(("a", 3), RUN, SOURCE, ("a", 1))
+    rig.change(SOURCE, RUN, ClaimRole.ONLY, 3)
     rig.queue.settle()
-    assert is_running(rig, ("a", 3))
-    assert rig.guests()["a", 3].running_at_ms == booted_ms
-    assert rig.conductor.last(("a", 3)) == "active"
-    assert rig.ledger.live() == {("a", 3): "confirmed"}
+    assert is_running(rig)
+    assert rig.guests()[SOURCE].running_at_ms == booted_ms
+    assert rig.conductor.last(SOURCE) == "active"
+    assert rig.ledger.live() == {SOURCE: "confirmed"}
 
 
-def test_copy_ends_when_the_claim_is_handed_back(rig: AgentRig) -> None:
+def test_copy_ends_when_the_move_does(rig: AgentRig) -> None:
     rig.profile = NEVER_CONVERGES
     send(rig, START)
-    rig.ledger.move(SOURCE, ("a", 3))
-    rig.change(("a", 3), RUN, SOURCE, ("a", 1))
+    rig.change(SOURCE, RUN, ClaimRole.ONLY, 3)
     rig.queue.settle()
-    assert is_running(rig, ("a", 3))
+    assert is_running(rig)
     assert rig.guest_manager is not None and rig.guest_manager.hypervisor.copies == {}
+    assert rig.conductor.reports[-1].copies == []
+
+
+@pytest.mark.parametrize("is_compacted", [False, True])
+def test_late_start_of_a_move_that_is_over_copies_nothing(rig: AgentRig, is_compacted: bool) -> None:
+    # Given a guest that came back before the message about its copy arrived
+    rig.change(SOURCE, RUN, ClaimRole.ONLY, 3)
+    rig.queue.settle()
+    if is_compacted:
+        rig.clock.now += 24 * 3600_000
+        restart(rig)
+    # When that arrives, Then the guest runs on, and is not copied
+    send(rig, START)
+    rig.queue.settle()
+    assert is_running(rig) and rig.ledger.live() == {SOURCE: "confirmed"}
     assert rig.conductor.reports[-1].copies == []
 
 
 def test_copied_guest_is_removed_when_the_migration_is_complete(rig: AgentRig) -> None:
     send(rig, START)
     rig.queue.settle()
-    rig.change(SOURCE, END, ("a", 1), instance="a")
+    rig.change(SOURCE, END, ClaimRole.SOURCE)
     rig.queue.settle()
     assert rig.guests() == {} and rig.ledger.live() == {}
     assert rig.conductor.last(SOURCE) == "gone"
 
 
 def test_stopped_guest_is_not_copied(rig: AgentRig) -> None:
-    rig.change(SOURCE, STOP, ("a", 1), instance="a")
+    rig.change(SOURCE, STOP, ClaimRole.SOURCE)
     rig.queue.settle()
     send(rig, START)
     assert last_report(rig) == ("stopped", {"number": 2, "phase": "failed"}, "its guest does not run")
@@ -239,7 +251,7 @@ def test_stopped_guest_is_not_copied(rig: AgentRig) -> None:
 
 def test_guest_that_is_stopped_during_the_copy_fails_it(rig: AgentRig) -> None:
     send(rig, START)
-    rig.change(SOURCE, STOP, ("a", 1), instance="a")
+    rig.change(SOURCE, STOP, ClaimRole.SOURCE)
     rig.queue.settle()
     assert last_report(rig) == ("stopped", {"number": 2, "phase": "failed"}, "its guest was stopped during the copy")
 
@@ -247,7 +259,7 @@ def test_guest_that_is_stopped_during_the_copy_fails_it(rig: AgentRig) -> None:
 def test_copy_of_an_unknown_guest_releases_its_claim(tmp_path: Path) -> None:
     rig = AgentRig(tmp_path, CONVERGES)
     rig.serve()
-    rig.ledger.prepare("m", 1, "alpha/node0")
+    rig.ledger.prepare("a", 1, "alpha/node0")
     rig.ledger.states[SOURCE] = "confirmed"
     send(rig, START)
     rig.queue.settle()

@@ -9,6 +9,7 @@ import pytest
 from compute_agent.attempt import Stage
 from rpcapi.objects.operation import REBOOT, REBUILD
 from rpcapi.objects.transition import END, RUN, STOP
+from rpcapi.resources.claims import ClaimRole
 from tests.unit.compute_agent.rig import AgentKilled, AgentRig, KillSwitch, ScriptedProfile
 
 INSTANCES = ["a", "b", "failing-1", "refused-1"]
@@ -30,19 +31,17 @@ def rebuild(rig: AgentRig) -> None:
 
 
 def stop_source(rig: AgentRig) -> None:
-    """Hand the claim of an instance over to a migration, and stop its guest."""
-    rig.ledger.move(("a", 1), ("m", 1))
-    rig.change(("m", 1), STOP, ("a", 1), instance="a")
+    """Stop the guest of an instance that moves."""
+    rig.change(("a", 1), STOP, ClaimRole.SOURCE)
 
 
 def confirm_move(rig: AgentRig) -> None:
-    rig.change(("m", 1), END, ("a", 1), instance="a")
+    rig.change(("a", 1), END, ClaimRole.SOURCE)
 
 
 def revert_move(rig: AgentRig) -> None:
-    """Hand the claim back as the instance's next attempt, and start the guest."""
-    rig.ledger.move(("m", 1), ("a", 2))
-    rig.change(("a", 2), RUN, ("m", 1), ("a", 1))
+    """Start the guest of an instance that came back."""
+    rig.change(("a", 1), RUN, ClaimRole.ONLY, 3)
 
 
 def reboot(rig: AgentRig) -> None:

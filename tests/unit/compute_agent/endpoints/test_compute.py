@@ -10,6 +10,7 @@ import pytest
 
 from compute_agent.attempt import Attempt, AttemptRef
 from compute_agent.attempts.copies import GuestCopy
+from compute_agent.attempts.transitions import GuestTransition
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.resources.requirements import BuildRequirements
 from rpcapi import context, errors, objects
@@ -27,6 +28,7 @@ class FakeServiceHost:
         self.terminated: list[AttemptRef] = []
         self.audited: list[int] = []
         self.copied: list[GuestCopy] = []
+        self.changed: list[GuestTransition] = []
 
     def build(self, ctxt: Any, intents: list[Attempt], requirements: BuildRequirements) -> None:
         self.built += intents
@@ -37,6 +39,9 @@ class FakeServiceHost:
 
     def copy_guests(self, ctxt: Any, copies: list[GuestCopy]) -> None:
         self.copied += copies
+
+    def change_guests(self, ctxt: Any, transitions: list[GuestTransition]) -> None:
+        self.changed += transitions
 
     def audit(self, epoch: int) -> None:
         self.audited.append(epoch)
@@ -110,10 +115,57 @@ def test_build_has_allocations_of_its_claim_and_requirements_of_its_spec(
 
 
 def test_incoming_guests_are_built_for_their_migrations(host: FakeServiceHost, send: Callable[..., None]) -> None:
-    send("prepare_incoming", guests=objects.IncomingGuests.of(build=request(), migrations=[THIRD_UUID, FOURTH_UUID]))
-    assert [(intent.uuid, intent.migration) for intent in host.built] == [
-        (FIRST_UUID, THIRD_UUID),
-        (SECOND_UUID, FOURTH_UUID),
+    send("prepare_incoming", request=request(migrations=[THIRD_UUID, FOURTH_UUID]))
+    assert [(intent.uuid, intent.migration, intent.role, intent.is_incoming) for intent in host.built] == [
+        (FIRST_UUID, THIRD_UUID, "destination", True),
+        (SECOND_UUID, FOURTH_UUID, "destination", True),
+    ]
+
+
+def test_builds_have_the_roles_of_their_claims(host: FakeServiceHost, send: Callable[..., None]) -> None:
+    send("build_instances", request=request(migrations=[None, THIRD_UUID]))
+    assert [(intent.migration, intent.role, intent.is_incoming) for intent in host.built] == [
+        ("", "only", False),
+        (THIRD_UUID, "destination", False),
+    ]
+    with pytest.raises(errors.InvalidRequest):
+        send("build_instances", request=request(migrations=[None, "x"]))
+
+
+def transitions(**changes: Any) -> objects.GuestTransitions:
+    values = {"partition": "default", "uuids": [FIRST_UUID], "attempts": [1], "actions": ["stop"]}
+    return objects.GuestTransitions.of(**(values | changes))
+
+
+MOVE = {"migration": THIRD_UUID, "role": "source", "number": 2}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"partition": "elsewhere"},
+        {"actions": ["pause"]},
+        {"attempts": [0]},
+        {"uuids": ["x"]},
+        *({"moves": [MOVE | change]} for change in ({"migration": "x"}, {"role": "x"}, {"role": None}, {"number": 0})),
+        *({"moves": [MOVE | change]} for change in ({"number": True}, {"number": 2**60}, {"migration": None})),
+        {"moves": [{}, {}]},
+    ],
+)
+def test_invalid_transitions_are_rejected(
+    host: FakeServiceHost, send: Callable[..., None], changes: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.GanttError):
+        send("change_guests", transitions=transitions(**changes))
+    assert host.changed == []
+
+
+def test_transitions_are_forwarded(host: FakeServiceHost, send: Callable[..., None]) -> None:
+    send("change_guests", transitions=transitions(moves=[MOVE]))
+    send("change_guests", transitions=transitions())
+    assert [(change.ref, change.action, change.move) for change in host.changed] == [
+        ((FIRST_UUID, 1), "stop", (THIRD_UUID, "source", 2)),
+        ((FIRST_UUID, 1), "stop", None),
     ]
 
 
@@ -122,17 +174,16 @@ def test_incoming_guests_without_their_migrations_are_rejected(
     host: FakeServiceHost, send: Callable[..., None], migrations: list[str]
 ) -> None:
     with pytest.raises(errors.InvalidRequest):
-        send("prepare_incoming", guests=objects.IncomingGuests.of(build=request(), migrations=migrations))
+        send("prepare_incoming", request=request(migrations=migrations))
     assert host.built == []
 
 
 def copies(**changes: Any) -> objects.GuestCopies:
     values = {
         "partition": "default",
-        "migrations": [THIRD_UUID],
+        "uuids": [FIRST_UUID],
         "attempts": [1],
-        "instances": [FIRST_UUID],
-        "origins": [[[FIRST_UUID, 1]]],
+        "migrations": [THIRD_UUID],
         "numbers": [2],
         "actions": ["start"],
         "destinations": ["beta/node0"],
@@ -145,7 +196,7 @@ def copies(**changes: Any) -> objects.GuestCopies:
 def test_copies_are_forwarded(host: FakeServiceHost, send: Callable[..., None]) -> None:
     send("copy_guests", copies=copies())
     (copy,) = host.copied
-    assert (copy.ref, copy.instance, copy.origins) == ((THIRD_UUID, 1), FIRST_UUID, [(FIRST_UUID, 1)])
+    assert (copy.ref, copy.migration) == ((FIRST_UUID, 1), THIRD_UUID)
     assert (copy.number, copy.action, copy.destination) == (2, "start", "beta/node0")
     assert (copy.with_disk, copy.post_copy) == (True, False)
 
@@ -159,8 +210,7 @@ def test_copies_are_forwarded(host: FakeServiceHost, send: Callable[..., None]) 
         {"numbers": [2**60]},
         {"attempts": [0]},
         {"migrations": ["x"]},
-        {"origins": [[["a"]]]},
-        {"origins": [[["a", True]]]},
+        {"uuids": ["x"]},
     ],
 )
 def test_invalid_copies_are_rejected(host: FakeServiceHost, send: Callable[..., None], changes: dict[str, Any]) -> None:

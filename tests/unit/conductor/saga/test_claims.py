@@ -39,7 +39,6 @@ def test_answers_of_older_services_have_no_allocations() -> None:
 def test_no_live_or_undecided_claim_counts_as_ended() -> None:
     open_answers = {Answer.PREPARED, Answer.CONFIRMED, Answer.CLOSED, Answer.FOREIGN, Answer.REFUSED, Answer.CONFLICT}
     open_answers |= {Answer.UNVERIFIED, Answer.POSSIBLE}
-    open_answers |= {Answer.MOVED}  # it is live under another identity
     assert set(ENDED_ANSWERS) == set(Answer) - open_answers
 
 

@@ -29,9 +29,27 @@ class Claims:
         self.changes.append((10 + len(self.changes), kind, payload))
 
     def claim(self, consumer, host="host1/node1", state="confirmed", **values):
-        self.claims[consumer] = {
+        """Add the only claim of a consumer, or the destination of a move."""
+        self.claims[consumer] = self._claim(consumer, host, state, values)
+
+    def source(self, instance, migration="m", host="host2/node1", **values):
+        """Add the claim at the source of an instance that moves."""
+        roles = {"role": "source", "migration": migration, "type": "MIGRATION"}
+        self.claims[migration] = self._claim(instance, host, "confirmed", roles | values)
+
+    def end(self, refs):
+        """End the claims of these attempts."""
+        self.claims = {
+            name: claim for name, claim in self.claims.items() if (claim["consumer"], claim["attempt"]) not in refs
+        }
+
+    @staticmethod
+    def _claim(consumer, host, state, values):
+        return {
             "consumer": consumer,
             "attempt": 1,
+            "role": "only",
+            "migration": None,
             "generation": 2,
             "type": "INSTANCE",
             "project": "p",
@@ -52,7 +70,8 @@ class Claims:
         names = sorted(
             name
             for name, claim in self.claims.items()
-            if consumer in (None, name) and host in (None, claim["host"], claim["host"].partition("/")[0])
+            if consumer in (None, name, claim["consumer"])
+            and host in (None, claim["host"], claim["host"].partition("/")[0])
         )
         names_of_page, following = page_of(names, marker, limit)
         return objects.ClaimPage.of(claims=[self.claims[name] for name in names_of_page], marker=following)

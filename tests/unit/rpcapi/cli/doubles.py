@@ -44,11 +44,11 @@ class Conductor:
         self.instances = {}
         self.migrations = {}
         self.guests = collections.defaultdict(list)  # service host -> (uuid, attempt, node, state)
-        self.guest_instances = {}  # by migration, that of the guest that it holds
         self.silent = set()  # service hosts whose agents do not answer
         self.cluster_claims = None  # the double of the claims, from which released ones disappear
         self.released = []  # (host, claims) of each call
         self.ended_migrations = []  # (partition, host, claims, ends_running) of each call
+        self.compared = []  # instances
         self.adopted = []  # (partition, host, uuids) of each call
         self.unshelve_hosts = []  # of each call of unshelve_instances
         self.rebuild_images = []  # of each call of rebuild_instances
@@ -142,8 +142,7 @@ class Conductor:
         rows = {f"{uuid}@{attempt}": (uuid, attempt, node, state) for uuid, attempt, node, state in self.guests[host]}
         keys, following = page_of(sorted(rows), marker, limit)
         uuids, attempts, nodes, states = zip(*(rows[key] for key in keys), strict=True) if keys else ((),) * 4
-        instances = [self.guest_instances.get(uuid, uuid) for uuid in uuids]
-        columns = {"uuids": uuids, "attempts": attempts, "names": nodes, "states": states, "instances": instances}
+        columns = {"uuids": uuids, "attempts": attempts, "names": nodes, "states": states}
         return objects.GuestPage.of(**{name: list(column) for name, column in columns.items()}, marker=following)
 
     @expose
@@ -158,18 +157,17 @@ class Conductor:
     @expose
     def release_orphans(self, ctxt, host, refs):
         self.released.append((host, refs.pairs()))
-        for uuid in refs.consumers:
-            self.cluster_claims.claims.pop(uuid, None)
+        self.cluster_claims.end(refs.pairs())
 
     @expose
     def end_leaked_migrations(self, ctxt, partition, host, refs, ends_running=False):
         self.ended_migrations.append((partition, host, refs.pairs(), ends_running))
-        for uuid in refs.consumers:
-            self.cluster_claims.claims.pop(uuid, None)
-            self.guests[host] = [row for row in self.guests[host] if row[0] != uuid]
+        self.cluster_claims.end(refs.pairs())
+        self.guests[host] = [row for row in self.guests[host] if row[:2] not in refs.pairs()]
 
     @expose
     def compare_instances(self, ctxt, uuids):
+        self.compared += uuids
         for uuid in uuids:
             self.instances[uuid].status = "ERROR"
 

@@ -127,19 +127,23 @@ def test_each_difference_is_repaired_and_a_second_run_finds_none(running, gantt)
 
 @pytest.fixture
 def leaked(running):
-    """A guest that migration m of instance a left on host2; instance a runs on host1."""
-    running.claims.claim("m", host="host2/node1", type="MIGRATION")
-    running.conductor.guests["host2"].append(("m", 1, "host2/node1", "running"))
-    running.conductor.guest_instances["m"] = "a"
+    """Instance a runs on host1 as its second attempt; its first one is the source of migration m on host2."""
+    running.conductor.guests["host1"].remove(("a", 1, "host1/node1", "running"))
+    running.conductor.guests["host1"].append(("a", 2, "host1/node1", "running"))
+    running.conductor.instances["a"] = instance("a", attempt=2)
+    running.claims.claim("a", attempt=2)
+    running.claims.source("a")
+    running.conductor.guests["host2"].append(("a", 1, "host2/node1", "running"))
     running.conductor.cluster_claims = running.claims
     return running
 
 
 def power_off(leaked):
-    leaked.conductor.guests["host2"] = [("m", 1, "host2/node1", "stopped")]
+    leaked.conductor.guests["host2"] = [("a", 1, "host2/node1", "stopped")]
 
 
-COPY = "the guest of migration m on host2, a copy of instance a"
+COPY = "the guest of instance a on host2, the source of its migration"
+SOURCE = ("default", "host2", [("a", 1)])
 
 
 def test_migration_that_is_under_way_is_no_difference(leaked, gantt):
@@ -147,11 +151,11 @@ def test_migration_that_is_under_way_is_no_difference(leaked, gantt):
     assert gantt(*AUDIT).code == 0
     leaked.conductor.migrations["m"].status = "error"
     result = gantt(*AUDIT)
-    expected = [("leaked migration", "the migration of a is error")]
-    assert (result.code, [(row["difference"], row["detail"]) for row in result.json]) == (1, expected)
+    expected = [("leaked migration", "a", 1, "host2", "migration m is error")]
+    assert (result.code, [tuple(row.values()) for row in result.json]) == (1, expected)
 
 
-@pytest.mark.parametrize("consent", [("--yes",), ("--end", "m")])
+@pytest.mark.parametrize("consent", [("--yes",), ("--end", "a")])
 @pytest.mark.parametrize("status", ["confirmed", "completed", "error"])
 def test_leftover_guest_that_runs_is_ended_only_with_consent(leaked, gantt, status, consent):
     leaked.conductor.migrations["m"] = migration("m", status=status)
@@ -159,30 +163,30 @@ def test_leftover_guest_that_runs_is_ended_only_with_consent(leaked, gantt, stat
     result = gantt(*FIX)
     assert (result.code, plans(result), repairs(result)) == (
         1,
-        {"m": plan},
-        {("leaked migration", "m"): "none: needs --yes"},
+        {"a": plan},
+        {("leaked migration", "a"): "none: needs --yes"},
     )
     assert f"plan: {plan}\n" in result.err
     assert "1 guests that may be running are kept; repeat with --yes to end them" in result.err
     assert leaked.conductor.ended_migrations == []
     result = gantt(*FIX, *consent)
-    assert (result.code, repairs(result)) == (0, {("leaked migration", "m"): "ended at its host"})
-    assert leaked.conductor.ended_migrations == [("default", "host2", [("m", 1)], True)]
+    assert (result.code, repairs(result)) == (0, {("leaked migration", "a"): "ended at its host"})
+    assert leaked.conductor.ended_migrations == [(*SOURCE, True)]
 
 
 def test_leftover_guest_that_is_off_and_claim_without_guest_are_ended_without_consent(leaked, gantt):
     leaked.conductor.migrations["m"] = migration("m", status="confirmed")
     power_off(leaked)
-    leaked.claims.claim("n", host="host2/node1", type="MIGRATION")
+    leaked.claims.source("z", "n")
     result = gantt(*FIX)
     assert (result.code, plans(result)) == (
         0,
         {
-            "m": f"end {COPY}, which keeps its guest on host1",
-            "n": "release the claim of migration n on host2, under which nothing runs",
+            "a": f"end {COPY}, which keeps its guest on host1",
+            "z": "release the claim of z on host2, the source of its migration, under which nothing runs",
         },
     )
-    calls = [("default", "host2", [(uuid, 1)], False) for uuid in "mn"]
+    calls = [("default", "host2", [(uuid, 1)], False) for uuid in "az"]
     assert sorted(leaked.conductor.ended_migrations) == calls
 
 
@@ -192,7 +196,7 @@ def test_what_needs_no_consent_is_done_beside_what_does(leaked, gantt):
     result = gantt(*FIX)
     assert (result.code, repairs(result)) == (
         1,
-        {("leaked migration", "m"): "none: needs --yes", ("guest without record", "b"): "adopted"},
+        {("leaked migration", "a"): "none: needs --yes", ("guest without record", "b"): "adopted"},
     )
     assert (leaked.conductor.adopted, leaked.conductor.ended_migrations) == ([("default", "host1", ["b"])], [])
 
@@ -204,26 +208,42 @@ def test_guest_that_may_be_the_original_is_ended_only_by_name(leaked, gantt, is_
         power_off(leaked)
     for consent in ((), ("--yes",)):
         result = gantt(*FIX, *consent)
-        assert (result.code, repairs(result)) == (1, {("leaked migration", "m"): "none: needs --end m"})
+        assert (result.code, repairs(result)) == (1, {("leaked migration", "a"): "none: needs --end a"})
         (plan,) = plans(result).values()
         assert plan == (
-            f"none: nobody knows whether {COPY}, or the instance's own guest on host1 is the original, because the "
-            "migration has no record; compare them, and only if this one is to go, repeat with --end m"
+            f"none: nobody knows whether {COPY}, or its guest on host1 is the original, because the migration has no "
+            "record; compare them, and only if this one is to go, repeat with --end a"
         )
         assert leaked.conductor.ended_migrations == []
-    assert gantt(*FIX, "--end", "m").code == 0
-    assert leaked.conductor.ended_migrations == [("default", "host2", [("m", 1)], True)]
+    assert gantt(*FIX, "--end", "a").code == 0
+    assert leaked.conductor.ended_migrations == [(*SOURCE, True)]
 
 
 def test_guest_that_may_be_the_only_copy_is_never_ended(leaked, gantt):
     leaked.conductor.migrations["m"] = migration("m", status="error")
     leaked.conductor.instances["a"].status = "ERROR"
-    leaked.conductor.guests["host1"].remove(("a", 1, "host1/node1", "running"))
+    leaked.conductor.guests["host1"].remove(("a", 2, "host1/node1", "running"))
     del leaked.claims.claims["a"]
     result = gantt(*FIX, "--yes")
-    assert (result.code, repairs(result)) == (1, {("leaked migration", "m"): "none"})
-    assert plans(result) == {"m": f"none: {COPY}, may be the only one; the record is ERROR, attempt 1 on host1/node1"}
-    assert gantt(*FIX, "--end", "m").code == 1
+    assert (result.code, repairs(result)) == (1, {("leaked migration", "a"): "none"})
+    assert plans(result) == {"a": f"none: {COPY}, may be the only one; the record is ERROR, attempt 2 on host1/node1"}
+    assert gantt(*FIX, "--end", "a").code == 1
+    assert leaked.conductor.ended_migrations == []
+
+
+@pytest.mark.parametrize("status", [None, "error", "reverted"])
+def test_source_that_the_record_names_is_corrected_and_never_ended(leaked, gantt, status):
+    # Given a move that the conductors' store, or the end of a move that the partition has forgotten
+    if status is not None:
+        leaked.conductor.migrations["m"] = migration("m", status=status)
+    leaked.conductor.instances["a"] = instance("a", host="host2/node1")
+    leaked.conductor.guests["host1"].remove(("a", 2, "host1/node1", "running"))
+    del leaked.claims.claims["a"]
+    result = gantt(*FIX, "--yes", "--timeout", "0")
+    plan = "correct the record of a by its claims: the one on host2 is the source of a migration"
+    assert (plans(result), repairs(result)) == ({"a": plan}, {("leaked migration", "a"): "record corrected"})
+    assert leaked.conductor.compared == ["a"]
+    assert gantt(*FIX, "--end", "a").code == 1
     assert leaked.conductor.ended_migrations == []
 
 
@@ -232,14 +252,28 @@ def test_guest_that_may_be_the_only_copy_is_never_ended(leaked, gantt):
 )
 def test_leftover_guest_of_an_instance_without_a_guest_is_named_so(leaked, gantt, change, remains):
     leaked.conductor.migrations["m"] = migration("m", status="confirmed")
-    leaked.conductor.guests["host1"].remove(("a", 1, "host1/node1", "running"))
+    leaked.conductor.guests["host1"].remove(("a", 2, "host1/node1", "running"))
     del leaked.claims.claims["a"]
     if change == "deleted":
         del leaked.conductor.instances["a"]
     else:
         leaked.conductor.instances["a"].status, leaked.conductor.instances["a"].host = change, None
     result = gantt(*FIX, "--yes")
-    assert (result.code, plans(result)) == (0, {"m": f"end {COPY}, {remains}; it may be running"})
+    assert (result.code, plans(result)) == (0, {"a": f"end {COPY}, {remains}; it may be running"})
+
+
+def test_move_without_any_record_is_adopted_by_the_guest_at_its_source(leaked, gantt):
+    del leaked.conductor.instances["a"]
+    leaked.claims.claim("a", attempt=2, role="destination", migration="m")
+    result = gantt(*FIX, "--yes", "--timeout", "0")
+    assert repairs(result) == {("leaked migration", "a"): "adopted", ("guest without record", "a"): "none"}
+    assert [row["plan"] for row in result.json] == [
+        "adopt instance a, which runs on host2",
+        "none: host1 is the destination of migration m, which is adopted with the guest at its source; fence the "
+        "source if its host is lost",
+    ]
+    assert leaked.conductor.adopted == [("default", "host2", ["a"])]
+    assert leaked.conductor.ended_migrations == []
 
 
 def test_adoption_or_correction_that_would_end_another_guest_is_not_planned(running, gantt):
@@ -262,7 +296,7 @@ def test_adoption_or_correction_that_would_end_another_guest_is_not_planned(runn
 
 @pytest.mark.parametrize(
     "options",
-    [("--yes",), ("--end", "m"), ("--nova", "--fix", "--yes"), ("--fix", "--end", "a"), ("--fix", "--end", "x")],
+    [("--yes",), ("--end", "a"), ("--nova", "--fix", "--yes"), ("--fix", "--end", "b"), ("--fix", "--end", "x")],
 )
 def test_consent_to_nothing_is_refused_before_any_repair(leaked, gantt, options):
     leaked.conductor.migrations["m"] = migration("m", status="confirmed")

@@ -40,6 +40,18 @@ def test_show_prints_the_claim_of_a_consumer(cluster, gantt):
     assert (result.code, result.err) == (1, "A live claim of b is not known\n")
 
 
+def test_both_claims_of_an_instance_that_moves_are_listed_with_their_roles(cluster, gantt):
+    cluster.claims.claim("a", host="host1/node1", attempt=2, role="destination", migration="m")
+    cluster.claims.source("a")
+    rows = gantt("claim", "list", "-f", "json", "--consumer", "a").json
+    shown = {(row["consumer"], row["attempt"], row["role"], row["migration"], row["host"]) for row in rows}
+    assert shown == {("a", 1, "source", "m", "host2/node1"), ("a", 2, "destination", "m", "host1/node1")}
+    claim = gantt("claim", "show", "a", "-f", "json").json
+    assert (claim["attempt"], claim["role"], claim["migration"]) == (2, "destination", "m")
+    claim = gantt("claim", "show", "m", "-f", "json").json
+    assert (claim["attempt"], claim["role"], claim["migration"]) == (1, "source", "m")
+
+
 def test_verify_exits_0_only_when_clean(cluster, gantt):
     cluster.claims.claim("a")
     result = gantt("claim", "verify", "-f", "json")

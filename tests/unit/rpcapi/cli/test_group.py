@@ -30,12 +30,12 @@ def test_list_shows_policy_state_and_hosts(groups, gantt):
 
 
 def test_affinity_group_on_two_hosts_is_split_and_one_that_moves_is_moving(groups, gantt):
-    groups.claims.claim("m", type="MIGRATION", **AFFINITY)
+    groups.claims.source("a", host="host1/node1", **AFFINITY)
     groups.claims.claim("a", host="host2/node1", **AFFINITY)
     groups.claims.claim("b", host="host2/node1", **AFFINITY)
     group = gantt("group", "show", "g", "-f", "json").json
     assert (group["state"], group["hosts"]) == ("moving", {"host2/node1": 2})
-    assert (len(group["members"]), group["sources"]) == (2, ["m on host1/node1, confirmed"])
+    assert (len(group["members"]), group["sources"]) == (2, ["a on host1/node1, confirmed"])
     groups.claims.claim("b", **AFFINITY)
     group = gantt("group", "show", "g", "-f", "json").json
     assert (group["state"], group["hosts"]) == ("split", {"host1/node1": 1, "host2/node1": 1})

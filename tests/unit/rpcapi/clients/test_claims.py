@@ -40,7 +40,10 @@ def call(sender, options):
         ("verify", {}, "1.0", {}),
         ("find_claims", {"refs": REFS}, "1.3", {"refs": REFS}),
         ("vouch_for_claims", {"host": "h", "refs": REFS}, "1.4", {"host": "h", "refs": REFS}),
-        ("fence_host", {"host": "h", "token": "t"}, "1.2", {"host": "h", "token": "t", "force": False}),
+        (
+            *("fence_host", {"host": "h", "token": "t"}, "1.12"),
+            {"host": "h", "token": "t", "force": False, "replace": False},
+        ),
     ],
 )
 def test_method_is_called_with_its_version_and_arguments(call, method, arguments, version, values):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Topic ``claims.<partition>``, over the bus."""
 
+import operator
 import time
 import uuid
 from types import SimpleNamespace
@@ -68,7 +69,7 @@ def test_only_the_agent_of_the_registered_folder_acts_for_a_host(worker, monkeyp
         call(owner)
 
 
-def test_claims_are_handed_over_and_back_by_their_identities(worker):
+def test_moving_claims_keep_their_identities(worker):
     worker.join("mov", {"mov/1": node_report()})
     ctxt = context.new("p", "u")
     uuids, _selections = worker.select(2, ctxt, force_hosts=["mov"])
@@ -76,48 +77,40 @@ def test_claims_are_handed_over_and_back_by_their_identities(worker):
     migrations = [str(uuid.uuid4()) for _ in uuids]
     before = worker.claims.list_claims(ctxt, host="mov").claims
     for _ in range(2):  # a repeated call has the same answer
-        moved = worker.claims.move_claims(ctxt, worker.refs(uuids), worker.refs(migrations), "MIGRATION")
-        assert (moved.answers, moved.consumers, moved.hosts) == (["confirmed"] * 2, migrations, ["mov/1"] * 2)
+        begun = worker.claims.begin_moves(ctxt, worker.refs(uuids), migrations)
+        assert (begun.answers, begun.consumers, begun.hosts) == (["confirmed"] * 2, uuids, ["mov/1"] * 2)
     after = worker.claims.list_claims(ctxt, host="mov").claims
-    assert {(claim["consumer"], claim["type"]) for claim in after} == {(name, "MIGRATION") for name in migrations}
-    assert [claim["allocations"] for claim in after] == [claim["allocations"] for claim in before]
-    # The former identity names the new one in every answer
-    for answers in (
-        worker.claims.find_claims(ctxt, worker.refs(uuids)),
-        worker.claims.confirm_claims(ctxt, "mov", worker.refs(uuids)),
-    ):
-        assert answers.answers == ["moved"] * 2
-        assert answers.moved_to == [f"{name}@1" for name in migrations]
+    rows = {(claim["consumer"], claim["role"], claim["migration"], claim["type"]) for claim in after}
+    assert rows == {(name, "source", moved, "MIGRATION") for name, moved in zip(uuids, migrations, strict=True)}
+    key = operator.itemgetter("consumer")
+    assert [claim["allocations"] for claim in sorted(after, key=key)] == [
+        claim["allocations"] for claim in sorted(before, key=key)
+    ]
+    found = worker.claims.find_claims(ctxt, worker.refs(uuids))
+    assert (found.answers, found.migrations) == (["confirmed"] * 2, migrations)
     assert worker.claims.verify(ctxt).clean
-    # One is taken back under a new attempt, the other is released
-    back = worker.claims.move_claims(ctxt, worker.refs(migrations[:1]), worker.refs(uuids[:1], 4), "INSTANCE")
-    assert (back.answers, back.consumers, back.attempts) == (["confirmed"], uuids[:1], [4])
-    assert worker.claims.release_claims(ctxt, "mov", worker.refs(migrations[1:])).answers == ["released"]
+    # One is the only claim of its instance again, the other is released
+    assert worker.claims.end_moves(ctxt, worker.refs(uuids[:1]), migrations[:1]).answers == ["confirmed"]
+    assert worker.claims.release_claims(ctxt, "mov", worker.refs(uuids[1:])).answers == ["released"]
     (claim,) = worker.claims.list_claims(ctxt, host="mov").claims
-    assert (claim["consumer"], claim["attempt"], claim["type"]) == (uuids[0], 4, "INSTANCE")
+    assert (claim["consumer"], claim["attempt"], claim["role"], claim["type"]) == (uuids[0], 1, "only", "INSTANCE")
     assert worker.claims.verify(ctxt).clean
 
 
-def test_claim_that_cannot_be_handed_over_stays_as_it_is(worker):
+def test_claim_that_cannot_move_stays_as_it_is(worker):
     worker.join("stay", {"stay/1": node_report()})
     ctxt = context.new("p", "u")
     (prepared, confirmed), _selections = worker.select(2, ctxt, force_hosts=["stay"])
     worker.claims.confirm_claims(ctxt, "stay", worker.refs([confirmed]))
-    names = [str(uuid.uuid4()) for _ in range(3)]
-    unknown = str(uuid.uuid4())
+    migration, unknown = str(uuid.uuid4()), str(uuid.uuid4())
     before = worker.claims.list_claims(ctxt, host="stay").claims
-    for former, name, answer in ((prepared, names[0], "prepared"), (unknown, names[1], "unknown")):
-        refused = worker.claims.move_claims(ctxt, worker.refs([former]), worker.refs([name]), "MIGRATION")
-        assert (refused.answers, refused.consumers) == ([answer], [former])
-    # To one that has a claim: the answer is about that
-    answers = worker.claims.move_claims(ctxt, worker.refs([confirmed]), worker.refs([prepared], 7), "INSTANCE")
-    assert (answers.answers, answers.consumers) == (["conflict"], [prepared])
-    assert worker.claims.list_claims(ctxt, host="stay").claims == before
-    # What was refused once is refused for good: a late repetition moves nothing
-    late = worker.claims.move_claims(ctxt, worker.refs([confirmed]), worker.refs(names[:1]), "MIGRATION")
-    assert (late.answers, late.consumers) == (["aborted"], names[:1])
-    with pytest.raises(errors.InvalidRequest, match="needs one successor"):
-        worker.claims.move_claims(ctxt, worker.refs([confirmed]), worker.refs(names[1:]), "MIGRATION")
+    refused = worker.claims.begin_moves(ctxt, worker.refs([prepared, unknown]), [migration, str(uuid.uuid4())])
+    assert (refused.answers, refused.consumers) == (["prepared", "unknown"], [prepared, unknown])
+    # A migration is no consumer with a claim of its own
+    assert worker.claims.begin_moves(ctxt, worker.refs([confirmed]), [prepared]).answers == ["conflict"]
+    for migrations in ([], [migration, unknown], [7], ["a b"]):
+        with pytest.raises(errors.InvalidRequest):
+            worker.claims.begin_moves(ctxt, worker.refs([confirmed]), migrations)
     assert worker.claims.list_claims(ctxt, host="stay").claims == before
 
 

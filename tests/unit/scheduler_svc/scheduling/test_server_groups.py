@@ -86,7 +86,7 @@ def test_anti_affine_instance_that_moves_may_stay_on_its_host_and_others_may_not
     selected = select(selector, selection_call(2 * most, scheduling_request=apart)).prepared
     mover, host = selected[0].consumer, selected[0].host
     partition.store.confirm(host, [ClaimRef(mover, 1)])
-    partition.store.move(ClaimRef(mover, 1), ClaimRef("m1", 1), "MIGRATION")
+    partition.store.begin_moves([ClaimRef(mover, 1)], ["m1"])
     resize = replace(apart, id="resize", source_partition="default")
     call = replace(selection_call(scheduling_request=resize), consumers=(mover,), attempt=2)
     assert select(selector, call).prepared[0].host == host

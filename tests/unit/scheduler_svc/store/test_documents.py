@@ -50,7 +50,7 @@ def test_claim_without_optional_fields_is_decoded() -> None:
     claim = documents.decode_claim(documents.encode(STORED_CLAIM))
     assert (claim.consumer, claim.attempt, claim.generation) == ("c1", 2, 3)
     assert claim.alternates == ("h2", "h3")
-    assert (claim.deadline_ms, claim.group, claim.orphan_ms, claim.moved_from) == (None,) * 4
+    assert (claim.deadline_ms, claim.group, claim.orphan_ms, claim.instance, claim.migration) == (None,) * 5
     assert documents.decode_claim(documents.encode({**STORED_CLAIM, "alternates": ""})).alternates == ()
 
 

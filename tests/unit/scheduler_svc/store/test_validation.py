@@ -67,7 +67,8 @@ def test_invalid_claim_identity_is_rejected(partition: StorePartition, ref: Clai
         lambda: partition.store.confirm("h1", [ref]),
         lambda: partition.store.abort([ref]),
         lambda: partition.store.release("h1", [ref]),
-        lambda: partition.store.move(ref, ClaimRef("m1", 1), "MIGRATION"),
+        lambda: partition.store.begin_moves([ref], ["m1"]),
+        lambda: partition.store.end_moves([ref], ["m1"]),
     ):
         with pytest.raises(errors.InvalidRequest):
             verb()
@@ -120,7 +121,8 @@ def test_unstorable_string_is_rejected(partition: StorePartition, text: str) -> 
         partial(partition.store.find_decision, text),
         partial(partition.store.record_decision, text, {}),
         partial(partition.store.pin, text, "p1", 1000),
-        partial(partition.store.move, ClaimRef("c1", 1), ClaimRef("c2", 1), text),
+        partial(partition.store.begin_moves, [ClaimRef("c1", 1)], [text]),
+        partial(partition.store.end_moves, [ClaimRef("c1", 1)], [text]),
     ):
         with pytest.raises(errors.InvalidRequest):
             ask()

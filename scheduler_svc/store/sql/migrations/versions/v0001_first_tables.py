@@ -20,6 +20,7 @@ NAMED_TABLES: dict[str, dict[str, Any]] = {
         "ended_ms": sa.BigInteger,
         "settled": sa.BigInteger,
         "unverified": sa.Integer,
+        "source": NAME,
         "host": NAME,
         "place": NAME,
     },

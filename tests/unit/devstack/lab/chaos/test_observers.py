@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from devstack.lab.chaos import history
+from devstack.lab.chaos.claim_model import check_claims
 from devstack.lab.chaos.history import HistoryWriter
 from devstack.lab.chaos.observers import ClaimObserver, GuestObserver
 from devstack.servers.redis import RedisServer
@@ -28,12 +29,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def guest(state: Path, host: str, uuid: str, attempt: int, **power: bool) -> Path:
-    """Write a guest file, as the agent replaces it."""
+    """Write a guest's file, as the agent replaces it."""
     folder = state / host / "guests"
     folder.mkdir(parents=True, exist_ok=True)
     (state / host / "journal").touch()
-    path = folder / f"{uuid}.json"
-    fresh = folder / f".{uuid}.new"
+    path = folder / f"{uuid}@{attempt}.json"
+    fresh = folder / f".{uuid}@{attempt}.new"
     fresh.write_text(json.dumps({"uuid": uuid, "attempt": attempt, "name": host, "running_at_ms": 0, **power}))
     return fresh.replace(path)
 
@@ -43,9 +44,10 @@ def test_guests_that_begin_and_end(tmp_path: Path, file: Path) -> None:
     path = guest(tmp_path / "state", "h1", "a", 1)
     observer.scan()
     observer.scan()
-    guest(tmp_path / "state", "h1", "a", 2)
-    observer.scan()
     path.unlink()
+    later = guest(tmp_path / "state", "h1", "a", 2)
+    observer.scan()
+    later.unlink()
     observer.scan()
     assert [(item.uuid, item.attempt, item.ended) for item in history.read(file).guests] == [
         ("a", 1, False),
@@ -88,25 +90,35 @@ def test_second_copy_of_a_guest(tmp_path: Path, file: Path) -> None:
 
 
 def test_guest_that_moves_is_no_second_copy_until_both_run(tmp_path: Path, file: Path) -> None:
-    writer, state = HistoryWriter(file), tmp_path / "state"
-    observer = GuestObserver([state], writer)
-    writer.call("live-migrate", ["a"], {"a": "m"})
-    source = guest(state, "h1", "a", 1)
+    state = tmp_path / "state"
+    observer = GuestObserver([state], HistoryWriter(file))
+    guest(state, "h1", "a", 1)
     observer.scan()
-    # Given a guest that waits for the copy, then a source that was handed over and stopped
+    # Given a guest that waits for the copy, and then a source that has stopped
     guest(state, "h2", "a", 2, is_paused=True)
     observer.scan()
-    source.unlink()
-    guest(state, "h1", "m", 1, is_paused=True)
+    guest(state, "h1", "a", 1, is_paused=True)
     guest(state, "h2", "a", 2)
     observer.scan()
     assert not [item for item in history.read(file).guests if item.others]
     # When the source runs again
-    guest(state, "h1", "m", 1)
+    guest(state, "h1", "a", 1)
     observer.scan()
     assert [(item.host, list(item.others)) for item in history.read(file).guests if item.others] == [
         ("h1", ["attempt 2 on h2"])
     ]
+
+
+def test_both_ends_of_a_move_on_one_host(tmp_path: Path, file: Path) -> None:
+    state = tmp_path / "state"
+    observer = GuestObserver([state], HistoryWriter(file))
+    guest(state, "h1", "a", 1, is_off=True)
+    guest(state, "h1", "a", 2)
+    observer.scan()
+    assert not [item for item in history.read(file).guests if item.others]
+    guest(state, "h1", "a", 1)
+    observer.scan()
+    assert [list(item.others) for item in history.read(file).guests if item.others] == [["attempt 2 on h1"]]
 
 
 def test_writes_of_claims(make_redis: Callable[..., RedisServer], file: Path) -> None:
@@ -136,6 +148,27 @@ def test_writes_of_claims(make_redis: Callable[..., RedisServer], file: Path) ->
     ]
     assert [item.allocations for item in claims[:3]] == [{"h1": SMALL}] * 3 and not claims[-1].allocations
     assert not history.read(file).uses
+
+
+def test_writes_of_a_claim_that_moves_and_returns(make_redis: Callable[..., RedisServer], file: Path) -> None:
+    server = make_redis()
+    partition = redis_partition(server)
+    partition.add_host("h1")
+    observer = ClaimObserver(server, partition.store.partition, HistoryWriter(file))
+    observer.start()
+    with server.client() as client:
+        poll(lambda: any(row["cmd"] == "monitor" for row in client.client_list()), 20)
+    ref = partition.hold("a", "h1")
+    partition.store.begin_moves([ref], ["m"])
+    partition.store.end_moves([ref], ["m"])
+    partition.store.release("h1", [ref])
+    poll(lambda: [item.state for item in history.read(file).claims if item.consumer == "a"][-1:] == ["released"], 20)
+    observer.stop()
+    partition.store.close()
+    claims = [item for item in history.read(file).claims if item.consumer == "a"]
+    assert {item.attempt for item in claims} == {1}
+    assert [item.state for item in claims] == ["prepared", "confirmed", "source", "confirmed", "released"]
+    assert not list(check_claims(history.read(file).claims))
 
 
 def test_epoch_that_began_before_the_observer(make_redis: Callable[..., RedisServer], file: Path) -> None:

@@ -107,17 +107,17 @@ def moved_run(status: str, migration: str, *, is_at_source: bool, reason: str | 
     )
     run.instances[RUNS] = InstanceState(RUNS, status, 2, node)
     run.migrations[MIGRATION] = MigrationState(MIGRATION, RUNS, migration, reason)
-    run.guests = [GuestFile("h2", RUNS, 2, node), *([GuestFile("h1", MIGRATION, 1, "h1/node0", True)] * is_at_source)]
+    run.guests = [GuestFile("h2", RUNS, 2, node), *([GuestFile("h1", RUNS, 1, "h1/node0", True)] * is_at_source)]
     run.attempts = [
         JournalledAttempt("h2", RUNS, 2, ("intent", "confirmed", "spawned"), node, {node: SIZE}),
-        JournalledAttempt("h1", MIGRATION, 1, ("spawned",), "h1/node0", {"h1/node0": SIZE}),
+        JournalledAttempt("h1", RUNS, 1, ("spawned",), "h1/node0", {"h1/node0": SIZE}),
     ][: 2 if is_at_source else 1]
-    source = claim(MIGRATION)
+    source = claim(source_of=MIGRATION)
     destination = claim(attempt=2, host=node, allocations={node: SIZE})
     run.change_partition(
         claims=[destination, *([source] * is_at_source)],
         used={node: SIZE} | ({"h1/node0": SIZE} if is_at_source else {}),
-        ended={RUNS: {1: f"moved {MIGRATION} 1"}, DELETED: {1: "released"}},
+        ended={DELETED: {1: "released"}} | ({} if is_at_source else {RUNS: {1: "released"}}),
     )
     return run
 
@@ -148,6 +148,13 @@ def test_move_that_does_not_end_or_leaves_something(
 def test_source_that_runs_while_the_move_waits() -> None:
     run = moved_run("VERIFY_RESIZE", "finished", is_at_source=True)
     run.guests = [replace(guest, is_off=False) for guest in run.guests]
+    assert run.kinds() == {ViolationKind.DIVERGED, ViolationKind.DOUBLY_RUNNING}
+
+
+def test_source_whose_guest_is_gone_while_the_move_waits() -> None:
+    run = moved_run("VERIFY_RESIZE", "finished", is_at_source=True)
+    del run.guests[1]
+    run.history.guests.clear()  # no observer saw it
     assert run.kinds() == {ViolationKind.DIVERGED}
 
 

@@ -3,6 +3,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from devstack.lab.chaos.final_state import FinalState, GuestFile, StoredGroup, StoredPartition
 from devstack.lab.chaos.state_checks import check_state
 from devstack.lab.chaos.violations import ViolationKind
@@ -77,10 +79,19 @@ def test_claim_of_an_ended_attempt() -> None:
     assert run.kinds() == {ViolationKind.ILLEGAL}
 
 
-def test_claim_of_a_later_attempt_than_the_ended_one_is_sound() -> None:
+@pytest.mark.parametrize("ended", [0, 2])  # 2: the destination of a move that was reverted
+def test_claim_of_another_attempt_than_the_ended_one_is_sound(ended: int) -> None:
     run = CraftedRun()
-    run.change_partition(ended={DELETED: {1: "released"}, RUNS: {0: "aborted"}})
+    run.change_partition(ended={DELETED: {1: "released"}, RUNS: {ended: "aborted"}})
     assert not run.check().violations
+
+
+def test_two_claims_of_an_instance_that_are_no_ends_of_one_move() -> None:
+    for source_of in (None, "moves"):
+        run = CraftedRun()
+        first, second = claim(source_of=source_of), claim(attempt=2, source_of=source_of)
+        run.change_partition(claims=[first, second], used={"h1/node0": {"VCPU": 4}})
+        assert ViolationKind.DOUBLY_CLAIMED in run.kinds()
 
 
 def test_wrong_sum() -> None:

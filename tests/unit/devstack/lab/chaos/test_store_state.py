@@ -39,6 +39,15 @@ def test_partition(redis_server: RedisServer) -> None:
     assert kinds == [ViolationKind.LEAKED]
 
 
+def test_source_of_a_move_is_a_claim_of_its_instance(redis_server: RedisServer) -> None:
+    partition = redis_partition(redis_server)
+    partition.add_host("h1")
+    partition.store.begin_moves([partition.hold("a", "h1")], ["m"])
+    state = store_state.read_partition(redis_server.client(), partition.store.partition)
+    partition.store.close()
+    assert [(claim.consumer, claim.attempt, claim.source_of) for claim in state.claims] == [("a", 1, "m")]
+
+
 def test_emptied_partition_is_epoch_zero(redis_server: RedisServer) -> None:
     state = store_state.read_partition(redis_server.client(), uuid.uuid4().hex)
     assert (state.epoch, list(state.claims)) == (0, [])

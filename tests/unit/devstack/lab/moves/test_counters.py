@@ -7,7 +7,7 @@ PAGE = """\
 # HELP gantt_scheduler_claims_total Answers to claim verbs
 # TYPE gantt_scheduler_claims_total counter
 gantt_scheduler_claims_total{answer="confirmed",verb="confirm"} 50.0
-gantt_scheduler_claims_total{answer="moved",verb="move"} 4.0
+gantt_scheduler_claims_total{answer="confirmed",verb="begin_move"} 4.0
 gantt_scheduler_expired_claims_total 9.0
 gantt_scheduler_instances_placed_total 54.0
 gantt_scheduler_decision_seconds_bucket{le="0.1"} 3.0

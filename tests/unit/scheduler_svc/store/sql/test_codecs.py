@@ -23,7 +23,10 @@ CLAIM = Claim("c1", 1, 1, "INSTANCE", "p", "u", "confirmed", "h1", {"h1": {"VCPU
         (codecs.JSON, {"VCPU": [8, 1, 4, 1]}),
         (codecs.ENDS, {1: "aborted", 12: "released"}),
         (codecs.CLAIM, CLAIM),
-        (codecs.CLAIM, replace(CLAIM, deadline_ms=5, alternates=("h2", "h3"), group=GROUP, moved_from="c0@1")),
+        (
+            codecs.CLAIM,
+            replace(CLAIM, deadline_ms=5, alternates=("h2", "h3"), group=GROUP, instance="c0", migration="m1"),
+        ),
         (codecs.REPORT, AppliedReport(10**19, 4, ("h1/n1", "h1/n2"))),
         (codecs.REPORT, AppliedReport(2**80, 4, (), "agent", 1_700_000_000_000)),
         (codecs.PIN, ("cell1", 99)),

@@ -174,7 +174,7 @@ def test_verbs_of_agents_and_conductors_leave_the_apis_claims(partition: StorePa
     assert store.release("h1", [ref])[0].answer is Answer.FOREIGN
     assert store.abort([ref], "h1")[0].answer is Answer.FOREIGN
     assert store.abort([ref])[0].answer is Answer.CONFIRMED
-    assert store.move(ref, ClaimRef("c2", 1), "MIGRATION").answer is Answer.FOREIGN
+    assert store.begin_moves([ref], ["c2"])[0].answer is Answer.FOREIGN
     for attempt, replaces in ((1, None), (2, 1), (2, None)):
         assert partition.prepare("c1", "h1", attempt=attempt, replaces=replaces).answer is Answer.CONFLICT
     assert store.audit("h1", epoch, [], 0).released == 0

@@ -224,15 +224,14 @@ def test_claim_that_a_client_adds_to_keeps_its_place_in_a_group(partition: Store
     partition.check()
 
 
-def test_moved_claim_keeps_what_its_guest_uses_from_clients(partition: StorePartition) -> None:
+def test_source_of_a_move_keeps_what_its_guest_uses_from_clients(partition: StorePartition) -> None:
     """The source of a move of gantt's own holds under the migration, with what a client added."""
     ref = partition.hold("c1", "h1")
     accepted(partition, put("c1", guest_and(disk(4)), generation_of(partition, "c1")))
-    source = ClaimRef("m1", 1)
-    assert partition.store.move(ref, source, "MIGRATION").answer is Answer.CONFIRMED
+    assert partition.store.begin_moves([ref], ["m1"])[0].answer is Answer.CONFIRMED
     refusal = refused(partition, put("m1", disk(4), generation_of(partition, "m1")))
     assert (refusal.kind, refusal.consumer) == (RefusalKind.GUEST, "m1")
-    audit(partition, source)
+    audit(partition, ref)
     accepted(partition, put("m1", GUEST, generation_of(partition, "m1")))
     assert partition.used(POOL) == {} and partition.used("h1") == SMALL
 

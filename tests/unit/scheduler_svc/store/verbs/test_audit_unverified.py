@@ -220,12 +220,11 @@ def test_no_attempt_is_prepared_while_a_host_reports_an_unverified_one(
     def prepare(host: str) -> Answer:
         return hosts.prepare("c1", host, attempt=attempt, replaces=replaces, fresh=fresh).answer
 
-    # Then neither this attempt nor another of its consumer is prepared, moved, or moved to it, on any host
+    # Then neither this attempt nor another of its consumer is prepared or moved, on any host
     before = hosts.store.snapshot()
     assert prepare("h1") is prepare("h2") is Answer.CLOSED
     assert hosts.store.find([ClaimRef("c1", attempt)])[0].answer is Answer.CLOSED
-    assert hosts.store.move(ClaimRef("c9", 1), ClaimRef("c1", attempt), "MIGRATION").answer is Answer.CLOSED
-    assert hosts.store.move(ClaimRef("c1", attempt), ClaimRef("c9", 1), "MIGRATION").answer is Answer.CLOSED
+    assert hosts.store.begin_moves([ClaimRef("c1", attempt)], ["c9"])[0].answer is Answer.CLOSED
     assert hosts.store.snapshot() == before
     # And other consumers' attempts are
     assert hosts.prepare("c", "h2", fresh=fresh).answer is Answer.PREPARED

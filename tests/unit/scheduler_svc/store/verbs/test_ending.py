@@ -3,7 +3,7 @@
 
 from rpcapi.resources.claims import Answer
 from scheduler_svc.core.records import ClaimRef, ClaimResult
-from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, SMALL, StorePartition, intent, running
+from tests.unit.scheduler_svc.store.store_partition import SHORT_MS, StorePartition, intent
 
 REF = ClaimRef("c1", 1)
 
@@ -125,73 +125,6 @@ def test_claims_of_one_call_are_answered_independently(partition: StorePartition
     partition.prepare("c2", "h1")
     results = partition.store.confirm("h1", [REF, ClaimRef("cx", 1), ClaimRef("c2", 1)])
     assert answers(results) == [Answer.CONFIRMED, Answer.UNKNOWN, Answer.CONFIRMED]
-
-
-def test_move_keeps_the_sums(partition: StorePartition) -> None:
-    partition.add_host("h1")
-    partition.hold("c1", "h1")
-    to = ClaimRef("migration-1", 1)
-    for _ in range(2):
-        assert partition.store.move(REF, to, "MIGRATION") == ClaimResult("migration-1", 1, Answer.CONFIRMED, "h1")
-    assert partition.used("h1") == SMALL
-    assert [(claim.consumer, claim.type) for claim in partition.store.claims()[0]] == [("migration-1", "MIGRATION")]
-    assert partition.prepare("c1", "h1", attempt=2).answer is Answer.PREPARED
-    partition.check()
-
-
-def test_move_can_be_reversed(partition: StorePartition) -> None:
-    partition.add_host("h1")
-    partition.hold("c1", "h1")
-    partition.store.move(REF, ClaimRef("m1", 1), "MIGRATION")
-    moved = ClaimResult("c1", 1, Answer.MOVED, moved_to=ClaimRef("m1", 1))
-    assert partition.store.move(ClaimRef("m1", 1), REF, "INSTANCE") == moved
-    assert partition.store.move(ClaimRef("m1", 1), ClaimRef("c1", 2), "INSTANCE").answer is Answer.CONFIRMED
-    assert partition.states() == {"c1": "confirmed"}
-    partition.check()
-
-
-def test_impossible_moves_are_refused(partition: StorePartition) -> None:
-    partition.add_host("h1")
-    partition.prepare("c1", "h1")
-    partition.hold("c2", "h1")
-    assert partition.store.move(REF, ClaimRef("m1", 1), "MIGRATION") == ClaimResult("c1", 1, Answer.PREPARED, "h1")
-    assert partition.store.move(ClaimRef("cx", 1), ClaimRef("m2", 1), "MIGRATION") == ClaimResult(
-        "cx", 1, Answer.UNKNOWN
-    )
-    partition.store.confirm("h1", [REF])
-    assert partition.store.move(REF, ClaimRef("c2", 2), "MIGRATION") == ClaimResult("c2", 2, Answer.CONFLICT, "h1")
-    assert partition.states() == {"c1": "confirmed", "c2": "confirmed"}
-
-
-def test_refused_move_stays_refused_when_repeated(partition: StorePartition) -> None:
-    partition.add_host("h1")
-    partition.prepare("c1", "h1")
-    partition.store.move(REF, ClaimRef("m1", 1), "MIGRATION")
-    partition.store.confirm("h1", [REF])
-    assert partition.store.move(REF, ClaimRef("m1", 1), "MIGRATION") == ClaimResult("m1", 1, Answer.ABORTED)
-    assert partition.states() == {"c1": "confirmed"}
-    assert partition.store.move(REF, ClaimRef("m1", 2), "MIGRATION").answer is Answer.CONFIRMED
-
-
-def test_move_to_an_ended_attempt_returns_its_end(partition: StorePartition) -> None:
-    partition.add_host("h1")
-    partition.hold("c1", "h1")
-    to = ClaimRef("m1", 1)
-    partition.store.move(REF, to, "MIGRATION")
-    partition.store.release("h1", [to])
-    assert partition.store.move(REF, to, "MIGRATION") == ClaimResult("m1", 1, Answer.RELEASED)
-
-
-def test_move_of_a_possibly_forgotten_claim_is_closed_until_audit(partition: StorePartition) -> None:
-    partition.add_host("h1")
-    mark = partition.mark()
-    ref = partition.hold("c1", "h1")
-    partition.forget_since(mark)
-    to = ClaimRef("m1", 1)
-    assert partition.store.move(ref, to, "MIGRATION") == ClaimResult("c1", 1, Answer.CLOSED)
-    epoch = partition.store.snapshot().epoch
-    partition.store.audit("h1", epoch, [running(ref, "h1")], 0)
-    assert partition.store.move(ref, to, "MIGRATION") == ClaimResult("m1", 1, Answer.CONFIRMED, "h1")
 
 
 def test_find_answers_the_state_end_or_place_of_each_claim(partition: StorePartition) -> None:

@@ -174,19 +174,6 @@ def test_fence_expires_claims_past_their_deadline(partition: StorePartition) -> 
     partition.check()
 
 
-def test_claim_is_not_moved_to_a_consumer_that_may_still_run(partition: StorePartition) -> None:
-    # Given a host that may run forgotten attempts of m1, and a claim on another, audited host
-    partition.add_host("h1")
-    partition.add_host("away")
-    partition.hold("c1", "h1")
-    running_elsewhere = partition.hold("m1", "away")
-    partition.new_epoch()
-    audit(partition, "h1", running(REF, "h1"))
-    # When the claim is moved to m1, then the answer is CLOSED
-    assert partition.store.move(REF, ClaimRef("m1", running_elsewhere.attempt + 1), "MIGRATION").answer is Answer.CLOSED
-    assert partition.states() == {"c1": "confirmed", "m1": "confirmed"}
-
-
 def test_forgotten_fence_leaves_its_claims_and_can_be_repeated(partition: StorePartition) -> None:
     # Given a host that was down and fenced, and a failover that forgot the fence, its tombstones and its token
     partition.add_host("h1")

@@ -7,7 +7,7 @@ from rpcapi.resources.claims import Answer, GroupPolicy, Verdict
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from tests.unit.scheduler_svc.store.store_partition import StorePartition, intent
 
-REF, SOURCE = ClaimRef("c1", 1), ClaimRef("m1", 1)
+REF = ClaimRef("c1", 1)
 
 
 @pytest.fixture(params=[1, 2], ids=["one per host", "two per host"])
@@ -23,7 +23,7 @@ def moving(partition: StorePartition, policy: ClaimGroup) -> StorePartition:
     for number in range(policy.max_per_host):
         partition.hold(f"c{number + 1}", "h1", group=policy)
         partition.hold(f"d{number + 1}", "h2", group=policy)
-    assert partition.store.move(REF, SOURCE, "MIGRATION").answer is Answer.CONFIRMED
+    assert partition.store.begin_moves([REF], ["m1"])[0].answer is Answer.CONFIRMED
     return partition
 
 
@@ -40,7 +40,7 @@ def test_move_keeps_its_place_at_both_ends_until_it_ends(moving: StorePartition,
     moving.hold("c1", "h3", attempt=2, group=policy)
     assert moving.store.group_hosts("g1") == {"h1": policy.max_per_host, "h2": policy.max_per_host, "h3": 1}
     assert tuple(moving.prepare("x", "h1", group=policy).verdicts) == (Verdict.GROUP,)
-    moving.store.release("h1", [SOURCE])  # confirmed
+    moving.store.release("h1", [REF])  # confirmed
     assert moving.prepare("x", "h1", group=policy).answer is Answer.PREPARED
     moving.check()
 
@@ -48,7 +48,7 @@ def test_move_keeps_its_place_at_both_ends_until_it_ends(moving: StorePartition,
 def test_confirmed_and_reverted_members_that_stayed_count_once(moving: StorePartition, policy: ClaimGroup) -> None:
     moving.hold("c1", "h1", attempt=2, group=policy)
     moving.store.release("h1", [ClaimRef("c1", 2)])
-    assert moving.store.move(SOURCE, ClaimRef("c1", 4), "INSTANCE").answer is Answer.CONFIRMED
+    assert moving.store.end_moves([REF], ["m1"])[0].answer is Answer.CONFIRMED
     assert moving.store.group_hosts("g1")["h1"] == policy.max_per_host
     assert moving.store.sources_of(["c1"], "g1") == {}
     moving.check()

@@ -179,7 +179,7 @@ def test_agents_verbs_do_not_end_or_move_it(partition: StorePartition) -> None:
     claim_one(partition, "c1", N1)
     (aborted,) = partition.store.abort([ClaimRef("c1", 1)])
     assert aborted.answer is Answer.CONFIRMED
-    assert partition.store.move(ClaimRef("c1", 1), ClaimRef("m1", 1), "MIGRATION").answer is Answer.FOREIGN
+    assert partition.store.begin_moves([ClaimRef("c1", 1)], ["m1"])[0].answer is Answer.FOREIGN
     assert allocations_of(partition, "c1") == (1, {N1: SMALL})
 
 

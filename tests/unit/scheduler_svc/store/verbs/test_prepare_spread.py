@@ -93,7 +93,7 @@ def test_ended_claim_releases_all_providers(partition: StorePartition, end: str)
 def test_a_move_keeps_all_providers(partition: StorePartition) -> None:
     partition.store.prepare(batch(partition, spread_intent("c1", REQUIRED)))
     partition.store.confirm("h1", [ClaimRef("c1", 1)])
-    partition.store.move(ClaimRef("c1", 1), ClaimRef("m1", 1), "MIGRATION")
+    partition.store.begin_moves([ClaimRef("c1", 1)], ["m1"])
     assert used(partition) == REQUIRED
     (claim,), _marker = partition.store.claims()
     assert (claim.consumer, claim.allocations) == ("m1", REQUIRED)

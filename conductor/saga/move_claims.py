@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps BEGIN_MOVE and END_MOVE: make the claim of an instance the source of its migration, or its only claim again."""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from conductor.saga import moves
+from conductor.saga.claims import ENDED_ANSWERS
+from conductor.saga.evacuations import LOST
+from conductor.saga.saga_pass import SagaPass
+from conductor.saga.transitions import set_step
+from conductor.service_clients import NO_ANSWER_ERRORS
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from rpcapi import errors, objects
+from rpcapi.resources.claims import Answer
+
+# The store decides after an audit, which may confirm the claim again.
+UNDECIDED = (Answer.CLOSED, Answer.PREPARED)
+
+
+def begin_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Make the claims the sources of their migrations; then select destinations."""
+    return _change(saga_pass, instances, "begin_moves", _begun)
+
+
+def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Make the sources the only claims of their instances again; their guests continue there."""
+    return _change(saga_pass, instances, "end_moves", _ended)
+
+
+def _change(
+    saga_pass: SagaPass,
+    instances: Sequence[InstanceRecord],
+    method: str,
+    apply: Callable[[SagaPass, InstanceRecord, str], InstanceRecord],
+) -> list[InstanceRecord]:
+    def partition_of(instance: InstanceRecord) -> str:
+        return instance.move.source_partition or saga_pass.clients.partition
+
+    changed = []
+    for partition, members in groupby(sorted(instances, key=partition_of), key=partition_of):
+        group = list(members)
+        refs = objects.ClaimRefs.of(
+            consumers=[instance.uuid for instance in group],
+            attempts=[instance.move.source_attempt for instance in group],
+        )
+        call = getattr(saga_pass.clients.claims_of(partition), method)
+        try:
+            saga_pass.check_stores(group)
+            answers = call(saga_pass.context(), refs, [instance.move.uuid for instance in group]).answers
+        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+            changed += [saga_pass.retry_later(instance, error) for instance in group]
+            continue
+        changed += [apply(saga_pass, instance, answer) for instance, answer in zip(group, answers, strict=True)]
+    return changed
+
+
+def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> InstanceRecord:
+    if answer == Answer.CONFIRMED and instance.status == InstanceStatus.DELETING:
+        return set_step(instance, SagaStep.END_SOURCE)
+    if answer == Answer.CONFIRMED:
+        return moves.select_next(instance)
+    if answer in UNDECIDED:
+        return saga_pass.retry_later(instance, answer)
+    if answer in ENDED_ANSWERS and answer not in (Answer.UNKNOWN, Answer.ENDED):
+        return moves.lose_claim(instance, LOST, f"its claim was {answer}")
+    # This migration never holds the claim. Whether the instance still has it, only its claims show.
+    return moves.settle_without_move(instance, f"its claim could not move: {answer}")
+
+
+def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> InstanceRecord:
+    if answer == Answer.CONFIRMED:
+        return moves.resume(instance)
+    if answer in UNDECIDED:
+        return saga_pass.retry_later(instance, answer)
+    if answer == Answer.CONFLICT:  # another attempt is live, which this conductor does not know
+        return set_step(instance, SagaStep.ABORT)
+    if answer in ENDED_ANSWERS:
+        return moves.end_source(instance, f"its claim was {answer}")
+    return moves.settle_without_move(instance, f"its claim could not be taken back: {answer}")

@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Makes the sources of migrations the only claims of their instances again, each independently; ends the migrations.
+-- ARGV: log length, then for each claim: consumer, attempt, migration
+-- Returns: for each claim: answer, host of the claim, or of the destination for a conflict, or '', migration of which
+--          the claim is an end or ''
+--@ args log_length
+--@ include _partition
+--@ include _find
+--@ include _forgotten
+--@ include _moves
+
+local function finish(consumer, attempt, migration)
+  local claim, answer = find_claim(consumer, attempt, '')
+  local raw = redis.call('HGET', K.claims, consumer)
+  local live = raw and cjson.decode(raw) or nil
+  if not claim then
+    local unknown = not answer and may_run(consumer, live, ends_of(consumer))
+    return answer or (unknown and 'closed' or 'unknown'), '', ''
+  elseif claim.instance and claim.consumer == migration then
+    if live then
+      return 'conflict', live.host, migration
+    elseif may_run(consumer, nil, ends_of(consumer)) then
+      return 'closed', claim.host, migration
+    end
+    drop_claim(claim)
+    claim.consumer, claim.type, claim.instance, claim.generation = consumer, 'INSTANCE', nil, 1
+    add_claim(claim, cjson.encode(claim))
+  end
+  add_tombstone(migration, MIGRATION_ATTEMPT, 'released')
+  return claim.state, claim.host, move_of(claim) or ''
+end
+
+local answers = {}
+for i = REST, #ARGV, 3 do
+  local answer, host, migration = finish(ARGV[i], ARGV[i + 1], ARGV[i + 2])
+  answers[#answers + 1], answers[#answers + 2], answers[#answers + 3] = answer, host, migration
+end
+flush(false)
+return answers

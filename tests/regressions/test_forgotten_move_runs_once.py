@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Regression: an instance ran twice after the conductors' store forgot the begin of its move.
+
+The saga took the claim of the destination for the instance's only one and built there. The guest ran on at its source
+under the claim of a migration that no record named. A delete ended one of them.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conductor.store.records import SagaStep
+from tests.regressions.moves import DAY_MS, HOUR_MS, MINUTE_MS, MovingInstance, open_cluster
+from tests.regressions.partitions import BACKENDS, open_partition
+
+STEPS = {"migrate": SagaStep.STOP_SOURCE, "live-migrate": SagaStep.COPY}
+DESTINATIONS = {
+    "migrate": [("h1", 1, "running")],
+    "live-migrate": [("h1", 1, "running"), ("h2", 2, "paused")],
+}
+
+
+@pytest.fixture(params=BACKENDS[:2])
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MovingInstance]:
+    yield from open_cluster(tmp_path, open_partition(request, tmp_path))
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_instance_runs_at_its_source_until_it_is_deleted(cluster: MovingInstance, kind: str) -> None:
+    cluster.mark_records()
+    cluster.request(kind)
+    cluster.run_to_step(STEPS[kind])
+    assert cluster.guests() == DESTINATIONS[kind]
+    # When the conductor dies with what was under way, and its store forgets the move
+    cluster.hosts.queue.clear()
+    cluster.forget_records()
+    assert (cluster.instance.status, cluster.instance.attempt) == ("ACTIVE", 1)
+    cluster.settle(MINUTE_MS)
+    cluster.compare()
+    cluster.settle(HOUR_MS)
+    # Then the guest runs where it ran
+    cluster.check_rests_on("h1", 1)
+    cluster.repair()
+    cluster.settle(DAY_MS)
+    cluster.check_rests_on("h1", 1)
+    cluster.check_deletes()
