@@ -19,7 +19,7 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
-from tests.unit.conductor.saga.passes import ScriptedClaims, instance, make_pass
+from tests.unit.conductor.saga.passes import SPEC, ScriptedClaims, instance, make_pass
 from tests.unit.conductor.saga.simulated_cluster import HORIZON_MS, THREE, SimulatedCluster, uuid_list
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -172,7 +172,7 @@ def abort_everywhere(deployment: PartitionedDeployment, attempt: int = 1, destin
 def test_delete_without_a_certain_record_waits_for_all_partitions() -> None:
     # Given an instance that runs in partition b, which forgot it; its record, which is older, names no host
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
-    call = SelectionCall(request(force_hosts=("b1",)), ["vm"], fresh=True)
+    call = SelectionCall(request(resources=SPEC.resources, force_hosts=("b1",)), ["vm"], fresh=True)
     deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), call)
     store = deployment.stores["b"]
     store.confirm("b1", [REF])
@@ -227,7 +227,7 @@ def test_build_by_an_older_record_continues_where_it_runs(attempt: int) -> None:
 def deployment_with_third_attempt_in_b(is_confirmed: bool) -> PartitionedDeployment:
     """Return partitions a and b with a host each, where attempt 3 of instance "vm" is live on host b1."""
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
-    call = SelectionCall(request(force_hosts=("b1",)), ["vm"], 3, fresh=True)
+    call = SelectionCall(request(resources=SPEC.resources, force_hosts=("b1",)), ["vm"], 3, fresh=True)
     deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), call)
     if is_confirmed:
         deployment.stores["b"].confirm("b1", [ClaimRef("vm", 3)])

@@ -3,6 +3,7 @@
 
 import pytest
 
+from rpcapi.version import OLDEST_AGENT
 from scheduler_svc.core.records import LogEntry
 from tests.unit.scheduler_svc.core.filters.cloud import make_nodes, make_table, run_filter
 
@@ -16,7 +17,7 @@ NODES = make_nodes("a/1", "a/2", "b/1")
         ("service", {"b": {"enabled": False}}, ["a/1", "a/2"], {"service disabled": 1}),
         ("service", {"b": {"enabled": True}}, list(NODES), {}),
         ("service", {"a": {"enabled": True, "rpc_versions": {"compute": "1.0"}}}, ["b/1"], {"agent too old": 2}),
-        ("service", {"a": {"enabled": True, "rpc_versions": {"compute": "1.1"}}}, list(NODES), {}),
+        ("service", {"a": {"enabled": True, "rpc_versions": {"compute": OLDEST_AGENT}}}, list(NODES), {}),
         ("service", {"a": {"enabled": True, "rpc_versions": None}}, list(NODES), {}),
     ],
 )
