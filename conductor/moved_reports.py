@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What reports of hosts mean for an instance that moves: of its guests at the source and at the destination."""
 
+from dataclasses import replace
+
 from conductor.report_results import ACTIVE, GONE, STOPPED, BuildResult
 from conductor.saga import live_moves, moves
 from conductor.saga.transitions import end_attempt, fail, set_step
@@ -8,6 +10,7 @@ from conductor.store.migrations import MigrationKind, MigrationRecord
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.resources import names
 
+REQUESTING = (SagaStep.STOP_SOURCE, SagaStep.COPY)  # wait until the source follows a message about the move
 BUILT = (SagaStep.CAST, SagaStep.WAIT, SagaStep.ALTERNATE)
 
 
@@ -16,6 +19,8 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
     migration = instance.open_migration
     if migration is None:
         return None
+    if result.kind in (ACTIVE, STOPPED) and result.move > instance.move_number and instance.step in REQUESTING:
+        return _follow_lost_moves(instance, result.move)
     if migration.kind == MigrationKind.LIVE:
         return live_moves.apply_source_result(instance, result)
     if result.kind not in (ACTIVE, STOPPED):
@@ -23,6 +28,18 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
     # A report from before the request may be about an earlier stop, after which the guest was started again.
     has_stopped = result.kind == STOPPED and result.move >= instance.move_number
     return moves.build_next(instance) if has_stopped and instance.step == SagaStep.STOP_SOURCE else None
+
+
+def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
+    """Return the record that returns to its source, which ignores messages below the number of a lost move.
+
+    The next move has later attempts than the lost one.
+    """
+    reason = "its source had followed a later move, whose record was lost: repeat the move"
+    known = replace(instance, last_attempt=number)
+    if known.move.kind == MigrationKind.LIVE:
+        return live_moves.give_up(known, reason, is_final=True)
+    return set_step(moves.revert_move(known, reason), SagaStep.ABORT)
 
 
 def ended_migration_of(instance: InstanceRecord) -> MigrationRecord | None:
