@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from conductor.admission import count_amounts
-from conductor.saga import cast, unknown_moves
+from conductor.saga import cast, evacuations, moves, unknown_moves
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, end_attempt, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS
-from conductor.store.records import InstanceRecord, SagaStep
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
 from rpcapi.resources import names
 from rpcapi.resources.claims import Answer, ClaimRole
@@ -46,6 +46,10 @@ def _settle_unknown_move(
     saga_pass: SagaPass, instance: InstanceRecord, source: Mapping[str, Any], destination: Mapping[str, Any] | None
 ) -> InstanceRecord:
     """Continue a move that the record does not know; without a destination it is over."""
+    if destination is not None and instance.evacuation is not None:
+        return set_step(evacuations.end(instance, InstanceStatus.ACTIVE, None), SagaStep.SETTLE)
+    if destination is not None and instance.open_migration is not None:
+        return moves.settle_without_move(instance, f"its end was lost: migration {source['migration']} followed it")
     if destination is not None:
         return unknown_moves.rebuild_move(saga_pass, instance, source, destination)
     refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[source["attempt"]])

@@ -8,7 +8,7 @@ import pytest
 
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from scheduler_svc.core.records import ClaimRef
-from tests.unit.conductor.saga.simulated_cluster import SimulatedCluster, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import SimulatedCluster, migration_of, uuid_list
 
 (UUID,) = uuid_list(1)
 
@@ -131,3 +131,29 @@ def test_select_continues_with_live_claim_of_other_attempt(cluster: SimulatedClu
     assert cluster.statuses([UUID, other]) == ["ACTIVE"] * 2
     assert cluster.record(UUID).attempt == 1
     cluster.check([UUID, other])
+
+
+def test_move_whose_end_was_lost_ends_before_the_next_one_is_continued(cluster: SimulatedCluster) -> None:
+    # Given a store that lost the end of a move, and a move that followed it
+    cluster.build([UUID])
+    cluster.settle()
+    cluster.migrate([UUID], migrations=[migration_of(UUID, 1)])
+    cluster.settle()
+    earlier = cluster.record(UUID)
+    cluster.confirm([UUID])
+    cluster.settle()
+    cluster.migrate([UUID], migrations=[migration_of(UUID, 2)])
+    cluster.settle()
+    later = cluster.record(UUID)
+    assert (earlier.host, later.host) == ("h2/n", "h1/n")
+    cluster.store.write_without_lease([replace(earlier, version=later.version)], wake=False)
+
+    cluster.compare()
+    cluster.settle()
+
+    first, second = (cluster.store.migrations([uuid])[uuid] for uuid in (migration_of(UUID, 1), migration_of(UUID, 2)))
+    assert (first.status, second.status) == ("error", "finished")
+    assert first.reason == f"its end was lost: migration {second.uuid} followed it"
+    record = cluster.record(UUID)
+    assert (record.status, record.host, record.attempt) == ("VERIFY_RESIZE", "h1/n", later.attempt)
+    cluster.check([UUID])
