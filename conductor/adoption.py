@@ -16,7 +16,7 @@ from conductor.vouching import ClaimVouching, is_named
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from rpcapi.resources.claims import INSTANCE, ClaimState
+from rpcapi.resources.claims import INSTANCE, ClaimRole, ClaimState
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
@@ -43,8 +43,9 @@ class InstanceAdoption:
     """Records instances again from what their hosts and claims have.
 
     The record continues as one whose build was just sent, so that its host reports what runs, and ends in ERROR where
-    the host ended it meanwhile. ``vouching`` confirms claims that are unverified for the lack of a record. ``wake`` is
-    called when there is work; ``max_instances`` limits the instances of one call.
+    the host ended it meanwhile. A guest at the source of a move is settled first, by the claims of both ends.
+    ``vouching`` confirms claims that are unverified for the lack of a record. ``wake`` is called when there is work;
+    ``max_instances`` limits the instances of one call.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class InstanceAdoption:
             uuid=guest.uuid,
             request=request.key,
             status=InstanceStatus.BUILDING,
-            step=SagaStep.CAST,
+            step=SagaStep.CAST if claim["role"] == ClaimRole.ONLY else SagaStep.SETTLE,
             attempt=guest.attempt,
             host=claim["host"],
             allocations=None if allocations == {claim["host"]: spec.resources} else allocations,
@@ -151,9 +152,13 @@ def _claim_of(guest: Guest, claims: Sequence[Mapping[str, Any]]) -> Mapping[str,
         state = own[0]["state"] if own else "unknown to its partition"
         why = f"the claim of attempt {guest.attempt} on {guest.node} is {state}; its host's next audit decides on it"
         raise errors.InstanceConflict(uuid=guest.uuid, why=why)
-    if own[0]["type"] != INSTANCE:
+    role, migration = own[0]["role"], own[0]["migration"]
+    if own[0]["type"] != INSTANCE and role == ClaimRole.ONLY:
         raise errors.InstanceConflict(uuid=guest.uuid, why=f"its claim is of type {own[0]['type']}")
-    if others:
+    if role == ClaimRole.DESTINATION:
+        why = f"{guest.node} is the destination of migration {migration}; adopt it on its source, or fence the source"
+        raise errors.InstanceConflict(uuid=guest.uuid, why=why)
+    if any(migration is None or claim["migration"] != migration for claim in others):
         places = ", ".join(f"attempt {claim['attempt']} on {claim['host']}" for claim in others)
         raise errors.InstanceConflict(uuid=guest.uuid, why=f"it has other claims: {places}")
     return own[0]

@@ -11,9 +11,17 @@ from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors, objects
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.records import RunningClaim
-from tests.unit.conductor.saga.simulated_cluster import LEASE_MS, THREE, KillSwitch, SimulatedCluster, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import (
+    LEASE_MS,
+    THREE,
+    KillSwitch,
+    SimulatedCluster,
+    migration_of,
+    uuid_list,
+)
 
 UUIDS = uuid_list(2)
+MIGRATION = migration_of(UUIDS[0])
 
 
 @pytest.fixture
@@ -158,6 +166,52 @@ def test_other_record_is_refused(cluster: SimulatedCluster, status: InstanceStat
         [replace(record, status=status, step=SagaStep.DONE, attempt=2, host="h9/n")], wake=False
     )
     refused(cluster, host, UUIDS[:1], errors.InstanceConflict, f"its record is {status}, attempt 2 on h9/n")
+
+
+def begin_to_move(cluster: SimulatedCluster, destination: str | None) -> tuple[str, str]:
+    """Make the claim of the first instance the source of a move, whose destination may be built; return both hosts."""
+    source = host_of(cluster, UUIDS[0])
+    cluster.ledger.store.begin_moves([ClaimRef(UUIDS[0], 1)], [MIGRATION])
+    if destination is not None:
+        cluster.hosts.stopped.add(ClaimRef(UUIDS[0], 1))
+        cluster.ledger.hold(UUIDS[0], f"{destination}/n", attempt=2)
+        cluster.hosts.guests[ClaimRef(UUIDS[0], 2)] = f"{destination}/n"
+    return source, destination or ""
+
+
+def test_guest_at_the_source_of_a_move_without_a_destination_is_adopted(cluster: SimulatedCluster) -> None:
+    source, _none = begin_to_move(cluster, None)
+    cluster.adopt(source, UUIDS[:1])
+    cluster.settle()
+    assert cluster.statuses(UUIDS[:1]) == ["ACTIVE"]
+    assert cluster.ledger.live()[UUIDS[0]] == (f"{source}/n", 1, "confirmed")
+
+
+def test_move_is_adopted_with_the_guest_at_its_source(cluster: SimulatedCluster) -> None:
+    source, destination = begin_to_move(cluster, "h3")
+    text = f"is the destination of migration {MIGRATION}; adopt it on its source"
+    refused(cluster, destination, UUIDS[:1], errors.InstanceConflict, text)
+    cluster.adopt(source, UUIDS[:1])
+    cluster.settle()
+    record = cluster.record(UUIDS[0])
+    assert (record.status, record.host, record.attempt) == ("VERIFY_RESIZE", f"{destination}/n", 2)
+    cluster.adopt(host_of(cluster, UUIDS[1]), UUIDS[1:])
+    cluster.settle()
+    cluster.check(UUIDS)
+    # When the move is confirmed, then nothing is left at its source
+    cluster.confirm(UUIDS[:1])
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+    cluster.check(UUIDS)
+
+
+def test_guest_at_the_destination_is_adopted_after_the_source_has_ended(cluster: SimulatedCluster) -> None:
+    source, destination = begin_to_move(cluster, "h3")
+    cluster.lose_host(source)
+    cluster.adopt(destination, UUIDS[:1])
+    cluster.settle()
+    assert cluster.statuses(UUIDS[:1]) == ["ACTIVE"]
+    assert cluster.ledger.live()[UUIDS[0]] == (f"{destination}/n", 2, "confirmed")
 
 
 def test_claims_that_cannot_be_read_refuse_the_adoption(cluster: SimulatedCluster) -> None:
