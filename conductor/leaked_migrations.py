@@ -19,6 +19,8 @@ from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
 
+WITHOUT_GUEST = (InstanceStatus.DELETED, InstanceStatus.SHELVED_OFFLOADED)  # statuses of instances that need no copy
+
 
 class LeakedMigrations:
     """Has hosts end what leaked migrations hold: only the host itself may end a confirmed claim and its guest."""
@@ -106,16 +108,13 @@ class LeakedMigrations:
         if not ends_running and not is_deleted and not is_known:
             why = f"its migration {migration} has no record, and the guest on {claim['host']} may be the original copy"
             raise errors.InstanceConflict(uuid=uuid, why=why)
-        if (
-            is_deleted
-            or (record is None and is_known)
-            or (record is not None and record.status == InstanceStatus.SHELVED_OFFLOADED)
-        ):
+        if is_known if record is None else record.status in WITHOUT_GUEST:
             return
+        if record is not None and record.attempt == claim["attempt"]:
+            why = f"its record names the guest on {claim['host']}, which may be the only copy; compare them first"
+            raise errors.InstanceConflict(uuid=uuid, why=why)
         client = self._clients.claims_of(record.partition if record is not None else partition)
-        others = [
-            other for other in client.list_claims(ctxt, consumer=uuid).claims if other["role"] != ClaimRole.SOURCE
-        ]
-        if not any(other["state"] == ClaimState.CONFIRMED for other in others):
+        others = client.list_claims(ctxt, consumer=uuid).claims
+        if not any(other["state"] == ClaimState.CONFIRMED and other["role"] != ClaimRole.SOURCE for other in others):
             why = f"the guest on {claim['host']} may be the only copy: it has no other claim"
             raise errors.InstanceConflict(uuid=uuid, why=why)

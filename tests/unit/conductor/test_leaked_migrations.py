@@ -127,6 +127,10 @@ def test_migration_that_is_under_way_is_refused(cluster: SimulatedCluster) -> No
 def test_guest_that_may_be_the_only_copy_is_kept(cluster: SimulatedCluster) -> None:
     """Given a store that lost its tail: the migration has no record, and the instance an earlier one, or none."""
     assert_refused(cluster, "may be the only copy")
+    # Nor is the guest that the record names ended for another claim
+    cluster.ledger.hold(INSTANCE, "h2/n", attempt=2)
+    assert_refused(cluster, "its record names the guest on h1/n")
+    cluster.ledger.store.release("h2", [ClaimRef(INSTANCE, 2)])
     lose_records(cluster)
     assert_refused(cluster, "may be the only copy")
 
