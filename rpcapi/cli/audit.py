@@ -32,10 +32,11 @@ class AuditCluster(Lister):
 
     With --fix, it prints a plan with an act for each difference, and carries out the acts that end no guest that may be
     running: it adopts guests without a record, has hosts release claims under which nothing runs, corrects records by
-    their claims, and has hosts end the stopped guests of migrations that ended. Guests that may be running are ended
-    only with --yes. No plan ends a guest that may be the original or the only copy of its instance; the plan then says
-    why, and how you decide. Nothing is repaired if the host's agent does not answer, or while a step of the instance is
-    under way. Then all is read until the repaired differences are gone; exits 1 if any difference is left.
+    their claims, and has hosts end the stopped guests at the sources of migrations that ended. Guests that may be
+    running are ended only with --yes. No plan ends a guest that may be the original or the only copy of its instance;
+    the plan then says why, and how you decide. Nothing is repaired if the host's agent does not answer, or while a step
+    of the instance is under way. Then all is read until the repaired differences are gone; exits 1 if any difference is
+    left.
 
     With --nova: find the claims that gantt-scheduler made for Nova and that no instance on a host uses, because the
     answer was lost. Exits 1 if any is left.

@@ -110,15 +110,14 @@ class ListClaims(Lister):
 
 
 class ShowClaim(ShowOne):
-    """Show the live claim of a consumer; of an instance that moves, that of its destination."""
+    """Show the live claim of a consumer.
+
+    An instance that moves has two: its own at the destination, and the migration's at the source.
+    """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "consumer",
-            metavar="UUID",
-            help="The consumer: an instance, or a migration, which holds the source of its move.",
-        )
+        parser.add_argument("consumer", metavar="UUID", help="The consumer: an instance or a migration.")
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.cli.comparison import DESTINATION, ClusterReading, Difference, Place, place_of_claim
+from rpcapi.cli.comparison import DESTINATION, ClusterReading, Difference, place_of_claim
 from rpcapi.cli.error_messages import CommandFailed, describe_error
 
 if TYPE_CHECKING:
@@ -130,14 +130,9 @@ def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to end the source of a leaked migration, unless its guest may be the original or the only copy.
-
-    The record of the migration tells a leftover from the original. Without the record nobody knows whether the source
-    had stopped and handed its disk over.
-    """
+    """Plan to settle the instance by its claims if nothing else has a record of it; else plan to end the source."""
     uuid, host = str(difference.instance), difference.host
-    record, right_host = reading.instances.get(uuid), reading.confirmed_host(uuid)
-    migration = reading.migration_of(Place(uuid, difference.attempt or 0, host))
+    record = reading.instances.get(uuid)
     if record is not None and record.attempt == difference.attempt:
         text = f"correct the record of {uuid} by its claims: the one on {host} is the source of a migration"
         return Act(difference, text, _compare, "record corrected")
@@ -145,8 +140,20 @@ def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
     if guest is None:
         text = f"release the claim of {uuid} on {host}, the source of its migration, under which nothing runs"
         return Act(difference, text, _end_migration, "ended at its host")
+    migration = reading.migration_of(guest.place)
     if record is None and migration is None:
         return _plan_adoption(reading, difference)
+    return _plan_end_of_guest(reading, difference, migration, is_off=guest.state == STOPPED)
+
+
+def _plan_end_of_guest(reading: ClusterReading, difference: Difference, migration: Any, *, is_off: bool) -> Act:
+    """Plan to end the guest at a leaked source, unless it may be the original or the only copy.
+
+    The record of the migration tells a leftover from the original. Without the record nobody knows whether the source
+    had stopped and handed its disk over.
+    """
+    uuid, host = str(difference.instance), difference.host
+    record, right_host = reading.instances.get(uuid), reading.confirmed_host(uuid)
     copy = f"the guest of instance {uuid} on {host}, the source of its migration"
     if migration is None:
         rival = f"its guest on {right_host}" if right_host else "another one"
@@ -155,13 +162,8 @@ def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
         return Act(difference, text, _end_running_migration, "ended at its host", Consent.END)
     if record is not None and right_host in (None, host) and record.status != OFFLOADED:
         return Act(difference, f"{NO_REPAIR}: {copy}, may be the only one; {_record_text(record)}")
-    return _plan_end_of_leftover(difference, guest, copy, record, right_host)
-
-
-def _plan_end_of_leftover(difference: Difference, guest: Any, copy: str, record: Any, right_host: str | None) -> Act:
-    """Plan to end a guest that its instance does not need; only a stopped one goes without consent."""
     remains = "which is deleted" if record is None else f"which keeps {_kept_copy(right_host)}"
-    if guest.state == STOPPED:
+    if is_off:
         return Act(difference, f"end {copy}, {remains}", _end_migration, "ended at its host")
     text = f"end {copy}, {remains}; it may be running"
     return Act(difference, text, _end_running_migration, "ended at its host", Consent.YES)
