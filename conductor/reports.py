@@ -116,13 +116,14 @@ class BuildReports:
         """Write the records that ``results`` change; return the results whose record was stale, for another try."""
         updates: dict[str, InstanceRecord] = {}
         deferred = []
+        epoch = self._store.epoch()
         for result in results:
             instance = records.get(result.uuid)
             if result.uuid in updates:
                 deferred.append(
                     result
                 )  # a second result of one instance applies to the record that the first one changed
-            elif instance is not None and (changed := apply_result(instance, result)) is not None:
+            elif instance is not None and (changed := apply_result(instance, result, epoch)) is not None:
                 updates[result.uuid] = changed
         final_records = [record for record in updates.values() if record.step == SagaStep.DONE]
         unfinished = [record for record in updates.values() if record.step != SagaStep.DONE]
@@ -169,8 +170,8 @@ def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
             )
 
 
-def apply_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record as ``result`` changes it, or None if it changes nothing."""
+def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) -> InstanceRecord | None:
+    """Return the record as ``result`` changes it, or None if it changes nothing; ``epoch`` is the store's."""
     if is_of_source(instance, result):
         return apply_source_result(instance, result)
     if result.attempt > instance.attempt:
@@ -182,8 +183,14 @@ def apply_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
         return None
     if instance.status == InstanceStatus.DELETING and instance.step != SagaStep.RESUME:
         has_stopped = instance.step == SagaStep.TERMINATE and result.kind == GONE
-        return finish_deletion(instance) if has_stopped else None
+        return _end_deletion(instance, epoch) if has_stopped else None
     return (_apply_state if instance.open_migration is None else apply_destination_result)(instance, result)
+
+
+def _end_deletion(instance: InstanceRecord, epoch: int) -> InstanceRecord:
+    """Return the record after its guest has ended: DELETED, unless the store may have lost other attempts."""
+    is_certain = instance.certain_epoch == epoch
+    return finish_deletion(instance) if is_certain else set_step(instance, SagaStep.ABORT)
 
 
 def _is_forgotten(instance: InstanceRecord, result: BuildResult) -> bool:

@@ -37,7 +37,7 @@ def _apply_answers(
         result = answers[instance.uuid, attempt]
         answer, host, partition = result.answer, result.host, result.partition or instance.partition
         if answer == Answer.CONFLICT:
-            return _find_later_attempt(saga_pass, instance, partition)
+            return _end_claims_left(saga_pass, instance, partition) or saga_pass.retry_later(instance, answer)
         if answer == Answer.CONFIRMED and instance.status in FAILED:
             return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
         if answer == Answer.CONFIRMED and host is not None:
@@ -47,20 +47,25 @@ def _apply_answers(
             )
         if answer not in claims.ENDED_ANSWERS:
             return saga_pass.retry_later(instance, answer)
-    return finish_aborted(instance)
+    is_doubtful = instance.status == InstanceStatus.DELETING and not saga_pass.is_certain(instance)
+    left = _end_claims_left(saga_pass, instance, instance.partition) if is_doubtful else None
+    return left or finish_aborted(instance)
 
 
-def _find_later_attempt(saga_pass: SagaPass, instance: InstanceRecord, partition: str | None) -> InstanceRecord:
-    """Return the record with the live attempt, which this store has forgotten, to be aborted next in ``partition``."""
+def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: str | None) -> InstanceRecord | None:
+    """Return the record with a live attempt that this store has forgotten, to be ended next; None without one.
+
+    The source of a move that the record knows is ended last.
+    """
     try:
         page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    later = [claim for claim in page.claims if claim["role"] != ClaimRole.SOURCE]
-    if not later:
-        return saga_pass.retry_later(instance, "a later attempt was live")
-    claim = later[0]
-    return set_step(instance, SagaStep.ABORT, attempt=claim["attempt"], host=claim["host"], partition=partition)
+    known = None if instance.open_migration is None else instance.open_migration.uuid
+    claims_left = [claim for claim in page.claims if claim["role"] != ClaimRole.SOURCE or claim["migration"] != known]
+    for claim in sorted(claims_left, key=lambda claim: claim["role"] == ClaimRole.SOURCE):
+        return set_step(instance, SagaStep.ABORT, attempt=claim["attempt"], host=claim["host"], partition=partition)
+    return None
 
 
 def finish_aborted(instance: InstanceRecord) -> InstanceRecord:

@@ -292,7 +292,7 @@ class MemoryConductorStore(ConductorStore):
             return self._queue.next_due()
 
     def epoch(self) -> int:
-        return 1
+        return self._epoch
 
     def check_replicas(self) -> None:
         """Has no replicas."""

@@ -58,8 +58,8 @@ def test_undecided_claim_is_tried_again(answer: str, attempt: int) -> None:
 
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_later_attempt_that_is_live_is_aborted_next(attempt: int) -> None:
-    claim = {"consumer": "a", "attempt": 5, "host": "h/n", "role": "only"}
-    source = {"consumer": "a", "attempt": 4, "host": "g/n", "role": "source"}
+    claim = {"consumer": "a", "attempt": 5, "host": "h/n", "role": "only", "migration": None}
+    source = {"consumer": "a", "attempt": 4, "host": "g/n", "role": "source", "migration": "m"}
     changed = run(instance(**DELETED), {attempt: ("conflict", "h/n")}, [source, claim])
     assert (changed.step, changed.status, changed.attempt, changed.host) == ("abort", "DELETING", 5, "h/n")
 
