@@ -27,7 +27,8 @@ class FollowEvents(Lister):
     """Print changes of host state, one line each, until interrupted.
 
     Each line has partition, epoch and position, by which a later run continues (--after), and kind and payload as those
-    of a notification of host state. After a change of kind "resync" some are missing: read all documents again.
+    of a notification of host state. A change printed during the interruption may be printed again. After a change of
+    kind "resync" some are missing: read all documents again.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

@@ -42,7 +42,8 @@ def conf(conf: cfg.ConfigOpts, tmp_path: Path) -> cfg.ConfigOpts:
     conf.set_override("call_timeout", 2.0, group="compute")
     conf.set_override("boot_delay", 0.01, group="simulator")
     bus.set_defaults(conf)
-    conf.set_override("transport_url", f"fake://{uuid.uuid4().hex}/")
+    conf.set_override("transport_url", "fake://")
+    conf.set_override("control_exchange", uuid.uuid4().hex)  # all fake transports of a process share their exchanges
     conf.set_override("executor_thread_pool_size", 2)
     return conf
 

@@ -11,7 +11,8 @@ from rpcapi.messaging import bus
 
 def test_call_is_answered_until_the_service_stops(conf):
     bus.set_defaults(conf)
-    conf.set_override("transport_url", f"fake://{uuid.uuid4().hex}/")
+    conf.set_override("transport_url", "fake://")
+    conf.set_override("control_exchange", uuid.uuid4().hex)  # all fake transports of a process share their exchanges
     conf.set_override("executor_thread_pool_size", 2)
     service = make_service(conf, 0)
     service.start()
