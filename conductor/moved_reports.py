@@ -36,10 +36,10 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
     The next move has later attempts than the lost one.
     """
     reason = "its source had followed a later move, whose record was lost: repeat the move"
-    known = replace(instance, last_attempt=number)
-    if known.move.kind == MigrationKind.LIVE:
-        return live_moves.give_up(known, reason, is_final=True)
-    return set_step(moves.revert_move(known, reason), SagaStep.ABORT)
+    record = replace(instance, last_attempt=number)
+    if record.move.kind == MigrationKind.LIVE:
+        return live_moves.give_up(record, reason, is_final=True)
+    return set_step(moves.revert_move(record, reason), SagaStep.ABORT)
 
 
 def ended_migration_of(instance: InstanceRecord) -> MigrationRecord | None:

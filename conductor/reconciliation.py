@@ -215,8 +215,10 @@ def _moves_unknown(instance: InstanceRecord, migration: str | None) -> bool:
     """Return whether the claim is an end of a move that the record does not know, or has as over at its source."""
     if migration is None or (instance.open_migration is not None and instance.open_migration.uuid == migration):
         return False
-    known = instance.migration
-    return known is None or known.uuid != migration or known.source_attempt == instance.attempt
+    last_migration = instance.migration
+    return (
+        last_migration is None or last_migration.uuid != migration or last_migration.source_attempt == instance.attempt
+    )
 
 
 def _revived(instance: InstanceRecord) -> InstanceRecord | None:

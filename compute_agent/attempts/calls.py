@@ -76,7 +76,7 @@ class ServiceCalls:
         ctxt = _context(attempts).with_timeout(self._patience.timeout)
         ctxt.host_uuid = self._host_uuid
         ctxt.update_store()
-        asked_at = self.isolation.now()
+        sent_at = self.isolation.now()
         try:
             with tracing.span(f"compute.{method}", ctxt.request_id):
                 reply = send(ctxt)
@@ -86,10 +86,10 @@ class ServiceCalls:
             raise CallUnanswered(f"{method} got no answer: {str(error) or type(error).__name__}") from error
         except errors.GanttError as error:
             metrics.RETRIES.labels(method).inc()
-            self.isolation.note_answer(asked_at)
+            self.isolation.note_answer(sent_at)
             kind = IdentityRefused if isinstance(error, errors.HostIdentityConflict) else CallRejected
             raise kind(f"{method} was refused: {error.sentence}") from error
-        self.isolation.note_answer(asked_at)
+        self.isolation.note_answer(sent_at)
         return reply
 
 

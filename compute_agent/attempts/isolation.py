@@ -38,15 +38,15 @@ class IsolationWatch:
         """Return the time of this watch, for ``note_answer``."""
         return self._clock()
 
-    def note_answer(self, asked_at: float) -> None:
-        """Note the answer to a call that was sent at ``asked_at``.
+    def note_answer(self, sent_at: float) -> None:
+        """Note the answer to a call that was sent at ``sent_at``.
 
         The service may have answered at once, and the agent read the answer only after a suspension: the answer proves
         contact at the time of the call, not now.
         """
         with self._lock:
             self._ended += self._is_isolated()
-            self._last_contact = max(self._last_contact, asked_at)
+            self._last_contact = max(self._last_contact, sent_at)
 
     def _is_isolated(self) -> bool:
         return self._clock() - self._last_contact > self._timeout

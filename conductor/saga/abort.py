@@ -61,8 +61,10 @@ def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: s
         page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-    known = None if instance.open_migration is None else instance.open_migration.uuid
-    claims_left = [claim for claim in page.claims if claim["role"] != ClaimRole.SOURCE or claim["migration"] != known]
+    migration_uuid = None if instance.open_migration is None else instance.open_migration.uuid
+    claims_left = [
+        claim for claim in page.claims if claim["role"] != ClaimRole.SOURCE or claim["migration"] != migration_uuid
+    ]
     for claim in sorted(claims_left, key=lambda claim: claim["role"] == ClaimRole.SOURCE):
         return set_step(instance, SagaStep.ABORT, attempt=claim["attempt"], host=claim["host"], partition=partition)
     return None

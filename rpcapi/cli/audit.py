@@ -106,9 +106,11 @@ class AuditCluster(Lister):
         for act in plan:
             self.show_message(f"plan: {act.text}")
         outcomes = repair.carry_out(self.session, plan, yes=yes, ends=ends)
-        kept = [act for act in plan if act.consent is repair.Consent.YES and not act.may_start(yes=yes, ends=ends)]
-        if kept:
-            self.show_message(f"{len(kept)} guests that may be running are kept; repeat with --yes to end them")
+        waiting_acts = [
+            act for act in plan if act.consent is repair.Consent.YES and not act.may_start(yes=yes, ends=ends)
+        ]
+        if waiting_acts:
+            self.show_message(f"{len(waiting_acts)} guests that may be running are kept; repeat with --yes to end them")
         return outcomes
 
     def _await_repairs(

@@ -56,9 +56,9 @@ def make_plan(reading: ClusterReading, differences: Iterable[Difference]) -> lis
 
 def check_ends(plan: Sequence[Act], ends: Collection[str]) -> None:
     """Raise CommandFailed unless each of ``ends`` names an act that ends a guest."""
-    known = {act.difference.instance for act in plan if act.consent is not Consent.NOT_NEEDED}
+    instances = {act.difference.instance for act in plan if act.consent is not Consent.NOT_NEEDED}
     for uuid in ends:
-        if uuid not in known:
+        if uuid not in instances:
             raise CommandFailed(f"--end {uuid}: the audit finds no leaked migration of this instance with a guest")
 
 

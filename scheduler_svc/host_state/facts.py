@@ -14,13 +14,13 @@ Node = Mapping[str, Any]
 
 def drop_refused_facts(nodes: Mapping[str, Node]) -> tuple[dict[str, Node], list[errors.InvalidFact]]:
     """Return the checked nodes of a report without facts of a wrong type, and an error for each of these."""
-    kept, refusals = dict(nodes), []
+    valid_nodes, refusals = dict(nodes), []
     for name, node in nodes.items():
         refused = dict(_refuse(node))
         if refused:
             refusals += [errors.InvalidFact(node=name, fact=fact[:MAX_SHOWN], why=why) for fact, why in refused.items()]
-            kept[name] = _without(node, refused)
-    return kept, refusals
+            valid_nodes[name] = _without(node, refused)
+    return valid_nodes, refusals
 
 
 def _refuse(node: Node) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from scheduler_svc.core.table.view import View
 
 LOG = log.getLogger(__name__)
 
-# Repetitions for one failure after which the rows of one service host are no longer told apart.
+# Repetitions for one failure after which a group of rows of one service host is not divided further.
 MAX_REPETITIONS = 256
 MAX_LOGGED = 10  # hosts of one log line
 

@@ -104,9 +104,11 @@ def lowered_amounts(claim: Claim, requested: Allocations) -> tuple[str, tuple[st
     Reported amounts that the claim does not hold need not be requested: the store did not believe them.
     """
     for provider, amounts in sorted(reported_allocations(claim).items()):
-        held, remaining = claim.allocations.get(provider, {}), requested.get(provider, {})
+        claim_amounts, remaining = claim.allocations.get(provider, {}), requested.get(provider, {})
         classes = [
-            name for name, amount in sorted(amounts.items()) if remaining.get(name, 0) < min(amount, held.get(name, 0))
+            name
+            for name, amount in sorted(amounts.items())
+            if remaining.get(name, 0) < min(amount, claim_amounts.get(name, 0))
         ]
         if classes:
             return provider, tuple(classes)

@@ -101,13 +101,15 @@ def with_replaced(service: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_foreign(service: Mapping[str, Any] | None, host_uuid: str | None) -> bool:
     """Return whether another state folder than ``host_uuid`` owns the host's name; None is not checked."""
-    known = (service or {}).get(HOST_UUID)
-    return known is not None and host_uuid is not None and host_uuid != known
+    owner_uuid = (service or {}).get(HOST_UUID)
+    return owner_uuid is not None and host_uuid is not None and host_uuid != owner_uuid
 
 
-def foreign(host: str, obstacle: TakeoverObstacle, known: str | None, claims: int = 0) -> errors.HostIdentityConflict:
-    """Return the error for an agent whose state folder is not ``known``, the owner of the host's name."""
-    owner = f"state folder {known} has this name, and " if known else ""
+def foreign(
+    host: str, obstacle: TakeoverObstacle, owner_uuid: str | None, claims: int = 0
+) -> errors.HostIdentityConflict:
+    """Return the error for an agent whose state folder is not ``owner_uuid``, the owner of the host's name."""
+    owner = f"state folder {owner_uuid} has this name, and " if owner_uuid else ""
     return errors.HostIdentityConflict(host=host, why=owner + _WHY[obstacle].format(claims=claims))
 
 

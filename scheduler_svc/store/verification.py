@@ -166,10 +166,10 @@ def _report_problems(dump: StoreDump) -> Iterator[str]:
     for claim in sorted(dump.claims, key=lambda claim: claim.consumer):
         for provider, amounts in unheld_amounts(claim).items():
             for resource_class, amount in amounts.items():
-                held = claim.allocations.get(provider, {}).get(resource_class, 0)
+                claim_amount = claim.allocations.get(provider, {}).get(resource_class, 0)
                 yield (
                     f"{resource_class} at {provider}: the guest of {claim.ref.consumer}@{claim.attempt} on "
-                    f"{claim.host} uses {amount} by its agent's report, its claim holds {held}"
+                    f"{claim.host} uses {amount} by its agent's report, its claim holds {claim_amount}"
                 )
 
 

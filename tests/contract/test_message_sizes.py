@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bounded messages of both buses: what senders and callers are told, and what a receiver does not decode."""
+"""Bounded messages of both buses: errors at senders and callers, and messages that receivers do not decode."""
 
 import logging
 import uuid

@@ -91,8 +91,8 @@ def eligible_others(facts: dict[str, Any], request_data: dict[str, Any]) -> set[
     """Return the hosts that pass all filters beside a host with these facts."""
     cloud = cloud_with(facts)
     with clouds.table(cloud, READS).reading() as view:
-        wanted = clouds.request(cloud, request_data)
-        survivors = failing_hosts.decide(view, lambda view: pipeline.run(FILTERS, view, wanted))
+        scheduling_request = clouds.request(cloud, request_data)
+        survivors = failing_hosts.decide(view, lambda view: pipeline.run(FILTERS, view, scheduling_request))
         return {*view.names(np.flatnonzero(survivors.passes))} - {"h3"}
 
 
@@ -102,12 +102,12 @@ def test_facts_of_one_host_never_change_the_eligibility_of_another(facts, reques
     assert eligible_others(facts, request_data) == eligible_others({}, request_data)
 
 
-def decide(view: View, wanted: SchedulingRequest) -> None:
+def decide(view: View, scheduling_request: SchedulingRequest) -> None:
     """Run all filters on all hosts, whatever others reject, and all weighers; raises what they raise."""
     for host_filter in FILTERS:
-        for predicate in host_filter.predicates(view, wanted):
+        for predicate in host_filter.predicates(view, scheduling_request):
             assert predicate.passes.shape == (view.size,)
-    scores = scoring.score(WEIGHERS, view, wanted, None)
+    scores = scoring.score(WEIGHERS, view, scheduling_request, None)
     assert np.isfinite(scores.values).all()
 
 
@@ -120,8 +120,8 @@ def decide(view: View, wanted: SchedulingRequest) -> None:
 def test_what_is_stored_of_a_report_makes_no_filter_or_weigher_fail(facts, metrics, request_data):
     valid_metrics = {name: value for name, value in metrics.items() if compute.METRIC.is_valid(value)}
     reported = {"inventories": {"VCPU": {"total": 1}}, "facts": facts, "metrics": valid_metrics}
-    kept, _ = drop_refused_facts(check_nodes("h", {"h": reported}, True))
-    cloud = cloud_with(kept["h"]["facts"], kept["h"]["metrics"])
+    valid_nodes, _ = drop_refused_facts(check_nodes("h", {"h": reported}, True))
+    cloud = cloud_with(valid_nodes["h"]["facts"], valid_nodes["h"]["metrics"])
     with clouds.table(cloud, READS).reading() as view:
         decide(view, clouds.request(cloud, request_data))
 
@@ -158,20 +158,20 @@ GUEST_CELLS = [{"id": 0, "group": "_numa0", "cpus": [0, 1], "pcpus": [0, 1], "me
 @given(cells, st.sampled_from(("prefer", "require", "isolate")), st.sampled_from((None, 4, 2048)))
 def test_stored_numa_cells_make_no_search_fail(reported, thread_policy, page_size):
     nodes = {"a": node({"DISK_GB": 100}) | {"numa": reported}}
-    kept, refusals = drop_refused_facts(nodes)
+    valid_nodes, refusals = drop_refused_facts(nodes)
     documents = {
-        "a": {**kept["a"], "numa": kept["a"]["numa"] or []},
+        "a": {**valid_nodes["a"], "numa": valid_nodes["a"]["numa"] or []},
         **{f"a/numa{number}": child_provider("a", "a", {"PCPU": 4, "MEMORY_MB": 8192}) for number in range(2)},
     }
     used = {"a/numa0": {"PCPU": 1}}
     numa = {"cells": GUEST_CELLS, "cpu_policy": "dedicated", "thread_policy": thread_policy, "page_size_kb": page_size}
     group = RequestGroup("_numa0", {"PCPU": 2, "MEMORY_MB": 64})
-    wanted = request({"DISK_GB": 1}, groups=(group,), groups_policy="none", numa=numa)
+    scheduling_request = request({"DISK_GB": 1}, groups=(group,), groups_policy="none", numa=numa)
     assert {refusal.kwargs["fact"] for refusal in refusals} <= {"numa"}
     with table(documents, used).reading() as view:
         row = view.row("a")
         assert row is not None
-        AllocationFinder(view, wanted).find(row)
+        AllocationFinder(view, scheduling_request).find(row)
 
 
 class RecordedFacts(dict):
@@ -191,12 +191,12 @@ def test_every_fact_that_a_filter_or_weigher_names_is_declared():
     facts = {"supported_instances": [["x86_64", "kvm", "hvm"]], "hypervisor_version": 1, "cpu_info": {}}
     nodes = {"a": node() | {"facts": RecordedFacts(facts, read)}}
     image = {"properties": {"hw_architecture": "x86_64", "img_hv_requested_version": ">=0", "hw_maxphysaddr_bits": 4}}
-    wanted = request(image=image, extra_specs={"hw:maxphysaddr_bits": "4"}, volumes=({"pool": "p"},))
+    scheduling_request = request(image=image, extra_specs={"hw:maxphysaddr_bits": "4"}, volumes=({"pool": "p"},))
     documents = {"volume": {"p": {"location": "rack"}}}
     host_table = table(nodes, reads=READS)
     for namespace, entries in documents.items():
         host_table._set_states(host_table.partitions[0], namespace, entries, 101)
     with host_table.reading() as view:
-        decide(view, wanted)
+        decide(view, scheduling_request)
     attributes = {name for name, kind in ATTRIBUTES.items() if kind is TermType.FACT}
     assert read | attributes == compute.FACTS.keys()

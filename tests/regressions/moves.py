@@ -45,9 +45,9 @@ class MovingInstance(MovesCluster):
 
     def take_messages(self, host: str) -> list[Message]:
         """Take the messages to a host from the bus."""
-        taken = [message for message in self.hosts.queue if message[0] == host]
+        messages = [message for message in self.hosts.queue if message[0] == host]
         self.hosts.queue = [message for message in self.hosts.queue if message[0] != host]
-        return taken
+        return messages
 
     def arrive(self, messages: list[Message]) -> None:
         """Let messages arrive, and give their effects a minute."""
@@ -109,8 +109,8 @@ class MovingInstance(MovesCluster):
         """
         record, number = self.instance, attempt or self.instance.attempt
         status = "ACTIVE" if state == "running" else "SHUTOFF"
-        found = (record.status, record.step, record.host, record.attempt, record.reason, record.open_migration)
-        assert found == (status, SagaStep.DONE, f"{host}/n", number, None, None), record
+        fields = (record.status, record.step, record.host, record.attempt, record.reason, record.open_migration)
+        assert fields == (status, SagaStep.DONE, f"{host}/n", number, None, None), record
         assert self.ledger.live() == {self.uuid: (f"{host}/n", number, "confirmed")}
         assert self.guests() == [(host, number, state)]
         assert self.ledger.problems() == []

@@ -52,8 +52,8 @@ class Burst:
         self.hosts = Counter()
 
     def call(self, number, count=1, resources=None):
-        wanted = replace(request(resources), id=f"r{number}")
-        return selection_call(count, 100 * number, wanted, consumer_type=self._type)
+        scheduling_request = replace(request(resources), id=f"r{number}")
+        return selection_call(count, 100 * number, scheduling_request, consumer_type=self._type)
 
     def select(self, call):
         self.hosts.update(result.host for result in select(self._selector, call, policy=self._policy).prepared)

@@ -92,7 +92,9 @@ def test_fact_of_a_wrong_type_is_refused_and_the_rest_of_the_report_is_kept(
     assert (refusal.code, refusal.kwargs["node"], refusal.kwargs["fact"]) == ("invalid_fact", "bad/n", fact)
     assert metric_value("scheduler_refused_facts_total") == before + 1
     stored = worker.scheduler.get_host_state(context.new(), "compute", "bad/n").document
-    assert stored["facts"] == {name: kept for name, kept in {**GOOD, "serial": "x1"}.items() if name != fact}
+    assert stored["facts"] == {
+        name: fact_value for name, fact_value in {**GOOD, "serial": "x1"}.items() if name != fact
+    }
     assert stored["inventories"]["VCPU"]["total"]
     assert set(decide(worker)[0]) >= {"good1", "good2"}
 

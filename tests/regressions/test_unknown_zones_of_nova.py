@@ -44,18 +44,18 @@ def scheduler(cloud):
     ],
 )
 def test_unknown_zone_selects_no_host(cloud, scheduler, fields):
-    asked = new_context()
+    ctxt = new_context()
     with pytest.raises(exceptions.NoValidHost, match=UNKNOWN):
-        cloud.select(spec(availability_zone="z9", **fields), context=asked)
-    record = scheduler.explain(context.new(), asked["request_id"]).document
+        cloud.select(spec(availability_zone="z9", **fields), context=ctxt)
+    record = scheduler.explain(context.new(), ctxt["request_id"]).document
     assert (record["outcome"], record["why"]) == ("refused", f"No valid host: {UNKNOWN}")
     assert record["spec"]["availability_zone"] == "z9"
 
 
 def test_dry_run_says_that_the_zone_is_unknown(cloud, scheduler):
     cloud.follow()
-    wanted = objects.RequestSpec.of(resources=SMALL_REQUEST, availability_zone="z9")
-    document = scheduler.dry_run(context.new("p", "u"), wanted).document
+    request_spec = objects.RequestSpec.of(resources=SMALL_REQUEST, availability_zone="z9")
+    document = scheduler.dry_run(context.new("p", "u"), request_spec).document
     assert (document["outcome"], document["why"]) == ("refused", f"No valid host: {UNKNOWN}")
     assert (document["dry_run"], document["candidates"], document["verdicts"]) == (True, [], [])
 

@@ -267,11 +267,11 @@ class BusChannel(kombu_redis.Channel):
 
     def take(self, inbox: str) -> list[bytes]:
         """Remove and return the oldest entries of an inbox; an entry larger than allowed becomes a dead letter."""
-        taken = self._take(keys=[inbox], args=[BATCH, self.message_bytes, dead_letters.MAX_TEXT])
-        for entry in taken:
+        entries = self._take(keys=[inbox], args=[BATCH, self.message_bytes, dead_letters.MAX_TEXT])
+        for entry in entries:
             if isinstance(entry, list):
                 self.bury_large(inbox, *entry)
-        return [entry for entry in taken if not isinstance(entry, list)]
+        return [entry for entry in entries if not isinstance(entry, list)]
 
     def _create_client(self, asynchronous: bool = False) -> Any:
         client = super()._create_client(asynchronous)

@@ -35,10 +35,10 @@ def step(request: SchedulingRequest) -> float:
 
 def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn:
     """Return the change of the sum by a further instance, for each of ``rows``."""
-    taken = np.zeros(len(rows), np.float64)
+    shares = np.zeros(len(rows), np.float64)
     for resource_class, amount in _weighed_amounts(request).items():
-        taken += amount * view.trees.unit_share(resource_class)[rows]
-    return -taken
+        shares += amount * view.trees.unit_share(resource_class)[rows]
+    return -shares
 
 
 def _weighed_amounts(request: SchedulingRequest) -> Amounts:

@@ -109,8 +109,8 @@ def _claims_of(connection: RedisConnection, consumer: str) -> list[Claim]:
     """Return the claims of a consumer: its own, and the one on the source of its move."""
     head = prefix(connection.partition)
     migration = connection.read(lambda pipe: pipe.hget(head + "sources", consumer))[0]
-    held = [consumer] if migration is None else [consumer, migration]
-    raws = connection.read(lambda pipe: pipe.hmget(head + "claims", held))[0]
+    consumers = [consumer] if migration is None else [consumer, migration]
+    raws = connection.read(lambda pipe: pipe.hmget(head + "claims", consumers))[0]
     return [documents.decode_claim(raw) for raw in raws if raw]
 
 

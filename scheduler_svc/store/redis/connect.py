@@ -224,8 +224,8 @@ class RedisConnection:
         except redis.ResponseError as error:
             code, _space, owner = str(error).partition(" ")
             if code == FOREIGN:
-                known_uuid, _space, host = owner.partition(" ")
-                raise registrations.foreign(host, registrations.TakeoverObstacle.OWNED, known_uuid) from None
+                owner_uuid, _space, host = owner.partition(" ")
+                raise registrations.foreign(host, registrations.TakeoverObstacle.OWNED, owner_uuid) from None
             self.identity.check_emptied(error, self._client.execute_command)
             raise
 

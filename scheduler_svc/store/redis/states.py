@@ -76,8 +76,8 @@ class RedisHostStates:
             stale=len(plan.stale_roots),
         )
         if len(answer) == 3:
-            obstacle, known_uuid, claims = answer
-            raise registrations.foreign(host, registrations.TakeoverObstacle(obstacle), known_uuid or None, claims)
+            obstacle, owner_uuid, claims = answer
+            raise registrations.foreign(host, registrations.TakeoverObstacle(obstacle), owner_uuid or None, claims)
         done, epoch, position, audited, registered = answer
         if not done:
             return None

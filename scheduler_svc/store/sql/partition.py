@@ -149,8 +149,8 @@ class SqlPartition(PartitionState):
             own = and_(place >= f"{host}|", place < f"{host}}}")
             conditions.append(or_(CONSUMERS.c.host == host, own))
         if consumer is not None:
-            held = [name for name in (consumer, self.sources.get(consumer)) if name is not None]
-            conditions.append(CONSUMERS.c.name.in_(held))
+            consumers = [name for name in (consumer, self.sources.get(consumer)) if name is not None]
+            conditions.append(CONSUMERS.c.name.in_(consumers))
         if marker is not None:
             conditions.append(place > marker)
         matches = self._consumers.find(and_(*conditions), place, limit=limit + 1)

@@ -117,7 +117,7 @@ def _consumer_refusal(partition: PartitionState, change: AllocationChange, live:
 def _is_replaceable(live: Claim, change: AllocationChange) -> bool:
     """Return whether a change may replace a live claim.
 
-    An agent's claim must be confirmed, the client must have read it, and its type stays: migrations are told by it.
+    An agent's claim must be confirmed, the client must have read it, and its type stays: it marks migrations.
     """
     if allocations.is_api_claim(live):
         return True

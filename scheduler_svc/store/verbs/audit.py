@@ -69,11 +69,11 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
 
 def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
     """Reconcile one reported claim; return its answer, and whether the store had forgotten it."""
-    known = partition.claim_of(claim.ref)
-    if known is not None:
-        if names.host_of(known.host) == names.host_of(claim.host):
-            return _reconcile_live(partition, _with_role(partition, known, claim), claim, now)
-        return _reconcile_elsewhere(partition, known, claim, now)
+    live_attempt = partition.claim_of(claim.ref)
+    if live_attempt is not None:
+        if names.host_of(live_attempt.host) == names.host_of(claim.host):
+            return _reconcile_live(partition, _with_role(partition, live_attempt, claim), claim, now)
+        return _reconcile_elsewhere(partition, live_attempt, claim, now)
     end = partition.end_of(claim.ref)
     if end is not None:
         return (Answer.ABORTED if end == UNKNOWN_END else answer_of(end)), False
@@ -182,9 +182,11 @@ def _reconcile_live(partition: PartitionState, live: Claim, claim: RunningClaim,
 
 def _note_report(partition: PartitionState, live: Claim, claim: RunningClaim) -> bool:
     """Record the amounts that a confirmed claim's host reports; return whether they raised the claim."""
-    held = believed_allocations(partition, live, claim)
-    noted = replace(live, allocations=held, reported=None if claim.allocations == held else claim.allocations)
-    if held == live.allocations:
+    allocations = believed_allocations(partition, live, claim)
+    noted = replace(
+        live, allocations=allocations, reported=None if claim.allocations == allocations else claim.allocations
+    )
+    if allocations == live.allocations:
         if noted != live:
             partition.claims[live.consumer] = noted
         return False
@@ -262,15 +264,15 @@ def _move_of(
     return (ClaimRole.ONLY, None) if has_ended else (role, migration)
 
 
-def _with_role(partition: PartitionState, known: Claim, claim: RunningClaim) -> Claim:
+def _with_role(partition: PartitionState, live: Claim, claim: RunningClaim) -> Claim:
     """Return the live claim, made the source of the migration that its agent names if the store forgot that."""
     role, migration = _move_of(partition, claim.role, claim.migration, claim.attempt, None)
-    is_forgotten = role is ClaimRole.SOURCE and known.role is ClaimRole.ONLY
+    is_forgotten = role is ClaimRole.SOURCE and live.role is ClaimRole.ONLY
     if not is_forgotten or migration is None or not partition.may_have_lost_claims_of(claim.host):
-        return known
-    if known.ref.consumer in partition.sources or migration in partition.claims or is_api_claim(known):
-        return known
-    make_source(partition, known, migration)
+        return live
+    if live.ref.consumer in partition.sources or migration in partition.claims or is_api_claim(live):
+        return live
+    make_source(partition, live, migration)
     return partition.claims[migration]
 
 

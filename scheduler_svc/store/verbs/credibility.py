@@ -25,19 +25,19 @@ def believed_allocations(partition: PartitionState, live: Claim, claim: RunningC
     The conditions are those for a forgotten claim. Providers outside the host's trees get more only if the store may
     have forgotten that.
     """
-    held = dict(live.allocations)
+    allocations = dict(live.allocations)
     for provider, amounts in sorted(claim.allocations.items()):
         before = live.allocations.get(provider, {})
         more = {name: amount for name, amount in amounts.items() if amount > before.get(name, 0)}
         raised = {**before, **more}
-        if not more or len(raised) > MAX_CLASSES or len(held.keys() | {provider}) > MAX_PROVIDERS:
+        if not more or len(raised) > MAX_CLASSES or len(allocations.keys() | {provider}) > MAX_PROVIDERS:
             continue
         may_be_forgotten = partition.may_have_lost_claims_of(claim.host)
         if _is_own(partition, claim.host, provider) or (
             may_be_forgotten and _may_hold(partition, provider, raised, before)
         ):
-            held[provider] = raised
-    return held
+            allocations[provider] = raised
+    return allocations
 
 
 def _is_own(partition: PartitionState, node: str, provider: str) -> bool:

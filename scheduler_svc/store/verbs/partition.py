@@ -197,7 +197,7 @@ class PartitionState(PartitionStorage):
         return None if migration is None else self.claims[migration]
 
     def claim_of(self, ref: ClaimRef) -> Claim | None:
-        """Return the live claim with this identity, whoever holds its resources."""
+        """Return the live claim with this identity, under its consumer or on the source of the consumer's move."""
         for claim in (self.claims.get(ref.consumer), self.source_of(ref.consumer)):
             if claim is not None and claim.attempt == ref.attempt:
                 return claim

@@ -99,11 +99,11 @@ def _examine(
         return _examine_final(partition, batch, intent, plan, live)
     if live is not None and is_api_claim(live):
         return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host)
-    known = partition.claim_of(ClaimRef(intent.consumer, intent.attempt))
-    if known is not None:
-        if partition.is_expired(known, now):
-            return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED, known.host)
-        return _prepared_before(batch, intent, known)
+    live_attempt = partition.claim_of(ClaimRef(intent.consumer, intent.attempt))
+    if live_attempt is not None:
+        if partition.is_expired(live_attempt, now):
+            return IntentResult(intent.consumer, intent.attempt, Answer.CLOSED, live_attempt.host)
+        return _prepared_before(batch, intent, live_attempt)
     refusal = _refusal(partition, batch, intent, live)
     if refusal is not None:
         return IntentResult(intent.consumer, intent.attempt, refusal, live.host if live else None)

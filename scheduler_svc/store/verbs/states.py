@@ -75,14 +75,14 @@ def _api_providers(
 def _takeover_refusal(partition: PartitionState, host: str, report: HostReport) -> errors.HostIdentityConflict | None:
     """Return why an agent may not register: another state folder owns the host's name, or may own it."""
     service = partition.services.get(host, {})
-    known = service.get(registrations.HOST_UUID)
-    if report.host_uuid == (known or "") or (known is None and report.served):
+    owner_uuid = service.get(registrations.HOST_UUID)
+    if report.host_uuid == (owner_uuid or "") or (owner_uuid is None and report.served):
         return None
     is_unnamed = partition.is_awaited(UNNAMED_HOSTS) and partition.may_have_lost_claims_of(host)
     claims = 0
     if partition.is_awaited(host) or is_unnamed:
         obstacle = registrations.TakeoverObstacle.AWAITED
-    elif known is None:
+    elif owner_uuid is None:
         return None
     elif claims := len(partition.claims_on(host)):
         obstacle = registrations.TakeoverObstacle.CLAIMS
@@ -94,7 +94,7 @@ def _takeover_refusal(partition: PartitionState, host: str, report: HostReport) 
         obstacle = registrations.TakeoverObstacle.UP
     else:
         return None
-    return registrations.foreign(host, obstacle, known, claims)
+    return registrations.foreign(host, obstacle, owner_uuid, claims)
 
 
 def _register(

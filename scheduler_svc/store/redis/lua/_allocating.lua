@@ -42,7 +42,7 @@ local function is_of_agent(live)
 end
 
 -- Returns whether a change may replace a live claim. An agent's claim must be confirmed, the client must have read it,
--- and its type stays: migrations are told by it.
+-- and its type stays: it marks migrations.
 local function is_replaceable(change)
   if not is_of_agent(change.live) then
     return true
@@ -56,10 +56,10 @@ end
 local function lowered_amounts(change)
   local reported = reported_allocations(change.live)
   for _, provider in ipairs(sorted_keys(reported)) do
-    local held, remaining = change.live.allocations[provider] or {}, change.allocations[provider] or {}
+    local claim_amounts, remaining = change.live.allocations[provider] or {}, change.allocations[provider] or {}
     local classes = {}
     for _, class in ipairs(sorted_keys(reported[provider])) do
-      if (remaining[class] or 0) < math.min(reported[provider][class], held[class] or 0) then
+      if (remaining[class] or 0) < math.min(reported[provider][class], claim_amounts[class] or 0) then
         classes[#classes + 1] = class
       end
     end

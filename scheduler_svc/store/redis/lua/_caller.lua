@@ -4,8 +4,8 @@
 --@ args host_uuid
 --@ keys services
 if A.host_uuid ~= '*' then
-  local known_uuid = string.match(redis.call('HGET', K.services, A.host) or '', '"host_uuid":"([^"]*)"')
-  if known_uuid and known_uuid ~= A.host_uuid then
-    return redis.error_reply('FOREIGN ' .. known_uuid .. ' ' .. A.host)
+  local owner_uuid = string.match(redis.call('HGET', K.services, A.host) or '', '"host_uuid":"([^"]*)"')
+  if owner_uuid and owner_uuid ~= A.host_uuid then
+    return redis.error_reply('FOREIGN ' .. owner_uuid .. ' ' .. A.host)
   end
 end

@@ -25,10 +25,10 @@ local function read_candidate(text)
 end
 
 -- Returns a candidate that requires nothing of these providers.
-local function without_providers(candidate, held)
+local function without_providers(candidate, allocations)
   local required = {}
   for provider, amounts in pairs(candidate.required) do
-    required[provider] = not held[provider] and amounts or nil
+    required[provider] = not allocations[provider] and amounts or nil
   end
   return { host = candidate.host, quoted = candidate.quoted, sums_position = candidate.sums_position,
     required = required, required_text = cjson.encode(required) }

@@ -72,18 +72,18 @@ end
 -- Returns the allocations of a live claim after its host's report `claim`: never less than before. Providers outside the
 -- host's trees get more only if the store may have forgotten that.
 local function believed_allocations(live, claim, may_be_forgotten)
-  local host, held, providers = host_of(claim.host), {}, 0
+  local host, allocations, providers = host_of(claim.host), {}, 0
   for provider, amounts in pairs(live.allocations) do
-    held[provider], providers = amounts, providers + 1
+    allocations[provider], providers = amounts, providers + 1
   end
   for _, provider in ipairs(sorted_keys(claim.allocations)) do
     local before = live.allocations[provider] or {}
     local raised, is_raised, classes = raise_amounts(before, claim.allocations[provider])
-    local number = providers + (held[provider] and 0 or 1)
+    local number = providers + (allocations[provider] and 0 or 1)
     if is_raised and classes <= MAX_CLASSES and number <= MAX_PROVIDERS
       and (is_own(host, provider) or (may_be_forgotten and may_hold(provider, raised, before))) then
-      held[provider], providers = raised, number
+      allocations[provider], providers = raised, number
     end
   end
-  return held
+  return allocations
 end

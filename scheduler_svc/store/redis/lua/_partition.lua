@@ -122,7 +122,7 @@ local function source_of(consumer)
   return migration and cjson.decode(redis.call('HGET', K.claims, migration)) or nil
 end
 
--- Returns the live claim of an attempt, whoever holds its resources, or nil.
+-- Returns the live claim of an attempt, under its consumer or on the source of the consumer's move; or nil.
 local function claim_of(consumer, attempt)
   local raw = redis.call('HGET', K.claims, consumer)
   local claim = raw and cjson.decode(raw)

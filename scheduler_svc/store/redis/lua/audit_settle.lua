@@ -26,17 +26,17 @@ local may_have_lost_claims, is_fenced = math.abs(opened_in) ~= epoch, opened_in 
 
 -- Records the amounts that a confirmed claim's host reports; returns whether they raised the claim.
 local function note_report(live, claim)
-  local held = believed_allocations(live, claim, may_have_lost_claims)
+  local allocations = believed_allocations(live, claim, may_have_lost_claims)
   local is_noted = is_same_allocations(reported_allocations(live), claim.allocations)
-  if is_same_allocations(held, live.allocations) then
+  if is_same_allocations(allocations, live.allocations) then
     if not is_noted then
-      set_allocations(live, held, claim.allocations)
+      set_allocations(live, allocations, claim.allocations)
       redis.call('HSET', K.claims, live.consumer, cjson.encode(live))
     end
     return false
   end
   drop_claim(live)
-  set_allocations(live, held, claim.allocations)
+  set_allocations(live, allocations, claim.allocations)
   live.generation = math.max(live.generation, tonumber(redis.call('HGET', K.meta, 'generation_base') or 0)) + 1
   add_claim(live, cjson.encode(live))
   return true
@@ -99,16 +99,17 @@ local function reassert(claim)
 end
 
 -- Reconciles a claim that is live.
-local function reconcile_known(known, attempt, confirmed, host, claim_text)
-  if host_of(known.host) == host then
-    return reconcile_live(with_role(known, claim_text), confirmed, claim_text)
+local function reconcile_attempt(live_attempt, attempt, confirmed, host, claim_text)
+  if host_of(live_attempt.host) == host then
+    return reconcile_live(with_role(live_attempt, claim_text), confirmed, claim_text)
   elseif not confirmed then
     return 'conflict', 0
   end
   local claim = cjson.decode(claim_text)
   local consumer = claim.consumer
-  if known.state == 'prepared' and may_have_lost_claims and is_credible(claim, known) then
-    drop_claim(known) -- the store forgot this claim, and prepared the attempt again: nothing runs under that claim
+  if live_attempt.state == 'prepared' and may_have_lost_claims and is_credible(claim, live_attempt) then
+    -- The store forgot the reported claim, and prepared the attempt again: nothing runs under that claim.
+    drop_claim(live_attempt)
     give_role(claim, nil)
     return reassert(claim)
   elseif is_fenced then
@@ -118,9 +119,9 @@ local function reconcile_known(known, attempt, confirmed, host, claim_text)
 end
 
 local function reconcile(consumer, attempt, confirmed, host, claim_text)
-  local known = claim_of(consumer, attempt)
-  if known then
-    return reconcile_known(known, attempt, confirmed, host, claim_text)
+  local live_attempt = claim_of(consumer, attempt)
+  if live_attempt then
+    return reconcile_attempt(live_attempt, attempt, confirmed, host, claim_text)
   end
   local ended = end_of_attempt(consumer, attempt)
   if ended then

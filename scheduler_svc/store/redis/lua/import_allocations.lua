@@ -35,13 +35,13 @@ local function consumer_refusal(item)
   end
 end
 
-local known = {} -- by provider, whether it has a capacity
+local has_capacity = {} -- by provider
 
 local function is_known(provider)
-  if known[provider] == nil then
-    known[provider] = redis.call('HEXISTS', K.capacity, provider) == 1
+  if has_capacity[provider] == nil then
+    has_capacity[provider] = redis.call('HEXISTS', K.capacity, provider) == 1
   end
-  return known[provider]
+  return has_capacity[provider]
 end
 
 local function unknown_provider(item)

@@ -46,15 +46,15 @@ end
 local function takeover_obstacle()
   local raw = redis.call('HGET', K.services, host)
   local service = raw and cjson.decode(raw) or {}
-  local known = service.host_uuid or ''
-  if known == A.host_uuid or (known == '' and A.served == '1') then
+  local owner_uuid = service.host_uuid or ''
+  if owner_uuid == A.host_uuid or (owner_uuid == '' and A.served == '1') then
     return nil
   end
   local opened = tonumber(redis.call('HGET', K.opened, host) or 0)
   if redis.call('SISMEMBER', K.awaited, host) == 1
     or (redis.call('SISMEMBER', K.awaited, UNNAMED_HOSTS) == 1 and math.abs(opened) ~= epoch) then
-    return 'awaited', known, 0
-  elseif known == '' then
+    return 'awaited', owner_uuid, 0
+  elseif owner_uuid == '' then
     return nil
   end
   local claims = 0
@@ -63,20 +63,20 @@ local function takeover_obstacle()
     claims = claims + redis.call('ZLEXCOUNT', K.by_host, '[' .. head, '(' .. head .. '\255')
   end
   if claims > 0 then
-    return 'claims', known, claims
+    return 'claims', owner_uuid, claims
   elseif service.replaced then
     return nil
   elseif opened < 0 then
-    return 'fenced', known, 0
+    return 'fenced', owner_uuid, 0
   elseif redis.call('HGET', K.alive, host) == '1' then
-    return 'up', known, 0
+    return 'up', owner_uuid, 0
   end
 end
 
 if mode == 'register' then
-  local obstacle, known, claims = takeover_obstacle()
+  local obstacle, owner_uuid, claims = takeover_obstacle()
   if obstacle then
-    return { obstacle, known, claims }
+    return { obstacle, owner_uuid, claims }
   end
 end
 if mode ~= 'look' then
@@ -102,13 +102,13 @@ end
 -- Records the state folder of an agent that registers, and returns whether the service has changed. A host of another
 -- state folder than before must audit first.
 local function set_identity(service)
-  local known, host_uuid = service.host_uuid, A.host_uuid ~= '' and A.host_uuid or nil
+  local owner_uuid, host_uuid = service.host_uuid, A.host_uuid ~= '' and A.host_uuid or nil
   local refusal = A.refusal ~= '' and A.refusal or nil
-  if known and known ~= host_uuid and redis.call('HDEL', K.opened, host) == 1 then
+  if owner_uuid and owner_uuid ~= host_uuid and redis.call('HDEL', K.opened, host) == 1 then
     append('opened', '{' .. quote(host) .. ':0}')
     open_hosts[host] = false
   end
-  if known == host_uuid and service.refusal == refusal and not service.replaced then
+  if owner_uuid == host_uuid and service.refusal == refusal and not service.replaced then
     return false
   end
   service.host_uuid, service.refusal, service.replaced = host_uuid, refusal, nil

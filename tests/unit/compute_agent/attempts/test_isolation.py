@@ -300,11 +300,11 @@ def test_audit_that_is_read_after_a_suspension_is_repeated(rig: AgentRig) -> Non
 def test_answer_counts_from_the_time_of_its_call(seconds: Seconds) -> None:
     watch = IsolationWatch(60.0, seconds)
     seconds.now = 50.0
-    watch.note_answer(asked_at=0.0)
+    watch.note_answer(sent_at=0.0)
     seconds.now = 61.0
     assert watch.count == 1
-    watch.note_answer(asked_at=55.0)
-    watch.note_answer(asked_at=20.0)  # of a slower call in another thread
+    watch.note_answer(sent_at=55.0)
+    watch.note_answer(sent_at=20.0)  # of a slower call in another thread
     seconds.now = 115.0
     assert watch.count == 1
     seconds.now = 116.0

@@ -116,7 +116,7 @@ def test_requests_have_projects_and_deadlines_of_their_own_and_details_of_their_
     give_back(worker, requests)
 
 
-def test_answer_has_no_details_unless_asked(worker):
+def test_answer_has_no_details_by_default(worker):
     _, answers = ask(worker, 99)
     assert answers.details == []
 

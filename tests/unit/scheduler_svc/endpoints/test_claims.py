@@ -86,8 +86,8 @@ def test_moving_claims_keep_their_identities(worker):
     assert [claim["allocations"] for claim in sorted(after, key=key)] == [
         claim["allocations"] for claim in sorted(before, key=key)
     ]
-    found = worker.claims.find_claims(ctxt, worker.refs(uuids))
-    assert (found.answers, found.migrations) == (["confirmed"] * 2, migrations)
+    lookup = worker.claims.find_claims(ctxt, worker.refs(uuids))
+    assert (lookup.answers, lookup.migrations) == (["confirmed"] * 2, migrations)
     assert worker.claims.verify(ctxt).clean
     # One is the only claim of its instance again, the other is released
     assert worker.claims.end_moves(ctxt, worker.refs(uuids[:1]), migrations[:1]).answers == ["confirmed"]

@@ -43,8 +43,8 @@ def test_exactly_the_failing_rows_are_found_by_halving(failing: tuple[str, ...])
         read_facts(view)
 
     with table(hosts_with(*failing)).reading() as view:
-        found = failing_hosts.find_failing_rows(view, repeat)
-        assert sorted(view.name(row) for row in found) == sorted(failing)
+        rows = failing_hosts.find_failing_rows(view, repeat)
+        assert sorted(view.name(row) for row in rows) == sorted(failing)
         assert repeated < 2 + 2 * 7 * len(failing), "two halves of 80 rows for each"
         assert failing_hosts.find_failing_rows(view, lambda view: None) == []
 
@@ -77,8 +77,8 @@ def test_host_with_many_failing_nodes_costs_a_bounded_number_of_repetitions(monk
         read_facts(view)
 
     with table(nodes).reading() as view:
-        found = failing_hosts.find_failing_rows(view, repeat)
-        assert {view.name(row) for row in found} == {name for name in nodes if name.startswith("bad/")}
+        rows = failing_hosts.find_failing_rows(view, repeat)
+        assert {view.name(row) for row in rows} == {name for name in nodes if name.startswith("bad/")}
     assert repeated < 60
 
 
@@ -104,17 +104,17 @@ def test_failing_weigher_rejects_its_host_and_no_other() -> None:
 
 
 def test_facts_of_few_rows_are_read_without_the_others() -> None:
-    seen: list[str] = []
+    row_names: list[str] = []
     with table(hosts_with()).reading() as view:
         rows = [3, 7]
         few = view.with_facts_of(rows)
 
         def is_named(facts: Mapping[str, Any]) -> bool:
-            seen.append(facts.get("name", ""))
-            return bool(seen[-1])
+            row_names.append(facts.get("name", ""))
+            return bool(row_names[-1])
 
         assert np.flatnonzero(few.facts.where(is_named)).tolist() == rows
-        assert sorted(seen) == ["", *sorted(view.name(row) for row in rows)]
+        assert sorted(row_names) == ["", *sorted(view.name(row) for row in rows)]
         assert few.facts.of(3) == view.facts.of(3)
         assert few.facts.of(4) == {}
         assert few.with_instance_limits({0: 1}).facts.of(4) == {}

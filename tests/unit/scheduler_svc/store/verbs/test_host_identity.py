@@ -124,7 +124,7 @@ def test_only_the_owner_acts_for_the_host(owned: StorePartition, call: Call, hos
     call(owned, ref, FIRST)
 
 
-def test_conductor_is_asked_for_no_identity(owned: StorePartition) -> None:
+def test_conductor_needs_no_identity(owned: StorePartition) -> None:
     ref = ClaimRef("c1", owned.prepare("c1", "h1").attempt)
     assert owned.store.abort([ref], None)[0].answer is Answer.ABORTED
 
@@ -157,26 +157,26 @@ def test_replaced_host_ends_its_claims_and_lets_another_folder_register(owned: S
     assert (owned.states(), service(owned)["host_uuid"]) == ({}, SECOND)
     assert "replaced" not in service(owned)
     audit(owned, SECOND)
-    held = owned.hold("c2", "h1")
+    ref = owned.hold("c2", "h1")
     # a late repetition of the call replaces nothing, and the former machine is refused
     assert owned.store.fence("h1", "token-1", force=True, replace=True) == 1
     with pytest.raises(errors.HostIdentityConflict):
         register(owned, FIRST, agent="restart")
     with pytest.raises(errors.HostIdentityConflict):
         audit(owned, FIRST)
-    assert audit(owned, SECOND, running(held, "h1")) == [Answer.CONFIRMED]
+    assert audit(owned, SECOND, running(ref, "h1")) == [Answer.CONFIRMED]
     owned.check()
 
 
-def test_machine_that_returns_before_its_replacement_is_told_that_it_was_fenced(owned: StorePartition) -> None:
+def test_fence_reaches_a_machine_that_returns_before_its_replacement(owned: StorePartition) -> None:
     ref = owned.hold("c1", "h1")
     owned.store.fence("h1", "token-1", force=True, replace=True)
     register(owned, FIRST, agent="restart")
     assert audit(owned, FIRST, running(ref, "h1")) == [Answer.FENCED]
-    held = owned.hold("c2", "h1")
+    next_ref = owned.hold("c2", "h1")
     with pytest.raises(errors.HostIdentityConflict, match="it has 1 claims"):
         register(owned, SECOND)
-    assert audit(owned, FIRST, running(held, "h1")) == [Answer.CONFIRMED]
+    assert audit(owned, FIRST, running(next_ref, "h1")) == [Answer.CONFIRMED]
 
 
 def test_guests_of_a_replacement_that_the_store_forgot_are_kept(owned: StorePartition) -> None:
@@ -186,7 +186,7 @@ def test_guests_of_a_replacement_that_the_store_forgot_are_kept(owned: StorePart
     owned.store.fence("h1", "token-1", force=True, replace=True)
     register(owned, SECOND)
     audit(owned, SECOND)
-    held = owned.hold("c2", "h1")
+    ref = owned.hold("c2", "h1")
     owned.forget_since(mark)
     # when the replacement returns, then it is refused until the operator declares once more that the first one is gone
     with pytest.raises(errors.HostIdentityConflict, match="it may run guests that the store forgot"):
@@ -194,7 +194,7 @@ def test_guests_of_a_replacement_that_the_store_forgot_are_kept(owned: StorePart
     owned.store.fence("h1", "token-2", force=True, replace=True)
     register(owned, SECOND, agent="restart")
     # and no guest of the replacement ends
-    assert audit(owned, SECOND, running(held, "h1")) == [Answer.CONFIRMED]
+    assert audit(owned, SECOND, running(ref, "h1")) == [Answer.CONFIRMED]
     assert owned.states() == {"c2": "confirmed"}
     owned.check()
 
@@ -215,7 +215,7 @@ def test_new_folder_waits_while_forgotten_hosts_are_named(partition: StorePartit
     mark = partition.mark()
     register(partition, FIRST)
     audit(partition, FIRST)
-    held = partition.hold("c1", "h1")
+    ref = partition.hold("c1", "h1")
     epoch = partition.forget_and_collect(mark)
     # when the agent of a new folder comes first, then it is refused, also after the host was named
     for named in ((), ("h1",)):
@@ -224,7 +224,7 @@ def test_new_folder_waits_while_forgotten_hosts_are_named(partition: StorePartit
             register(partition, SECOND, served=False)
     # and the agent that was served before gets its claims back
     register(partition, FIRST, agent="restart")
-    assert audit(partition, FIRST, running(held, "h1")) == [Answer.CONFIRMED]
+    assert audit(partition, FIRST, running(ref, "h1")) == [Answer.CONFIRMED]
     assert partition.states() == {"c1": "confirmed"}
     with pytest.raises(errors.HostIdentityConflict, match="it has 1 claims"):
         register(partition, SECOND, served=False)

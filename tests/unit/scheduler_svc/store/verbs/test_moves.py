@@ -175,18 +175,18 @@ def test_source_is_not_alone_while_its_destination_may_run(moving: StorePartitio
 
 
 @pytest.mark.parametrize("first", ["h1", "h2"])
-@pytest.mark.parametrize("is_told", [True, False], ids=["told", "not told"])
-@pytest.mark.parametrize("lost", ["all", "begin", "destination"])
-def test_forgotten_move_ends_no_guest(hosts: StorePartition, lost: str, first: str, is_told: bool) -> None:
-    # Given a move of which the store forgot a part, and a source that has, or has not yet, got a message about it
+@pytest.mark.parametrize("has_message", [True, False], ids=["message", "no message"])
+@pytest.mark.parametrize("part", ["all", "begin", "destination"])
+def test_forgotten_move_ends_no_guest(hosts: StorePartition, part: str, first: str, has_message: bool) -> None:
+    # Given a move of which the store forgot a part, and a source that has, or has not yet, received a message about it
     marks = {"begin": hosts.mark()}
     begin(hosts)
     marks["destination"] = hosts.mark()
     hosts.hold("c1", "h2", attempt=2)
     marks["all"] = marks["begin"]
-    hosts.forget_since(marks[lost])
+    hosts.forget_since(marks[part])
     # When both hosts audit, in any order
-    reports = {"h1": source() if is_told else running(REF, "h1"), "h2": destination()}
+    reports = {"h1": source() if has_message else running(REF, "h1"), "h2": destination()}
     answers = [audit(hosts, host, reports[host]).answers[0].answer for host in sorted(reports, reverse=first == "h2")]
     # Then both ends have their claims again
     assert answers == [Answer.CONFIRMED] * 2
