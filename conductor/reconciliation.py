@@ -159,7 +159,7 @@ class RecordReconciler(BackgroundLoop):
     def _update(
         self, claim: _Claim, answer: str, host: str | None, migration: str | None, end: str | None
     ) -> InstanceRecord | None:
-        """Return the record as its claim changes it, or None."""
+        """Return the record updated by the answer about its claim, or None if nothing changes."""
         if claim.attempt == claim.instance.attempt:
             update = compared_record(claim.instance, answer, host, migration)
         else:
@@ -184,9 +184,9 @@ def _rows(
 def compared_record(
     instance: InstanceRecord, answer: str, host: str | None, migration: str | None = None
 ) -> InstanceRecord | None:
-    """Return the record as the answer about its claim changes it, None if it does not.
+    """Return the record updated by the answer about its claim, or None if nothing changes.
 
-    ``migration`` is the one of which the claim is an end.
+    ``migration`` is the claim's migration if the claim is a source or destination.
     """
     is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or _moves_unknown(instance, migration))
     if answer == Answer.CONFLICT or is_elsewhere:
@@ -201,7 +201,7 @@ def compared_record(
 
 
 def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | None:
-    """Return the record of an instance at its destination as the answer about its source's claim changes it, or None.
+    """Return the record of a moved instance updated by the answer about its source, or None if nothing changes.
 
     Without its source a move can only be confirmed.
     """
