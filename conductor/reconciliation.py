@@ -212,7 +212,7 @@ def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | N
 
 
 def _moves_unknown(instance: InstanceRecord, migration: str | None) -> bool:
-    """Return whether the claim is an end of a move that the record does not know, or has as over at its source."""
+    """Return whether the claim belongs to a move that the record lacks, or has recorded as returned to its source."""
     if migration is None or (instance.open_migration is not None and instance.open_migration.uuid == migration):
         return False
     known = instance.migration

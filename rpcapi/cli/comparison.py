@@ -158,7 +158,7 @@ def _unheld_by_place(reading: ClusterReading) -> dict[Place, Mapping[str, Mappin
 
 
 def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
-    """Yield the sources of migrations that have ended or have no record: these should hold nothing."""
+    """Yield the confirmed sources of migrations that have ended or have no record."""
     for claim in reading.claims:
         place, record = place_of_claim(claim), reading.migrations.get(claim["migration"])
         is_source = claim["role"] == SOURCE and claim["state"] == "confirmed"
@@ -217,7 +217,7 @@ def _guest_differences(
 
 
 def _record_of(reading: ClusterReading, expected: Mapping[tuple[str, int], Any], place: Place) -> Any:
-    """Return what the records say of an attempt, or else of its instance."""
+    """Return the record of an attempt, or else of its instance."""
     return expected.get((place.uuid, place.attempt)) or reading.instances.get(place.uuid)
 
 

@@ -59,7 +59,7 @@ class GuestSighting:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSighting:
-    """One write of a partition's claims; ``at`` is the wall-clock time of the server that wrote it.
+    """Write of a partition's claims; ``at`` is the wall-clock time of the server that wrote it.
 
     ``consumer`` is the instance, also for the source of a move. ``state`` is the state of the attempt after the write:
     prepared, confirmed, source (confirmed, and the source of a migration), or the recorded end. A sighting with
