@@ -66,14 +66,20 @@ class CopyState:
 class Attempt:
     """Journal record of an attempt, with everything that the store needs to re-assert its claim.
 
-    ``allocations`` is {provider: {class: amount}}, ``assignments`` is {resource kind: assignment}, and ``owner`` is the
-    owner of an AuditReport. ``request_id`` is the id of the latest message about the attempt. ``outcome``, ``reason``
-    and ``claim_end`` are set when the attempt has ended. ``at_ms`` is the time at which it reached its stage;
-    ``reported`` is true when the conductor has acknowledged the outcome. ``operation`` is the number of the last reboot
-    or rebuild that the guest had; 0: none. ``starts_off``: its guest is made and not started until that is requested.
-    ``role`` is that of the claim in ``migration``, as the conductor said in its last message about a move, ``move`` is
-    the number of that message. ``is_incoming``: its guest is created paused, and filled by a copy from another host;
-    ``copy`` is the last one from this host.
+    Attributes:
+        at_ms: Time at which the attempt reached its stage.
+        request_id: Id of the latest message about the attempt.
+        allocations: {provider: {class: amount}}.
+        assignments: {resource kind: assignment}.
+        owner: Owner as in AuditReport.
+        outcome, reason, claim_end: Set when the attempt has ended.
+        reported: Whether the conductor has acknowledged the outcome.
+        operation: Number of the guest's last reboot or rebuild; 0 if none.
+        starts_off: Whether the guest is created powered off, until its start is requested.
+        role, migration: Role of the claim and its migration, from the conductor's last message about a move.
+        move: Number of that message; 0 if none.
+        is_incoming: Whether the guest is created paused, to be filled by a copy from another host.
+        copy: Last copy of the guest from this host.
     """
 
     uuid: str

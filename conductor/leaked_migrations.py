@@ -94,9 +94,9 @@ class LeakedMigrations:
     ) -> None:
         """Raise InstanceConflict for a guest that may be the only copy of its instance, or that needs consent.
 
-        Without the record of the migration nobody knows which copy the instance had when its move was forgotten.
-        Another copy is another confirmed claim of the instance, or the image of an offloaded instance. A deleted
-        instance needs no copy, nor does an instance whose record expired before the migration's record.
+        Without the migration's record nobody knows which guest is the original. Another copy is a confirmed claim of
+        the instance that is not a source, or the image of an offloaded instance. A deleted instance needs no copy. If
+        only the migration has a record, the instance was deleted and its record has expired.
         """
         uuid, migration = claim["consumer"], claim["migration"]
         record = self._store.get([uuid]).get(uuid)

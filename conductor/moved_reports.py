@@ -15,7 +15,7 @@ BUILT = (SagaStep.CAST, SagaStep.WAIT, SagaStep.ALTERNATE)
 
 
 def apply_source_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record as a report about the guest at its source changes it, or None."""
+    """Return the record updated by a report about the guest at its source, or None if nothing changes."""
     migration = instance.open_migration
     if migration is None:
         return None

@@ -159,7 +159,7 @@ class RecordReconciler(BackgroundLoop):
     def _update(
         self, claim: _Claim, answer: str, host: str | None, migration: str | None, end: str | None
     ) -> InstanceRecord | None:
-        """Return the record as its claim changes it, or None."""
+        """Return the record updated by the answer about its claim, or None if nothing changes."""
         if claim.attempt == claim.instance.attempt:
             update = compared_record(claim.instance, answer, host, migration)
         else:
@@ -184,9 +184,9 @@ def _rows(
 def compared_record(
     instance: InstanceRecord, answer: str, host: str | None, migration: str | None = None
 ) -> InstanceRecord | None:
-    """Return the record as the answer about its claim changes it, None if it does not.
+    """Return the record updated by the answer about its claim, or None if nothing changes.
 
-    ``migration`` is the one of which the claim is an end.
+    ``migration`` is the claim's migration if the claim is a source or destination.
     """
     is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or _moves_unknown(instance, migration))
     if answer == Answer.CONFLICT or is_elsewhere:
@@ -201,7 +201,7 @@ def compared_record(
 
 
 def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | None:
-    """Return the record of an instance at its destination as the answer about its source's claim changes it, or None.
+    """Return the record of a moved instance updated by the answer about its source, or None if nothing changes.
 
     Without its source a move can only be confirmed.
     """
@@ -212,7 +212,7 @@ def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | N
 
 
 def _moves_unknown(instance: InstanceRecord, migration: str | None) -> bool:
-    """Return whether the claim is an end of a move that the record does not know, or has as over at its source."""
+    """Return whether the claim belongs to a move that the record lacks, or has recorded as returned to its source."""
     if migration is None or (instance.open_migration is not None and instance.open_migration.uuid == migration):
         return False
     last_migration = instance.migration

@@ -96,5 +96,5 @@ class AdmissionController:
 
 
 def _has_ended_before(older: Attempt, ref: AttemptRef) -> bool:
-    """Return whether a live attempt must have ended before a later one: it does not move, nor has it come back."""
+    """Return whether a live attempt must have ended before a later one: it is no source and has not returned since."""
     return older.live and older.role is not ClaimRole.SOURCE and max(older.attempt, older.move) < ref.attempt

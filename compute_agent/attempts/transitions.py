@@ -79,7 +79,8 @@ class TransitionController:
 
     def _run(self, attempt: Attempt) -> None:
         if self._guest_manager.hypervisor.other_running(attempt.ref) is not None:
-            return  # its other end must stop first; the conductor repeats its message
+            # Another guest of the instance runs on this host and must stop first. The conductor repeats the message.
+            return
         if attempt.stage is Stage.STOPPED:
             self._guest_manager.power_on(attempt, self._clock())
         elif attempt.stage is Stage.INCOMING and self._guest_manager.hypervisor.resume_fails(attempt.ref):

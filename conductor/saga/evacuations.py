@@ -59,8 +59,7 @@ def make_migration(
 def begin(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
     """Return the record of an instance in ERROR whose host is gone, with its next attempt to be scheduled.
 
-    Its source has no claim. The history begins anew, so that it has as many attempts as a
-    new instance.
+    The source has no claim. The history starts empty, so an evacuation has as many attempts as a new instance.
     """
     return replace(
         instance,

@@ -63,9 +63,9 @@ def read_once(read: ReadFunction) -> ReadFunction:
 def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFunction) -> list[InstanceRecord]:
     """Return the changed records of the members that wait for a destination, if ``instance`` is the first of them.
 
-    It waits while the claim of another one is no source yet, and after a destination failed, while another
-    one may still have that. It returns to its source where another member does: otherwise it could leave the group.
-    ``select`` is step SELECT.
+    The selection waits while the claim of another member is not a source yet. After a destination failed, it also waits
+    while another member may have a claim there. If another member returns to its source, ``instance`` returns too:
+    otherwise the group could be split. ``select`` is step SELECT.
     """
     members = saga_pass.read_group(instance.move)
     if any(_returns(member.instance) for member in members):
@@ -80,7 +80,7 @@ def select_group(saga_pass: SagaPass, instance: InstanceRecord, select: SelectFu
 
 
 def _returns(instance: InstanceRecord) -> bool:
-    """Return whether a member is not moved, or not any more, and is not deleted either."""
+    """Return whether a member returns or has returned to its source; a deleted member does neither."""
     if instance.migration is None or instance.status in DELETED:
         return False
     return instance.migration.status in RETURNING or instance.step == SagaStep.ABORT

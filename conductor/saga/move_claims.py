@@ -64,7 +64,7 @@ def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> Instan
         return saga_pass.retry_later(instance, answer)
     if answer in ENDED_ANSWERS and answer not in (Answer.UNKNOWN, Answer.ENDED):
         return moves.lose_claim(instance, LOST, f"its claim was {answer}")
-    # This migration never holds the claim. Whether the instance still has it, only its claims show.
+    # This migration never holds the claim. The instance may still have it: step SETTLE reads its claims.
     return moves.settle_without_move(instance, f"its claim could not move: {answer}")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps STOP_SOURCE, END_SOURCE and RESUME: request the source of a move to change its guest, until it reports that."""
+"""Steps STOP_SOURCE, END_SOURCE and RESUME: request the source of a move to change its guest, until it has reported."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ class _Change(NamedTuple):
 
 
 def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Stop the guests at their sources: a destination is built only when nothing runs there any more."""
+    """Stop the guests at their sources; the destinations are built only after that."""
     return _request(saga_pass, instances, _Change(lambda _instance: STOP, ClaimRole.SOURCE, moves.end_source))
 
 
@@ -80,7 +80,7 @@ def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord], chang
 
 
 def message_of_move(instance: InstanceRecord, role: ClaimRole) -> dict[str, str | int]:
-    """Return what a message to one end of a move says of it; see rpcapi.objects.GuestTransitions."""
+    """Return the element of ``GuestTransitions.moves`` for a claim with this role."""
     return {"migration": instance.move.uuid, "role": role.value, "number": instance.move_number}
 
 

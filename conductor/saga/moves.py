@@ -71,10 +71,10 @@ def revert_move(instance: InstanceRecord, reason: str | None = None) -> Instance
 
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record after its source has ended, as requested or by itself; ``reason`` is the host's.
+    """Return the record after its source has ended, on request or by itself; ``reason`` is the host's.
 
-    An instance that is at its destination has left its source for good. One whose build may have been sent is built
-    without it: a guest there may be the only one. Otherwise nothing is left of it.
+    An instance at its destination has left its source for good. If the build may have been sent, the build goes on
+    without the source: the destination may have the only guest. Otherwise nothing is left of the instance.
     """
     migration = instance.move
     if instance.status == InstanceStatus.DELETING:
@@ -102,7 +102,7 @@ def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceR
 
 
 def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record whose migration has failed, and whose claim is to be found: it may be its own."""
+    """Return the record with a failed migration; step SETTLE then finds the claim, which may be its own."""
     if instance.status == InstanceStatus.DELETING:
         return set_step(_end_migration(instance, MigrationStatus.CANCELLED, reason), SagaStep.ABORT)
     ended = _end_migration(instance, MigrationStatus.ERROR, reason)

@@ -44,7 +44,8 @@ def act_after(
 def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
     """Return the record of an instance without a claim of its own.
 
-    That is final: ERROR, or SHELVED_OFFLOADED if its image is stored; one that moves returns to its source.
+    An instance that moves returns to its source. Otherwise the status is final: SHELVED_OFFLOADED if the image is
+    stored, else ERROR.
     """
     if instance.open_migration is not None:
         return move_back(instance, reason)
@@ -56,23 +57,23 @@ def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
 
 
 def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the final record of an instance that was on a host which no longer has its claim."""
+    """Return the record of an instance whose host no longer has its claim, as ``fail`` does."""
     was_stopped = instance.was_stopped or instance.status in STOPPED
     return fail(end_attempt(replace(instance, was_stopped=was_stopped), evacuations.LOST, reason), reason)
 
 
 def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record of a deleted instance without a claim of its own; the source of a move is ended next."""
+    """Return the record of a deleted instance without a claim of its own; the source of a move must still end."""
     if instance.open_migration is not None:
         return set_step(instance, SagaStep.END_SOURCE)
     return finish(instance, InstanceStatus.DELETED, reason=None)
 
 
 def move_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
-    """Return the record of a moving instance that holds nothing at a destination, as one that returns to its source.
+    """Return the record of a moving instance without a claim at a destination, which returns to its source.
 
-    Its attempt is one that was never made: a conductor may have prepared the one after the last, and ended it, without
-    recording it. ``reason`` is why the move failed; one that is reverted has failed already, or is so by request.
+    The record skips an attempt number: a conductor may have prepared and ended the next attempt without recording it.
+    ``reason`` says why the move failed. It is ignored if the move is being reverted already.
     """
     migration = instance.move
     if migration.status != MigrationStatus.REVERTING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moves and resizes that the record does not know, as after its store was restored: rebuilt from claims and agents."""
+"""Moves and resizes missing from a record, as after a restore of its store: rebuilt from claims and agents."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,17 +22,18 @@ LOST_RECORD = "the record of the migration was lost"
 
 
 class AgentAttempt(NamedTuple):
-    """An attempt by its agent's journal: the state of its guest, as in GuestPage, and its flavor."""
+    """Attempt in its agent's journal: the state of its guest, as in GuestPage, and its flavor."""
 
     state: str | None
     flavor: str | None
 
 
 def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim) -> InstanceRecord:
-    """Return the record with the move of which it has both ends.
+    """Return the record with a move rebuilt from the claims at its two ends.
 
-    A destination that has a guest of its own goes on: the source is stopped, then the move waits for confirm or revert.
-    A guest that was never started there is removed, and the source continues. Raises what ``read_attempt`` raises.
+    If the destination has a running or stopped guest, the move goes on: the source is stopped, then the move waits for
+    confirm or revert. Otherwise the destination is removed, and the server continues at its source. Raises the errors
+    of ``read_attempt``.
     """
     attempt = read_attempt(saga_pass, instance, destination)
     spec = resized_spec(saga_pass, instance, destination, attempt.flavor)
@@ -73,7 +74,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
 
 
 def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> AgentAttempt:
-    """Return what the agent of a claim says of its attempt; raises GanttError, or one of NO_ANSWER_ERRORS."""
+    """Return a claim's attempt as its agent reports it; raises GanttError, or one of NO_ANSWER_ERRORS."""
     clients = saga_pass.clients
     host = names.host_of(claim["host"])
     page = clients.call_agent(saga_pass.context(), host, clients.compute.list_owners, [instance.uuid])
@@ -92,7 +93,7 @@ def has_other_amounts(saga_pass: SagaPass, instance: InstanceRecord, claim: Clai
 def resized_spec(
     saga_pass: SagaPass, instance: InstanceRecord, claim: Claim, flavor: str | None
 ) -> objects.RequestSpec | None:
-    """Return the request for what a claim holds, None if that is what the record requests."""
+    """Return a request for the amounts of a claim, or None if they equal the amounts of the record's request."""
     if not has_other_amounts(saga_pass, instance, claim):
         return None
     spec = saga_pass.spec_of(instance)

@@ -38,8 +38,8 @@ def _body(kind: type[Any], others: Collection[str], required: Collection[str] = 
     }
 
 
-# What documents of this release may have; another field is one of a newer release. A field with its default is left out
-# of a document, so that a release which does not know the field reads the others.
+# Fields of documents of this release; any other field is from a newer release. Documents omit fields with their default
+# values, so a release that lacks such a field can still read the document.
 _INSTANCE_FIELDS = _body(InstanceRecord, {"uuid", *_HEADER})
 _REQUEST_FIELDS = _body(BuildRequestRecord, {"key"})
 # A migration's status is required, because UnreadableMigration shows it.

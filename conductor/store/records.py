@@ -103,22 +103,30 @@ class BuildRequestRecord:
 
 @dataclass(frozen=True, slots=True)
 class InstanceRecord:
-    """One instance. The store sets ``version`` (a new random one by each write), ``sequence`` and the two timestamps.
+    """Conductor's record of one instance.
 
-    ``attempt`` is the number of the current or last attempt, ``last_attempt`` a higher one that was used before the
-    instance returned to the source of a move (0: none); ``history`` has {attempt, host, outcome, reason} of each
-    ended attempt. ``allocations`` are those of the claim, {provider: {class: amount}}; None: the request's resources
-    at ``host``. ``partition``, ``epoch`` and ``position`` identify the decision that ``alternates`` come from.
-    ``wake_ms`` is when ``step`` is due, on the store's clock (0: at once); ``tries`` is the number of consecutive
-    failures of the step; ``since_ms`` is the start of the current wait (0: not waiting); ``asked`` is whether the
-    build was sent once more to a host that confirmed the claim but did not report in time. ``certain_epoch`` is the
-    epoch of this store in which the record is certain to name every attempt that a host may run (0: in none).
-    ``migration`` is the current or last one; the store keeps its record with that of the instance.
-    ``operation`` is the number of the reboot or rebuild that is under way (0: none). ``is_shelved``: its image is
-    stored, and it has not run since; without a claim it is SHELVED_OFFLOADED then. ``was_stopped``: it was powered off
-    when its host lost it, or before the rebuild that is under way. ``target``: it is unshelved on this host only.
-    ``spec``, the primitive of a RequestSpec,
-    ``flavor`` and ``amounts``, what it counts against quotas, are its own after a resize; None: those of its request.
+    The store sets ``version`` (random, new on every write), ``sequence`` and both timestamps.
+
+    Attributes:
+        wake_ms: Store time at which ``step`` is due; 0 means now.
+        attempt: Number of the current or last attempt.
+        last_attempt: Higher attempt number, used before the instance returned to the source of a move; 0 if none.
+        allocations: {provider: {class: amount}} of the claim; None means the request's resources on ``host``.
+        partition, epoch, position: Replica state of the decision that produced ``alternates``.
+        history: One {attempt, host, outcome, reason} per ended attempt.
+        asked: Whether the build was sent again to a host that confirmed the claim but did not report in time.
+        tries: Consecutive failures of ``step``.
+        since_ms: Start of the current wait; 0 if not waiting.
+        certain_epoch: Epoch of this store in which the record is certain to name every attempt that a host may run; 0
+            if none.
+        migration: Current or last migration. The store writes its record together with the record of the instance.
+        operation: Number of the reboot or rebuild in progress; 0 if none.
+        is_shelved: Whether the image is stored and the instance has not run since. A shelved instance without a claim
+            is SHELVED_OFFLOADED.
+        was_stopped: Whether the instance was powered off before its host lost it or its rebuild began.
+        target: Only host on which the instance may be unshelved.
+        spec, flavor, amounts: RequestSpec primitive, flavor and quota amounts after a resize; None means the values of
+            the request.
     """
 
     uuid: str

@@ -55,9 +55,9 @@ class Place(NamedTuple):
 
 
 class RecordedEnd(NamedTuple):
-    """One end of a move that is under way, in the form of a server's record.
+    """Either end of a move in progress, in the form of a server's record.
 
-    The status of a source is SOURCE while its claim is certainly a source, else that of the migration.
+    The status of a source is SOURCE if its claim is certainly a source, otherwise the status of the migration.
     """
 
     uuid: str
@@ -97,9 +97,9 @@ class ClusterReading:
 
     @property
     def expected(self) -> dict[tuple[str, int], Any]:
-        """What may run by the records, by instance and attempt: each server, and each source.
+        """Servers and sources that may run according to the records, by instance and attempt.
 
-        A server that moves is at its destination, although its record still names the source.
+        The host of a moving server is the destination's, although its record still names the source.
         """
         ends: dict[tuple[str, int], Any] = {(end.uuid, end.attempt): end for end in self.sources}
         ends |= {(server.uuid, server.attempt): server for server in self.instances.values()}
@@ -112,7 +112,7 @@ class ClusterReading:
         return ends
 
     def migration_of(self, place: Place) -> Any:
-        """Return the record of the migration of which a claim is an end, None without one."""
+        """Return the record of a claim's migration, or None."""
         uuids = (claim["migration"] for claim in self.claims if place_of_claim(claim) == place)
         return next((self.migrations.get(uuid) for uuid in uuids if uuid), None)
 
@@ -158,7 +158,7 @@ def _unheld_by_place(reading: ClusterReading) -> dict[Place, Mapping[str, Mappin
 
 
 def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
-    """Yield the sources of migrations that have ended or have no record: these should hold nothing."""
+    """Yield the confirmed sources of migrations that have ended or have no record."""
     for claim in reading.claims:
         place, record = place_of_claim(claim), reading.migrations.get(claim["migration"])
         is_source = claim["role"] == SOURCE and claim["state"] == "confirmed"
@@ -217,7 +217,7 @@ def _guest_differences(
 
 
 def _record_of(reading: ClusterReading, expected: Mapping[tuple[str, int], Any], place: Place) -> Any:
-    """Return what the records say of an attempt, or else of its instance."""
+    """Return the record of an attempt, or else of its instance."""
     return expected.get((place.uuid, place.attempt)) or reading.instances.get(place.uuid)
 
 

@@ -18,7 +18,7 @@ COLUMNS = ("group", "policy", "state", "members", "hosts")
 
 
 class Group(NamedTuple):
-    """A server group: the live claims of its members, and those on the sources of members that move."""
+    """Server group with the live claims of its members; ``sources`` are the claims that moving members leave."""
 
     id: str
     policy: str | None

@@ -87,7 +87,7 @@ def _join(zones: Sequence[str]) -> str | None:
 
 
 def _state_of(service: Mapping[str, Any]) -> str:
-    """Return up, down, or why the host takes no servers though it is up.
+    """Return up, down, or the reason why a host that is up takes no servers.
 
     "duplicate identity": two agents report as this host; "too old": its agent has an unsupported RPC version.
     """

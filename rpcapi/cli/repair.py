@@ -130,7 +130,11 @@ def _plan_correction(reading: ClusterReading, difference: Difference) -> Act:
 
 
 def _plan_end_of_source(reading: ClusterReading, difference: Difference) -> Act:
-    """Plan to settle the instance by its claims if nothing else has a record of it; else plan to end the source."""
+    """Plan for the source of a leaked migration.
+
+    Correct a record that names this attempt, release a claim without a guest, adopt a guest if neither instance nor
+    migration has a record, otherwise end the guest.
+    """
     uuid, host = str(difference.instance), difference.host
     record = reading.instances.get(uuid)
     if record is not None and record.attempt == difference.attempt:

@@ -84,8 +84,8 @@ class ClaimsAPI(ServiceClient):
         """Make confirmed claims the sources of migrations, one for each; no sum changes.
 
         A claim keeps its identity. "confirmed" is the answer to a repeated call too; "ended" means that the migration
-        has ended, "conflict" that the claim or the migration is an end of another move. Any other answer is as that of
-        ``find_claims``, and nothing was changed.
+        has ended, "conflict" that the claim or the migration belongs to another move. All other answers mean the same
+        as in ``find_claims``. Without "confirmed" nothing was changed.
         """
         return self._call(ctxt, "1.11", "begin_moves", refs=refs, migrations=list(migrations))
 
@@ -95,7 +95,7 @@ class ClaimsAPI(ServiceClient):
         """Make the sources of migrations the only claims of their instances again.
 
         "confirmed" is the answer to a repeated call too; "conflict" means that the destination, on the host in the
-        answer, still has a claim. Any other answer is as that of ``find_claims``, and nothing was changed.
+        answer, still has a claim. All other answers mean the same as in ``find_claims``, and no claim was changed.
         """
         return self._call(ctxt, "1.11", "end_moves", refs=refs, migrations=list(migrations))
 

@@ -45,12 +45,12 @@ class BuildReport(base.GanttObject):
 
     ``outcomes``: "active" (runs under a confirmed claim), "refused" (not admitted, or the claim had ended), "failed"
     (spawn failed; the claim is released), "gone" (deleted on request; the claim is released). ``reasons`` has a
-    sentence for each; for an active instance its assignments beside amounts, such as pinned CPUs, or "". "stopped": the
-    guest is powered off. "incoming": a paused guest exists, which a copy may fill. ``operations`` has the number of the
-    last reboot or rebuild of each guest, 0 for none; it is empty where all would be 0. ``copies`` has {number, phase}
-    of the last copy of each guest from this host, see rpcapi.objects.copy; it is empty where there is none. The reason
-    of a failed copy is in ``reasons``. ``moves`` has the number of the last message about a move of each guest that the
-    agent followed, see rpcapi.objects.GuestTransitions; it is empty where all would be 0.
+    sentence for each; for an active instance its assignments other than amounts, such as pinned CPUs, or "". "stopped":
+    the guest is powered off. "incoming": a paused guest exists, which a copy may fill. ``operations`` has the number of
+    each guest's last reboot or rebuild, 0 for none; it is empty if all are 0. ``copies`` has {number, phase} of each
+    guest's last copy from this host, see rpcapi.objects.copy; it is empty if no guest was copied. The reason of a
+    failed copy is in ``reasons``. ``moves`` has the number of the last message about a move that the agent followed for
+    each guest, see rpcapi.objects.GuestTransitions; it is empty if all are 0.
 
     Version 1.0: Initial version
     Version 1.1: Add outcome stopped

@@ -59,8 +59,9 @@ class ClaimAnswers(base.GanttObject):
     """Answers of a claim verb, one element per claim: an Answer, its host, and the reason.
 
     ``allocations`` is as in Selections, for prepared claims, and so is the time of ``deadlines_ms``. ``partitions``
-    names the partition of each answer that another one than the called one gave. ``migrations`` has the migration of
-    which each live claim is an end, ``ends`` how each attempt ended of which a later one is live.
+    has the partition of each answer that came from another partition than the called one. ``migrations`` has the
+    migration of each live claim that is a source or destination. ``ends`` has the end of each attempt if a later
+    attempt is live.
 
     Version 1.0: Initial version
     Version 1.1: Add allocations

@@ -50,8 +50,8 @@ class GuestCopies(base.GanttObject):
     """Request of copy_guests, to their source: start, abort or complete copies of running guests.
 
     ``uuids`` are the instances, with their ``attempts`` at the source. ``numbers`` grow with each copy of an instance:
-    an agent starts one only if its number is greater than that of the last one. ``destinations`` has the node that
-    receives the guest, ``with_disk`` whether its disk is copied too, ``post_copy`` whether FORCE lets the guest
+    an agent starts a copy only if its number is greater than the number of the last copy. ``destinations`` has the node
+    that receives the guest, ``with_disk`` whether its disk is copied too, ``post_copy`` whether FORCE lets the guest
     continue at its destination before all memory is copied; ABORT and FORCE do not read these.
 
     Version 1.0: Initial version

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Guests of a service host, as its agent reports them when it is asked."""
+"""Guests of a service host, as its agent reports them on request."""
 
 from oslo_versionedobjects import fields
 
 from rpcapi.objects import base
 
-RUNNING = "running"  # it exists, under a live attempt of the agent's journal
-STOPPED = "stopped"  # the same, and it is powered off
-INCOMING = "incoming"  # the same, and it is paused: a copy from another host fills it
-CONFIRMED = "confirmed"  # the journal has its claim as confirmed; the guest does not exist yet
-UNJOURNALLED = "unjournalled"  # it exists, without a live attempt
+# States of guests. All but UNJOURNALLED have a live attempt in the agent's journal.
+RUNNING = "running"
+STOPPED = "stopped"  # powered off
+INCOMING = "incoming"  # paused, to be filled by a copy from another host
+CONFIRMED = "confirmed"  # the claim is confirmed, and the guest does not exist yet
+UNJOURNALLED = "unjournalled"  # the guest exists without a live attempt
 
 
 @base.GanttObjectRegistry.register

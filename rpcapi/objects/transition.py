@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of guests that an agent has: of their power, and of the roles of their claims in a move."""
+"""Changes of an agent's guests: their power, and the roles of their claims in a move."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,11 +20,11 @@ ACTIONS = (RUN, STOP, END)
 
 @base.GanttObjectRegistry.register
 class GuestTransitions(base.GanttObject):
-    """Request of change_guests: for each claim what its guest is to do.
+    """Request of change_guests: an action for the guest of each claim.
 
     ``moves`` is empty unless a message is about a move. It has {migration, role, number} of each claim: its role in
-    that migration, or "only" after a move. ``number`` is the latest attempt of the instance, by which an agent
-    recognises late messages: it ignores those with a lower number.
+    that migration, or "only" after a move. ``number`` is the latest attempt of the instance. It identifies late
+    messages: an agent ignores a message with a lower number than before.
 
     Version 1.0: Initial version
     """

@@ -25,11 +25,11 @@ BUILT_TYPES = frozenset({INSTANCE, UNTYPED})  # consumers that their hosts build
 
 
 class ClaimRole(StrEnum):
-    """Role of a claim among those of its instance."""
+    """Role of a claim: the only claim of its instance, or an end of a migration."""
 
     ONLY = "only"
-    SOURCE = "source"  # of a migration, which holds its resources
-    DESTINATION = "destination"  # of a migration
+    SOURCE = "source"  # the migration holds the claim's resources
+    DESTINATION = "destination"  # the instance holds the claim's resources
 
 
 class ClaimState(StrEnum):

@@ -132,7 +132,7 @@ class IntentResult:
 
     @property
     def is_new(self) -> bool:
-        """Whether this call made the claim. A repeated call finds its claim, and a dry run makes none."""
+        """Whether this call made the claim; false for a repeated call and for a dry run."""
         return bool(self.verdicts)
 
 
@@ -169,8 +169,8 @@ class BatchOutcomes(NamedTuple):
 class ClaimResult:
     """The answer of a claim verb for one claim.
 
-    ``partition`` is set where another partition than the called one gave it, ``migration`` where the live claim is
-    an end of that migration. ``end`` is how the attempt ended if a later one is live.
+    ``partition`` is set if the answer came from another partition than the called one. ``migration`` is set if the live
+    claim is a source or destination. ``end`` is the end of the attempt if a later attempt is live.
     """
 
     consumer: str
@@ -206,8 +206,8 @@ class Claim:
     group: ClaimGroup | None = None
     orphan_ms: int | None = None  # since when its host's audits do not report it
     instance: str | None = None  # instance of a source; None: the consumer is the instance
-    migration: str | None = None  # migration of which it is the destination
-    reported: Allocations | None = None  # amounts of its guest by its agent's last audit; None: ``allocations``
+    migration: str | None = None  # migration of a destination; see ``move``
+    reported: Allocations | None = None  # amounts of the guest in its agent's last audit; None: ``allocations``
 
     @property
     def ref(self) -> ClaimRef:
@@ -223,15 +223,15 @@ class Claim:
 
     @property
     def move(self) -> str | None:
-        """Migration of which the claim is an end."""
+        """Migration of a source or destination; None if the role is ONLY."""
         return self.consumer if self.instance is not None else self.migration
 
     @property
     def counted_group(self) -> ClaimGroup | None:
-        """The group that it counts as a member of: a migration's claim is none of an affinity group.
+        """Server group that counts the claim as a member; None for a source in an affinity group.
 
-        An instance that leaves such a group's host is counted where it goes. It keeps anti-affine ones off the host
-        that it may return to.
+        An affinity group counts a moving instance at its destination only. An anti-affinity group counts it at its
+        source too, since it may return there.
         """
         is_leaving = self.type == MIGRATION and self.group is not None and self.group.policy is GroupPolicy.AFFINITY
         return None if is_leaving else self.group

@@ -74,9 +74,9 @@ class DryRun:
     def decide(self, ctxt: RequestContext, request: SchedulingRequest, count: int) -> DryRunResult:
         """Decide for ``count`` instances.
 
-        Raises CallerRefused where a client of one project names another project's instance in a hint: the answer would
-        show its host. Prefilters apply to the scope ALL only. Also raises what a selection raises, except NoValidHost
-        and errors about claims.
+        Prefilters apply to the scope ALL only. Raises CallerRefused if a client of one project names another project's
+        instance in a hint: the answer would show the host of that instance. Also raises the errors of a selection,
+        except NoValidHost and errors about claims.
         """
         self._check_hints(ctxt.sender_project, request)
         policy = self._current.policy

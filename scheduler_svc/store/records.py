@@ -20,9 +20,9 @@ Liveness = Literal["beats", "group"]  # what decides which services are alive: t
 
 @dataclass(frozen=True, slots=True)
 class RunningClaim:
-    """One claim as an agent's audit reports it; ``confirmed`` False: the agent has not confirmed it yet.
+    """Claim in an agent's audit; ``confirmed`` is false if the agent has not confirmed it yet.
 
-    ``migration`` is the one of which the agent knows that the claim is the ``role``.
+    ``role`` and ``migration`` are as the agent knows them from the last message about a move.
     """
 
     consumer: str

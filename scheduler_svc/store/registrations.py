@@ -27,7 +27,7 @@ class TakeoverObstacle(StrEnum):
     CLAIMS = "claims"
     FENCED = "fenced"
     UP = "up"
-    OWNED = "owned"  # by another folder: reason to refuse a call that is no registration
+    OWNED = "owned"  # another folder owns the name; only calls other than registrations are refused for this
 
 
 _WHY = {

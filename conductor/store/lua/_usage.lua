@@ -39,7 +39,7 @@ local function add_amounts(changes, text, times)
   end
 end
 
--- Counts that many live and recorded instances more.
+-- Adds numbers of live and recorded instances of a request to the usage of its project.
 local function count_instances(request, live, recorded)
   if live == 0 and recorded == 0 then
     return

@@ -59,12 +59,12 @@ class GuestSighting:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSighting:
-    """One write of a partition's claims; ``at`` is the time of the server that wrote it, on its wall clock.
+    """Write of a partition's claims; ``at`` is the wall-clock time of the server that wrote it.
 
-    ``consumer`` is the instance, also of the source of a move. ``state`` is that of the claim's attempt afterwards:
-    prepared, confirmed, source (confirmed, and the source of a migration), or the recorded end. In a sighting with
-    ``epoch`` set and no consumer a new epoch began. ``server`` is which of several primaries wrote it. ``allocations``
-    are {provider: {class: amount}}, while the attempt is live.
+    ``consumer`` is the instance, also for the source of a move. ``state`` is the state of the attempt after the write:
+    prepared, confirmed, source (confirmed, and the source of a migration), or the recorded end. A sighting with
+    ``epoch`` and without a consumer is the start of a new epoch. ``server`` tells several primaries apart.
+    ``allocations`` is {provider: {class: amount}} while the attempt is live.
     """
 
     at: float

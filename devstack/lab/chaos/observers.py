@@ -23,7 +23,7 @@ COARSE_NS = 100_000_000  # a change so soon after another one may leave the same
 
 
 class _File(NamedTuple):
-    """A guest's file, and what it said; every change of it is another inode."""
+    """Contents of a guest's file; every change of the file makes a new inode."""
 
     inode: int
     uuid: str
@@ -31,7 +31,8 @@ class _File(NamedTuple):
     is_running: bool
 
 
-Running = dict[str, _File]  # by the name of the file
+# Running guests by file name.
+Running = dict[str, _File]
 
 
 class GuestObserver:

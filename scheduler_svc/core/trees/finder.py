@@ -51,7 +51,7 @@ class AllocationFinder:
         return self._remaining_steps <= 0
 
     def find(self, row: int) -> HostAllocation | NoCandidateReason:
-        """Return the allocations of one more instance on a host, or why there are none; raises BuiltInFailed."""
+        """Return an allocation of one more instance on a host, or the reason without one; raises BuiltInFailed."""
         if row not in self._allocations:
             try:
                 self._allocations[row] = self._search_host(row)

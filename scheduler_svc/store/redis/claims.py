@@ -78,7 +78,7 @@ def _results(
 def _results_of_columns(
     connection: RedisConnection, script: str, refs: Sequence[ClaimRef], rows: Sequence[Sequence[Any]], width: int
 ) -> list[ClaimResult]:
-    """Like ``_results``, for a script that answers with ``width`` columns: also with those of ``claim_result``."""
+    """Like ``_results``, for a script that answers the first ``width`` parameters of ``claim_result`` after ``ref``."""
     if not refs:
         return []
     raw = connection.run(script, (value for row in rows for value in row))
@@ -106,7 +106,7 @@ def page(
 
 
 def _claims_of(connection: RedisConnection, consumer: str) -> list[Claim]:
-    """Return the claims of a consumer: its own, and the one on the source of its move."""
+    """Return the live claims of a consumer: its own, and the source of its move."""
     head = prefix(connection.partition)
     migration = connection.read(lambda pipe: pipe.hget(head + "sources", consumer))[0]
     consumers = [consumer] if migration is None else [consumer, migration]

@@ -265,7 +265,7 @@ def _move_of(
 
 
 def _with_role(partition: PartitionState, live: Claim, claim: RunningClaim) -> Claim:
-    """Return the live claim, made the source of the migration that its agent names if the store forgot that."""
+    """Return the live claim, after making it a source again if the store forgot the move that its agent names."""
     role, migration = _move_of(partition, claim.role, claim.migration, claim.attempt, None)
     is_forgotten = role is ClaimRole.SOURCE and live.role is ClaimRole.ONLY
     if not is_forgotten or migration is None or not partition.may_have_lost_claims_of(claim.host):
@@ -302,6 +302,6 @@ def _with_move(claim: Claim, role: ClaimRole, migration: str | None) -> Claim:
 
 
 def _verified(partition: PartitionState, unverified: Claim, ref: ClaimRef) -> Claim:
-    """Return an unverified claim as the one of its consumer that the agent reported."""
+    """Return an unverified claim as the confirmed claim of the attempt that the agent reported."""
     plain = replace(unverified, consumer=ref.consumer, state=ClaimState.CONFIRMED, migration=None)
     return _with_move(plain, *_move_of(partition, unverified.role, unverified.migration, ref.attempt, None))

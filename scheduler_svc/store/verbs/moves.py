@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verbs that make a claim the source of a migration, and the only claim of its instance again.
+"""Verbs that make a claim the source of a migration, and later the only claim of its instance again.
 
-The migration holds the resources of the source, so that the instance can hold those of a destination.
+The migration holds the resources of the source, so that the instance can hold the resources of a destination.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ def begin_move(partition: PartitionState, ref: ClaimRef, migration: str, now: in
 
 
 def _refusal(partition: PartitionState, claim: Claim, migration: str) -> Answer | None:
-    """Return the answer for a claim that cannot become the source of a migration, or is it already; else None."""
+    """Return the answer for a claim that cannot become the source of a migration, or is its source already, or None."""
     if is_api_claim(claim):
         return Answer.FOREIGN
     if claim.state != ClaimState.CONFIRMED or (claim.role is ClaimRole.SOURCE and claim.move == migration):
@@ -59,7 +59,7 @@ def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int)
 
 
 def make_source(partition: PartitionState, claim: Claim, migration: str) -> None:
-    """Let a migration hold what a claim holds."""
+    """Make a claim the source of a migration, which then holds the claim's resources."""
     partition.drop_claim(claim)
     partition.add_claim(
         replace(claim, consumer=migration, type=MIGRATION, instance=claim.ref.consumer, migration=None, generation=1)

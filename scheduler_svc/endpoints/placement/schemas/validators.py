@@ -37,7 +37,7 @@ class Validator:
         self._validator = jsonschema.Draft202012Validator(schema, format_checker=formats)
 
     def iter_errors(self, value: Any) -> Iterator[jsonschema.ValidationError]:
-        """Yield the errors of a document; a valid document has none."""
+        """Yield the validation errors of a document."""
         if not self.is_valid(value):
             errors = self._validator.iter_errors(value)
             yield next(errors, jsonschema.ValidationError("A value ends with a line break", instance=value))

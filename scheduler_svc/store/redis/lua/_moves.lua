@@ -6,7 +6,7 @@ local function has_ended(migration)
   return end_of(ends_of(migration), MIGRATION_ATTEMPT) ~= nil
 end
 
--- Lets a migration hold what a claim holds; returns the claim.
+-- Makes a claim the source of a migration, which then holds the claim's resources; returns the claim.
 local function make_source(claim, migration)
   drop_claim(claim)
   claim.instance, claim.migration = claim.instance or claim.consumer, nil

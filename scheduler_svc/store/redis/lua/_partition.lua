@@ -132,13 +132,13 @@ local function claim_of(consumer, attempt)
   return claim and claim.attempt == tonumber(attempt) and claim or nil
 end
 
--- Returns how an attempt ended, or nil; a live one has not, although a later one has.
+-- Returns how an attempt ended, or nil. A live attempt has not ended, even if a later attempt has.
 local function end_of_attempt(consumer, attempt)
   local ended = end_of(ends_of(consumer), attempt)
   return not (ended and claim_of(consumer, attempt)) and ended or nil
 end
 
--- Returns the migration of which a claim is an end, or nil.
+-- Returns the migration of a source or destination, or nil.
 local function move_of(claim)
   return claim.instance and claim.consumer or claim.migration
 end

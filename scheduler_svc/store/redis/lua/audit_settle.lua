@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Reconciles some of the claims that a service host's audit reports: what runs is the truth.
 -- ARGV: log length, epoch, service host, then for each claim: consumer, attempt, confirmed 0|1,
---       the claim to re-assert if the store lost it, as JSON without created_ms; its migration is the one of which the
---       agent knows that the claim is the role
+--       the claim to re-assert if the store lost it, as JSON without created_ms, with role and migration as the agent
+--       knows them
 -- Returns: epoch, then for each claim: answer, 1 if the store had forgotten it else 0; epoch alone: nothing was done;
 --          0 alone: the host is unknown
 --@ args log_length epoch host

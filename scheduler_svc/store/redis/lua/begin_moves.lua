@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Makes confirmed claims the sources of migrations, each independently; no sum changes.
 -- ARGV: log length, then for each claim: consumer, attempt, migration
--- Returns: for each claim: answer, host or '', migration of which the claim is an end or ''
+-- Returns: for each claim: answer, host or '', migration of the claim or ''
 --@ args log_length
 --@ include _partition
 --@ include _find

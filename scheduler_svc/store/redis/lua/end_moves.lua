@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Makes the sources of migrations the only claims of their instances again, each independently; ends the migrations.
 -- ARGV: log length, then for each claim: consumer, attempt, migration
--- Returns: for each claim: answer, host of the claim, or of the destination for a conflict, or '', migration of which
---          the claim is an end or ''
+-- Returns: for each claim: answer, host of the claim (for a conflict of the destination) or '', migration of the claim
+--          or ''
 --@ args log_length
 --@ include _partition
 --@ include _find

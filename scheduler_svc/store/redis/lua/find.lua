@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Looks up claims, each independently: its state, how it ended, or why that is not known.
 -- ARGV: log length, then for each claim: consumer, attempt
--- Returns: for each claim: answer, host or '', migration of which the live claim is an end or '', how the attempt ended
---          if a later one is live or ''
+-- Returns: for each claim: answer, host or '', migration of the live claim or '', end of the attempt if a later attempt
+--          is live or ''
 --@ args log_length
 --@ include _partition
 --@ include _find

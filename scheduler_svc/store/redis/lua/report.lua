@@ -3,8 +3,8 @@
 -- ARGV: log length, service host, what to do: 'look' | 'beat' | 'apply' | 'register', document of a new service as
 --       JSON, the last report as read or '', this report, all nodes as JSON, 1 if heartbeats decide liveness else 0,
 --       uuid of the agent's state folder or '', 1 if a store has served that folder before else 0, why the agent takes no
---       new guests or '', 1 if an agent returns that another one had superseded else 0, ms of the last such return or '',
---       ms without one after which a duplicate identity ends,
+--       new guests or '', 1 if the agent registers again after another agent superseded it else 0, ms of the last such
+--       return or '', ms without a return after which a duplicate identity ends,
 --       position of the Placement API's last change in the host's trees as read or '', number of changed nodes,
 --       number of entries of children, number of nodes whose eligibility changed;
 --       for each changed node: id, document as JSON, capacity as JSON or '' if unchanged;
