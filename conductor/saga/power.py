@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from conductor.saga import cast
+from conductor.saga import cast, claims
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import lose
 from conductor.service_clients import NO_ANSWER_ERRORS
@@ -81,9 +81,8 @@ def _send_transitions(saga_pass: SagaPass, host: str, group: Sequence[InstanceRe
 
 
 def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[instance.attempt])
     try:
-        (answer,) = saga_pass.clients.claims_of(instance.partition).find_claims(saga_pass.context(), refs).answers
+        (answer,) = claims.find(saga_pass, instance.partition, instance.uuid, instance.attempt).answers
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
     if answer not in ENDS:
