@@ -13,9 +13,15 @@ from conductor.store.migrations import MigrationKind, MigrationRecord, Migration
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.objects.base import GanttObject
 from rpcapi.objects.copy import ABORT
+from rpcapi.resources.claims import ClaimRole
 
 # The steps of the destination after its build may have been sent.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
+
+
+def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, str | int]:
+    """Return what a message to one end of a move says of it; see rpcapi.objects.GuestTransitions."""
+    return {"migration": instance.move.uuid, "role": role.value, "number": instance.move_number}
 
 
 def begin_move(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
