@@ -51,14 +51,13 @@ class ClaimEnd(StrEnum):
 class CopyState:
     """The last copy of a guest from this host; ``phase`` is as in rpcapi.objects.copy.
 
-    ``destination`` is the node that receives the guest, ``post_copy`` whether it may continue there before all memory
-    is copied, ``reason`` why the copy failed.
+    ``post_copy`` is whether the guest may continue at its destination before all memory is copied, ``reason`` why the
+    copy failed.
     """
 
     number: int
     phase: str
     reason: str = ""
-    destination: str = ""
     post_copy: bool = False
 
 

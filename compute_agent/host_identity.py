@@ -17,7 +17,7 @@ from rpcapi.validation.instances import is_uuid
 
 SCHEMA = 1
 FILE = "identity"
-JOURNAL = "journal"
+JOURNAL, GUESTS = "journal", "guests"
 MAX_REFUSAL = 1000  # characters, as many as the scheduler accepts
 MAX_NAMED = 3  # former hosts that a refusal names
 
@@ -93,7 +93,7 @@ def _count_guests(folder: Path, host: str, retention_ms: int) -> int:
         journal.open()
         return len(journal.live())
     except (JournalDamaged, NewerState, ValueError):
-        return max(1, len(list((folder / "guests").glob("*.json"))))
+        return max(1, len(list((folder / GUESTS).glob("*.json"))))
     finally:
         journal.close()
 

@@ -103,6 +103,14 @@ class AdmissionLimits:
         return Admission(count_amounts(spec), self.of_project(project), self.max_backlog)
 
 
+def total_amounts(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """Return the amounts of all providers of a claim by resource class."""
+    total: Counter[str] = Counter()
+    for amounts in allocations.values():
+        total.update(amounts)
+    return dict(total)
+
+
 def count_amounts(spec: "objects.RequestSpec") -> dict[str, int]:
     """Return what one instance of the request counts: 1 of INSTANCES, and the resources of all its groups."""
     amounts = Counter({INSTANCES: 1})

@@ -2,13 +2,12 @@
 """Adoption of instances whose record was lost, as with the tail of the conductors' store: guest and claim live on."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oslo_log import log
 
-from conductor.admission import count_amounts
+from conductor.admission import count_amounts, total_amounts
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep, make_request_key
@@ -170,8 +169,5 @@ def _is_claim_of(guest: Guest, claim: Mapping[str, Any]) -> bool:
 
 def _make_spec(claim: Mapping[str, Any], owner: Mapping[str, Any]) -> objects.RequestSpec:
     """Return a request for what the claim holds; image, traits and hints of the first one are lost."""
-    resources: Counter[str] = Counter()
-    for amounts in claim["allocations"].values():
-        resources.update(amounts)
     group = {name: owner[name] for name in ("group_id", "group_policy", "group_max_per_host") if owner.get(name)}
-    return objects.RequestSpec.of(flavor=owner.get("flavor"), resources=dict(resources), **group)
+    return objects.RequestSpec.of(flavor=owner.get("flavor"), resources=total_amounts(claim["allocations"]), **group)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from oslo_log import log
 
-from conductor.reconciliation import compared_record
+from conductor.reconciliation import ENDED, compared_record
 from conductor.requested_changes import RequestedChanges
 from conductor.saga import evacuations
 from conductor.saga.destinations import destination_spec
@@ -19,14 +19,13 @@ from conductor.target_checks import check_target
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from rpcapi.resources.claims import ENDS, Answer
+from rpcapi.resources.claims import Answer
 from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
 
 # Statuses in which an instance has a disk on its host that is to be replaced or kept; a shelved one has an image.
 ON_DISK = ON_HOST - {InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE}
-ENDED = (*ENDS, Answer.UNKNOWN)
 AttemptAnswers = Mapping[tuple[str, int], str]  # the answers about claims, by instance and attempt
 Change = Callable[[InstanceRecord], InstanceRecord | None]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from conductor.report_results import ACTIVE, GONE, STOPPED, BuildResult
 from conductor.saga import live_moves, moves
 from conductor.saga.transitions import end_attempt, fail, set_step
-from conductor.store.migrations import MigrationKind, MigrationRecord
+from conductor.store.migrations import MigrationKind
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.resources import names
 
@@ -40,11 +40,6 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
     if record.move.kind == MigrationKind.LIVE:
         return live_moves.give_up(record, reason, is_final=True)
     return set_step(moves.revert_move(record, reason), SagaStep.ABORT)
-
-
-def ended_migration_of(instance: InstanceRecord) -> MigrationRecord | None:
-    """Return the last migration if it has ended, else None."""
-    return None if instance.migration is None or not instance.migration.has_ended else instance.migration
 
 
 def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:

@@ -163,7 +163,6 @@ class InstanceMoves:
         records = self._store.get(uuids)
         requests = self._store.requests(sorted({record.request for record in records.values()}))
         groups = moving_groups(records, requests, migration_uuids)
-        limits = {name: self._limits_of(name) for name in {request.project for request in requests.values()}}
 
         def change(record: InstanceRecord) -> InstanceRecord | None:
             if record.uuid in repeated:
@@ -175,8 +174,11 @@ class InstanceMoves:
             return begin(record, request, migration_uuids[record.uuid], moving, self._clients.partition)
 
         if move.target is not None:
-            self._check_target(ctxt, move.target, [record for record in map(change, records.values()) if record])
-        self._changes.apply(uuids, change, method, project, limits if move.flavors else {})
+            moving_records = [record for record in map(change, records.values()) if record]
+            self._check_target(ctxt, move.target, moving_records, requests)
+        projects = {request.project for request in requests.values()} if move.flavors else ()
+        limits = {name: self._limits_of(name) for name in projects}
+        self._changes.apply(uuids, change, method, project, limits)
         LOG.info("Recorded that %d instances are to be moved", len(uuids))
 
     def _check_migrations(self, migration_uuids: Mapping[str, str]) -> set[str]:
@@ -191,12 +193,17 @@ class InstanceMoves:
             repeated |= {instance} if uuid in recorded else set()
         return repeated
 
-    def _check_target(self, ctxt: RequestContext, target: str, moving: Sequence[InstanceRecord]) -> None:
+    def _check_target(
+        self,
+        ctxt: RequestContext,
+        target: str,
+        moving: Sequence[InstanceRecord],
+        requests: Mapping[str, BuildRequestRecord],
+    ) -> None:
         """Raise UnknownHost or NoValidHost where the target could not take one of the instances now.
 
         Server groups are left to the claim: there the source of a move is no member of an affinity group.
         """
-        requests = self._store.requests(sorted({record.request for record in moving}))
         specs = []
         for record in moving:
             spec = instance_spec(record, requests[record.request])

@@ -26,6 +26,7 @@ from rpcapi.validation.instances import check_uuids
 
 LOG = log.getLogger(__name__)
 
+ENDED = ENDS | {Answer.UNKNOWN}
 FATES: Mapping[str, str] = {
     Answer.FENCED: "was fenced",
     Answer.UNKNOWN: "has no claim of it: the host was removed or lost its journal, or the store lost the claim",
@@ -124,11 +125,8 @@ class RecordReconciler(BackgroundLoop):
     def _write(self, instances: Sequence[InstanceRecord], updates: Sequence[InstanceRecord]) -> None:
         if not updates:
             return
-        final_records = [record for record in updates if record.step == SagaStep.DONE]
-        unfinished = [record for record in updates if record.step != SagaStep.DONE]
-        stale = set(self._store.write_without_lease(final_records, wake=False).stale) if final_records else set()
-        if unfinished:
-            stale |= self._store.write_without_lease(unfinished, wake=True).stale
+        stale = self._store.write_changes(updates)
+        if any(record.step != SagaStep.DONE for record in updates):
             self._wake_saga()
         metrics.RECONCILED.inc(len(updates) - len(stale))
         milestones.report_changes(instances, updates, stale)
@@ -166,8 +164,7 @@ class RecordReconciler(BackgroundLoop):
             answer = end or answer
             update = compared_source(claim.instance, answer)
         attempt = (claim.instance.uuid, claim.attempt)
-        has_ended = answer in ENDS or answer == Answer.UNKNOWN
-        if has_ended and answer != Answer.FENCED and attempt not in self._ended_before:
+        if answer in ENDED and answer != Answer.FENCED and attempt not in self._ended_before:
             self._ended.add(attempt)
             return None
         return update
@@ -193,7 +190,7 @@ def compared_record(
         return set_step(instance, SagaStep.SETTLE, status=building_status(instance))
     if instance.status == InstanceStatus.ERROR:
         return _revived(instance) if answer == Answer.CONFIRMED else None
-    if answer not in ENDS and answer != Answer.UNKNOWN:
+    if answer not in ENDED:
         return None
     fate = FATES.get(answer, f"no longer runs it: its claim was {answer}")
     reason = f"host {names.host_of(instance.host or '')} {fate}"
@@ -205,7 +202,7 @@ def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | N
 
     Without its source a move can only be confirmed.
     """
-    if answer not in ENDS and answer != Answer.UNKNOWN:
+    if answer not in ENDED:
         return None
     fate = FATES.get(answer, f"no longer has it: its claim was {answer}")
     return moves.end_source(instance, f"host {names.host_of(instance.move.source_host)} {fate}")

@@ -10,7 +10,6 @@ from conductor import metrics, milestones
 from conductor.moved_reports import (
     apply_destination_result,
     apply_source_result,
-    ended_migration_of,
     is_at_destination,
     is_before_return,
     is_of_source,
@@ -125,11 +124,7 @@ class BuildReports:
                 )  # a second result of one instance applies to the record that the first one changed
             elif instance is not None and (changed := apply_result(instance, result, epoch)) is not None:
                 updates[result.uuid] = changed
-        final_records = [record for record in updates.values() if record.step == SagaStep.DONE]
-        unfinished = [record for record in updates.values() if record.step != SagaStep.DONE]
-        stale = set(self._store.write_without_lease(final_records, wake=False).stale) if final_records else set()
-        if unfinished:
-            stale |= self._store.write_without_lease(unfinished, wake=True).stale
+        stale = self._store.write_changes(list(updates.values()))
         if updates:
             self._wake()  # also where no step follows: a build that has ended makes room for a new request
         milestones.report_changes(records.values(), updates.values(), stale)
@@ -156,7 +151,7 @@ def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
     if result.kind not in (ACTIVE, STOPPED) or instance is None:
         return False
     if is_of_source(instance, result):
-        return ended_migration_of(instance) is not None
+        return instance.open_migration is None
     return instance.status in (InstanceStatus.DELETING, InstanceStatus.DELETED)
 
 

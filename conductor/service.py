@@ -105,7 +105,7 @@ class ConductorService:
         self._loops: list[BackgroundLoop] = [self._pump, upkeep, self._reconciler, *measurement, *membership]
 
     def start(self) -> None:
-        """Wait for store and bus, then serve and resume unfinished work; raises Stopped, BadConfiguration."""
+        """Wait for store and bus, then serve and resume unfinished work; raises ShutdownRequested, BadConfiguration."""
         wait_for("The conductor's store", self._store.ping, self._stopping, retry_on=(errors.Unavailable,))
         wait_for(
             "The message bus",

@@ -71,7 +71,7 @@ class CopyController:
 
     def _apply_first(self, attempt: Attempt, copy: GuestCopy) -> None:
         """Apply the first message about a copy, which may be one that ends it: then a late start does nothing."""
-        state = CopyState(copy.number, RUNNING, destination=copy.destination, post_copy=copy.post_copy)
+        state = CopyState(copy.number, RUNNING, post_copy=copy.post_copy)
         if copy.action == ABORT:
             self._fail(attempt, state, "aborted by request")
         elif copy.action == START and (attempt.stage is not Stage.SPAWNED or not self._hypervisor.is_on(attempt.ref)):

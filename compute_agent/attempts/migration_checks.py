@@ -35,15 +35,13 @@ def check_source(guest_manager: GuestManager, instances: Sequence[str]) -> objec
 
 def check_destination(guest_manager: GuestManager, checks: objects.MigrationChecks) -> objects.MigrationChecks:
     """Return for each instance the facts of the node in ``names``, and why it cannot receive the guest, or ""."""
-    rows = list(zip(checks.instances, checks.names, checks.facts, strict=True))
-    answers = [_facts(guest_manager, guest_manager.tracker.node(name)) for _instance, name, _facts_of_source in rows]
+    nodes = [guest_manager.tracker.node(name) for name in checks.names]
+    facts = [_facts(guest_manager, node) for node in nodes]
+    rows = zip(checks.instances, nodes, checks.facts, facts, strict=True)
     return objects.MigrationChecks.of(
         instances=checks.instances,
-        facts=answers,
-        reasons=[
-            _destination_reason(guest_manager, instance, guest_manager.tracker.node(name), source, facts)
-            for (instance, name, source), facts in zip(rows, answers, strict=True)
-        ],
+        facts=facts,
+        reasons=[_destination_reason(guest_manager, *row) for row in rows],
     )
 
 

@@ -52,9 +52,10 @@ class TransitionController:
             elif not attempt.live or (transition.move is not None and transition.move.number < attempt.move):
                 self._journal.report_again(attempt.ref)
             elif transition.action == END:
-                self._end(attempt, "stopped and released by request", request_id)
+                self._end(attempt, request_id)
             else:
-                self._change(self._with_role(attempt, transition.move), transition.action)
+                change = self._stop if transition.action == STOP else self._run
+                change(self._with_role(attempt, transition.move))
 
     def _with_role(self, attempt: Attempt, move: EndOfMove | None) -> Attempt:
         """Journal the role that a message about a move gives the claim, and return the attempt with it."""
@@ -64,12 +65,6 @@ class TransitionController:
         if changed.role is ClaimRole.ONLY:
             self._guest_manager.hypervisor.copies.pop(changed.ref, None)
         return changed
-
-    def _change(self, attempt: Attempt, action: str) -> None:
-        if action == STOP:
-            self._stop(attempt)
-        else:
-            self._run(attempt)
 
     def _stop(self, attempt: Attempt) -> None:
         if attempt.stage is Stage.STOPPED:
@@ -92,6 +87,7 @@ class TransitionController:
         else:
             self._journal.report_again(attempt.ref)
 
-    def _end(self, attempt: Attempt, reason: str, request_id: str) -> None:
+    def _end(self, attempt: Attempt, request_id: str) -> None:
+        reason = "stopped and released by request"
         ended = attempt.to_ended(AttemptResult.GONE, reason, ClaimEnd.RELEASE, self._clock(), request_id)
         self._guest_manager.end_attempts([ended])

@@ -6,7 +6,7 @@ import random
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from oslo_log import log
 
@@ -28,6 +28,7 @@ from compute_agent.state_files import FolderInUse
 from rpcapi.daemon.waiting import wait_for
 
 LOG = log.getLogger(__name__)
+Message = TypeVar("Message")
 
 FIRST_RETRY = 0.5  # seconds
 
@@ -122,23 +123,19 @@ class ServiceHost:
 
     def terminate(self, ctxt: Any, refs: Sequence[AttemptRef]) -> None:
         """Queue a termination and return."""
-        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
-        self._submit_change(ctxt, lambda: self._builder.terminate(refs, ctxt.request_id, owner))
+        self._submit_messages(ctxt, self._builder.terminate, refs)
 
     def change_guests(self, ctxt: Any, transitions: Sequence[GuestTransition]) -> None:
         """Queue transitions of guests and return."""
-        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
-        self._submit_change(ctxt, lambda: self._transitions.apply(transitions, ctxt.request_id, owner))
+        self._submit_messages(ctxt, self._transitions.apply, transitions)
 
     def operate_guests(self, ctxt: Any, operations: Sequence[GuestOperation]) -> None:
         """Queue operations on guests and return."""
-        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
-        self._submit_change(ctxt, lambda: self._operations.apply(operations, ctxt.request_id, owner))
+        self._submit_messages(ctxt, self._operations.apply, operations)
 
     def copy_guests(self, ctxt: Any, copies: Sequence[GuestCopy]) -> None:
         """Queue the start, abort or completion of copies and return."""
-        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
-        self._submit_change(ctxt, lambda: self._copies.apply(copies, ctxt.request_id, owner))
+        self._submit_messages(ctxt, self._copies.apply, copies)
 
     def audit(self, epoch: int, always: bool = False) -> None:
         """Queue an audit in ``epoch``, unless it is done or queued already; ``always`` queues it anyway."""
@@ -146,6 +143,12 @@ class ServiceHost:
             return
         self._queued_audit_epoch = epoch
         self._queue.submit(lambda: self._audit(epoch))
+
+    def _submit_messages(
+        self, ctxt: Any, apply: Callable[[Sequence[Message], str, dict[str, str]], None], messages: Sequence[Message]
+    ) -> None:
+        owner = {"project": ctxt.project_id or "", "user": ctxt.user_id or ""}
+        self._submit_change(ctxt, lambda: apply(messages, ctxt.request_id, owner))
 
     def _submit_change(self, ctxt: Any, change: Callable[[], None]) -> None:
         def job() -> None:

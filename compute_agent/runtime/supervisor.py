@@ -22,7 +22,7 @@ from compute_agent.attempts.journal_file import JournalDamaged, JournalFile
 from compute_agent.attempts.operations import OperationController
 from compute_agent.attempts.saga import AttemptSaga
 from compute_agent.attempts.transitions import TransitionController
-from compute_agent.host_identity import HostIdentity, rename_refusal
+from compute_agent.host_identity import GUESTS, JOURNAL, HostIdentity, rename_refusal
 from compute_agent.newer_state import NewerState
 from compute_agent.resources import nodes
 from compute_agent.resources.tracker import ResourceTracker
@@ -97,9 +97,9 @@ class HostSupervisor:
             folder.mkdir(mode=0o700, exist_ok=True)
             guest_manager = GuestManager(
                 self.name,
-                Journal(JournalFile(folder / "journal", self.name), retention_ms),
+                Journal(JournalFile(folder / JOURNAL, self.name), retention_ms),
                 ResourceTracker(self._plan.nodes),
-                Hypervisor(folder / "guests", self._shared.profile),
+                Hypervisor(folder / GUESTS, self._shared.profile),
                 AuditDuty(self._shared.calls.isolation),
             )
             guest_manager.open()

@@ -45,7 +45,7 @@ class SimulatedCopy:
     def begin(
         cls, profile: HostProfile, identity: tuple[str, int], memory_mb: int, disk_mb: int, now_ms: int
     ) -> "SimulatedCopy":
-        """Return a copy that begins now; ``identity``, of migration and number, seeds its failures."""
+        """Return a copy that begins now; ``identity``, of instance and number, seeds its failures."""
         shortest_ms = 1000 * (memory_mb + disk_mb) / profile.copy_rate
         source = profile.random_source("copy", *identity)
         shares = [source.random() for _ in range(2)]  # of that time, after which it fails or its host dies

@@ -131,8 +131,8 @@ class Hypervisor:
 
     def spawn(
         self, ref: AttemptRef, name: str, *, is_off: bool = False, before_start: Callable[[], None] = _allow
-    ) -> Guest:
-        """Start a guest, or return the existing guest of this attempt; its file is on disk when this returns.
+    ) -> None:
+        """Start a guest unless this attempt's runs already; its file is on disk when this returns.
 
         A paused guest continues, without a boot. With ``is_off`` it is made and stays powered off. ``before_start`` is
         called first and prevents the start if it raises an exception.
@@ -142,20 +142,21 @@ class Hypervisor:
         """
         before_start()
         self._check_no_other_runs(ref)
-        existing = self._guests.get(ref)
+        existing = self.get(ref)
         if existing is not None:
-            return existing if is_off else self._continue(existing)
-        profile = self._profile()
-        if profile.spawn_fails(ref):
+            if not is_off:
+                self._continue(existing)
+            return
+        if self._profile().spawn_fails(ref):
             raise SpawnFailed("simulated spawn failure")
-        return self._create(Guest(ref.uuid, ref.attempt, name, self._boot_end(ref), is_off))
+        self._create(Guest(ref.uuid, ref.attempt, name, self._boot_end(ref), is_off))
 
-    def receive(self, ref: AttemptRef, name: str, *, before_start: Callable[[], None] = _allow) -> Guest:
+    def receive(self, ref: AttemptRef, name: str, *, before_start: Callable[[], None] = _allow) -> None:
         """Create a paused guest, which a copy fills; see ``spawn`` for parameters and exceptions."""
         before_start()
         self._check_no_other_runs(ref)
-        existing = self._guests.get(ref)
-        return existing or self._create(Guest(ref.uuid, ref.attempt, name, self._clock(), is_paused=True))
+        if self.get(ref) is None:
+            self._create(Guest(ref.uuid, ref.attempt, name, self._clock(), is_paused=True))
 
     def other_running(self, ref: AttemptRef) -> Guest | None:
         """Return the running guest of another attempt of the instance."""
@@ -200,24 +201,19 @@ class Hypervisor:
             self._path(ref).unlink(missing_ok=True)
             del self._guests[ref]
 
-    def _create(self, guest: Guest) -> Guest:
+    def _create(self, guest: Guest) -> None:
         try:
             self._save(guest)
         except OSError:
             self._path(guest.ref).unlink(missing_ok=True)
             raise
-        return guest
 
-    def _continue(self, guest: Guest) -> Guest:
+    def _continue(self, guest: Guest) -> None:
         """Boot a guest that is off, let a paused one continue; another one runs already."""
         if guest.is_off:
-            running = replace(guest, is_off=False, running_at_ms=self._boot_end(guest.ref))
+            self._save(replace(guest, is_off=False, running_at_ms=self._boot_end(guest.ref)))
         elif guest.is_paused:
-            running = replace(guest, is_paused=False)
-        else:
-            return guest
-        self._save(running)
-        return running
+            self._save(replace(guest, is_paused=False))
 
     def _boot_end(self, ref: AttemptRef) -> int:
         return self._clock() + round(1000 * self._profile().boot_seconds(ref.uuid))

@@ -14,7 +14,15 @@ from oslo_log import log
 from conductor.saga import cast, claims
 from conductor.saga.moves import revert_move
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import assign_host, describe_attempts, end_attempt, fail, finish, set_step
+from conductor.saga.transitions import (
+    as_sentence,
+    assign_host,
+    describe_attempts,
+    end_attempt,
+    fail,
+    finish,
+    set_step,
+)
 from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
@@ -185,4 +193,4 @@ def _fail(saga_pass: SagaPass, instance: InstanceRecord, why: str | None) -> Ins
     if why is None:
         exhausted = instance.builds >= saga_pass.limits.max_attempts
         why = f"all {saga_pass.limits.max_attempts} attempts are used" if exhausted else "no alternate is left"
-    return fail(instance, f"{why[0].upper()}{why[1:]}; {describe_attempts(instance)}")
+    return fail(instance, f"{as_sentence(why)}; {describe_attempts(instance)}")

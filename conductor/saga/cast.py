@@ -18,9 +18,10 @@ LOG = log.getLogger(__name__)
 
 # A host needs time to stop a guest; terminate is repeated until the host reports that it did.
 TERMINATE_PAUSE_FACTOR = 4
-CLAIM_CHECK_INTERVAL = 6  # every n-th try of terminate checks the claim instead of sending the message
+CLAIM_CHECK_INTERVAL = 6  # tries of a message to a host, of which the last one reads the claim instead
 
 SendFunction = Callable[[str, Sequence[InstanceRecord]], None]
+Place = tuple[str, str | None]  # a resource name and its partition
 
 
 class SendResult(NamedTuple):
@@ -28,6 +29,11 @@ class SendResult(NamedTuple):
 
     sent_instances: Sequence[InstanceRecord]
     unsent_instances: Sequence[InstanceRecord]
+
+
+def own_place(instance: InstanceRecord) -> Place:
+    """Return where the current attempt of the instance is."""
+    return instance.host or "", instance.partition
 
 
 def build(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -45,20 +51,43 @@ def build(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Inst
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Send terminate to each host; the step ends when the host reports that the guest is gone.
 
-    A silent host may have been fenced: then its claim has ended and no report will come. So every
-    CLAIM_CHECK_INTERVAL-th try checks the claim instead.
+    For a silent one ABORT checks the claim.
     """
-    silent = [instance for instance in instances if (instance.tries + 1) % CLAIM_CHECK_INTERVAL == 0]
-    instances_to_stop = [instance for instance in instances if (instance.tries + 1) % CLAIM_CHECK_INTERVAL]
-    sent_instances, unsent_instances = send_by_host(instances_to_stop, functools.partial(_terminate, saga_pass))
+    return request_report(
+        saga_pass,
+        instances,
+        functools.partial(_terminate, saga_pass),
+        lambda instance: set_step(instance, SagaStep.ABORT, tries=instance.tries + 1),
+    )
+
+
+def request_report(
+    saga_pass: SagaPass,
+    instances: Sequence[InstanceRecord],
+    send: SendFunction,
+    check_claim: Callable[[InstanceRecord], InstanceRecord],
+    place_of: Callable[[InstanceRecord], Place] = own_place,
+) -> list[InstanceRecord]:
+    """Send each host its message again, until it reports; for a silent one ``check_claim`` is called instead."""
+    silent = [instance for instance in instances if is_silent(instance)]
+    requested = [instance for instance in instances if not is_silent(instance)]
+    sent_instances, unsent_instances = send_by_host(requested, send, place_of)
     waiting = [
-        saga_pass.retry_later(instance, "waiting for the report that the guest is gone", slower=TERMINATE_PAUSE_FACTOR)
+        saga_pass.retry_later(instance, "waiting for the report", slower=TERMINATE_PAUSE_FACTOR)
         for instance in sent_instances
     ]
     waiting += [
         saga_pass.retry_later(instance, "the message to its host could not be sent") for instance in unsent_instances
     ]
-    return waiting + [set_step(instance, SagaStep.ABORT, tries=instance.tries + 1) for instance in silent]
+    return waiting + [check_claim(instance) for instance in silent]
+
+
+def is_silent(instance: InstanceRecord) -> bool:
+    """Return whether this try reads the claim instead of sending the message: every CLAIM_CHECK_INTERVAL-th one.
+
+    The host may have been fenced: then its claim has ended, and no report will come.
+    """
+    return (instance.tries + 1) % CLAIM_CHECK_INTERVAL == 0
 
 
 def send_builds(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> SendResult:
@@ -127,15 +156,17 @@ def _terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecor
     saga_pass.clients.compute.terminate_instances(saga_pass.context(), host, refs)
 
 
-def send_by_host(instances: Sequence[InstanceRecord], send: SendFunction) -> SendResult:
-    """Send each host its message; stop at the first failure.
+def send_by_host(
+    instances: Sequence[InstanceRecord], send: SendFunction, place_of: Callable[[InstanceRecord], Place] = own_place
+) -> SendResult:
+    """Send the host at ``place_of`` the instances its message; stop at the first failure.
 
     Sending needs only the bus, not the host. While the bus is unavailable each try may take seconds, and trying
     hundreds of hosts would outlast the lease.
     """
     sent_instances: list[InstanceRecord] = []
     unsent_instances: list[InstanceRecord] = []
-    for host, group in _by_host(instances):
+    for host, group in _by_host(instances, place_of):
         if not unsent_instances and _send(send, host, group):
             sent_instances += group
         else:
@@ -152,8 +183,11 @@ def _send(send: SendFunction, host: str, instances: Sequence[InstanceRecord]) ->
     return True
 
 
-def _by_host(instances: Iterable[InstanceRecord]) -> list[tuple[str, list[InstanceRecord]]]:
-    groups: dict[tuple[str, str | None], list[InstanceRecord]] = {}
+def _by_host(
+    instances: Iterable[InstanceRecord], place_of: Callable[[InstanceRecord], Place]
+) -> list[tuple[str, list[InstanceRecord]]]:
+    groups: dict[Place, list[InstanceRecord]] = {}
     for instance in instances:
-        groups.setdefault((names.host_of(instance.host or ""), instance.partition), []).append(instance)
+        name, partition = place_of(instance)
+        groups.setdefault((names.host_of(name), partition), []).append(instance)
     return [(host, group) for (host, _), group in groups.items()]

@@ -31,14 +31,18 @@ class ClaimAnswerRow(NamedTuple):
     partition: str | None = None
 
 
+def find(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) -> objects.ClaimAnswers:
+    """Return the answer about the claim of one attempt; raises what ``find_claims`` raises."""
+    refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[attempt])
+    return saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs)
+
+
 def find_source(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, str | None]:
     """Return the state of the claim on the source of an instance's move, or how it ended, and its migration.
 
     Raises what ``find_claims`` raises.
     """
-    migration = instance.move
-    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[migration.source_attempt])
-    answers = saga_pass.clients.claims_of(migration.source_partition).find_claims(saga_pass.context(), refs)
+    answers = find(saga_pass, instance.move.source_partition, instance.uuid, instance.move.source_attempt)
     state = next(filter(None, answers.ends), answers.answers[0])
     return str(state), next(iter(answers.migrations), None)
 

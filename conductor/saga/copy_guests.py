@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps PREPARE_COPY, COPY and SWITCH of a live migration: messages to both ends, repeated until they report."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from conductor.saga import cast
-from conductor.saga.claims import find_source
-from conductor.saga.live_moves import (
-    ABORTED,
-    end_source,
-    give_up,
-    is_aborted,
-    lose_destination,
-)
-from conductor.saga.move_guests import message_of_move
+from conductor.saga import cast, moves
+from conductor.saga.claims import find, find_source
+from conductor.saga.live_moves import ABORTED, end_source, give_up, is_aborted, lose_destination
 from conductor.saga.saga_pass import SagaPass
-from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
+from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import errors, objects
 from rpcapi.objects.copy import DONE, START
@@ -55,7 +49,7 @@ def _prepare(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
 
 
 def _request_guest(saga_pass: SagaPass, instance: InstanceRecord, waited_ms: int) -> InstanceRecord:
-    sent, _unsent = cast.send_by_host([instance], lambda host, group: _send_incoming(saga_pass, host, group))
+    sent, _unsent = cast.send_by_host([instance], functools.partial(_send_incoming, saga_pass))
     if not sent:
         return saga_pass.retry_later(instance, "the message to its destination could not be sent")
     return replace(instance, tries=0, wake_ms=saga_pass.now_ms + saga_pass.recast_pause(waited_ms))
@@ -65,8 +59,6 @@ def _check(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
     """Return the record with what is to be copied, as given up because of the check at one end, or to be retried."""
     try:
         return _check_ends(saga_pass, instance)
-    except errors.UnknownMethod as error:
-        return give_up(instance, summarize_error(error))
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
 
@@ -105,11 +97,9 @@ def _send_incoming(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecor
 def _repeat(
     saga_pass: SagaPass, instances: Sequence[InstanceRecord], send: Callable[[InstanceRecord], None]
 ) -> list[InstanceRecord]:
-    """Send each message again; every CLAIM_CHECK_INTERVAL-th try reads the claims: a silent host may be fenced."""
+    """Send each message again, or read the claims of a silent host."""
     return [
-        _check_claims(saga_pass, instance)
-        if (instance.tries + 1) % cast.CLAIM_CHECK_INTERVAL == 0
-        else _send(saga_pass, instance, send)
+        _check_claims(saga_pass, instance) if cast.is_silent(instance) else _send(saga_pass, instance, send)
         for instance in instances
     ]
 
@@ -147,7 +137,7 @@ def _send_switch(saga_pass: SagaPass, instance: InstanceRecord) -> None:
         uuids=[instance.uuid],
         attempts=[instance.attempt],
         actions=[RUN],
-        moves=[message_of_move(instance, ClaimRole.DESTINATION)],
+        moves=[moves.message_of(instance, ClaimRole.DESTINATION)],
     )
     saga_pass.clients.compute.change_guests(saga_pass.context(), names.host_of(instance.host or ""), transitions)
 
@@ -155,7 +145,7 @@ def _send_switch(saga_pass: SagaPass, instance: InstanceRecord) -> None:
 def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
     try:
         source, _migration = find_source(saga_pass, instance)
-        destination = _find(saga_pass, instance.partition, instance.uuid, instance.attempt)
+        (destination,) = find(saga_pass, instance.partition, instance.uuid, instance.attempt).answers
         is_over = destination in ENDS and not _will_report(saga_pass, instance, destination)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
@@ -176,9 +166,3 @@ def _will_report(saga_pass: SagaPass, instance: InstanceRecord, destination: str
         return False
     document = saga_pass.clients.service_document(saga_pass.context(), names.host_of(instance.host or ""))
     return document is not None and bool(document.get("alive") or document.get("audited"))
-
-
-def _find(saga_pass: SagaPass, partition: str | None, consumer: str, attempt: int) -> str:
-    refs = objects.ClaimRefs.of(consumers=[consumer], attempts=[attempt])
-    (answer,) = saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs).answers
-    return str(answer)

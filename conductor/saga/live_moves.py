@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from conductor.report_results import ACTIVE, GONE, INCOMING, STOPPED, BuildResult
 from conductor.saga import moves
-from conductor.saga.transitions import end_attempt, fail, finish, set_step
+from conductor.saga.transitions import as_sentence, end_attempt, fail, finish, set_step
 from conductor.store.migrations import MigrationKind, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.objects.copy import ABORT, DONE, FAILED, POST_COPY, RUNNING
@@ -172,4 +172,4 @@ def _finish(instance: InstanceRecord) -> InstanceRecord:
         ended = replace(instance, migration=replace(migration, status=MigrationStatus.COMPLETED))
         return finish(ended, InstanceStatus.ACTIVE)
     failed = replace(instance, migration=replace(migration, status=MigrationStatus.ERROR, reason=reason))
-    return finish(failed, InstanceStatus.ERROR, reason=f"{reason[0].upper()}{reason[1:]}")
+    return finish(failed, InstanceStatus.ERROR, reason=as_sentence(reason))

@@ -12,26 +12,30 @@ from conductor.saga.transitions import set_step
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
 
 # The store decides after an audit, which may confirm the claim again.
 UNDECIDED = (Answer.CLOSED, Answer.PREPARED)
 
+MoveMethod = Callable[[RequestContext, objects.ClaimRefs, list[str]], objects.ClaimAnswers]
+
 
 def begin_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Make the claims the sources of their migrations; then select destinations."""
-    return _change(saga_pass, instances, "begin_moves", _begun)
+    return _change(saga_pass, instances, lambda client: client.begin_moves, _begun)
 
 
 def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Make the sources the only claims of their instances again; their guests continue there."""
-    return _change(saga_pass, instances, "end_moves", _ended)
+    return _change(saga_pass, instances, lambda client: client.end_moves, _ended)
 
 
 def _change(
     saga_pass: SagaPass,
     instances: Sequence[InstanceRecord],
-    method: str,
+    method_of: Callable[[ClaimsAPI], MoveMethod],
     apply: Callable[[SagaPass, InstanceRecord, str], InstanceRecord],
 ) -> list[InstanceRecord]:
     def partition_of(instance: InstanceRecord) -> str:
@@ -44,10 +48,10 @@ def _change(
             consumers=[instance.uuid for instance in group],
             attempts=[instance.move.source_attempt for instance in group],
         )
-        call = getattr(saga_pass.clients.claims_of(partition), method)
+        change = method_of(saga_pass.clients.claims_of(partition))
         try:
             saga_pass.check_stores(group)
-            answers = call(saga_pass.context(), refs, [instance.move.uuid for instance in group]).answers
+            answers = change(saga_pass.context(), refs, [instance.move.uuid for instance in group]).answers
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             changed += [saga_pass.retry_later(instance, error) for instance in group]
             continue

@@ -2,7 +2,6 @@
 """Steps STOP_SOURCE, END_SOURCE and RESUME: request the source of a move to change its guest, until it has reported."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from conductor.saga import cast, moves
@@ -47,41 +46,24 @@ def _resumed(instance: InstanceRecord) -> str:
 
 
 def _request(saga_pass: SagaPass, instances: Sequence[InstanceRecord], change: _Change) -> list[InstanceRecord]:
-    """Send each source its message; every CLAIM_CHECK_INTERVAL-th try reads the claim instead: it may be fenced."""
-    by_uuid = {instance.uuid: instance for instance in instances}
-    silent = [instance for instance in instances if (instance.tries + 1) % cast.CLAIM_CHECK_INTERVAL == 0]
-    at_sources = [_at_source(instance) for instance in instances if instance not in silent]
-    sent, unsent = cast.send_by_host(at_sources, lambda host, group: _send(saga_pass, host, group, change))
-    waiting = [
-        saga_pass.retry_later(by_uuid[instance.uuid], "waiting for the report", slower=cast.TERMINATE_PAUSE_FACTOR)
-        for instance in sent
-    ]
-    waiting += [
-        saga_pass.retry_later(by_uuid[instance.uuid], "the message to its host could not be sent")
-        for instance in unsent
-    ]
-    return waiting + [_check_claim(saga_pass, instance, change) for instance in silent]
-
-
-def _at_source(instance: InstanceRecord) -> InstanceRecord:
-    migration = instance.move
-    return replace(instance, host=migration.source_host, partition=migration.source_partition)
+    return cast.request_report(
+        saga_pass,
+        instances,
+        lambda host, group: _send(saga_pass, host, group, change),
+        lambda instance: _check_claim(saga_pass, instance, change),
+        place_of=lambda instance: (instance.move.source_host, instance.move.source_partition),
+    )
 
 
 def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord], change: _Change) -> None:
     transitions = objects.GuestTransitions.of(
-        partition=group[0].partition or saga_pass.clients.partition,
+        partition=group[0].move.source_partition or saga_pass.clients.partition,
         uuids=[instance.uuid for instance in group],
         attempts=[instance.move.source_attempt for instance in group],
         actions=[change.action_of(instance) for instance in group],
-        moves=[message_of_move(instance, change.role) for instance in group],
+        moves=[moves.message_of(instance, change.role) for instance in group],
     )
     saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)
-
-
-def message_of_move(instance: InstanceRecord, role: ClaimRole) -> dict[str, str | int]:
-    """Return the element of ``GuestTransitions.moves`` for a claim with this role."""
-    return {"migration": instance.move.uuid, "role": role.value, "number": instance.move_number}
 
 
 def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change) -> InstanceRecord:

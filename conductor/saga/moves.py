@@ -8,14 +8,20 @@ exactly one of them.
 from dataclasses import replace
 
 from conductor.admission import count_amounts
-from conductor.saga.transitions import building_status, end_attempt, fail, finish, set_step
+from conductor.saga.saga_pass import load_spec
+from conductor.saga.transitions import as_sentence, building_status, end_attempt, fail, finish, set_step
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
-from rpcapi.objects.base import GanttObject
 from rpcapi.objects.copy import ABORT
+from rpcapi.resources.claims import ClaimRole
 
 # The steps of the destination after its build may have been sent.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
+
+
+def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, str | int]:
+    """Return what a message to one end of a move says of it; see rpcapi.objects.GuestTransitions."""
+    return {"migration": instance.move.uuid, "role": role.value, "number": instance.move_number}
 
 
 def begin_move(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
@@ -86,11 +92,11 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
     if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
         return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
     if instance.step in (SagaStep.END_MOVE, SagaStep.RESUME):
-        return fail(failed, _sentence(why))
+        return fail(failed, as_sentence(why))
     if migration.status == MigrationStatus.REVERTING:
         # The destination is ended first.
-        return replace(failed, status=InstanceStatus.ERROR, reason=_sentence(why))
-    return set_step(failed, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=_sentence(why))
+        return replace(failed, status=InstanceStatus.ERROR, reason=as_sentence(why))
+    return set_step(failed, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=as_sentence(why))
 
 
 def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
@@ -98,7 +104,7 @@ def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceR
     ended = end_attempt(instance, outcome, reason)
     if instance.status == InstanceStatus.DELETING:
         return finish_deleted(ended)
-    return fail(_end_migration(ended, MigrationStatus.ERROR, reason), _sentence(reason))
+    return fail(_end_migration(ended, MigrationStatus.ERROR, reason), as_sentence(reason))
 
 
 def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord:
@@ -112,19 +118,17 @@ def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord
 def settle_returned(instance: InstanceRecord, reason: str) -> InstanceRecord:
     """Return the record of an instance whose return to its source this store had forgotten."""
     source = instance.move
-    returned = replace(
-        instance,
-        attempt=source.source_attempt,
-        last_attempt=instance.move_number,
-        host=source.source_host,
-        partition=source.source_partition,
-    )
+    returned = replace(_at_source(instance), host=source.source_host, partition=source.source_partition)
     return settle_without_move(returned, reason)
 
 
 def resume(instance: InstanceRecord) -> InstanceRecord:
     """Return the record of an instance whose claim on its source is its only one again: its guest continues there."""
-    return set_step(instance, SagaStep.RESUME, attempt=instance.move.source_attempt, last_attempt=instance.move_number)
+    return set_step(_at_source(instance), SagaStep.RESUME)
+
+
+def _at_source(instance: InstanceRecord) -> InstanceRecord:
+    return replace(instance, attempt=instance.move.source_attempt, last_attempt=instance.move_number)
 
 
 def finish_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
@@ -172,14 +176,10 @@ def _amounts(instance: InstanceRecord) -> dict[str, int] | None:
     """Return what the instance counts while it does not move; None: as its request."""
     if instance.spec is None:
         return None
-    return count_amounts(GanttObject.obj_from_primitive(dict(instance.spec)).complete())
+    return count_amounts(load_spec(instance.spec))
 
 
 def _end_migration(instance: InstanceRecord, status: MigrationStatus, reason: str | None) -> InstanceRecord:
     """Return the record after its migration, which counts what it did before, unless it was resized."""
     migration = replace(instance.move, status=status, reason=reason)
     return replace(instance, migration=migration, amounts=_amounts(instance))
-
-
-def _sentence(reason: str) -> str:
-    return f"{reason[0].upper()}{reason[1:]}"

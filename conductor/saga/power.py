@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Step POWER: request hosts to stop, start, reboot or rebuild guests, until they report it."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
-from conductor.saga import cast
+from conductor.saga import cast, claims
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import lose
 from conductor.service_clients import NO_ANSWER_ERRORS
@@ -26,20 +27,14 @@ OPERATIONS = {
 def change_power(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Send each host its message; the step ends when the host reports the guest's state.
 
-    A silent host may have been fenced: every CLAIM_CHECK_INTERVAL-th try reads the claim instead. Without one, nothing
-    runs there, and the instance is in ERROR.
+    Where a silent one has no claim, nothing runs, and the instance is in ERROR.
     """
-    silent = [instance for instance in instances if (instance.tries + 1) % cast.CLAIM_CHECK_INTERVAL == 0]
-    due = [instance for instance in instances if instance not in silent]
-    sent_instances, unsent_instances = cast.send_by_host(due, lambda host, group: _send(saga_pass, host, group))
-    waiting = [
-        saga_pass.retry_later(instance, "waiting for the report", slower=cast.TERMINATE_PAUSE_FACTOR)
-        for instance in sent_instances
-    ]
-    waiting += [
-        saga_pass.retry_later(instance, "the message to its host could not be sent") for instance in unsent_instances
-    ]
-    return waiting + [_check_claim(saga_pass, instance) for instance in silent]
+    return cast.request_report(
+        saga_pass,
+        instances,
+        functools.partial(_send, saga_pass),
+        functools.partial(_check_claim, saga_pass),
+    )
 
 
 def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
@@ -81,9 +76,8 @@ def _send_transitions(saga_pass: SagaPass, host: str, group: Sequence[InstanceRe
 
 
 def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[instance.attempt])
     try:
-        (answer,) = saga_pass.clients.claims_of(instance.partition).find_claims(saga_pass.context(), refs).answers
+        (answer,) = claims.find(saga_pass, instance.partition, instance.uuid, instance.attempt).answers
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
     if answer not in ENDS:

@@ -79,13 +79,12 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
 
 def _with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
     """Return the record with flavor and amounts of another attempt's claim: it was resized, which was forgotten."""
-    if instance.open_migration is not None or not unknown_moves.has_other_amounts(saga_pass, instance, claim):
-        return instance
-    flavor = unknown_moves.read_attempt(saga_pass, instance, claim).flavor
-    spec = unknown_moves.resized_spec(saga_pass, instance, claim, flavor)
+    spec = None if instance.open_migration is not None else unknown_moves.resized_spec(saga_pass, instance, claim)
     if spec is None:
         return instance
-    return replace(instance, spec=spec.obj_to_primitive(), flavor=flavor, amounts=count_amounts(spec))
+    flavor = unknown_moves.read_attempt(saga_pass, instance, claim).flavor
+    resized = spec.with_values(flavor=flavor).obj_to_primitive()
+    return replace(instance, spec=resized, flavor=flavor, amounts=count_amounts(spec))
 
 
 def _continue_without_claim(instance: InstanceRecord) -> InstanceRecord:

@@ -50,7 +50,7 @@ def select(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
     except errors.ClaimConflict as error:
         return [_settle_conflict(saga_pass, instance, error) for instance in instances]
     except errors.ClaimError as error:
-        located = [replace(instance, attempt=attempt, partition=_partition(saga_pass, error)) for instance in instances]
+        located = [replace(instance, attempt=attempt, partition=error.kwargs["partition"]) for instance in instances]
         return _start_new_attempt(saga_pass, located, error)
     except errors.GanttError as error:
         return [_fail(instance, summarize_error(error)) for instance in instances]
@@ -137,14 +137,9 @@ def _retry(saga_pass: SagaPass, instance: InstanceRecord, error: Exception) -> I
 def _settle_conflict(saga_pass: SagaPass, instance: InstanceRecord, error: errors.ClaimConflict) -> InstanceRecord:
     """Settle the instance whose live claim has another attempt number; the other instances retry."""
     if instance.uuid == error.kwargs.get("consumer"):
-        partition = _partition(saga_pass, error)
+        partition = error.kwargs["partition"]
         return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
     return _wait_or_fail(saga_pass, instance, error)
-
-
-def _partition(saga_pass: SagaPass, error: errors.ClaimError) -> str:
-    """Return the partition of the error's claims; older schedulers have only the default partition."""
-    return error.kwargs.get("partition") or saga_pass.clients.partition
 
 
 def _start_new_attempt(

@@ -48,7 +48,7 @@ def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
     stored, else ERROR.
     """
     if instance.open_migration is not None:
-        return move_back(instance, reason)
+        return _return_to_source(instance, reason)
     if instance.is_shelved:
         return finish(instance, InstanceStatus.SHELVED_OFFLOADED, reason=reason, host=None)
     if instance.evacuation is not None:
@@ -69,7 +69,7 @@ def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
     return finish(instance, InstanceStatus.DELETED, reason=None)
 
 
-def move_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
+def _return_to_source(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
     """Return the record of a moving instance without a claim at a destination, which returns to its source.
 
     The record skips an attempt number: a conductor may have prepared and ended the next attempt without recording it.
@@ -141,6 +141,11 @@ def end_attempt(instance: InstanceRecord, outcome: str, reason: str) -> Instance
         return instance
     entry = {"attempt": instance.attempt, "host": instance.host, "outcome": outcome, "reason": reason}
     return replace(instance, history=[*instance.history, entry])
+
+
+def as_sentence(reason: str) -> str:
+    """Return a reason with a capital letter, as records have it."""
+    return f"{reason[0].upper()}{reason[1:]}"
 
 
 def describe_attempts(instance: InstanceRecord) -> str:

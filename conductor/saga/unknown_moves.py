@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves and resizes missing from a record, as after a restore of its store: rebuilt from claims and agents."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from conductor.admission import count_amounts
+from conductor.admission import count_amounts, total_amounts
 from conductor.resized_spec import larger_amounts
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
@@ -36,7 +35,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
     of ``read_attempt``.
     """
     attempt = read_attempt(saga_pass, instance, destination)
-    spec = resized_spec(saga_pass, instance, destination, attempt.flavor)
+    spec = resized_spec(saga_pass, instance, destination)
     flavor = instance.flavor or saga_pass.request.flavor
     migration = MigrationRecord(
         uuid=destination["migration"] or source["migration"],
@@ -48,9 +47,9 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         source_allocations=source["allocations"],
         destination_host=destination["host"],
         destination_attempt=destination["attempt"],
-        spec=None if spec is None else spec.obj_to_primitive(),
+        spec=None if spec is None else spec.with_values(flavor=attempt.flavor).obj_to_primitive(),
         old_flavor=flavor,
-        new_flavor=flavor if spec is None else spec.flavor,
+        new_flavor=flavor if spec is None else attempt.flavor,
         request_id=source["request_id"],
     )
     has_guest = attempt.state in (RUNNING, STOPPED)
@@ -84,25 +83,11 @@ def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) ->
     return AgentAttempt(None, None)
 
 
-def has_other_amounts(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> bool:
-    """Return whether a claim holds other amounts than the record requests, as after a forgotten resize."""
-    requested = count_amounts(saga_pass.spec_of(instance))
-    return count_amounts(objects.RequestSpec.of(resources=_total(claim))) != requested
+def resized_spec(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> objects.RequestSpec | None:
+    """Return the request for what a claim holds, as after a forgotten resize, with the former flavor.
 
-
-def resized_spec(
-    saga_pass: SagaPass, instance: InstanceRecord, claim: Claim, flavor: str | None
-) -> objects.RequestSpec | None:
-    """Return a request for the amounts of a claim, or None if they equal the amounts of the record's request."""
-    if not has_other_amounts(saga_pass, instance, claim):
-        return None
+    None if the record requests these amounts.
+    """
     spec = saga_pass.spec_of(instance)
-    resized: objects.RequestSpec = spec.with_values(resources=_total(claim), groups={}, flavor=flavor)
-    return resized
-
-
-def _total(claim: Claim) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for amounts in claim["allocations"].values():
-        total.update(amounts)
-    return dict(total)
+    resized: objects.RequestSpec = spec.with_values(resources=total_amounts(claim["allocations"]), groups={})
+    return None if count_amounts(resized) == count_amounts(spec) else resized

@@ -13,6 +13,7 @@ from conductor.store.records import (
     InstanceRecord,
     InstanceRecordPage,
     RequestLease,
+    SagaStep,
     WriteResult,
 )
 from rpcapi.bounds import CollectionSize
@@ -93,6 +94,14 @@ class ConductorStore(abc.ABC):
         of projects, by name as in Admission: raises QuotaExceeded where what records count more exceeds one; then
         nothing of that chunk is written.
         """
+
+    def write_changes(self, instances: Sequence[InstanceRecord]) -> frozenset[str]:
+        """Write records without a lease, and wake the requests of those with a next step; return what is stale."""
+        stale: frozenset[str] = frozenset()
+        for wake in (False, True):
+            records = [record for record in instances if (record.step != SagaStep.DONE) is wake]
+            stale |= self.write_without_lease(records, wake=wake).stale if records else stale
+        return stale
 
     @abc.abstractmethod
     def release(self, lease: RequestLease, next_ms: int | None) -> bool:

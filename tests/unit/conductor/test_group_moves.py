@@ -157,7 +157,7 @@ def test_member_that_is_deleted_meanwhile_leaves_the_others_moving() -> None:
     cluster.check(MEMBERS)
 
 
-def test_member_whose_claim_cannot_be_handed_over_keeps_all_at_their_source() -> None:
+def test_member_whose_claim_cannot_become_a_source_keeps_all_at_their_source() -> None:
     cluster = make_cluster(h2=6)
     cluster.migrate(MEMBERS)
     cluster.hosts._end("h1", ClaimRef(MEMBERS[3], 1), "it ended by itself")
@@ -168,7 +168,7 @@ def test_member_whose_claim_cannot_be_handed_over_keeps_all_at_their_source() ->
     cluster.check(MEMBERS)
 
 
-def test_source_that_is_fenced_before_the_hand_over_ends_all() -> None:
+def test_source_that_is_fenced_before_the_move_begins_ends_all() -> None:
     cluster = make_cluster(h2=6)
     cluster.migrate(MEMBERS)
     cluster.lose_host("h1")

@@ -141,11 +141,11 @@ def test_abort_leaves_it_running_at_its_source(cluster: LiveCluster) -> None:
     cluster.check_end("ACTIVE", "cancelled", "h1")
 
 
-@pytest.mark.parametrize("step", ["hand_over", "destination", "prepare_copy", "copy"])
+@pytest.mark.parametrize("step", ["begin_move", "destination", "prepare_copy", "copy"])
 def test_abort_in_each_step(cluster: LiveCluster, step: str) -> None:
     set_profile(cluster, dirty_rate=100.0)
     cluster.live_migrate()
-    if step != "hand_over":
+    if step != "begin_move":
         cluster.run_to(step)
     cluster.copies().abort([MIGRATION])
     cluster.settle()
@@ -258,10 +258,10 @@ def test_second_migration_of_a_moving_instance_is_refused_and_a_repeated_one_cha
 # -- deaths, deletions -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", ["hand_over", "destination", "prepare_copy", "copy", "switch", "end_source"])
+@pytest.mark.parametrize("step", ["begin_move", "destination", "prepare_copy", "copy", "switch", "end_source"])
 def test_deletion_in_each_step(cluster: LiveCluster, step: str) -> None:
     cluster.live_migrate()
-    if step != "hand_over":
+    if step != "begin_move":
         cluster.run_to(step)
     cluster.delete([INSTANCE])
     cluster.settle()

@@ -153,9 +153,8 @@ def check(rig: AgentRig, when: str) -> None:
     for ref, outcomes in rig.conductor.outcomes.items():
         final = {outcome for outcome in outcomes if outcome != "gone"}
         assert len(final - {"stopped"}) <= 1, f"{when}: {ref} came to {outcomes}"
-        is_moved = rig.ledger.states[ref] == "moved"
-        assert is_moved or (outcomes[-1] == "active") == (ref in live), f"{when}: {ref} came to {outcomes}"
-    assert {ref[0] for ref in rig.conductor.outcomes} - {"m"} == set(INSTANCES), when
+        assert (outcomes[-1] == "active") == (ref in live), f"{when}: {ref} came to {outcomes}"
+    assert {ref[0] for ref in rig.conductor.outcomes} == set(INSTANCES), when
     assert not any(guest.is_off for guest in rig.guests().values()), when
     if "rebuild" in when:
         assert rig.guests()["a", 1].disk == 8, when

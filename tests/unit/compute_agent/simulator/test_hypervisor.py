@@ -24,9 +24,10 @@ def open_hypervisor(folder: Path, clock: ManualClock, profile: HostProfile = PRO
 def test_guests_survive_the_process(tmp_path: Path) -> None:
     clock = ManualClock()
     first = open_hypervisor(tmp_path, clock, HostProfile(boot_delay=2.0))
-    guest = first.spawn(AttemptRef("a", 1), "alpha/node0")
+    first.spawn(AttemptRef("a", 1), "alpha/node0")
     first.spawn(AttemptRef("b", 1), "alpha/node1")
     first.stop(AttemptRef("b", 1))
+    (guest,) = first.list()
     assert guest.running_at_ms == clock.now + 2000
 
     clock.now += 60_000
@@ -55,12 +56,14 @@ def test_guest_that_was_started_before_the_clock_stepped_back_has_booted(tmp_pat
     assert hypervisor.boot_ms(ref) == 0
 
 
-def test_repeated_spawn_returns_the_existing_guest(tmp_path: Path) -> None:
+def test_repeated_spawn_keeps_the_existing_guest(tmp_path: Path) -> None:
     clock = ManualClock()
     hypervisor = open_hypervisor(tmp_path, clock, HostProfile(boot_delay=2.0))
-    guest = hypervisor.spawn(AttemptRef("a", 1), "alpha/node0")
+    hypervisor.spawn(AttemptRef("a", 1), "alpha/node0")
+    guests = hypervisor.list()
     clock.now += 5000
-    assert hypervisor.spawn(AttemptRef("a", 1), "alpha/node0") == guest
+    hypervisor.spawn(AttemptRef("a", 1), "alpha/node0")
+    assert hypervisor.list() == guests
 
 
 def test_an_instance_never_runs_twice_on_a_host(tmp_path: Path) -> None:
@@ -108,12 +111,12 @@ def test_partially_written_guest_file_is_ignored(tmp_path: Path) -> None:
 )
 def test_damaged_guest_file_is_set_aside_and_named(tmp_path: Path, text: str) -> None:
     first = open_hypervisor(tmp_path, ManualClock(), HostProfile())
-    guest = first.spawn(AttemptRef("intact", 1), "alpha/node0")
-    (tmp_path / "a.json").write_text(text)
+    first.spawn(AttemptRef("intact", 1), "alpha/node0")
+    (tmp_path / "a@1.json").write_text(text)
     second = Hypervisor(tmp_path, HostProfile)
     assert second.open() == ["a"]
-    assert second.list() == [guest]
-    assert (tmp_path / "a.json.damaged").read_text() == text
+    assert second.list() == first.list()
+    assert (tmp_path / "a@1.json.damaged").read_text() == text
     assert Hypervisor(tmp_path, HostProfile).open() == []
 
 
