@@ -32,13 +32,17 @@ class ClaimAnswerRow(NamedTuple):
 
 
 def find_source(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, str | None]:
-    """Return the state of the claim on the source of an instance's move, or how it ended, and its migration.
+    """Return what ``find`` does about the claim on the source of an instance's move."""
+    return find(saga_pass, instance.move.source_partition, instance.uuid, instance.move.source_attempt)
+
+
+def find(saga_pass: SagaPass, partition: str | None, consumer: str, attempt: int) -> tuple[str, str | None]:
+    """Return the state of a claim, or how it ended, and the migration of which it is an end.
 
     Raises what ``find_claims`` raises.
     """
-    migration = instance.move
-    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[migration.source_attempt])
-    answers = saga_pass.clients.claims_of(migration.source_partition).find_claims(saga_pass.context(), refs)
+    refs = objects.ClaimRefs.of(consumers=[consumer], attempts=[attempt])
+    answers = saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs)
     state = next(filter(None, answers.ends), answers.answers[0])
     return str(state), next(iter(answers.migrations), None)
 

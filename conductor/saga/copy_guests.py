@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from conductor.saga import cast
-from conductor.saga.claims import find_source
+from conductor.saga.claims import find, find_source
 from conductor.saga.live_moves import (
     ABORTED,
     end_source,
@@ -155,7 +155,7 @@ def _send_switch(saga_pass: SagaPass, instance: InstanceRecord) -> None:
 def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
     try:
         source, _migration = find_source(saga_pass, instance)
-        destination = _find(saga_pass, instance.partition, instance.uuid, instance.attempt)
+        destination, _migration = find(saga_pass, instance.partition, instance.uuid, instance.attempt)
         is_over = destination in ENDS and not _will_report(saga_pass, instance, destination)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
@@ -176,9 +176,3 @@ def _will_report(saga_pass: SagaPass, instance: InstanceRecord, destination: str
         return False
     document = saga_pass.clients.service_document(saga_pass.context(), names.host_of(instance.host or ""))
     return document is not None and bool(document.get("alive") or document.get("audited"))
-
-
-def _find(saga_pass: SagaPass, partition: str | None, consumer: str, attempt: int) -> str:
-    refs = objects.ClaimRefs.of(consumers=[consumer], attempts=[attempt])
-    (answer,) = saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs).answers
-    return str(answer)

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps STOP_SOURCE, END_SOURCE and RESUME: request the source of a move to change its guest, until it reports that."""
+"""Steps STOP_SOURCE, STOP_DESTINATION, RESUME and END_SOURCE: request an end of a move to change its guest.
+
+Each request is repeated until that end reports the change.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from conductor.saga import cast, moves
-from conductor.saga.claims import find_source
+from conductor.saga.claims import find
+from conductor.saga.evacuations import LOST
 from conductor.saga.saga_pass import SagaPass
+from conductor.saga.transitions import end_attempt, fail
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
@@ -16,63 +21,98 @@ from rpcapi.resources.claims import ENDS, Answer, ClaimRole
 
 
 class _Change(NamedTuple):
-    """Request of a source: ``action_of`` returns its action, ``on_end`` the record if its claim has ended."""
+    """Request of the end of a move that has ``role``.
 
-    action_of: Callable[[InstanceRecord], str]
+    ``action_of`` returns its action, ``on_end`` the record if its claim has ended.
+    """
+
     role: ClaimRole
+    action_of: Callable[[InstanceRecord], str]
     on_end: Callable[[InstanceRecord, str], InstanceRecord]
 
 
 def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Stop the guests at their sources: a destination is built only when nothing runs there any more."""
-    return _request(saga_pass, instances, _Change(lambda _instance: STOP, ClaimRole.SOURCE, moves.end_source))
+    """Stop the guests at their sources: a destination is built only when nothing runs there any more.
+
+    The source of a reverted move has stopped its guest long ago, and shows by its report that it still has it.
+    """
+    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, moves.end_source))
+
+
+def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Stop the guests at the destinations of reverted moves, where they stay until the sources run them."""
+    return _request(saga_pass, instances, _Change(ClaimRole.DESTINATION, lambda _instance: STOP, _lose_destination))
 
 
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Remove the guests from their sources, which then release their claims."""
-    return _request(saga_pass, instances, _Change(lambda _instance: END, ClaimRole.SOURCE, moves.end_source))
+    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: END, moves.end_source))
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Let the guests continue at their sources, running unless they were stopped before."""
-    return _request(
-        saga_pass,
-        instances,
-        _Change(_resumed, ClaimRole.ONLY, lambda instance, reason: moves.lose_claim(instance, "lost", reason)),
-    )
+    """Let the guests continue at their sources, running unless they were stopped before.
+
+    If the source ended before it could continue a guest, that continues at its destination.
+    """
+    returning = [instance for instance in instances if moves.is_returning(instance)]
+    others = [instance for instance in instances if instance not in returning]
+    return [
+        *_request(saga_pass, others, _Change(ClaimRole.ONLY, _resumed, _lose_claim)),
+        *_request(saga_pass, returning, _Change(ClaimRole.SOURCE, _resumed, moves.end_source)),
+    ]
 
 
 def _resumed(instance: InstanceRecord) -> str:
     return STOP if instance.move.was_stopped else RUN
 
 
+def _lose_claim(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    return moves.lose_claim(instance, LOST, reason)
+
+
+def _lose_destination(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    return fail(end_attempt(instance, LOST, reason), None)
+
+
 def _request(saga_pass: SagaPass, instances: Sequence[InstanceRecord], change: _Change) -> list[InstanceRecord]:
-    """Send each source its message; every CLAIM_CHECK_INTERVAL-th try reads the claim instead: it may be fenced."""
+    """Send each end its message; every CLAIM_CHECK_INTERVAL-th try reads the claim instead: it may be fenced."""
     by_uuid = {instance.uuid: instance for instance in instances}
     silent = [instance for instance in instances if (instance.tries + 1) % cast.CLAIM_CHECK_INTERVAL == 0]
-    at_sources = [_at_source(instance) for instance in instances if instance not in silent]
-    sent, unsent = cast.send_by_host(at_sources, lambda host, group: _send(saga_pass, host, group, change))
+    ends = [_end_of(instance, change.role) for instance in instances if instance not in silent]
+
+    def send(host: str, group: Sequence[InstanceRecord]) -> None:
+        _send(saga_pass, host, [by_uuid[end.uuid] for end in group], change)
+
+    sent, unsent = cast.send_by_host(ends, send)
     waiting = [
-        saga_pass.retry_later(by_uuid[instance.uuid], "waiting for the report", slower=cast.TERMINATE_PAUSE_FACTOR)
-        for instance in sent
+        saga_pass.retry_later(by_uuid[end.uuid], "waiting for the report", slower=cast.TERMINATE_PAUSE_FACTOR)
+        for end in sent
     ]
     waiting += [
-        saga_pass.retry_later(by_uuid[instance.uuid], "the message to its host could not be sent")
-        for instance in unsent
+        saga_pass.retry_later(by_uuid[end.uuid], "the message to its host could not be sent") for end in unsent
     ]
     return waiting + [_check_claim(saga_pass, instance, change) for instance in silent]
 
 
-def _at_source(instance: InstanceRecord) -> InstanceRecord:
+def _end_of(instance: InstanceRecord, role: ClaimRole) -> InstanceRecord:
+    """Return the record with host, partition and attempt of the end of its move that has ``role``."""
+    if role is not ClaimRole.SOURCE:
+        return instance
     migration = instance.move
-    return replace(instance, host=migration.source_host, partition=migration.source_partition)
+    return replace(
+        instance,
+        host=migration.source_host,
+        partition=migration.source_partition,
+        attempt=migration.source_attempt,
+    )
 
 
 def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord], change: _Change) -> None:
+    ends = [_end_of(instance, change.role) for instance in group]
     transitions = objects.GuestTransitions.of(
-        partition=group[0].partition or saga_pass.clients.partition,
-        uuids=[instance.uuid for instance in group],
-        attempts=[instance.move.source_attempt for instance in group],
+        partition=ends[0].partition or saga_pass.clients.partition,
+        uuids=[end.uuid for end in ends],
+        attempts=[end.attempt for end in ends],
         actions=[change.action_of(instance) for instance in group],
         moves=[message_of_move(instance, change.role) for instance in group],
     )
@@ -85,12 +125,13 @@ def message_of_move(instance: InstanceRecord, role: ClaimRole) -> dict[str, str 
 
 
 def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change) -> InstanceRecord:
+    end = _end_of(instance, change.role)
     try:
-        answer, migration = find_source(saga_pass, instance)
+        answer, migration = find(saga_pass, end.partition, end.uuid, end.attempt)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
     if answer in ENDS:
         return change.on_end(instance, f"its claim was {answer}")
-    if answer == Answer.CONFIRMED and migration is None and change.role == ClaimRole.SOURCE:
+    if answer == Answer.CONFIRMED and migration is None and change.role is ClaimRole.SOURCE:
         return moves.settle_returned(instance, "its claim on the source is its only one")
     return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")

@@ -16,6 +16,8 @@ from rpcapi.objects.copy import ABORT
 
 # The steps of the destination after its build may have been sent.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
+# The steps of a return while the destination keeps the guest.
+RETURNING_STEPS = (SagaStep.STOP_SOURCE, SagaStep.STOP_DESTINATION, SagaStep.RESUME)
 
 
 def begin_move(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
@@ -61,30 +63,69 @@ def confirm_move(instance: InstanceRecord) -> InstanceRecord:
 
 
 def revert_move(instance: InstanceRecord, reason: str | None = None) -> InstanceRecord:
-    """Return the record with the step that removes the guest from the destination; it then returns to its source.
+    """Return the record of an instance that returns from a destination that may run its guest.
 
-    ``reason`` is None where that is requested.
+    The destination keeps the guest until the source runs it: first the source reports that it has it, then the
+    destination that it is stopped there. ``reason`` is None if the return is requested.
     """
     migration = replace(instance.move, status=MigrationStatus.REVERTING, reason=reason)
     status = InstanceStatus.REVERT_RESIZE if reason is None else InstanceStatus.RESIZE
-    return set_step(instance, SagaStep.TERMINATE, status=status, reason=reason, migration=migration)
+    returning = replace(instance, status=status, reason=reason, migration=migration)
+    return _set_numbered_step(returning, SagaStep.STOP_SOURCE)
+
+
+def stop_destination(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record of a reverted move after its source reported that it has the guest."""
+    return set_step(instance, SagaStep.STOP_DESTINATION)
+
+
+def start_source(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record of a reverted move after its destination stopped the guest."""
+    return _set_numbered_step(instance, SagaStep.RESUME)
+
+
+def end_destination(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record of a reverted move after its source continued the guest: the other copy is removed."""
+    return set_step(instance, SagaStep.TERMINATE)
+
+
+def is_returning(instance: InstanceRecord) -> bool:
+    """Return whether the instance returns to its source, and its destination still keeps the guest."""
+    is_reverted = instance.move.status == MigrationStatus.REVERTING and instance.step in RETURNING_STEPS
+    return is_reverted and not instance.is_at_source
+
+
+def stays(instance: InstanceRecord) -> bool:
+    """Return whether the source ended before the instance could return: the guest continues at the destination."""
+    return instance.move.status == MigrationStatus.CONFIRMING and instance.step == SagaStep.RESUME
+
+
+def _set_numbered_step(instance: InstanceRecord, step: SagaStep) -> InstanceRecord:
+    """Return the record with a step whose messages have a number of their own: reports from before it are older."""
+    return set_step(instance, step, last_attempt=instance.next_attempt)
 
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
     """Return the record after its source has ended, as requested or by itself; ``reason`` is the host's.
 
-    An instance that is at its destination has left its source for good. One whose build may have been sent is built
-    without it: a guest there may be the only one. Otherwise nothing is left of it.
+    An instance that is at its destination has left its source for good, and one that was to return stays there. One
+    whose build may have been sent is built without it: a guest there may be the only one. Otherwise nothing is left of
+    it.
     """
     migration = instance.move
     if instance.status == InstanceStatus.DELETING:
         return _end_source_of_deleted(instance)
+    if stays(instance):
+        return instance
     if migration.status in (MigrationStatus.FINISHED, MigrationStatus.CONFIRMING):
-        return _finish_confirmed(instance)
+        return finish_confirmed(instance)
     why = f"its source {migration.source_host} ended during the move: {reason}"
     failed = _end_migration(instance, MigrationStatus.ERROR, why)
     if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
         return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
+    if is_returning(instance):
+        staying = replace(instance, migration=replace(migration, status=MigrationStatus.CONFIRMING, reason=why))
+        return _set_numbered_step(staying, SagaStep.RESUME)
     if instance.step in (SagaStep.END_MOVE, SagaStep.RESUME):
         return fail(failed, _sentence(why))
     if migration.status == MigrationStatus.REVERTING:
@@ -153,10 +194,12 @@ def _end_source_of_deleted(instance: InstanceRecord) -> InstanceRecord:
     return _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
 
 
-def _finish_confirmed(instance: InstanceRecord) -> InstanceRecord:
+def finish_confirmed(instance: InstanceRecord) -> InstanceRecord:
+    """Return the final record of an instance that stays at its destination, also if it could not return."""
     migration = instance.move
     status = InstanceStatus.SHUTOFF if migration.was_stopped else InstanceStatus.ACTIVE
-    ended = _end_migration(instance, MigrationStatus.CONFIRMED, None)
+    outcome = MigrationStatus.CONFIRMED if migration.reason is None else MigrationStatus.ERROR
+    ended = _end_migration(instance, outcome, migration.reason)
     return finish(_with_new_spec(ended, migration), status)
 
 

@@ -32,7 +32,8 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
     """Return the record with the move of which it has both ends.
 
     A destination that has a guest of its own goes on: the source is stopped, then the move waits for confirm or revert.
-    A guest that was never started there is removed, and the source continues. Raises what ``read_attempt`` raises.
+    A guest that was never started there is removed, and the source continues; so is one that was stopped there for a
+    source that runs. Raises what ``read_attempt`` raises.
     """
     attempt = read_attempt(saga_pass, instance, destination)
     spec = resized_spec(saga_pass, instance, destination, attempt.flavor)
@@ -52,8 +53,10 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         new_flavor=flavor if spec is None else spec.flavor,
         request_id=source["request_id"],
     )
-    has_guest = attempt.state in (RUNNING, STOPPED)
-    if not has_guest:
+    goes_on = attempt.state == RUNNING or (
+        attempt.state == STOPPED and read_attempt(saga_pass, instance, source).state != RUNNING
+    )
+    if not goes_on:
         migration = replace(migration, status=MigrationStatus.REVERTING, reason=LOST_RECORD)
     moving = replace(
         instance,
@@ -68,7 +71,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
     if spec is not None:
         former = instance.amounts or count_amounts(saga_pass.spec_of(instance))
         moving = replace(moving, amounts=larger_amounts(former, count_amounts(spec)))
-    step = SagaStep.STOP_SOURCE if has_guest else SagaStep.TERMINATE
+    step = SagaStep.STOP_SOURCE if goes_on else SagaStep.TERMINATE
     return set_step(moving, step, status=InstanceStatus.RESIZE)
 
 
