@@ -25,10 +25,14 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
         return live_moves.apply_source_result(instance, result)
     if result.kind not in (ACTIVE, STOPPED):
         return moves.end_source(instance, result.reason)
-    if result.move < instance.move_number:
-        return None  # from before the request, as of an earlier stop, after which the guest was started again
+    # A report from before the request may be about an earlier stop, after which the guest was started again.
+    return None if result.move < instance.move_number else _follow_source(instance, result)
+
+
+def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record after the source of a cold move followed its last request, None if it has not."""
     if instance.step == SagaStep.STOP_SOURCE and result.kind == STOPPED:
-        is_reverted = migration.status == MigrationStatus.REVERTING
+        is_reverted = instance.move.status == MigrationStatus.REVERTING
         return moves.stop_destination(instance) if is_reverted else moves.build_next(instance)
     return moves.end_destination(instance) if _is_resumed(instance, result) else None
 

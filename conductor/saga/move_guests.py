@@ -88,9 +88,7 @@ def _request(saga_pass: SagaPass, instances: Sequence[InstanceRecord], change: _
         saga_pass.retry_later(by_uuid[end.uuid], "waiting for the report", slower=cast.TERMINATE_PAUSE_FACTOR)
         for end in sent
     ]
-    waiting += [
-        saga_pass.retry_later(by_uuid[end.uuid], "the message to its host could not be sent") for end in unsent
-    ]
+    waiting += [saga_pass.retry_later(by_uuid[end.uuid], "the message to its host could not be sent") for end in unsent]
     return waiting + [_check_claim(saga_pass, instance, change) for instance in silent]
 
 

@@ -115,17 +115,21 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
     migration = instance.move
     if instance.status == InstanceStatus.DELETING:
         return _end_source_of_deleted(instance)
-    if stays(instance):
-        return instance
     if migration.status in (MigrationStatus.FINISHED, MigrationStatus.CONFIRMING):
-        return finish_confirmed(instance)
+        return instance if stays(instance) else finish_confirmed(instance)
     why = f"its source {migration.source_host} ended during the move: {reason}"
-    failed = _end_migration(instance, MigrationStatus.ERROR, why)
-    if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
-        return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
     if is_returning(instance):
         staying = replace(instance, migration=replace(migration, status=MigrationStatus.CONFIRMING, reason=why))
         return _set_numbered_step(staying, SagaStep.RESUME)
+    return _fail_without_source(instance, why)
+
+
+def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
+    """Return the record of a move that failed with its source, before it was at its destination."""
+    migration = instance.move
+    failed = _end_migration(instance, MigrationStatus.ERROR, why)
+    if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
+        return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
     if instance.step in (SagaStep.END_MOVE, SagaStep.RESUME):
         return fail(failed, _sentence(why))
     if migration.status == MigrationStatus.REVERTING:
