@@ -12,9 +12,6 @@ from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, Sag
 
 LOG = log.getLogger(__name__)
 
-# Steps of a move in which the instance has no claim at a destination.
-BACK_AT_SOURCE = (SagaStep.END_MOVE, SagaStep.RESUME)
-
 
 class InstanceDeletion:
     """Marks instances for deletion.
@@ -48,11 +45,11 @@ def mark_for_deletion(instance: InstanceRecord) -> InstanceRecord:
     """
     if instance.status == InstanceStatus.DELETING:
         return set_step(instance, instance.step)
-    if instance.open_migration is not None and instance.step in BACK_AT_SOURCE:
-        return set_step(instance, SagaStep.END_SOURCE, status=InstanceStatus.DELETING)
     if instance.open_migration is not None and instance.step == SagaStep.BEGIN_MOVE:
         # As a source it no longer keeps the others of its affinity group on its host.
         return set_step(instance, instance.step, status=InstanceStatus.DELETING)
+    if instance.is_at_source or instance.step == SagaStep.END_MOVE:  # without a claim at a destination
+        return set_step(instance, SagaStep.END_SOURCE, status=InstanceStatus.DELETING)
     # One that runs or is stopped is on its host. For any other status only the claims show whether the host has it.
     step = SagaStep.TERMINATE if instance.status in ON_HOST else SagaStep.ABORT
     return set_step(instance, step, status=InstanceStatus.DELETING)

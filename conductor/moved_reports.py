@@ -6,7 +6,7 @@ from dataclasses import replace
 from conductor.report_results import ACTIVE, GONE, STOPPED, BuildResult
 from conductor.saga import live_moves, moves
 from conductor.saga.transitions import end_attempt, fail, set_step
-from conductor.store.migrations import MigrationKind
+from conductor.store.migrations import MigrationKind, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.resources import names
 
@@ -26,8 +26,15 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
     if result.kind not in (ACTIVE, STOPPED):
         return moves.end_source(instance, result.reason)
     # A report from before the request may be about an earlier stop, after which the guest was started again.
-    has_stopped = result.kind == STOPPED and result.move >= instance.move_number
-    return moves.build_next(instance) if has_stopped and instance.step == SagaStep.STOP_SOURCE else None
+    return None if result.move < instance.move_number else _follow_source(instance, result)
+
+
+def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record after the source of a cold move followed its last request, None if it has not."""
+    if instance.step == SagaStep.STOP_SOURCE and result.kind == STOPPED:
+        is_reverted = instance.move.status == MigrationStatus.REVERTING
+        return moves.stop_destination(instance) if is_reverted else moves.build_next(instance)
+    return moves.end_destination(instance) if _is_resumed(instance, result) else None
 
 
 def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
@@ -52,7 +59,7 @@ def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
 
 
 def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether a report is from before the last return of the instance to its source.
+    """Return whether a report is from before the last step of the instance's return to its source.
 
     A guest whose build is sent again, since record and claim had diverged, may not have heard of that return.
     """
@@ -71,8 +78,8 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
     That claim is at the destination, or on the source before and after.
     """
     has_guest = result.kind in (ACTIVE, STOPPED)
-    if instance.step in (SagaStep.BEGIN_MOVE, SagaStep.RESUME):
-        return _apply_on_source(instance, result) if has_guest else _lose(instance, result)
+    if instance.is_at_source or moves.stays(instance):
+        return _apply_only(instance, result) if has_guest else _lose(instance, result)
     is_live = instance.move.kind == MigrationKind.LIVE
     return (live_moves.apply_destination_result if is_live else _apply_at_destination)(instance, result)
 
@@ -83,13 +90,15 @@ def _apply_at_destination(instance: InstanceRecord, result: BuildResult) -> Inst
     is_built = is_at_destination(instance) or (
         instance.status == InstanceStatus.RESIZE and instance.step == SagaStep.SETTLE
     )
+    is_stopped = result.kind == STOPPED
+    if instance.step == SagaStep.STOP_DESTINATION and is_stopped:
+        return moves.start_source(instance)
     if has_guest:
-        is_stopped = result.kind == STOPPED
         return moves.finish_move(instance, result.reason or None, is_stopped=is_stopped) if is_built else None
     ended = end_attempt(instance, result.kind, result.reason)
     if is_built:
         return set_step(ended, SagaStep.ALTERNATE)
-    if instance.step == SagaStep.TERMINATE and result.kind == GONE:
+    if moves.is_returning(instance) or (instance.step == SagaStep.TERMINATE and result.kind == GONE):
         return fail(ended, None)
     if instance.status == InstanceStatus.VERIFY_RESIZE:
         return fail(ended, f"its destination {result.host} ended it: {result.reason}")
@@ -100,7 +109,16 @@ def _lose(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
     return moves.lose_claim(instance, result.kind, f"its host ended it: {result.reason}")
 
 
-def _apply_on_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    is_resumed = instance.step == SagaStep.RESUME and instance.status != InstanceStatus.DELETING
-    is_expected = result.kind == (STOPPED if instance.move.was_stopped else ACTIVE)
-    return moves.finish_back(instance, result.reason or None) if is_resumed and is_expected else None
+def _apply_only(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record whose other end is gone as a report about the guest that is left changes it, or None."""
+    if not _is_resumed(instance, result):
+        return None
+    if moves.stays(instance):
+        return moves.finish_confirmed(instance)
+    return moves.finish_back(instance, result.reason or None)
+
+
+def _is_resumed(instance: InstanceRecord, result: BuildResult) -> bool:
+    """Return whether the guest continues as requested: it runs, unless it was stopped before the move."""
+    is_requested = instance.step == SagaStep.RESUME and instance.status != InstanceStatus.DELETING
+    return is_requested and result.kind == (STOPPED if instance.move.was_stopped else ACTIVE)

@@ -31,6 +31,10 @@ FATES: Mapping[str, str] = {
     Answer.FENCED: "was fenced",
     Answer.UNKNOWN: "has no claim of it: the host was removed or lost its journal, or the store lost the claim",
 }
+# The statuses of an instance that was lost with its claim.
+LOST_STATUSES = (InstanceStatus.ERROR, InstanceStatus.SHELVED_OFFLOADED)
+# An instance has a live claim: this attempt or a later one.
+LIVE_ANSWERS = (Answer.PREPARED, Answer.CONFIRMED, Answer.CONFLICT)
 CALL_SECONDS = 20.0
 PAGE_PAUSE = 0.5  # seconds between two pages: the comparison must not slow other calls down
 JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do not compare at once
@@ -108,11 +112,12 @@ class RecordReconciler(BackgroundLoop):
         updates = []
         for partition, claims in _by_partition(compared, _own_claim):
             answers = self._find(partition, claims)
-            updates += [
+            changed = [
                 update
                 for claim, answer, host, migration, _end in _rows(claims, answers)
                 if (update := compared_record(claim.instance, answer, host, migration)) is not None
             ]
+            updates += self._with_other_partitions(partition, claims, changed)
         self._write(compared, updates)
 
     def _compare(self, instances: Sequence[InstanceRecord]) -> None:
@@ -131,9 +136,11 @@ class RecordReconciler(BackgroundLoop):
         metrics.RECONCILED.inc(len(updates) - len(stale))
         milestones.report_changes(instances, updates, stale)
 
-    def _updates(self, partition: str | None, claims: Sequence[_Claim]) -> Iterator[InstanceRecord]:
+    def _updates(self, partition: str | None, claims: Sequence[_Claim]) -> Sequence[InstanceRecord]:
         try:
             answers = self._find(partition, claims)
+            changed = [update for row in _rows(claims, answers) if (update := self._update(*row)) is not None]
+            return self._with_other_partitions(partition, claims, changed)
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             LOG.warning(
                 "Comparison of %d records with claims of partition %s failed; the next one repeats it: %s",
@@ -141,18 +148,33 @@ class RecordReconciler(BackgroundLoop):
                 partition or self._clients.partition,
                 summarize_error(error),
             )
-            return
-        for row in _rows(claims, answers):
-            update = self._update(*row)
-            if update is not None:
-                yield update
+            return []
+
+    def _with_other_partitions(
+        self, partition: str | None, claims: Sequence[_Claim], updates: Sequence[InstanceRecord]
+    ) -> list[InstanceRecord]:
+        """Return the updates, but for instances that another partition has: they moved there, which was forgotten.
+
+        Raises what ``find_claims`` raises.
+        """
+        lost = {update.uuid for update in updates if update.step == SagaStep.DONE and update.status in LOST_STATUSES}
+        remaining = [claim for claim in claims if claim.instance.uuid in lost]
+        moved: dict[str, InstanceRecord] = {}
+        for other in self._clients.other_partitions(_context(), partition) if remaining else ():
+            for claim, answer, *_rest in _rows(remaining, self._find(other, remaining)):
+                if answer in LIVE_ANSWERS:
+                    status = building_status(claim.instance)
+                    moved[claim.instance.uuid] = set_step(
+                        claim.instance, SagaStep.SETTLE, status=status, partition=other
+                    )
+        return [moved.get(update.uuid, update) for update in updates]
 
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> objects.ClaimAnswers:
         refs = objects.ClaimRefs.of(
             consumers=[claim.instance.uuid for claim in claims], attempts=[claim.attempt for claim in claims]
         )
         client = self._clients.claims_of(partition)
-        return client.find_claims(context.new().with_timeout(CALL_SECONDS), refs)
+        return client.find_claims(_context(), refs)
 
     def _update(
         self, claim: _Claim, answer: str, host: str | None, migration: str | None, end: str | None
@@ -168,6 +190,10 @@ class RecordReconciler(BackgroundLoop):
             self._ended.add(attempt)
             return None
         return update
+
+
+def _context() -> context.RequestContext:
+    return context.new().with_timeout(CALL_SECONDS)
 
 
 def _rows(

@@ -65,6 +65,11 @@ class ServiceClients:
             return None
         return document
 
+    def other_partitions(self, ctxt: RequestContext, partition: str | None) -> list[str]:
+        """Return the names of all partitions but ``partition`` (None: the default one)."""
+        own = partition or self.partition
+        return [name for name in self.scheduler.list_partitions(ctxt).names if name != own]
+
     def claims_of(self, partition: str | None) -> ClaimsAPI:
         """Return the claims client of ``partition``, or of the default partition if it is None."""
         return self.claims(partition or self.partition)

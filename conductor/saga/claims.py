@@ -38,11 +38,16 @@ def find(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) ->
 
 
 def find_source(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, str | None]:
-    """Return the state of the claim on the source of an instance's move, or how it ended, and its migration.
+    """Return the state of the claim on the source of an instance's move, as ``find_end`` does."""
+    return find_end(saga_pass, instance.move.source_partition, instance.uuid, instance.move.source_attempt)
+
+
+def find_end(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) -> tuple[str, str | None]:
+    """Return the state of the claim of one end of a move, or how it ended, and its migration.
 
     Raises what ``find_claims`` raises.
     """
-    answers = find(saga_pass, instance.move.source_partition, instance.uuid, instance.move.source_attempt)
+    answers = find(saga_pass, partition, uuid, attempt)
     state = next(filter(None, answers.ends), answers.answers[0])
     return str(state), next(iter(answers.migrations), None)
 

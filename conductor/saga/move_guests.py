@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps STOP_SOURCE, END_SOURCE and RESUME: request the source of a move to change its guest, until it has reported."""
+"""Steps STOP_SOURCE, STOP_DESTINATION, RESUME and END_SOURCE: request an end of a move to change its guest.
+
+Each request is repeated until that end reports the change.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from conductor.saga import cast, moves
-from conductor.saga.claims import find_source
+from conductor.saga.claims import find_end
+from conductor.saga.evacuations import LOST
 from conductor.saga.saga_pass import SagaPass
+from conductor.saga.transitions import end_attempt, fail
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord
 from rpcapi import errors, objects
@@ -14,52 +19,96 @@ from rpcapi.objects.transition import END, RUN, STOP
 from rpcapi.resources.claims import ENDS, Answer, ClaimRole
 
 
-class _Change(NamedTuple):
-    """Request of a source: ``action_of`` returns its action, ``on_end`` the record if its claim has ended."""
+class _End(NamedTuple):
+    """One end of a move: where its claim is."""
 
-    action_of: Callable[[InstanceRecord], str]
+    host: str
+    partition: str | None
+    attempt: int
+
+
+class _Change(NamedTuple):
+    """Request of the end of a move that has ``role``.
+
+    ``action_of`` returns its action, ``on_end`` the record if its claim has ended.
+    """
+
     role: ClaimRole
+    action_of: Callable[[InstanceRecord], str]
     on_end: Callable[[InstanceRecord, str], InstanceRecord]
 
 
 def stop_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Stop the guests at their sources; the destinations are built only after that."""
-    return _request(saga_pass, instances, _Change(lambda _instance: STOP, ClaimRole.SOURCE, moves.end_source))
+    """Stop the guests at their sources: a destination is built only when nothing runs there any more.
+
+    The source of a reverted move has stopped its guest long ago, and shows by its report that it still has it.
+    """
+    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: STOP, moves.end_source))
+
+
+def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """Stop the guests at the destinations of reverted moves, where they stay until the sources run them."""
+    return _request(saga_pass, instances, _Change(ClaimRole.DESTINATION, lambda _instance: STOP, _lose_destination))
 
 
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Remove the guests from their sources, which then release their claims."""
-    return _request(saga_pass, instances, _Change(lambda _instance: END, ClaimRole.SOURCE, moves.end_source))
+    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: END, moves.end_source))
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Let the guests continue at their sources, running unless they were stopped before."""
-    return _request(
-        saga_pass,
-        instances,
-        _Change(_resumed, ClaimRole.ONLY, lambda instance, reason: moves.lose_claim(instance, "lost", reason)),
-    )
+    """Let the guests continue at their sources, running unless they were stopped before.
+
+    If the source ended before it could continue a guest, that continues at its destination.
+    """
+    returning = [instance for instance in instances if moves.is_returning(instance)]
+    others = [instance for instance in instances if instance not in returning]
+    return [
+        *_request(saga_pass, others, _Change(ClaimRole.ONLY, _resumed, _lose_claim)),
+        *_request(saga_pass, returning, _Change(ClaimRole.SOURCE, _resumed, moves.end_source)),
+    ]
 
 
 def _resumed(instance: InstanceRecord) -> str:
     return STOP if instance.move.was_stopped else RUN
 
 
+def _lose_claim(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    return moves.lose_claim(instance, LOST, reason)
+
+
+def _lose_destination(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    return fail(end_attempt(instance, LOST, reason), None)
+
+
 def _request(saga_pass: SagaPass, instances: Sequence[InstanceRecord], change: _Change) -> list[InstanceRecord]:
+    def place_of(instance: InstanceRecord) -> tuple[str, str | None]:
+        end = _end_of(instance, change.role)
+        return end.host, end.partition
+
     return cast.request_report(
         saga_pass,
         instances,
         lambda host, group: _send(saga_pass, host, group, change),
         lambda instance: _check_claim(saga_pass, instance, change),
-        place_of=lambda instance: (instance.move.source_host, instance.move.source_partition),
+        place_of=place_of,
     )
 
 
+def _end_of(instance: InstanceRecord, role: ClaimRole) -> _End:
+    """Return the end of an instance's move that has ``role``."""
+    migration = instance.move
+    if role is ClaimRole.SOURCE:
+        return _End(migration.source_host, migration.source_partition, migration.source_attempt)
+    return _End(instance.host or "", instance.partition, instance.attempt)
+
+
 def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord], change: _Change) -> None:
+    ends = [_end_of(instance, change.role) for instance in group]
     transitions = objects.GuestTransitions.of(
-        partition=group[0].move.source_partition or saga_pass.clients.partition,
+        partition=ends[0].partition or saga_pass.clients.partition,
         uuids=[instance.uuid for instance in group],
-        attempts=[instance.move.source_attempt for instance in group],
+        attempts=[end.attempt for end in ends],
         actions=[change.action_of(instance) for instance in group],
         moves=[moves.message_of(instance, change.role) for instance in group],
     )
@@ -67,12 +116,13 @@ def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord], chang
 
 
 def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change) -> InstanceRecord:
+    end = _end_of(instance, change.role)
     try:
-        answer, migration = find_source(saga_pass, instance)
+        answer, migration = find_end(saga_pass, end.partition, instance.uuid, end.attempt)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
     if answer in ENDS:
         return change.on_end(instance, f"its claim was {answer}")
-    if answer == Answer.CONFIRMED and migration is None and change.role == ClaimRole.SOURCE:
+    if answer == Answer.CONFIRMED and migration is None and change.role is ClaimRole.SOURCE:
         return moves.settle_returned(instance, "its claim on the source is its only one")
     return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")

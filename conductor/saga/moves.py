@@ -17,6 +17,8 @@ from rpcapi.resources.claims import ClaimRole
 
 # The steps of the destination after its build may have been sent.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
+# The steps of a return while the destination keeps the guest.
+RETURNING_STEPS = (SagaStep.STOP_SOURCE, SagaStep.STOP_DESTINATION, SagaStep.RESUME)
 
 
 def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, str | int]:
@@ -67,27 +69,70 @@ def confirm_move(instance: InstanceRecord) -> InstanceRecord:
 
 
 def revert_move(instance: InstanceRecord, reason: str | None = None) -> InstanceRecord:
-    """Return the record with the step that removes the guest from the destination; it then returns to its source.
+    """Return the record of an instance that returns from a destination that may run its guest.
 
-    ``reason`` is None where that is requested.
+    The destination keeps the guest until the source runs it: first the source reports that it has it, then the
+    destination that it is stopped there. ``reason`` is None if the return is requested.
     """
     migration = replace(instance.move, status=MigrationStatus.REVERTING, reason=reason)
     status = InstanceStatus.REVERT_RESIZE if reason is None else InstanceStatus.RESIZE
-    return set_step(instance, SagaStep.TERMINATE, status=status, reason=reason, migration=migration)
+    returning = replace(instance, status=status, reason=reason, migration=migration)
+    return _set_numbered_step(returning, SagaStep.STOP_SOURCE)
+
+
+def stop_destination(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record of a reverted move after its source reported that it has the guest."""
+    return set_step(instance, SagaStep.STOP_DESTINATION)
+
+
+def start_source(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record of a reverted move after its destination stopped the guest."""
+    return _set_numbered_step(instance, SagaStep.RESUME)
+
+
+def end_destination(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record of a reverted move after its source continued the guest: the other copy is removed."""
+    return set_step(instance, SagaStep.TERMINATE)
+
+
+def is_returning(instance: InstanceRecord) -> bool:
+    """Return whether the instance returns to its source, and its destination still keeps the guest."""
+    is_reverted = instance.move.status == MigrationStatus.REVERTING and instance.step in RETURNING_STEPS
+    return is_reverted and not instance.is_at_source
+
+
+def stays(instance: InstanceRecord) -> bool:
+    """Return whether the source ended before the instance could return: the guest continues at the destination."""
+    return instance.move.status == MigrationStatus.CONFIRMING and instance.step == SagaStep.RESUME
+
+
+def _set_numbered_step(instance: InstanceRecord, step: SagaStep) -> InstanceRecord:
+    """Return the record with a step whose messages have a number of their own: reports from before it are older."""
+    return set_step(instance, step, last_attempt=instance.next_attempt)
 
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
     """Return the record after its source has ended, on request or by itself; ``reason`` is the host's.
 
-    An instance at its destination has left its source for good. If the build may have been sent, the build goes on
-    without the source: the destination may have the only guest. Otherwise nothing is left of the instance.
+    An instance at its destination has left its source for good, and an instance that was to return stays there. If the
+    build may have been sent, the build goes on without the source: the destination may have the only guest. Otherwise
+    nothing is left of the instance.
     """
     migration = instance.move
     if instance.status == InstanceStatus.DELETING:
         return _end_source_of_deleted(instance)
     if migration.status in (MigrationStatus.FINISHED, MigrationStatus.CONFIRMING):
-        return _finish_confirmed(instance)
+        return instance if stays(instance) else finish_confirmed(instance)
     why = f"its source {migration.source_host} ended during the move: {reason}"
+    if is_returning(instance):
+        staying = replace(instance, migration=replace(migration, status=MigrationStatus.CONFIRMING, reason=why))
+        return _set_numbered_step(staying, SagaStep.RESUME)
+    return _fail_without_source(instance, why)
+
+
+def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
+    """Return the record of a move that failed with its source, before it was at its destination."""
+    migration = instance.move
     failed = _end_migration(instance, MigrationStatus.ERROR, why)
     if migration.status == MigrationStatus.MIGRATING and instance.step in BUILDING_STEPS:
         return _with_new_spec(replace(failed, status=InstanceStatus.BUILDING), migration)
@@ -157,10 +202,12 @@ def _end_source_of_deleted(instance: InstanceRecord) -> InstanceRecord:
     return _end_migration(instance, MigrationStatus.CANCELLED, "the server was deleted")
 
 
-def _finish_confirmed(instance: InstanceRecord) -> InstanceRecord:
+def finish_confirmed(instance: InstanceRecord) -> InstanceRecord:
+    """Return the final record of an instance that stays at its destination, also if it could not return."""
     migration = instance.move
     status = InstanceStatus.SHUTOFF if migration.was_stopped else InstanceStatus.ACTIVE
-    ended = _end_migration(instance, MigrationStatus.CONFIRMED, None)
+    outcome = MigrationStatus.CONFIRMED if migration.reason is None else MigrationStatus.ERROR
+    ended = _end_migration(instance, outcome, migration.reason)
     return finish(_with_new_spec(ended, migration), status)
 
 

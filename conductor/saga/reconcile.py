@@ -33,9 +33,23 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
     try:
         if source is not None and not _knows(instance, source["migration"]):
             return _settle_unknown_move(saga_pass, instance, source, own)
+        if own is None and instance.open_migration is None:
+            partition, _claim = _find_elsewhere(saga_pass, instance)
+            if partition is not None:
+                return set_step(instance, SagaStep.SETTLE, partition=partition)
         return _continue_without_claim(instance) if own is None else _adopt_claim(saga_pass, instance, own)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
+
+
+def _find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str | None, Mapping[str, Any] | None]:
+    """Return a live claim of the instance in another partition than its own, and that partition: it moved there."""
+    clients = saga_pass.clients
+    for partition in clients.other_partitions(saga_pass.context(), instance.partition):
+        page = clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
+        for claim in page.claims:
+            return partition, claim
+    return None, None
 
 
 def _knows(instance: InstanceRecord, migration: str) -> bool:
@@ -45,13 +59,18 @@ def _knows(instance: InstanceRecord, migration: str) -> bool:
 def _settle_unknown_move(
     saga_pass: SagaPass, instance: InstanceRecord, source: Mapping[str, Any], destination: Mapping[str, Any] | None
 ) -> InstanceRecord:
-    """Continue a move that the record does not know; without a destination it is over."""
+    """Continue a move that the record does not know; without a destination in any partition it is over."""
+    partition = instance.partition
+    if destination is None:
+        elsewhere, destination = _find_elsewhere(saga_pass, instance)
+        partition = elsewhere or partition
     if destination is not None and instance.evacuation is not None:
         return set_step(evacuations.end(instance, InstanceStatus.ACTIVE, None), SagaStep.SETTLE)
     if destination is not None and instance.open_migration is not None:
         return moves.settle_without_move(instance, f"its end was lost: migration {source['migration']} followed it")
     if destination is not None:
-        return unknown_moves.rebuild_move(saga_pass, instance, source, destination)
+        rebuilt = unknown_moves.rebuild_move(saga_pass, instance, source, destination)
+        return replace(rebuilt, partition=partition)
     refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[source["attempt"]])
     client = saga_pass.clients.claims_of(instance.partition)
     (answer,) = client.end_moves(saga_pass.context(), refs, [source["migration"]]).answers

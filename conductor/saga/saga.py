@@ -50,6 +50,7 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     (SagaStep.TERMINATE, cast.terminate, MESSAGES),
     (SagaStep.END_SOURCE, move_guests.end_source, MESSAGES),
     (SagaStep.POWER, power.change_power, MESSAGES),
+    (SagaStep.STOP_DESTINATION, move_guests.stop_destination, MESSAGES),
     (SagaStep.END_MOVE, move_claims.end_move, MOVES),
     (SagaStep.RESUME, move_guests.resume, MESSAGES),
     (SagaStep.BEGIN_MOVE, move_claims.begin_move, MOVES),

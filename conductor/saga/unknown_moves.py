@@ -31,8 +31,8 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
     """Return the record with a move rebuilt from the claims at its two ends.
 
     If the destination has a running or stopped guest, the move goes on: the source is stopped, then the move waits for
-    confirm or revert. Otherwise the destination is removed, and the server continues at its source. Raises the errors
-    of ``read_attempt``.
+    confirm or revert. Otherwise, and if the destination was stopped for a source that runs, the destination is removed,
+    and the server continues at its source. Raises the errors of ``read_attempt``.
     """
     attempt = read_attempt(saga_pass, instance, destination)
     spec = resized_spec(saga_pass, instance, destination)
@@ -52,8 +52,10 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         new_flavor=flavor if spec is None else attempt.flavor,
         request_id=source["request_id"],
     )
-    has_guest = attempt.state in (RUNNING, STOPPED)
-    if not has_guest:
+    goes_on = attempt.state == RUNNING or (
+        attempt.state == STOPPED and read_attempt(saga_pass, instance, source).state != RUNNING
+    )
+    if not goes_on:
         migration = replace(migration, status=MigrationStatus.REVERTING, reason=LOST_RECORD)
     moving = replace(
         instance,
@@ -68,7 +70,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
     if spec is not None:
         former = instance.amounts or count_amounts(saga_pass.spec_of(instance))
         moving = replace(moving, amounts=larger_amounts(former, count_amounts(spec)))
-    step = SagaStep.STOP_SOURCE if has_guest else SagaStep.TERMINATE
+    step = SagaStep.STOP_SOURCE if goes_on else SagaStep.TERMINATE
     return set_step(moving, step, status=InstanceStatus.RESIZE)
 
 

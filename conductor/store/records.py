@@ -81,6 +81,7 @@ class SagaStep(StrEnum):
     SWITCH = "switch"  # request the destination to run the copied guest until it reports that it does
     END_SOURCE = "end_source"  # request the source of a move to remove the guest until it reports that it did
     END_MOVE = "end_move"  # make the claim on the source the only one of the instance again
+    STOP_DESTINATION = "stop_destination"  # of a revert: request it to stop the guest until it reports that it did
     RESUME = "resume"  # request the source to continue the guest, until it reports that it did
     DONE = "done"  # nothing
 
@@ -189,6 +190,11 @@ class InstanceRecord:
         if self.open_migration is None:
             raise ValueError(f"instance {self.uuid} has no open migration")
         return self.open_migration
+
+    @property
+    def is_at_source(self) -> bool:
+        """Whether its own claim is that on the source of its move: before the move begins, and after it is undone."""
+        return self.open_migration is not None and self.attempt == self.open_migration.source_attempt
 
     @property
     def shown_status(self) -> InstanceStatus:

@@ -38,9 +38,9 @@ class MovingInstance(MovesCluster):
         self.move(kind, 0, target, flavor)
 
     def run_to_step(self, step: SagaStep) -> None:
-        """Work and deliver messages until the record has the step, whose work is not done yet."""
+        """Work, deliver messages and let time pass until the record has the step, whose work is not done yet."""
         while self.instance.step != step:
-            assert self.work() or self.hosts.deliver(), self.instance
+            assert self.work() or self.hosts.deliver() or self.fire_next(), self.instance
             self.check_runs_once()
 
     def take_messages(self, host: str) -> list[Message]:

@@ -28,6 +28,7 @@ class FakeScheduler:
         self.fail: list[Exception] = []
         self.lose: list[Exception] = []
         self.signer = StampSigner(None)
+        self.partitions = [PARTITION]
         self.silent: set[str] = set()  # partitions whose store does not answer
         self.specs: list[objects.RequestSpec] = []  # of each selection
         self.image_checks: list[tuple[list[str], dict[str, Any]]] = []  # (hosts, image) of each dry run of a rebuild
@@ -42,6 +43,20 @@ class FakeScheduler:
         proof = self.signer.verify(PARTITION, CONDUCTORS, stamps.get(PARTITION))
         place = self.ledger.store.begin_epoch_if_behind(*(proof or (0, 0)))
         return {PARTITION: self.signer.sign(PARTITION, CONDUCTORS, *place)}
+
+    def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
+        if self.unanswered is not None:
+            raise self.unanswered
+        count = len(self.partitions)
+        return objects.PartitionList.of(
+            names=list(self.partitions),
+            available=[True] * count,
+            epochs=[1] * count,
+            positions=[0] * count,
+            hosts=[1] * count,
+            alive=[1] * count,
+            claims=[{}] * count,
+        )
 
     def _allowed_nodes(self, spec: objects.RequestSpec) -> list[str]:
         """Return the nodes that the request does not exclude."""

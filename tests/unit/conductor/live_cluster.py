@@ -257,15 +257,19 @@ class LiveCluster(SimulatedCluster):
         until = self.now_ms + max_ms
         while True:
             self.work_off()
-            if condition():
+            if condition() or not self.fire_next(until):
                 return
-            timers = [at_ms for host in HOSTS if (at_ms := self.hosts.next_ms(host)) is not None]
-            due = min([*timers, *([] if (next_due := self.store.next_due()) is None else [next_due])], default=None)
-            if due is None or due > until:
-                return
-            self.now_ms = max(self.now_ms, math.ceil(due))
-            self.hosts.fire(self.now_ms)
             self.check_runs_once()
+
+    def fire_next(self, until: float = math.inf) -> bool:
+        """Advance the clock to the next timer and fire it; return False if there is none before ``until``."""
+        timers = [at_ms for host in HOSTS if (at_ms := self.hosts.next_ms(host)) is not None]
+        due = min([*timers, *([] if (next_due := self.store.next_due()) is None else [next_due])], default=math.inf)
+        if due == math.inf or due > until:
+            return False
+        self.now_ms = max(self.now_ms, math.ceil(due))
+        self.hosts.fire(self.now_ms)
+        return True
 
     def run_to(self, step: str) -> None:
         """Run until the record of the instance has the step, and stop everything there."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from rpcapi import errors
 from tests.unit.conductor.ledger import PARTITION, TTL_MS
 from tests.unit.conductor.saga.simulated_cluster import LARGE, SPEC, KillSwitch, migration_of, uuid_list
 from tests.unit.conductor.two_partitions import WEST, TwoPartitionCluster
@@ -136,6 +137,77 @@ def test_conductor_killed_at_any_call(name: str, stride: int, after: bool) -> No
         assert partitions(cluster) == places, calls
         cluster.check(UUIDS)
     assert calls > 10
+
+
+# -- a conductors' store that forgot ----------------------------------------------------------------------------------
+
+
+def forget_move(cluster: TwoPartitionCluster, end: str = "") -> None:
+    """Move the instances, and restore the records from before."""
+    records = cluster.copy_records()
+    move(end)(cluster)
+    cluster.restore_records(records)
+    assert [(cluster.record(uuid).host, cluster.record(uuid).partition) for uuid in UUIDS] == [("h1/n", PARTITION)] * 2
+
+
+def test_forgotten_move_is_rebuilt() -> None:
+    cluster = make_cluster()
+    forget_move(cluster)
+    cluster.compare()
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["VERIFY_RESIZE"] * 2
+    assert partitions(cluster) == [(WEST, PARTITION)] * 2
+    assert [len(cluster.hosts.running_guests_of(uuid)) for uuid in UUIDS] == [1, 1]
+    cluster.confirm(UUIDS)
+    cluster.settle()
+    assert partitions(cluster) == [(WEST, None)] * 2
+    cluster.check(UUIDS)
+
+
+def test_forgotten_confirmed_move_is_adopted() -> None:
+    cluster = make_cluster()
+    forget_move(cluster, "confirm")
+    cluster.compare()
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+    assert [cluster.record(uuid).partition for uuid in UUIDS] == [WEST] * 2
+    assert partitions(cluster) == [(WEST, None)] * 2
+    cluster.check(UUIDS)
+
+
+def test_fence_of_the_source_of_a_forgotten_move_leaves_the_destination() -> None:
+    cluster = make_cluster()
+    forget_move(cluster)
+    cluster.ledger.by_partition[PARTITION].store.fence("h1", "token", force=True)
+    cluster.compare()
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+    assert [cluster.record(uuid).partition for uuid in UUIDS] == [WEST] * 2
+    assert partitions(cluster) == [(WEST, None)] * 2
+
+
+def test_lost_instance_is_no_error_while_another_partition_does_not_answer() -> None:
+    cluster = make_cluster()
+    forget_move(cluster, "confirm")
+    cluster.claims_of(WEST).down = errors.StoreUnavailable(why="away")
+    cluster.compare()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
+    cluster.claims_of(WEST).down = None
+    cluster.compare()
+    cluster.settle()
+    assert [cluster.record(uuid).partition for uuid in UUIDS] == [WEST] * 2
+
+
+def test_forgotten_move_is_not_ended_while_another_partition_does_not_answer() -> None:
+    cluster = make_cluster()
+    forget_move(cluster)
+    cluster.claims_of(WEST).down = errors.StoreUnavailable(why="away")
+    cluster.compare()
+    cluster.settle(60_000)
+    assert partitions(cluster) == [(WEST, PARTITION)] * 2
+    cluster.claims_of(WEST).down = None
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["VERIFY_RESIZE"] * 2
 
 
 # -- affinity groups --------------------------------------------------------------------------------------------------

@@ -61,6 +61,7 @@ class PartitionedScheduler(FakeScheduler):
     def __init__(self, ledger: Ledger, worker: DeploymentWorker) -> None:
         super().__init__(ledger)
         self._worker = worker
+        self.partitions = [PARTITION, WEST]
 
     def select_destinations(
         self,
