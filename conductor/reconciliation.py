@@ -157,8 +157,10 @@ class RecordReconciler(BackgroundLoop):
 
         Raises what ``find_claims`` raises.
         """
-        lost = {update.uuid for update in updates if update.step == SagaStep.DONE and update.status in LOST_STATUSES}
-        remaining = [claim for claim in claims if claim.instance.uuid in lost]
+        lost_uuids = {
+            update.uuid for update in updates if update.step == SagaStep.DONE and update.status in LOST_STATUSES
+        }
+        remaining = [claim for claim in claims if claim.instance.uuid in lost_uuids]
         moved: dict[str, InstanceRecord] = {}
         for other in self._clients.other_partitions(_context(), partition) if remaining else ():
             for claim, answer, *_rest in _rows(remaining, self._find(other, remaining)):
