@@ -204,12 +204,17 @@ class InstanceRecord:
 
     @property
     def guest_host(self) -> str | None:
-        """The resource name where its guest is: that of the source until it is stopped there to move."""
+        """The resource name where its guest is: the source's until it is stopped there, and again from its return on."""
         migration = self.open_migration
         if migration is None:
             return self.host
-        is_live = migration.kind == MigrationKind.LIVE
-        is_at_source = not migration.copy_phase if is_live else migration.status == MigrationStatus.PREPARING
+        if migration.kind == MigrationKind.LIVE:
+            is_at_source = not migration.copy_phase
+        else:
+            is_resumed = self.step in (SagaStep.RESUME, SagaStep.TERMINATE)
+            is_at_source = migration.status == MigrationStatus.PREPARING or (
+                is_resumed and migration.status == MigrationStatus.REVERTING
+            )
         return migration.source_host if is_at_source or self.host is None else self.host
 
     @property

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Regression: a reverted instance ran under a claim that its partition's store did not have.
 
-The store had forgotten the end of the move, and the source had audited before it resumed the guest. The instance was
+The store had forgotten the end of the move, and the source had audited before it learned of that end. The instance was
 lost to the next comparison, and an evacuation started a second copy.
 """
 
@@ -26,7 +26,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MovingIn
         cluster.run_to_step(SagaStep.END_MOVE)
         cluster.mark()
         cluster.work()
-        assert (cluster.instance.step, cluster.guests()) == (SagaStep.RESUME, [("h1", 1, "off")])
+        assert (cluster.instance.step, cluster.guests()) == (SagaStep.RESUME, [("h1", 1, "running")])
         cluster.hosts.queue.clear()  # the message to the source is lost, and repeated
         cluster.forget()
         cluster.audit_all()

@@ -203,8 +203,8 @@ def test_end_of_a_move_whose_source_is_fenced_meanwhile(cluster: SimulatedCluste
     fence(cluster, "h1")
     getattr(cluster, end)(UUIDS[:1])
     cluster.settle()
-    assert cluster.statuses(UUIDS) == [{"confirm": "ACTIVE", "revert": "ERROR", "delete": "DELETED"}[end], "ACTIVE"]
-    assert cluster.migration(UUIDS[0]).has_ended
+    assert cluster.statuses(UUIDS) == ["DELETED" if end == "delete" else "ACTIVE", "ACTIVE"]
+    assert cluster.migration(UUIDS[0]).status == {"confirm": "confirmed", "revert": "error", "delete": "cancelled"}[end]
     cluster.check(UUIDS)
 
 
