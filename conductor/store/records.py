@@ -204,7 +204,7 @@ class InstanceRecord:
 
     @property
     def guest_host(self) -> str | None:
-        """The resource name where its guest is: the source's until it is stopped there, and again from its return on."""
+        """The resource name where its guest is: the source's until it is stopped there, and again after its return."""
         migration = self.open_migration
         if migration is None:
             return self.host
