@@ -14,6 +14,7 @@ from conductor.service_clients import ServiceClients
 from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors, objects
+from rpcapi.context import RequestContext
 from tests.unit.conductor.saga.simulated_cluster import uuid_list
 from tests.unit.conductor.store.conftest import request
 
@@ -53,8 +54,17 @@ def store_with(statuses: dict[str, InstanceStatus], **values: Any) -> MemoryCond
     return store
 
 
+class OnePartition:
+    """A scheduler of a single partition."""
+
+    def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
+        columns = {name: [0] for name in ("available", "epochs", "positions", "hosts", "alive")}
+        return objects.PartitionList.of(names=["cell"], claims=[{}], **columns)
+
+
 def reconciler(store: MemoryConductorStore, claims: FixedClaims) -> RecordReconciler:
-    clients = ServiceClients(None, None, lambda partition: claims, "cell")  # type: ignore[arg-type, return-value]
+    scheduler = OnePartition()
+    clients = ServiceClients(scheduler, None, lambda partition: claims, "cell")  # type: ignore[arg-type, return-value]
     return RecordReconciler(store, clients, lambda: None, 60.0)
 
 
