@@ -16,6 +16,20 @@ from scheduler_svc.scheduling.alternates import PreparedBatch
 from tests.unit.conductor.ledger import PARTITION, Ledger
 
 
+def partition_list(partitions: Sequence[str]) -> objects.PartitionList:
+    """Return the answer to list_partitions of a scheduler with these partitions, each with one host."""
+    count = len(partitions)
+    return objects.PartitionList.of(
+        names=list(partitions),
+        available=[True] * count,
+        epochs=[1] * count,
+        positions=[0] * count,
+        hosts=[1] * count,
+        alive=[1] * count,
+        claims=[{}] * count,
+    )
+
+
 class FakeScheduler:
     """Selects the nodes in their order; each instance of a call starts one node further.
 
@@ -47,16 +61,7 @@ class FakeScheduler:
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
         if self.unanswered is not None:
             raise self.unanswered
-        count = len(self.partitions)
-        return objects.PartitionList.of(
-            names=list(self.partitions),
-            available=[True] * count,
-            epochs=[1] * count,
-            positions=[0] * count,
-            hosts=[1] * count,
-            alive=[1] * count,
-            claims=[{}] * count,
-        )
+        return partition_list(self.partitions)
 
     def _allowed_nodes(self, spec: objects.RequestSpec) -> list[str]:
         """Return the nodes that the request does not exclude."""

@@ -15,6 +15,7 @@ from conductor.store.memory import MemoryConductorStore
 from conductor.store.records import InstanceStatus, SagaStep, StoreTimeouts
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
+from tests.unit.conductor.fakes import partition_list
 from tests.unit.conductor.saga.simulated_cluster import uuid_list
 from tests.unit.conductor.store.conftest import request
 
@@ -58,8 +59,7 @@ class OnePartition:
     """A scheduler of a single partition."""
 
     def list_partitions(self, ctxt: RequestContext) -> objects.PartitionList:
-        columns = {name: [0] for name in ("available", "epochs", "positions", "hosts", "alive")}
-        return objects.PartitionList.of(names=["cell"], claims=[{}], **columns)
+        return partition_list(["cell"])
 
 
 def reconciler(store: MemoryConductorStore, claims: FixedClaims) -> RecordReconciler:
