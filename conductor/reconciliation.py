@@ -14,7 +14,7 @@ from oslo_log import log
 from conductor import metrics, milestones
 from conductor.saga import moves
 from conductor.saga.evacuations import LOST
-from conductor.saga.transitions import building_status, lose, set_step
+from conductor.saga.transitions import STOPPED, building_status, lose, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
@@ -165,10 +165,7 @@ class RecordReconciler(BackgroundLoop):
         for other in self._clients.other_partitions(_context(), partition) if remaining else ():
             for claim, answer, *_rest in _rows(remaining, self._find(other, remaining)):
                 if answer in LIVE_ANSWERS:
-                    status = building_status(claim.instance)
-                    moved[claim.instance.uuid] = set_step(
-                        claim.instance, SagaStep.SETTLE, status=status, partition=other
-                    )
+                    moved[claim.instance.uuid] = replace(_settled(claim.instance), partition=other)
         return [moved.get(update.uuid, update) for update in updates]
 
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> objects.ClaimAnswers:
@@ -215,7 +212,7 @@ def compared_record(
     """
     is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or _moves_unknown(instance, migration))
     if answer == Answer.CONFLICT or is_elsewhere:
-        return set_step(instance, SagaStep.SETTLE, status=building_status(instance))
+        return _settled(instance)
     if instance.status == InstanceStatus.ERROR:
         return _revived(instance) if answer == Answer.CONFIRMED else None
     if answer not in ENDED:
@@ -223,6 +220,12 @@ def compared_record(
     fate = FATES.get(answer, f"no longer runs it: its claim was {answer}")
     reason = f"host {names.host_of(instance.host or '')} {fate}"
     return lose(instance, reason)
+
+
+def _settled(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record with the step that follows its claim; a move that is found returns the guest as it was."""
+    was_stopped = instance.was_stopped or instance.status in STOPPED
+    return set_step(instance, SagaStep.SETTLE, status=building_status(instance), was_stopped=was_stopped)
 
 
 def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | None:

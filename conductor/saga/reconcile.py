@@ -80,6 +80,8 @@ def _settle_unknown_move(
 
 
 def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
+    if instance.evacuation is None:
+        instance = replace(instance, was_stopped=False)  # its host reports whether it is off
     attempt, host, migration = claim["attempt"], claim["host"], instance.open_migration
     if migration is not None and attempt == migration.source_attempt:
         return set_step(instance, SagaStep.BEGIN_MOVE)  # the claims service forgot that it moves

@@ -50,6 +50,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         spec=None if spec is None else spec.with_values(flavor=attempt.flavor).obj_to_primitive(),
         old_flavor=flavor,
         new_flavor=flavor if spec is None else attempt.flavor,
+        was_stopped=instance.was_stopped,
         request_id=source["request_id"],
     )
     goes_on = attempt.state == RUNNING or (
@@ -65,6 +66,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         history=[],
         alternates=(),
         migration=migration,
+        was_stopped=False,
         reason=None,
     )
     if spec is not None:

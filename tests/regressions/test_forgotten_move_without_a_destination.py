@@ -77,3 +77,16 @@ def test_instance_of_a_fenced_host_is_evacuated(cluster: MovingInstance, progres
     cluster.hosts.start("h1")
     cluster.repair()
     cluster.check_rests_on("h2", state=state)
+
+
+def test_stopped_instance_with_a_prepared_destination_stays_off(cluster: MovingInstance) -> None:
+    cluster.stop([cluster.uuid])
+    cluster.settle(MINUTE_MS)
+    cluster.mark_records()
+    cluster.request("migrate")
+    cluster.run_to_step(SagaStep.CAST)
+    cluster.forget_records()
+    cluster.compare_often()
+    cluster.settle(HOUR_MS)
+    cluster.repair()
+    cluster.check_rests_on("h1", 1, state="off")
