@@ -76,7 +76,7 @@ class Attempt:
         operation: Number of the guest's last reboot or rebuild; 0 if none.
         starts_off: Whether the guest is created powered off, until its start is requested.
         role, migration: Role of the claim and its migration, from the conductor's last message about a move.
-        move: Number of that message; 0 if none.
+        transition: Number of the last message about a move or about power; 0 if none.
         is_incoming: Whether the guest is created paused, to be filled by a copy from another host.
         copy: Last copy of the guest from this host.
     """
@@ -98,7 +98,7 @@ class Attempt:
     starts_off: bool = False
     role: ClaimRole = ClaimRole.ONLY
     migration: str = ""
-    move: int = 0
+    transition: int = 0
     is_incoming: bool = False
     copy: CopyState | None = None
 
@@ -142,11 +142,11 @@ class Attempt:
             reported=False,
         )
 
-    def to_end_of_move(self, migration: str, role: ClaimRole, number: int) -> "Attempt":
+    def to_end_of_move(self, migration: str, role: ClaimRole) -> "Attempt":
         """Return the attempt in its role in a migration; after a move without its copy."""
         if role is ClaimRole.ONLY:
-            return replace(self, role=role, migration="", move=number, copy=None)
-        return replace(self, role=role, migration=migration, move=number)
+            return replace(self, role=role, migration="", copy=None)
+        return replace(self, role=role, migration=migration)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the journalled form, without empty fields."""

@@ -19,14 +19,18 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
     migration = instance.open_migration
     if migration is None:
         return None
-    if result.kind in (ACTIVE, STOPPED) and result.move > instance.move_number and instance.step in REQUESTING:
-        return _follow_lost_moves(instance, result.move)
+    if (
+        result.kind in (ACTIVE, STOPPED)
+        and result.transition > instance.transition_number
+        and instance.step in REQUESTING
+    ):
+        return _follow_lost_moves(instance, result.transition)
     if migration.kind == MigrationKind.LIVE:
         return live_moves.apply_source_result(instance, result)
     if result.kind not in (ACTIVE, STOPPED):
         return moves.end_source(instance, result.reason)
     # A report from before the request may be about an earlier stop, after which the guest was started again.
-    return None if result.move < instance.move_number else _follow_source(instance, result)
+    return None if result.transition < instance.transition_number else _follow_source(instance, result)
 
 
 def _follow_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
@@ -64,7 +68,7 @@ def is_before_return(instance: InstanceRecord, result: BuildResult) -> bool:
     A guest whose build is sent again, since record and claim had diverged, may not have heard of that return.
     """
     has_returned = instance.attempt < instance.last_attempt and instance.status != InstanceStatus.BUILDING
-    return has_returned and result.kind in (ACTIVE, STOPPED) and result.move < instance.move_number
+    return has_returned and result.kind in (ACTIVE, STOPPED) and result.transition < instance.transition_number
 
 
 def is_at_destination(instance: InstanceRecord) -> bool:

@@ -11,7 +11,7 @@ class BuildResult(NamedTuple):
     """The outcome of one attempt, as its host reports it.
 
     ``copy_number`` and ``copy_phase`` are of the last copy from that host, as rpcapi.objects.copy has them; 0: none.
-    ``move`` is the number of the last message about a move that the host followed.
+    ``transition`` is the number of the last transition that the host followed.
     """
 
     uuid: str
@@ -22,4 +22,4 @@ class BuildResult(NamedTuple):
     operation: int = 0
     copy_number: int = 0
     copy_phase: str = ""
-    move: int = 0
+    transition: int = 0

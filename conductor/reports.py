@@ -92,10 +92,10 @@ class BuildReports:
         rows = zip(report.uuids, report.attempts, report.outcomes, report.reasons, strict=True)
         operations = report.operations or [0] * len(report.uuids)
         copies = report.copies or [None] * len(report.uuids)
-        moves = report.moves or [0] * len(report.uuids)
+        transitions = report.transitions or [0] * len(report.uuids)
         results = [
-            BuildResult(*row, report.host, number, *_copy_of(copy), move)
-            for row, number, copy, move in zip(rows, operations, copies, moves, strict=True)
+            BuildResult(*row, report.host, number, *_copy_of(copy), transition)
+            for row, number, copy, transition in zip(rows, operations, copies, transitions, strict=True)
         ]
         for result in results:
             if result.kind not in OUTCOMES:
@@ -217,10 +217,15 @@ def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceR
 
 
 def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record in the status that its host reports, or None where that is not what the record waits for."""
+    """Return the record in the status that its host reports, or None where that is not what the record waits for.
+
+    A host that has followed a later transition, which this store has lost, ignores the message: the next message gets
+    that number.
+    """
     _status, expected = STATES[result.kind]
     if instance.status not in expected or instance.step == SagaStep.TERMINATE:
-        return None
+        is_ignored = instance.step == SagaStep.POWER and result.transition > instance.transition_number
+        return set_step(instance, SagaStep.POWER, last_attempt=result.transition) if is_ignored else None
     if instance.status == InstanceStatus.SHELVING:
         return set_step(instance, SagaStep.OFFLOAD, status=InstanceStatus.SHELVED, is_shelved=True, reason=None)
     return _finish(instance, result)

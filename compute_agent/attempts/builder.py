@@ -79,7 +79,7 @@ class AdmissionController:
         others = self._guest_manager.journal.of_instance(intent.uuid)
         if intent.is_incoming and any(other.live for other in others):
             return f"the instance is on host {self._guest_manager.host} already"
-        latest = max((max(other.attempt, other.move) for other in others), default=0)
+        latest = max((max(other.attempt, other.transition) for other in others), default=0)
         if latest > intent.attempt:
             return f"attempt {latest} of the instance is newer"
         if self._guest_manager.hypervisor.refuses(intent.ref):
@@ -97,4 +97,4 @@ class AdmissionController:
 
 def _has_ended_before(older: Attempt, ref: AttemptRef) -> bool:
     """Return whether a live attempt must have ended before a later one: it is no source and has not returned since."""
-    return older.live and older.role is not ClaimRole.SOURCE and max(older.attempt, older.move) < ref.attempt
+    return older.live and older.role is not ClaimRole.SOURCE and max(older.attempt, older.transition) < ref.attempt

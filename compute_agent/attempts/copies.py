@@ -53,8 +53,9 @@ class CopyController:
             attempt = self._journal.get(copy.ref)
             if attempt is None:
                 self._guest_manager.end_unknown(copy.ref, self._clock(), request_id, owner)
-            elif attempt.live and copy.number >= attempt.move:
-                self._apply(attempt.to_end_of_move(copy.migration, ClaimRole.SOURCE, copy.number), copy)
+            elif attempt.live and copy.number >= attempt.transition:
+                source = replace(attempt, transition=copy.number).to_end_of_move(copy.migration, ClaimRole.SOURCE)
+                self._apply(source, copy)
             else:
                 self._journal.report_again(attempt.ref)
 

@@ -201,7 +201,9 @@ class AttemptSaga:
             if any(attempt.operation for attempt in attempts)
             else [],
             copies=[_copy(attempt) for attempt in attempts] if any(attempt.copy for attempt in attempts) else [],
-            moves=[attempt.move for attempt in attempts] if any(attempt.move for attempt in attempts) else [],
+            transitions=[attempt.transition for attempt in attempts]
+            if any(attempt.transition for attempt in attempts)
+            else [],
         )
         self._calls.call("report_builds", lambda ctxt: self._conductor.report_builds(ctxt, report), attempts)
         self._journal.mark_reported(attempt.ref for attempt in attempts)

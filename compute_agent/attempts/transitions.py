@@ -16,11 +16,10 @@ from rpcapi.resources.claims import ClaimRole
 
 
 class EndOfMove(NamedTuple):
-    """Role of a claim in a migration, and the number by which late messages about it are recognised."""
+    """Role of a claim in a migration."""
 
     migration: str
     role: ClaimRole
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,7 @@ class GuestTransition:
 
     ref: AttemptRef
     action: str
+    number: int
     move: EndOfMove | None = None
 
 
@@ -49,17 +49,19 @@ class TransitionController:
             attempt = self._journal.get(transition.ref)
             if attempt is None:
                 self._guest_manager.end_unknown(transition.ref, self._clock(), request_id, owner)
-            elif not attempt.live or (transition.move is not None and transition.move.number < attempt.move):
+            elif not attempt.live or transition.number < attempt.transition:
                 self._journal.report_again(attempt.ref)
             elif transition.action == END:
                 self._end(attempt, request_id)
             else:
                 change = self._stop if transition.action == STOP else self._run
-                change(self._with_role(attempt, transition.move))
+                change(self._follow(attempt, transition))
 
-    def _with_role(self, attempt: Attempt, move: EndOfMove | None) -> Attempt:
-        """Journal the role that a message about a move gives the claim, and return the attempt with it."""
-        changed = attempt if move is None else attempt.to_end_of_move(*move)
+    def _follow(self, attempt: Attempt, transition: GuestTransition) -> Attempt:
+        """Journal the number of a message, and the role that it gives the claim; return the attempt with both."""
+        changed = replace(attempt, transition=transition.number)
+        if transition.move is not None:
+            changed = changed.to_end_of_move(*transition.move)
         if changed != attempt:
             self._journal.put([changed])
         if changed.role is ClaimRole.ONLY:

@@ -161,15 +161,15 @@ def _image_name(image: Mapping[str, Any] | None) -> str:
 
 def _transitions(request: objects.GuestTransitions) -> list[GuestTransition]:
     moves = request.moves or [None] * len(request.uuids)
-    rows = zip(request.uuids, request.attempts, request.actions, moves, strict=True)
+    rows = zip(request.uuids, request.attempts, request.actions, request.numbers, moves, strict=True)
     return [
-        GuestTransition(AttemptRef(uuid, attempt), action, None if move is None else _move(move))
-        for uuid, attempt, action, move in rows
+        GuestTransition(AttemptRef(uuid, attempt), action, number, None if move is None else _move(move))
+        for uuid, attempt, action, number, move in rows
     ]
 
 
 def _move(move: Mapping[str, Any]) -> EndOfMove:
-    return EndOfMove(move["migration"], ClaimRole(move["role"]), move["number"])
+    return EndOfMove(move["migration"], ClaimRole(move["role"]))
 
 
 def _check_attempts(attempts: list[int]) -> None:

@@ -137,6 +137,7 @@ def _send_switch(saga_pass: SagaPass, instance: InstanceRecord) -> None:
         uuids=[instance.uuid],
         attempts=[instance.attempt],
         actions=[RUN],
+        numbers=[instance.transition_number],
         moves=[moves.message_of(instance, ClaimRole.DESTINATION)],
     )
     saga_pass.clients.compute.change_guests(saga_pass.context(), names.host_of(instance.host or ""), transitions)

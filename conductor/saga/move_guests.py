@@ -110,6 +110,7 @@ def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord], chang
         uuids=[instance.uuid for instance in group],
         attempts=[end.attempt for end in ends],
         actions=[change.action_of(instance) for instance in group],
+        numbers=[instance.transition_number for instance in group],
         moves=[moves.message_of(instance, change.role) for instance in group],
     )
     saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)

@@ -21,9 +21,9 @@ BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
 RETURNING_STEPS = (SagaStep.STOP_SOURCE, SagaStep.STOP_DESTINATION, SagaStep.RESUME)
 
 
-def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, str | int]:
+def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, str]:
     """Return what a message to one end of a move says of it; see rpcapi.objects.GuestTransitions."""
-    return {"migration": instance.move.uuid, "role": role.value, "number": instance.move_number}
+    return {"migration": instance.move.uuid, "role": role.value}
 
 
 def begin_move(instance: InstanceRecord, migration: MigrationRecord) -> InstanceRecord:
@@ -173,7 +173,7 @@ def resume(instance: InstanceRecord) -> InstanceRecord:
 
 
 def _at_source(instance: InstanceRecord) -> InstanceRecord:
-    return replace(instance, attempt=instance.move.source_attempt, last_attempt=instance.move_number)
+    return replace(instance, attempt=instance.move.source_attempt, last_attempt=instance.transition_number)
 
 
 def finish_back(instance: InstanceRecord, reason: str | None) -> InstanceRecord:

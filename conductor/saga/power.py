@@ -71,6 +71,7 @@ def _send_transitions(saga_pass: SagaPass, host: str, group: Sequence[InstanceRe
         uuids=[instance.uuid for instance in group],
         attempts=[instance.attempt for instance in group],
         actions=[ACTIONS[instance.status] for instance in group],
+        numbers=[instance.transition_number for instance in group],
     )
     saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)
 

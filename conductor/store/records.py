@@ -220,11 +220,11 @@ class InstanceRecord:
     @property
     def next_attempt(self) -> int:
         """Number of the next attempt: higher than all before."""
-        return self.move_number + 1
+        return self.transition_number + 1
 
     @property
-    def move_number(self) -> int:
-        """Number that messages about its move carry: the highest attempt so far, since each move has later ones."""
+    def transition_number(self) -> int:
+        """Number of messages that change its guest: the highest attempt so far, since each move has later ones."""
         return max(self.attempt, self.last_attempt)
 
     @property

@@ -49,18 +49,18 @@ class BuildReport(base.GanttObject):
     the guest is powered off. "incoming": a paused guest exists, which a copy may fill. ``operations`` has the number of
     each guest's last reboot or rebuild, 0 for none; it is empty if all are 0. ``copies`` has {number, phase} of each
     guest's last copy from this host, see rpcapi.objects.copy; it is empty if no guest was copied. The reason of a
-    failed copy is in ``reasons``. ``moves`` has the number of the last message about a move that the agent followed for
-    each guest, see rpcapi.objects.GuestTransitions; it is empty if all are 0.
+    failed copy is in ``reasons``. ``transitions`` has the number of the last transition that each guest followed,
+    see rpcapi.objects.GuestTransitions; it is empty if all are 0.
 
     Version 1.0: Initial version
     Version 1.1: Add outcome stopped
     Version 1.2: Add operations
-    Version 1.3: Add copies, moves, outcome incoming
+    Version 1.3: Add copies, transitions, outcome incoming
     """
 
     VERSION = "1.3"
     COLUMNS = ("uuids", "attempts", "outcomes", "reasons")
-    SPARSE = ("operations", "copies", "moves")
+    SPARSE = ("operations", "copies", "transitions")
 
     fields = {
         "host": fields.StringField(),
@@ -70,5 +70,5 @@ class BuildReport(base.GanttObject):
         "reasons": base.ColumnField(str),
         "operations": base.ColumnField(int, default=[]),
         "copies": base.ColumnField(dict, nullable_items=True, default=[]),
-        "moves": base.ColumnField(int, default=[]),
+        "transitions": base.ColumnField(int, default=[]),
     }

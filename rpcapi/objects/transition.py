@@ -22,15 +22,15 @@ ACTIONS = (RUN, STOP, END)
 class GuestTransitions(base.GanttObject):
     """Request of change_guests: an action for the guest of each claim.
 
-    ``moves`` is empty unless a message is about a move. It has {migration, role, number} of each claim: its role in
-    that migration, or "only" after a move. ``number`` is the latest attempt of the instance. It identifies late
-    messages: an agent ignores a message with a lower number than before.
+    ``numbers`` has the latest attempt of each instance. It identifies late messages: an agent ignores a message with a
+    lower number than before. ``moves`` is empty unless a message is about a move. It has {migration, role} of each
+    claim: its role in that migration, or "only" after a move.
 
     Version 1.0: Initial version
     """
 
     VERSION = "1.0"
-    COLUMNS = ("uuids", "attempts", "actions")
+    COLUMNS = ("uuids", "attempts", "actions", "numbers")
     SPARSE = ("moves",)
 
     fields = {
@@ -38,14 +38,17 @@ class GuestTransitions(base.GanttObject):
         "uuids": base.ColumnField(str),
         "attempts": base.ColumnField(int),
         "actions": base.ColumnField(str),
+        "numbers": base.ColumnField(int),
         "moves": base.ColumnField(dict, nullable_items=True, default=[]),
     }
 
     def check(self) -> None:
-        """Raise InvalidRequest for an unknown action or a malformed move."""
+        """Raise InvalidRequest for an unknown action, a number out of bounds or a malformed move."""
         for action in self.actions:
             if action not in ACTIONS:
                 raise errors.InvalidRequest(why=f"unknown action {action[:40]!r}; allowed: {', '.join(ACTIONS)}")
+        if any(not 1 <= number <= MAX_AMOUNT for number in self.numbers):
+            raise errors.InvalidRequest(why=f"the numbers of transitions must be from 1 to {MAX_AMOUNT}")
         for move in filter(None, self.moves):
             _check_move(move)
 
@@ -56,6 +59,3 @@ def _check_move(move: Mapping[str, Any]) -> None:
             why=f"the role in a move must be one of {', '.join(ClaimRole)}, got {str(move)[:80]}"
         )
     check_uuid(move.get("migration"), "migration")
-    number = move.get("number")
-    if type(number) is not int or not 1 <= number <= MAX_AMOUNT:
-        raise errors.InvalidRequest(why=f"the number of a move must be from 1 to {MAX_AMOUNT}, got {str(number)[:40]}")

@@ -14,7 +14,7 @@ from rpcapi.objects.base import GanttObject, GanttObjectRegistry
 FINGERPRINTS = {
     "AuditAnswer": "1.1-78f0786b2a4d2f2ced08361113892f02",
     "AuditReport": "1.1-80b4c18c6fce8bb66314cbc7713e4520",
-    "BuildReport": "1.3-36311dd8a78ef0c899ff6299a7005128",
+    "BuildReport": "1.3-4784ab519b7904a4825bfafaa465cd61",
     "BuildRequest": "1.2-f4c27d01417aac4365af53f2e784557d",
     "ChangePage": "1.0-0b469a2a0e7db806f40b8a4be1588bc2",
     "ClaimAnswers": "1.3-de98ba2919e2058e35a1dbc655637587",
@@ -29,7 +29,7 @@ FINGERPRINTS = {
     "GuestOwners": "1.0-e745202a81c305de632d12a33640234e",
     "GuestPage": "1.0-3ee2aefdd1340b28fdecdd40610e80fc",
     "GuestOperations": "1.1-af38a344acb5bf70686412609ced68c8",
-    "GuestTransitions": "1.0-f4efb7c92d99d43b6e3c9e00cdc07ba1",
+    "GuestTransitions": "1.0-437cc01abf62d1d8a4dd26e119a164fb",
     "HostState": "1.1-30cb03b00e6ab61724f993c226f0befa",
     "HostStatePage": "1.0-ca0875fbfd29fd94a57cf3f52f82c226",
     "Instance": "1.2-8327e2e6d1c6ccea6dce8f245b5aa3f1",
@@ -121,7 +121,8 @@ def sample(name):
             "uuids": ["a"],
             "attempts": [1],
             "actions": ["stop"],
-            "moves": [{"migration": "m", "role": "source", "number": 2}],
+            "numbers": [2],
+            "moves": [{"migration": "m", "role": "source"}],
         },
         "GuestOperations": {
             "partition": "cell1",

@@ -74,7 +74,7 @@ def test_late_report_neither_ends_nor_undoes_a_return(cluster: SimulatedCluster,
 
 def test_source_that_followed_a_lost_move_returns_and_can_be_moved_again(cluster: SimulatedCluster) -> None:
     """Given a source that ignores messages below the number of a move, of which every store has lost all traces."""
-    cluster.hosts.move_numbers[SOURCE] = 9
+    cluster.hosts.transitions[SOURCE] = 9
     cluster.migrate([UUID])
     cluster.settle()
     assert cluster.statuses([UUID]) == ["ACTIVE"]
@@ -92,10 +92,10 @@ def test_live_migration_from_such_a_source_is_given_up() -> None:
     active = InstanceRecord("u", "r", InstanceStatus.ACTIVE, SagaStep.DONE, host="h1/n")
     moving = select_next(begin_move(active, MigrationRecord("m", "u", MigrationKind.LIVE, source_host="h1/n")))
     copying = replace(moving, step=SagaStep.COPY, host="h2/n")
-    changed = apply_result(copying, BuildResult("u", 1, "active", "", "h1", move=9))
+    changed = apply_result(copying, BuildResult("u", 1, "active", "", "h1", transition=9))
     assert changed is not None and changed.open_migration is not None
     assert (changed.step, changed.move.status, changed.next_attempt) == (SagaStep.TERMINATE, "reverting", 10)
-    assert apply_result(copying, BuildResult("u", 1, "active", "", "h1", move=2)) is None
+    assert apply_result(copying, BuildResult("u", 1, "active", "", "h1", transition=2)) is None
 
 
 def test_attempts_after_a_return_follow_the_highest_one(cluster: SimulatedCluster) -> None:

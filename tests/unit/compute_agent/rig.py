@@ -291,8 +291,8 @@ class AgentRig:
 
     def change(self, ref: tuple[str, int], action: str, role: ClaimRole | None = None, number: int = 2) -> None:
         """Deliver a message with one transition; with ``role`` it is about migration m."""
-        move = None if role is None else EndOfMove("m", role, number)
-        self.host.change_guests(context.new("p", "u"), [GuestTransition(AttemptRef(*ref), action, move)])
+        move = None if role is None else EndOfMove("m", role)
+        self.host.change_guests(context.new("p", "u"), [GuestTransition(AttemptRef(*ref), action, number, move)])
 
     def operate(self, ref: tuple[str, int], action: str, number: int, image: str = "") -> None:
         """Deliver a message with one operation."""

@@ -36,7 +36,7 @@ class FakeHosts:
         self.partitions: dict[str, str] = {}  # by host; those of the others are PARTITION
         self.lost_guests: dict[tuple[str, int], str] = {}  # the guests of hosts that are off
         self.stopped: set[tuple[str, int]] = set()
-        self.move_numbers: dict[tuple[str, int], int] = {}  # of the last message about a move
+        self.transitions: dict[tuple[str, int], int] = {}  # the number of the last one
         self.operations: dict[tuple[str, int], list[tuple[str, int]]] = {}  # those executed: (action, number)
         self.images: dict[tuple[str, int], dict[str, Any]] = {}  # the last one of each guest that a rebuild named
         self.spawned_claims: set[tuple[str, int]] = set()
@@ -166,18 +166,16 @@ class FakeHosts:
 
     def _change(self, host: str, transitions: objects.GuestTransitions) -> None:
         assert transitions.partition == self.partitions.get(host, PARTITION)
-        moves = transitions.moves or [None] * len(transitions.uuids)
-        rows = zip(transitions.uuids, transitions.attempts, transitions.actions, moves, strict=True)
-        for uuid, attempt, action, move in rows:
+        rows = zip(transitions.uuids, transitions.attempts, transitions.actions, transitions.numbers, strict=True)
+        for uuid, attempt, action, number in rows:
             ref = ClaimRef(uuid, attempt)
             behaviour = self.behaviours.get(host)
             if behaviour == "lost":
                 continue
-            if move is not None and move["number"] < self.move_numbers.get(ref, 0):
+            if number < self.transitions.get(ref, 0):
                 self._send_report(host, ref, self._state(ref), "", mute=behaviour == "mute")
                 continue
-            if move is not None:
-                self.move_numbers[ref] = move["number"]
+            self.transitions[ref] = number
             if ref not in self.guests or names.host_of(self.guests[ref]) != host:
                 self._end(host, ref, "its guest is not on this host")
             elif action == "end":
@@ -234,7 +232,7 @@ class FakeHosts:
             outcomes=[outcome],
             reasons=[reason],
             operations=[self._last_operation(ref)],
-            moves=[self.move_numbers.get(ref, 0)],
+            transitions=[self.transitions.get(ref, 0)],
         )
 
     def _send_report(self, host: str, ref: ClaimRef, outcome: str, reason: str, *, mute: bool) -> None:

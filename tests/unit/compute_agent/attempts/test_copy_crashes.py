@@ -116,7 +116,7 @@ def check(rig: AgentRig, when: str) -> None:
     confirmed = {ref for ref, state in rig.ledger.live().items() if state == "confirmed"}
     assert set(rig.guests()) <= confirmed, f"{when}: a guest exists only under a confirmed claim"
     assert rig.guest_manager is not None
-    is_back = any(attempt.move == 3 for attempt in rig.guest_manager.journal.of_instance("a"))
+    is_back = any(attempt.transition == 3 for attempt in rig.guest_manager.journal.of_instance("a"))
     if phases(rig) & {DONE, POST_COPY} and not is_back:
         assert SOURCE not in running(rig), f"{when}: the guest may run at its destination, and must not run here"
     assert {attempt.ref for attempt in rig.guest_manager.journal.live()} == confirmed, when

@@ -59,7 +59,7 @@ def test_stopped_source_keeps_its_identity_its_disk_and_its_resources(running: A
     (guest,) = running.guests().values()
     assert (guest.ref, guest.is_off, used(running)) == (REF, True, 2)
     report = running.conductor.reports[-1]
-    assert (report.uuids, report.attempts, report.outcomes, report.moves) == (["a"], [1], ["stopped"], [2])
+    assert (report.uuids, report.attempts, report.outcomes, report.transitions) == (["a"], [1], ["stopped"], [2])
 
 
 def test_repeated_stop_is_only_reported_again(running: AgentRig) -> None:
@@ -84,7 +84,7 @@ def test_reverted_source_runs_again(running: AgentRig) -> None:
     (guest,) = running.guests().values()
     assert guest.ref == REF and not guest.is_off
     assert running.conductor.outcomes[REF] == ["active", "stopped", "active"] and used(running) == 2
-    assert [report.moves for report in running.conductor.reports] == [[], [2], [3]]
+    assert [report.transitions for report in running.conductor.reports] == [[], [2], [3]]
     restart(running)
     assert owner(running) == (None, None)
 

@@ -133,11 +133,11 @@ def test_builds_have_the_roles_of_their_claims(host: FakeServiceHost, send: Call
 
 
 def transitions(**changes: Any) -> objects.GuestTransitions:
-    values = {"partition": "default", "uuids": [FIRST_UUID], "attempts": [1], "actions": ["stop"]}
+    values = {"partition": "default", "uuids": [FIRST_UUID], "attempts": [1], "actions": ["stop"], "numbers": [2]}
     return objects.GuestTransitions.of(**(values | changes))
 
 
-MOVE = {"migration": THIRD_UUID, "role": "source", "number": 2}
+MOVE = {"migration": THIRD_UUID, "role": "source"}
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,13 @@ MOVE = {"migration": THIRD_UUID, "role": "source", "number": 2}
         {"actions": ["pause"]},
         {"attempts": [0]},
         {"uuids": ["x"]},
-        *({"moves": [MOVE | change]} for change in ({"migration": "x"}, {"role": "x"}, {"role": None}, {"number": 0})),
-        *({"moves": [MOVE | change]} for change in ({"number": True}, {"number": 2**60}, {"migration": None})),
+        *(
+            {"moves": [MOVE | change]}
+            for change in ({"migration": "x"}, {"migration": None}, {"role": "x"}, {"role": None})
+        ),
+        {"numbers": [0]},
+        {"numbers": [2**60]},
+        {"numbers": []},
         {"moves": [{}, {}]},
     ],
 )
@@ -163,9 +168,9 @@ def test_invalid_transitions_are_rejected(
 def test_transitions_are_forwarded(host: FakeServiceHost, send: Callable[..., None]) -> None:
     send("change_guests", transitions=transitions(moves=[MOVE]))
     send("change_guests", transitions=transitions())
-    assert [(change.ref, change.action, change.move) for change in host.changed] == [
-        ((FIRST_UUID, 1), "stop", (THIRD_UUID, "source", 2)),
-        ((FIRST_UUID, 1), "stop", None),
+    assert [(change.ref, change.action, change.number, change.move) for change in host.changed] == [
+        ((FIRST_UUID, 1), "stop", 2, (THIRD_UUID, "source")),
+        ((FIRST_UUID, 1), "stop", 2, None),
     ]
 
 
