@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves of all kinds under random interleavings: of requests, deletions, deaths, fences, epochs and late messages."""
 
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,13 +9,12 @@ from typing import ClassVar
 
 import pytest
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from conductor.saga import moves, saga
 from conductor.saga.saga import StepFunction
 from conductor.store.records import InstanceRecord, SagaStep
 from devstack.servers.redis import RedisServer
-from tests.property.machines import run_machine
+from tests.property.machines import RecordedMachine, bind, initialize, rule, run_machine
 from tests.property.moves_cluster import (
     CHANGES,
     FAILURES,
@@ -38,7 +38,7 @@ numbers = st.integers(0, 10**6)
 kill_steps = st.integers(1, 30)
 
 
-class MovesMachine(RuleBasedStateMachine):
+class MovesMachine(RecordedMachine):
     """Callers, conductors and agents. Messages arrive and time passes by rules only."""
 
     make_partition: ClassVar[Callable[[], StorePartition]]
@@ -143,20 +143,24 @@ class MovesMachine(RuleBasedStateMachine):
         else:
             self.cluster.mark_records()
 
-    @invariant()
-    def all_holds(self) -> None:
+    def check(self) -> None:
         self.cluster.check_always()
 
     def teardown(self) -> None:
-        if hasattr(self, "cluster"):
-            self.cluster.rest()
+        if not hasattr(self, "cluster"):
+            return
+        try:
+            if sys.exception() is None:  # the first broken promise is the one to report
+                self.cluster.rest()
+            super().teardown()
+        finally:
             self.cluster.close()
             self.folder.cleanup()
 
 
 def explore(make_partition: Callable[[], StorePartition], examples: int, steps: int, *, shrinks: bool = True) -> None:
     """Run the machine on partitions of claims."""
-    machine = type("Machine", (MovesMachine,), {"make_partition": staticmethod(make_partition)})
+    machine = bind(MovesMachine, make_partition=staticmethod(make_partition))
     run_machine(machine, examples, steps, shrinks=shrinks)
 
 
