@@ -31,6 +31,12 @@ class RecordedMachine(RuleBasedStateMachine):
         super().__init__()
         type(self).last_steps = []
         self._is_in_step = False
+        self._handled = sys.exception()  # a machine may run while a failure of another one is handled
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether an exception is on its way out of this machine's example; for ``teardown``."""
+        return sys.exception() is not self._handled
 
     def run_step(self, function: Callable[..., None], *values: Any, **arguments: Any) -> None:
         """Record a step and run it; a rule that another one calls is a part of that one's step."""
@@ -53,7 +59,7 @@ class RecordedMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Count the example, unless it failed or Hypothesis gave it up."""
-        if sys.exception() is None:
+        if not self.is_failing:
             self.counts["examples"] += 1
             self.counts["steps"] += len(self.last_steps)
 
@@ -97,15 +103,15 @@ def bind(machine: type[RecordedMachine], **attributes: Any) -> type[RecordedMach
     return type(machine.__name__, (machine,), {**attributes, "last_steps": [], "counts": Counter()})
 
 
-def run_machine(machine: type[RecordedMachine], examples: int, steps: int, *, shrinks: bool = True) -> None:
+def run_machine(machine: type[RecordedMachine], examples: int, steps: int, *, shortens: bool = True) -> None:
     """Replay the machine's kept examples, then run new ones of the current seed.
 
-    A new example that fails is shrunk, and kept: check it in with the mend. ``shrinks`` False is for a planted mistake:
-    the examples are always the same, and nothing is kept.
+    A new example that fails is shortened and kept: check it in with the mend. ``shortens`` False is for a planted
+    mistake: the examples are always the same, and nothing is kept.
     """
-    if shrinks:
+    if shortens:
         replay_kept(machine)
-    explore(machine, seed.current_seed() if shrinks else PLANTED_SEED, examples, steps, shrinks=shrinks)
+    explore(machine, seed.current_seed() if shortens else PLANTED_SEED, examples, steps, shortens=shortens)
 
 
 def replay_kept(machine: type[RecordedMachine]) -> None:
@@ -130,8 +136,11 @@ def replay(machine: type[RecordedMachine], steps: Sequence[Step]) -> None:
         state.teardown()
 
 
-def explore(machine: type[RecordedMachine], number: int, examples: int, steps: int, *, shrinks: bool = True) -> None:
-    """Run examples of seed ``number``, each of up to that many steps; the first failure is shrunk and kept."""
+def explore(machine: type[RecordedMachine], number: int, examples: int, steps: int, *, shortens: bool = True) -> None:
+    """Run examples of seed ``number``, each of up to that many steps; the first failure is shortened and kept.
+
+    ``shortens`` False: neither. Hypothesis' own shrinking takes minutes on machines whose steps take milliseconds.
+    """
     try:
         run_state_machine_as_test(
             hypothesis.seed(number)(machine),
@@ -143,13 +152,39 @@ def explore(machine: type[RecordedMachine], number: int, examples: int, steps: i
                 print_blob=False,
                 report_multiple_bugs=False,  # so that the last example is the one that is reported
                 suppress_health_check=list(HealthCheck),
-                phases=(Phase.generate, Phase.shrink) if shrinks else (Phase.generate,),
+                phases=(Phase.generate,),
             ),
         )
     except Exception as failure:
-        if shrinks:
-            failure.add_note(_keep(machine, number))
+        if shortens:
+            machine.last_steps = shorten(machine, machine.last_steps, failure)
+            failure.add_note(f"{corpus.as_text(machine, machine.last_steps)}\n{_keep(machine, number)}")
         raise
+
+
+def shorten(machine: type[RecordedMachine], steps: Sequence[Step], failure: Exception) -> list[Step]:
+    """Return the steps without those that are not needed for the same kind of failure."""
+    rest = list(steps)
+    size = len(rest) // 2
+    while size:
+        start, is_shorter = 1, False  # the first step begins the example
+        while start < len(rest):
+            fewer = rest[:start] + rest[start + size :]
+            if _fails_alike(machine, fewer, failure):
+                rest, is_shorter = fewer, True
+            else:
+                start += size
+        if size > 1 or not is_shorter:
+            size //= 2
+    return rest
+
+
+def _fails_alike(machine: type[RecordedMachine], steps: Sequence[Step], failure: Exception) -> bool:
+    try:
+        replay(machine, steps)
+    except Exception as other:
+        return (type(other), getattr(other, "number", None)) == (type(failure), getattr(failure, "number", None))
+    return False
 
 
 def _keep(machine: type[RecordedMachine], number: int) -> str:

@@ -14,7 +14,9 @@ from conductor.vouching import ClaimVouching
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources import names
-from rpcapi.resources.claims import Answer
+from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
+from scheduler_svc.core.records import ClaimRef
+from tests.property.promises import require
 from tests.unit.compute_agent.rig import KillSwitch as AgentKillSwitch
 from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.live_cluster import CONVERGES, HOSTS, AgentHosts, LiveCluster, StoreClaims
@@ -23,6 +25,7 @@ from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 MOVES = ("migrate", "resize", "live-migrate", "evacuate")
 CHANGES = ("stop", "start", "reboot", "rebuild", "shelve", "offload", "unshelve")
+ENDS_COPY = ("shelve", "offload")  # the image that was taken remains
 SLOTS = 2  # instances at a time; few, so that they meet
 FLAVORS = {
     f"m1.{vcpus}": objects.RequestSpec.of(resources={"VCPU": vcpus, "MEMORY_MB": 1024}, flavor=f"m1.{vcpus}")
@@ -49,6 +52,7 @@ class MovesHosts(AgentHosts):
 
     def __init__(self, cluster: "MovesCluster", folder: Path) -> None:
         self.off: set[str] = set()
+        self.fenced: set[str] = set()  # hosts that have not audited since
         self.sent: list[Message] = []  # messages that may be delivered again
         self.report_fate = ""  # of the next report, see fail
         super().__init__(cluster, folder)
@@ -57,6 +61,7 @@ class MovesHosts(AgentHosts):
         super().start(host, kill_switch)
         if host not in self.dead:
             self.off.discard(host)
+            self.fenced.discard(host)
             self.cluster.scheduler.down.discard(host)
 
     def kill(self, host: str) -> None:
@@ -113,6 +118,11 @@ class MovesHosts(AgentHosts):
             if host not in self.off and not guest.is_off and not guest.is_paused:
                 yield host, guest
 
+    def attempt(self, host: str, ref: Any) -> Any:
+        """Return the journalled attempt of a guest, None without a live one."""
+        attempt = self.rigs[host].guest_manager.journal.get(ref)
+        return attempt if attempt is not None and attempt.live else None
+
     def guests_of(self, uuid: str) -> list[tuple[str, int]]:
         """Return (node, attempt) of each guest of the instance."""
         return [(guest.name, guest.attempt) for _host, guest in self.guests() if guest.uuid == uuid]
@@ -158,6 +168,7 @@ class MovesCluster(LiveCluster):
         self._has_forgotten = False  # claims that were released may be back until their hosts have audited
         self._has_forgotten_records = False  # records may be wrong until they are compared with the claims
         self.unverified: list[tuple[str, objects.ClaimRefs]] = []
+        self._copied: set[str] = set()  # instances with a copy that nobody asked to end
         super().__init__(folder, LIMITS, partition.store)
         self.add_conductor()
         for slot in range(slots):
@@ -224,11 +235,14 @@ class MovesCluster(LiveCluster):
         """Request one of CHANGES for an instance."""
         uuid = self.slots[slot]
         request: Callable[[list[str]], None] = getattr(self, verb)
+        if verb in ENDS_COPY:
+            self._copied.discard(uuid)
         self._request(uuid, lambda: request([uuid]))
 
     def delete_one(self, slot: int) -> None:
         """Delete an instance; one that is deleted already is followed by a new one."""
         uuid = self.slots[slot]
+        self._copied.discard(uuid)
         self.delete([uuid])
         if self.record(uuid).status == InstanceStatus.DELETED:
             self._boot(slot)
@@ -252,6 +266,7 @@ class MovesCluster(LiveCluster):
     def power_off(self, host: str) -> None:
         """Power a host off and fence it."""
         self.hosts.off.add(host)
+        self._fence_copies(host)
         self.fence(host)
         self._mark = None  # a store that forgets a fence believes the host that reports first, see ADR 0285
 
@@ -275,6 +290,8 @@ class MovesCluster(LiveCluster):
         if self._record_mark is not None:
             self.restore_records(self._record_mark)
             self._has_forgotten_records = True
+            # What a restored record was about to end, it ends again.
+            self._copied = {uuid for uuid in self._copied if self._rests_active(uuid)}
         self._record_mark = None
 
     def fail(self, host: str, failure: str | None) -> None:
@@ -284,11 +301,22 @@ class MovesCluster(LiveCluster):
             return
         self.hosts.rigs[host].profile = replace(CONVERGES, **({failure: 1.0} if failure else {}))
 
+    def audit(self, host: str) -> None:
+        """Let a host audit, and the conductor check what is unverified."""
+        self.hosts.audit(host)
+        self._vouch()
+        self.check_audited(host)
+
     def _vouch(self) -> None:
         """Check the unverified claims of the last audits."""
         unverified, self.unverified = self.unverified, []
         for host, refs in unverified:
             ClaimVouching(self.store, self.clients()).check(PARTITION, host, refs)
+
+    def _fence_copies(self, host: str) -> None:
+        """Note that a fence of the host ends the copies there: instances without a copy elsewhere lose theirs."""
+        self.hosts.fenced.add(host)
+        self._copied &= {uuid for uuid, copies in self._copies().items() if copies - self.hosts.fenced}
 
     # -- what must hold --------------------------------------------------------------------------------------------
 
@@ -296,20 +324,75 @@ class MovesCluster(LiveCluster):
         """Assert that each instance runs on at most one host, and only on that of its record where that is at rest."""
         for uuid in self.consumers:
             running = [(host, guest.attempt) for host, guest in self.hosts.running() if guest.uuid == uuid]
-            assert len(running) <= 1, f"{uuid} runs as {running}"
+            require(1, len(running) <= 1, f"{uuid} runs as {running}")
             if self._has_forgotten_records:
                 continue
             hosts = {host for host, _attempt in running}
             for record in self.store.get([uuid]).values():
                 is_elsewhere = hosts - {names.host_of(record.guest_host or "")}
-                assert not is_elsewhere or record.step not in SETTLED, f"{uuid} runs on {hosts}: {record}"
+                is_right = not is_elsewhere or record.step not in SETTLED
+                require(4, is_right, f"{uuid} runs on {hosts}, and its record rests as {record}")
 
     def check_always(self) -> None:
         """Assert what holds at any moment."""
         self.check_runs_once()
+        self._check_last_copies()
         assert self.ledger.problems() == []
         if not self._has_forgotten and not self._has_forgotten_records:
             self._check_ended_migrations()
+
+    def _copies(self) -> dict[str, set[str]]:
+        """Return the hosts with a copy of each instance; a paused guest may still lack its memory."""
+        copies: dict[str, set[str]] = {}
+        for host, guest in self.hosts.guests():
+            if not guest.is_paused:
+                copies.setdefault(guest.uuid, set()).add(host)
+        return copies
+
+    def _rests_active(self, uuid: str) -> bool:
+        record = self.store.get([uuid]).get(uuid)
+        return record is not None and (record.status, record.step) == (InstanceStatus.ACTIVE, SagaStep.DONE)
+
+    def _check_last_copies(self) -> None:
+        """Assert that each instance that was ACTIVE has a copy, unless somebody asked to end it."""
+        copies = self._copies()
+        for uuid in sorted(self._copied):
+            paused = [host for host, guest in self.hosts.guests() if guest.uuid == uuid]
+            require(2, uuid in copies or paused, f"the last copy of {uuid} was removed: {self.record(uuid)}")
+        # On a fenced host a copy ends as soon as the host returns, though the record may not show it yet.
+        lasting = {uuid for uuid, hosts in copies.items() if hosts - self.hosts.fenced}
+        self._copied |= {uuid for uuid in lasting if self._rests_active(uuid)}
+
+    def check_audited(self, host: str, *, is_verified: bool = False) -> None:
+        """Assert that what runs on a host that has just audited is covered by its claims.
+
+        A claim that contradicts the store is unverified until the record decides; ``is_verified``: it has decided.
+        """
+        if host in self.hosts.dead:
+            return
+        claims = self.ledger.store.claims()[0]
+        by_ref = {claim.ref: claim for claim in claims if names.host_of(claim.host) == host}
+        for where, guest in self.hosts.running():
+            if where != host or self.hosts.attempt(host, guest.ref) is None:
+                continue
+            claim = by_ref.get(ClaimRef(*guest.ref))
+            require(3, claim is not None, f"{guest} runs on {host} without a claim")
+            if claim.state == ClaimState.UNVERIFIED and not is_verified:
+                continue
+            require(3, claim.state == ClaimState.CONFIRMED, f"{guest} runs on {host} under {claim}")
+            used = self.hosts.attempt(host, guest.ref).allocations
+            is_covered = all(
+                claim.allocations.get(provider, {}).get(name, 0) >= amount
+                for provider, amounts in used.items()
+                for name, amount in amounts.items()
+            )
+            require(3, is_covered, f"{guest} on {host} uses {used}, and {claim} has less")
+            others = [
+                other
+                for other in claims
+                if other.ref.consumer == guest.uuid and other.state == ClaimState.CONFIRMED and other.ref != claim.ref
+            ]
+            require(3, all(_are_ends(claim, other) for other in others), f"{guest} runs on {host}, but {others}")
 
     def _check_ended_migrations(self) -> None:
         """Assert that no migration that has ended has a claim."""
@@ -337,9 +420,22 @@ class MovesCluster(LiveCluster):
         """Assert that every instance is exactly where its record says, or in ERROR, and that nothing else is left."""
         self._has_forgotten = self._has_forgotten_records = False
         self.check_always()
-        unfinished = [record for record in map(self.record, self.consumers) if record.step not in SETTLED]
-        assert not unfinished, unfinished
-        self.check(self.consumers)
+        records = {uuid: self.record(uuid) for uuid in self.consumers}
+        for record in records.values():
+            require(4, record.step in SETTLED, f"transient after all hosts audited and all timers fired: {record}")
+        for host, guest in self.hosts.running():
+            record = records[guest.uuid]
+            require(4, record.status != InstanceStatus.ERROR, f"{guest} runs on {host}, and in ERROR is {record}")
+        for host in HOSTS:
+            self.check_audited(host, is_verified=True)
         guests = {tuple(guest.ref) for _host, guest in self.hosts.guests()}
         claims = {tuple(claim.ref) for claim in self.ledger.store.claims()[0]}
-        assert guests == claims, "guests without claims, or claims without guests"
+        require(3, guests <= claims, f"guests without claims: {guests - claims}")
+        assert guests == claims, f"claims without guests: {claims - guests}"
+        self.check(self.consumers)
+
+
+def _are_ends(claim: Any, other: Any) -> bool:
+    """Return whether two claims are the ends of one migration."""
+    ends = {claim.role, other.role} == {ClaimRole.SOURCE, ClaimRole.DESTINATION}
+    return ends and claim.move == other.move

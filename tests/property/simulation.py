@@ -23,7 +23,7 @@ MakePartition = Callable[[], StorePartition]
 
 @dataclass(frozen=True, slots=True)
 class BrokenPromise:
-    """A failing example, shrunk: the failure, the steps as Python, and how to repeat it."""
+    """A failing example, shortened: the failure, the steps as Python, and how to repeat it."""
 
     failure: str
     example: str

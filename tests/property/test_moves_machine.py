@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moves of all kinds under random interleavings: of requests, deletions, deaths, fences, epochs and late messages."""
 
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -123,7 +122,7 @@ class MovesMachine(RecordedMachine):
     def audit(self, first: str, is_new: bool) -> None:
         if is_new:
             self.cluster.partition.new_epoch()
-        self.cluster.hosts.audit(first)
+        self.cluster.audit(first)
 
     @rule()
     def compare(self) -> None:
@@ -150,7 +149,7 @@ class MovesMachine(RecordedMachine):
         if not hasattr(self, "cluster"):
             return
         try:
-            if sys.exception() is None:  # the first broken promise is the one to report
+            if not self.is_failing:  # the first broken promise is the one to report
                 self.cluster.rest()
             super().teardown()
         finally:
@@ -158,10 +157,10 @@ class MovesMachine(RecordedMachine):
             self.folder.cleanup()
 
 
-def explore(make_partition: Callable[[], StorePartition], examples: int, steps: int, *, shrinks: bool = True) -> None:
+def explore(make_partition: Callable[[], StorePartition], examples: int, steps: int, *, shortens: bool = True) -> None:
     """Run the machine on partitions of claims."""
     machine = bind(MovesMachine, make_partition=staticmethod(make_partition))
-    run_machine(machine, examples, steps, shrinks=shrinks)
+    run_machine(machine, examples, steps, shortens=shortens)
 
 
 @pytest.mark.timeout(900)
@@ -216,4 +215,4 @@ def test_planted_defect_is_seen(monkeypatch: pytest.MonkeyPatch, step: SagaStep)
     steps = [(name, DEFECTS[name] if name == step else run, most) for name, run, most in saga.STEPS]
     monkeypatch.setattr(saga, "STEPS", tuple(steps))
     with pytest.raises(AssertionError):
-        explore(memory_partition, 200, 50, shrinks=False)
+        explore(memory_partition, 200, 50, shortens=False)

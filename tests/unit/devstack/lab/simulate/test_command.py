@@ -72,7 +72,7 @@ def test_broken_promise_is_printed_with_its_example(monkeypatch: pytest.MonkeyPa
     (path,) = (folder / "CountMachine").iterdir()
     assert "seed 7: repeat with --seed 7" in err
     assert "tight, memory: AssertionError: promise 0: the count reached its limit" in err
-    assert "state = CountMachine()\nstate.begin()\nstate.add(number=4)\nstate.teardown()\n" in err
+    assert "state = CountMachine()\nstate.begin()\nstate.add(number=" in err
     assert f"is kept in {path}" in err
 
 
