@@ -227,22 +227,25 @@ class LiveCluster(SimulatedCluster):
         return AgentHosts(self, folder)
 
     def _register(self, folder: Path) -> None:
-        """Register the hosts with memory, and with the uuids of their agents' folders."""
-        document = {name: inventory.as_dict() for name, inventory in INVENTORIES.items()}
+        """Register the hosts with the uuids of their agents' folders."""
         for host in HOSTS:
             (folder / host).mkdir()
-            identity = HostIdentity(folder / host, host)
-            node = {"inventories": document, "traits": [], "availability_zone": None, "metrics": {}}
-            report = HostReport(
-                register=True,
-                agent="b",
-                incarnation=0,
-                sequence=1,
-                nodes={f"{host}/n": node},
-                host_uuid=identity.uuid,
-            )
-            self.ledger.store.update_stats(host, report)
-            self.ledger.store.audit(host, self.ledger.store.snapshot().epoch, [], 0, host_uuid=identity.uuid)
+            self.register(host, HostIdentity(folder / host, host).uuid)
+
+    def register(self, host: str, host_uuid: str) -> None:
+        """Register a host with memory, as the agent of a state folder does, and audit it without guests."""
+        document = {name: inventory.as_dict() for name, inventory in INVENTORIES.items()}
+        node = {"inventories": document, "traits": [], "availability_zone": None, "metrics": {}}
+        report = HostReport(
+            register=True,
+            agent=f"agent of {host_uuid}",
+            incarnation=0,
+            sequence=1,
+            nodes={f"{host}/n": node},
+            host_uuid=host_uuid,
+        )
+        self.ledger.store.update_stats(host, report)
+        self.ledger.store.audit(host, self.ledger.store.snapshot().epoch, [], 0, host_uuid=host_uuid)
 
     def boot(self, host: str = "h1") -> None:
         """Boot the instance; h1 is the first in the scheduler's order."""
