@@ -14,17 +14,8 @@ from conductor.saga.saga import StepFunction
 from conductor.store.records import InstanceRecord, SagaStep
 from devstack.servers.redis import RedisServer
 from tests.property.machines import RecordedMachine, bind, initialize, rule, run_machine
-from tests.property.moves_cluster import (
-    CHANGES,
-    FAILURES,
-    FLAVORS,
-    ISOLATION_S,
-    LOST_ANSWER,
-    LOST_REPORT,
-    MOVES,
-    SLOTS,
-    MovesCluster,
-)
+from tests.property.moves_cluster import CHANGES, FAILURES, FLAVORS, MOVES, SLOTS, MovesCluster
+from tests.property.moves_hosts import ISOLATION_S, LOST_ANSWER, LOST_REPORT
 from tests.unit.compute_agent.rig import KillSwitch as AgentKillSwitch
 from tests.unit.conductor.live_cluster import HOSTS
 from tests.unit.conductor.saga.simulated_cluster import KillSwitch
