@@ -22,6 +22,7 @@ from devstack.servers.redis import RedisServer
 from devstack.servers.redis_binary import Flavour, redis_binary
 from rpcapi.access.rabbit_users import SERVICE_USERS, VHOST
 from rpcapi.access.rabbit_users import agent as agent_of
+from tests import seed
 from tests.run_folders import claim_folder, release_folder, sweep
 from tests.run_order import spread
 
@@ -44,6 +45,10 @@ OPT_IN = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     for name, text in OPT_IN.items():
         parser.addoption(f"--{name}", action="store_true", default=False, help=text)
+
+
+def pytest_report_header() -> str:
+    return seed.describe()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -27,6 +27,7 @@ COMMANDS = {
     "replay": "devstack.lab.replay.command:ReplayBenchmark",
     "rpc": "devstack.lab.rpc.command:RpcBenchmark",
     "shadow": "devstack.lab.shadow.command:ShadowBenchmark",
+    "simulate": "devstack.lab.simulate.command:SimulateRun",
     "soak": "devstack.lab.soak.command:SoakBenchmark",
     "sync": "devstack.lab.sync.command:SyncBenchmark",
     "trees": "devstack.lab.trees.command:TreesBenchmark",

@@ -7,7 +7,8 @@ from typing import Any
 
 from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import objects
-from tests.property.moves_cluster import SPEC, Message, MovesCluster
+from tests.property.moves_cluster import SPEC, MovesCluster
+from tests.property.moves_hosts import Message
 from tests.unit.conductor.live_cluster import HOSTS
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
 

@@ -180,6 +180,7 @@ class AgentRig:
         self.guest_manager: GuestManager | None = None
         self.restarts = 0  # number of requested restarts
         self.isolation_timeout = math.inf  # seconds; set it before the start
+        self.isolation_clock: Callable[[], float] = lambda: self.clock.now / 1000
         self.leaves = 0  # number of requests to stop serving
         self.deaths = 0  # number of simulated losses of power
         self.check_folder: Callable[[], None] = lambda: None
@@ -197,7 +198,7 @@ class AgentRig:
             for name in names:
                 setattr(owner, name, kill_switch.around(getattr(owner, name)))
         journal = Journal(file, retention_ms=3_600_000, clock=self.clock)
-        calls = ServiceCalls(5.0, IsolationWatch(self.isolation_timeout, lambda: self.clock.now / 1000))
+        calls = ServiceCalls(5.0, IsolationWatch(self.isolation_timeout, self.isolation_clock))
         self.guest_manager = guest_manager = GuestManager(
             self.name, journal, ResourceTracker(self.nodes), hypervisor, AuditDuty(calls.isolation)
         )

@@ -16,6 +16,7 @@ import oslo_messaging as messaging
 import pytest
 
 from compute_agent.endpoints.compute import ComputeEndpoint
+from compute_agent.host_identity import HostIdentity
 from compute_agent.resources.nodes import Node, NodeShape
 from compute_agent.simulator.profile import HostProfile
 from conductor.copies import MigrationCopies
@@ -69,13 +70,29 @@ class StoreClaims(FakeClaims):
         return int(self.store.snapshot().epoch)
 
     def confirm_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        return encode.claim_answers(self.store.confirm(host, decode.refs(refs)), Answer.CONFIRMED)
+        answers = self.store.confirm(host, decode.refs(refs), host_uuid=ctxt.host_uuid)
+        return encode.claim_answers(answers, Answer.CONFIRMED)
+
+    def abort_claims(
+        self,
+        ctxt: RequestContext,
+        refs: objects.ClaimRefs,
+        host: str | None = None,
+        destinations: list[str | None] | None = None,
+    ) -> objects.ClaimAnswers:
+        self._begin("abort", ctxt)
+        caller = None if host is None else ctxt.host_uuid
+        answers = self.store.abort(decode.refs(refs), host, destinations, host_uuid=caller)
+        return encode.claim_answers(answers, Answer.ABORTED)
 
     def release_claims(self, ctxt: RequestContext, host: str, refs: objects.ClaimRefs) -> objects.ClaimAnswers:
-        return encode.claim_answers(self.store.release(host, decode.refs(refs)), Answer.RELEASED)
+        answers = self.store.release(host, decode.refs(refs), host_uuid=ctxt.host_uuid)
+        return encode.claim_answers(answers, Answer.RELEASED)
 
     def audit_host(self, ctxt: RequestContext, report: objects.AuditReport) -> objects.AuditAnswer:
-        return encode.audit_answer(self.store.audit(report.host, report.epoch, decode.running(report), 0), None)
+        running = decode.running(report)
+        outcome = self.store.audit(report.host, report.epoch, running, 0, host_uuid=ctxt.host_uuid)
+        return encode.audit_answer(outcome, None)
 
 
 def _named(method: str, values: Sequence[Any]) -> dict[str, Any]:
@@ -95,7 +112,6 @@ class AgentHosts:
         self.casts: list[tuple[str, str]] = []
         self.duplicate = False
         for host in HOSTS:
-            (folder / host).mkdir()
             rig = AgentRig(folder / host, CONVERGES, host)
             rig.nodes = (Node(f"{host}/n", NodeShape("test", INVENTORIES), "zone1"),)
             rig.clock = _Clock(cluster)  # type: ignore[assignment]
@@ -199,7 +215,7 @@ class LiveCluster(SimulatedCluster):
 
     def __init__(self, folder: Path, limits: SagaLimits = LIMITS, claim_store: Store | None = None) -> None:
         super().__init__({f"{host}/n": 4 for host in HOSTS}, limits, claim_store)
-        self._add_memory()
+        self._register(folder)
         self.claims: Any = self._make_claims()
         self.hosts: Any = self._make_hosts(folder)
         self.switched = False  # the source has reported that its guest is stopped
@@ -210,13 +226,26 @@ class LiveCluster(SimulatedCluster):
     def _make_hosts(self, folder: Path) -> AgentHosts:
         return AgentHosts(self, folder)
 
-    def _add_memory(self) -> None:
-        document = {name: inventory.as_dict() for name, inventory in INVENTORIES.items()}
+    def _register(self, folder: Path) -> None:
+        """Register the hosts with the uuids of their agents' folders."""
         for host in HOSTS:
-            node = {"inventories": document, "traits": [], "availability_zone": None, "metrics": {}}
-            report = HostReport(register=True, agent="b", incarnation=0, sequence=1, nodes={f"{host}/n": node})
-            self.ledger.store.update_stats(host, report)
-            self.ledger.store.audit(host, self.ledger.store.snapshot().epoch, [], 0)
+            (folder / host).mkdir()
+            self.register(host, HostIdentity(folder / host, host).uuid)
+
+    def register(self, host: str, host_uuid: str) -> None:
+        """Register a host with memory, as the agent of a state folder does, and audit it without guests."""
+        document = {name: inventory.as_dict() for name, inventory in INVENTORIES.items()}
+        node = {"inventories": document, "traits": [], "availability_zone": None, "metrics": {}}
+        report = HostReport(
+            register=True,
+            agent=f"agent of {host_uuid}",
+            incarnation=0,
+            sequence=1,
+            nodes={f"{host}/n": node},
+            host_uuid=host_uuid,
+        )
+        self.ledger.store.update_stats(host, report)
+        self.ledger.store.audit(host, self.ledger.store.snapshot().epoch, [], 0, host_uuid=host_uuid)
 
     def boot(self, host: str = "h1") -> None:
         """Boot the instance; h1 is the first in the scheduler's order."""

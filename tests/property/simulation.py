@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""State machines on each kind of store, explored in rounds for `gantt-lab simulate`."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from devstack.servers.redis import RedisServer
+from tests.property import corpus, machines
+from tests.property.machines import RecordedMachine, bind
+from tests.property.test_claims_machine import ClaimsMachine
+from tests.property.test_moves_machine import MovesMachine
+from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
+from tests.unit.scheduler_svc.store.databases import sql_partition
+from tests.unit.scheduler_svc.store.store_partition import StorePartition
+
+STEPS = 60  # of an example, at most
+ROUND = {"memory": 50, "redis": 20, "sqlite": 5}  # examples, so that a round takes half a minute at most
+
+MakePartition = Callable[[], StorePartition]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenPromise:
+    """A failing example, shortened: the failure, the steps as Python, and how to repeat it."""
+
+    failure: str
+    example: str
+    notes: str
+
+
+class Simulation:
+    """One machine on one store: rounds of examples, each of a seed of its own. The first repeats the kept examples."""
+
+    def __init__(self, name: str, machine: type[RecordedMachine], store: str) -> None:
+        self.name = name
+        self._machine = machine
+        self._examples = ROUND[store]
+        self._rounds = 0
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The examples and steps so far."""
+        return self._machine.counts
+
+    def run_round(self, seed: int) -> BrokenPromise | None:
+        """Run the next round of examples; return the first that fails."""
+        number = random.Random(f"{seed}/{self.name}/{self._rounds}").getrandbits(32)
+        self._rounds += 1
+        try:
+            if self._rounds == 1:
+                machines.replay_kept(self._machine)
+            machines.explore(self._machine, number, self._examples, STEPS)
+        except Exception as failure:
+            notes = "\n".join(getattr(failure, "__notes__", ()))
+            example = corpus.as_text(self._machine, self._machine.last_steps)
+            return BrokenPromise(f"{type(failure).__name__}: {failure}", example, notes.rpartition("\n")[2])
+        return None
+
+
+def make_simulations(store: str, folder: Path, redis_server: RedisServer | None) -> list[Simulation]:
+    """Return a simulation by each machine on a store; SQLite's database is in ``folder``."""
+    makers: dict[str, MakePartition] = {
+        "memory": memory_partition,
+        "redis": lambda: redis_partition(_require(redis_server)),
+        "sqlite": lambda: sql_partition(f"sqlite:///{folder / 'store.sqlite'}"),
+    }
+    make = makers[store]
+    # The answers of another store are compared with those of the one in memory.
+    compared = [memory_partition] if store == "memory" else [memory_partition, make]
+    bound = {
+        "claims": bind(ClaimsMachine, make_partitions=staticmethod(lambda: [make_one() for make_one in compared])),
+        "moves": bind(MovesMachine, make_partition=staticmethod(make)),
+    }
+    return [Simulation(f"{name}, {store}", machine, store) for name, machine in bound.items()]
+
+
+def _require(server: RedisServer | None) -> RedisServer:
+    assert server is not None
+    return server
