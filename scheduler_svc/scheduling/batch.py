@@ -70,7 +70,7 @@ class BatchSelector:
         joining = [number for number, call in enumerate(calls) if self._joins(policy, call)]
         if len(joining) < 2:
             return snapshots
-        requests = [add_group_members(self._selector.claimer, calls[number]) for number in joining]
+        requests = [add_group_members(self._selector.store, calls[number]) for number in joining]
         counts = [len(calls[number].consumers) for number in joining]
         for number, snapshot in zip(joining, self._rank(policy, requests, counts), strict=True):
             snapshots[number] = snapshot

@@ -17,8 +17,8 @@ from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
-from scheduler_svc.scheduling.claimer import Claimer
 from scheduler_svc.scheduling.decision_round import CallTry, DecidedTry, DecisionRound
+from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.decisions import refusal_document
 from scheduler_svc.scheduling.pending_call import PendingCall, PlacementOutcome
 from scheduler_svc.scheduling.policy import SchedulingPolicy
@@ -49,13 +49,13 @@ class Selector:
     """
 
     def __init__(
-        self, claimer: Claimer, replica: ReplicaView, limits: RetryLimits, round_limit: int = ROUND_LIMIT
+        self, store: DecisionStore, replica: ReplicaView, limits: RetryLimits, round_limit: int = ROUND_LIMIT
     ) -> None:
         """``round_limit`` is the number of instances of one project in a round while another project waits."""
-        self.claimer = claimer
+        self.store = store
         self._replica = replica
         self._limits = limits
-        self._round = DecisionRound(claimer, replica, self.take_snapshot, limits.ttl_ms)
+        self._round = DecisionRound(store, replica, self.take_snapshot, limits.ttl_ms)
         self._rounds = Rounds(self._round.decide, RoundLimits(ROUND_SIZE, round_limit))
 
     @property
@@ -163,7 +163,7 @@ class Selector:
         return [
             (pending_call, call_try)
             for pending_call in pending
-            if pending_call.outcome is None and (call_try := pending_call.next_try(self.claimer)) is not None
+            if pending_call.outcome is None and (call_try := pending_call.next_try(self.store)) is not None
         ]
 
     def _decide_beside_others(self, tries: Sequence[CallTry]) -> Sequence[DecidedTry | Exception]:
@@ -189,8 +189,7 @@ class Selector:
             # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a fifteenth of
             # the call.
             LOG.debug("Selected hosts for %d instances", len(outcome.prepared))
-            return self.claimer.conclude(pending.call, outcome)
-        if isinstance(outcome, RefusedCall):
+        elif isinstance(outcome, RefusedCall):
             LOG.info("Refused: %s", outcome.error)
         return outcome
 
@@ -209,7 +208,7 @@ class Selector:
             log_position = view.partitions.log_position(self._replica.number)
         try:
             document = refusal_document(call, log_position, policy.driver.name_for(call.request), cause)
-            self.claimer.record_decision(call.request.id, document)
+            self.store.record_decision(call.request.id, document)
         except errors.Unavailable as error:
             # The caller needs the refusal, not this error.
             LOG.warning("Cannot record the refusal of request %s: %s", call.request.id, error)

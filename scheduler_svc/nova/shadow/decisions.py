@@ -68,7 +68,7 @@ class ShadowSelector:
         rewriting = RewritingSelector(self._current, BatchSelector(selector), self._rewriter, self._partitions)
         nova_selector = NovaSelector(rewriting, self._ranker, lambda: own.replica.table, self._options)
         hosts, why = _answer(lambda: nova_selector.select(ctxt, spec, uuids, with_alternates=False))
-        document = selector.documented.document or _refusal(len(uuids), why)
+        document = selector.document or _refusal(len(uuids), why)
         ignored = frozenset(request.spec.ignore_hosts or ())
         return ShadowDecision(ctxt.request_id, tuple(uuids), hosts, why, ignored, selector.survey, document)
 

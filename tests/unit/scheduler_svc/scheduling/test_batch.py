@@ -10,7 +10,6 @@ from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionResult
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
@@ -18,7 +17,7 @@ from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMP
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView, filter_driver
-from tests.unit.scheduler_svc.fakes.selectors import RefusingClaimer, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import RefusingStore, selection_call
 
 
 def make_store(*sizes):
@@ -42,11 +41,11 @@ class SolverSelector:
         return self.selector.select_batch(self.policy, [ctxt] * len(calls), calls)
 
 
-def selector(store, claimer=None, packs=True, **window):
+def selector(store, double=None, packs=True, **window):
     policy = SchedulingPolicy(
         SolverDriver(filter_driver(), SolverLimits(packs=packs, work=AMPLE_WORK, limit_s=AMPLE_S))
     )
-    selector = Selector(claimer or StoreClaimer(store), FollowingReplicaView(store), RetryLimits())
+    selector = Selector(double or store, FollowingReplicaView(store), RetryLimits())
     return SolverSelector(policy, BatchSelector(selector, **window))
 
 
@@ -91,7 +90,7 @@ def test_call_is_decided_again_after_others_claimed_its_host():
 
 def test_call_that_loses_every_race_is_refused():
     store = make_store(4, 4)
-    refusing = RefusingClaimer()
+    refusing = RefusingStore()
     refusing.group_hosts = store.group_hosts
     outcomes = selector(store, refusing).select_batch(context.new("p", "u"), [call(0, 2), call(1, 2)])
     assert all(isinstance(outcome, errors.NoValidHost) for outcome in outcomes)
