@@ -8,16 +8,16 @@ from oslo_config import cfg
 from scheduler_svc.replication.partition_set import PartitionSet
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.alternates import AlternateClaimer
-from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.decision_store import ClaimStore
 from scheduler_svc.scheduling.dry_run import DryRun
 from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
 from scheduler_svc.scheduling.nova_state import AgeLimits, NovaStateAge
-from scheduler_svc.scheduling.partitioned import HostSelector, PartitionedSelector
+from scheduler_svc.scheduling.partitioned import PartitionedSelector
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.shadow import SHADOW, ShadowStore
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
+from scheduler_svc.scheduling.window import WindowLimits
 
 
 class Selection:
@@ -50,15 +50,16 @@ def _nova_state_age(conf: cfg.ConfigOpts, partition: OpenPartition) -> NovaState
     return NovaStateAge(partition.store, AgeLimits(options.service_down_time, options.bridge_patience))
 
 
-def _make_selector(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> HostSelector:
+def _make_selector(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> Selector | PartitionedSelector:
     limits = _retry_limits(conf)
+    window = WindowLimits(conf.solver.window / 1000, conf.solver.max_batch)
 
     def make(partition: OpenPartition) -> Selector:
-        return Selector(_store(conf, partition), partition.replica, limits, conf.scheduler.round_limit)
+        return Selector(_store(conf, partition), partition.replica, limits, conf.scheduler.round_limit, window)
 
     if len(partitions) > 1:
         return PartitionedSelector(partitions, make, conf.scheduler.claim_ttl)
-    return BatchSelector(make(partitions.own), conf.solver.window / 1000, conf.solver.max_batch)
+    return make(partitions.own)
 
 
 def _make_alternate_claimer(

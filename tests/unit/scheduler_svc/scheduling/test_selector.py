@@ -156,7 +156,7 @@ def test_unknown_forced_host_is_named_in_the_error():
 
 
 def test_unknown_forced_host_is_refused_although_the_record_fails(caplog):
-    caplog.set_level("WARNING", logger="scheduler_svc.scheduling.selector")
+    caplog.set_level("WARNING", logger="scheduler_svc.scheduling.decisions")
     partition = HostPartition()
 
     class SilentStore(StoreDouble):

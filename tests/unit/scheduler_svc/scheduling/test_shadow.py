@@ -7,7 +7,6 @@ from rpcapi import context, errors, objects
 from rpcapi.resources.claims import Answer, ClaimState, GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.scheduling.alternates import AlternateClaimer
-from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
@@ -150,7 +149,7 @@ def test_shadow_mode_claims_no_alternates():
 def test_every_call_of_a_shadow_batch_is_answered_with_not_claimed():
     partition = ShadowPartition()
     calls = [SelectionCall(request(), (f"c-{number}",)) for number in range(2)]
-    outcomes = BatchSelector(partition.shadow).select_batch(FILTER_POLICY, [context.new("p", "u")] * len(calls), calls)
+    outcomes = partition.shadow.select_batch(FILTER_POLICY, [context.new("p", "u")] * len(calls), calls)
     assert [type(outcome) for outcome in outcomes] == [errors.NotClaimed] * 2
     assert partition.nothing_happened()
 
