@@ -39,6 +39,7 @@ class PlacementShadowService:
         parts.mirror.stop()
         parts.mirror.wait()
         parts.report.stop()
+        parts.report.wait()
         for end in (parts.placement, parts.gantt):
             end.close()
 

@@ -24,7 +24,7 @@ from scheduler_svc.nova.selector import NovaOptions, NovaSelector
 from scheduler_svc.nova.shadow.allocated_hosts import AllocatedHosts
 from scheduler_svc.nova.shadow.decisions import ShadowSelector
 from scheduler_svc.nova.shadow.observer import NovaObserver
-from scheduler_svc.nova.shadow.report import ShadowReport
+from scheduler_svc.nova.shadow.report import NovaShadowReport
 from scheduler_svc.nova.waking import StoreWaker
 from scheduler_svc.replication.partition_set import PartitionSet
 
@@ -99,7 +99,7 @@ def _make_shadow(
     shadow_selector = ShadowSelector(
         selection.current, partition_set.partitions, selection.rewriter, selection.unclaimed, _options(conf)
     )
-    report = ShadowReport(own.store)
+    report = NovaShadowReport(own.store)
     allocated = AllocatedHosts(own.store, lambda: own.replica.table)
     observer = NovaObserver(allocated, report, conf.nova.shadow_patience)
     endpoint = ShadowEndpoint(shadow_selector, observer, report, max_instances=conf.rpc.max_instances)
@@ -108,7 +108,7 @@ def _make_shadow(
     observation = Periodic(
         "Comparing decisions with Nova's", observer.compare_pending, lambda: OBSERVATION_SECONDS, observer.stop
     )
-    return NovaBus(transport, listener, [observation])
+    return NovaBus(transport, listener, [observation, report])
 
 
 def _options(conf: cfg.ConfigOpts) -> NovaOptions:

@@ -12,7 +12,7 @@ from scheduler_svc.endpoints.placement.server import HttpServer
 from scheduler_svc.endpoints.placement_shadow.proxy import ShadowProxy
 from scheduler_svc.placement_shadow.connections import HttpServerAt
 from scheduler_svc.placement_shadow.mirror import Mirror
-from scheduler_svc.placement_shadow.report import ShadowReport
+from scheduler_svc.shadow_report import ShadowReport
 
 
 @dataclass(frozen=True, slots=True)

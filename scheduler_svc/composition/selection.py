@@ -7,17 +7,17 @@ from oslo_config import cfg
 
 from scheduler_svc.replication.partition_set import PartitionSet
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
-from scheduler_svc.scheduling import shadow
 from scheduler_svc.scheduling.alternates import AlternateClaimer
-from scheduler_svc.scheduling.batch import BatchSelector
-from scheduler_svc.scheduling.claimer import StoreClaimer
+from scheduler_svc.scheduling.decision_store import ClaimStore
 from scheduler_svc.scheduling.dry_run import DryRun
 from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
 from scheduler_svc.scheduling.nova_state import AgeLimits, NovaStateAge
-from scheduler_svc.scheduling.partitioned import HostSelector, PartitionedSelector
+from scheduler_svc.scheduling.partitioned import PartitionedSelector
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.shadow import SHADOW, ShadowStore
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
+from scheduler_svc.scheduling.window import WindowLimits
 
 
 class Selection:
@@ -50,28 +50,32 @@ def _nova_state_age(conf: cfg.ConfigOpts, partition: OpenPartition) -> NovaState
     return NovaStateAge(partition.store, AgeLimits(options.service_down_time, options.bridge_patience))
 
 
-def _make_selector(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> HostSelector:
+def _make_selector(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> Selector | PartitionedSelector:
     limits = _retry_limits(conf)
-    claimer_class = shadow.ShadowClaimer if _is_shadow(conf) else StoreClaimer
+    window = WindowLimits(conf.solver.window / 1000, conf.solver.max_batch)
 
     def make(partition: OpenPartition) -> Selector:
-        return Selector(claimer_class(partition.store), partition.replica, limits, conf.scheduler.round_limit)
+        return Selector(_store(conf, partition), partition.replica, limits, conf.scheduler.round_limit, window)
 
     if len(partitions) > 1:
         return PartitionedSelector(partitions, make, conf.scheduler.claim_ttl)
-    return BatchSelector(make(partitions.own), conf.solver.window / 1000, conf.solver.max_batch)
+    return make(partitions.own)
 
 
 def _make_alternate_claimer(
     conf: cfg.ConfigOpts, partition: OpenPartition, current: CurrentPolicy, rewriter: RequestRewriter
 ) -> AlternateClaimer:
-    claimer_class = shadow.ShadowAlternateClaimer if _is_shadow(conf) else AlternateClaimer
     catch_up_timeout = conf.scheduler.catch_up_timeout
-    return claimer_class(current, partition.store, partition.replica, catch_up_timeout, rewriter.rewrite)
+    return AlternateClaimer(current, _store(conf, partition), partition.replica, catch_up_timeout, rewriter.rewrite)
+
+
+def _store(conf: cfg.ConfigOpts, partition: OpenPartition) -> ClaimStore:
+    """Return what decisions are claimed in: the store, or its stand-in that claims nothing."""
+    return ShadowStore(partition.store) if _is_shadow(conf) else partition.store
 
 
 def _is_shadow(conf: cfg.ConfigOpts) -> bool:
-    return conf.scheduler.mode == shadow.SHADOW
+    return bool(conf.scheduler.mode == SHADOW)
 
 
 def _retry_limits(conf: cfg.ConfigOpts) -> RetryLimits:

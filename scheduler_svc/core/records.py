@@ -144,7 +144,7 @@ class BatchAnswer:
     have been prepared answers REFUSED too, with FITS among its verdicts.
 
     ``position`` is the log position after the call (a retry must decide on a state at least as new), ``used`` the
-    absolute sums of each changed provider, as of that position.
+    absolute sums of each changed provider, as of that position. ``claimed`` False: nothing was, as in shadow mode.
     """
 
     accepted: bool
@@ -153,6 +153,7 @@ class BatchAnswer:
     position: int
     prepared: Sequence[IntentResult]
     used: Mapping[str, Amounts] = field(default_factory=dict)
+    claimed: bool = True
 
 
 class BatchOutcomes(NamedTuple):

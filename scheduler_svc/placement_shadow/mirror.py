@@ -7,11 +7,12 @@ from enum import StrEnum
 
 from oslo_log import log
 
+from scheduler_svc import metrics
 from scheduler_svc.placement_shadow.assigned_uuids import with_assigned_uuid
 from scheduler_svc.placement_shadow.comparison import difference
 from scheduler_svc.placement_shadow.exchanges import Answer, NotAnswered, SentRequest, Server
 from scheduler_svc.placement_shadow.refused_writes import refused_write
-from scheduler_svc.placement_shadow.report import ShadowReport
+from scheduler_svc.shadow_report import ShadowReport
 
 LOG = log.getLogger(__name__)
 
@@ -173,7 +174,7 @@ class Mirror:
             return Outcome.EQUAL
         self._report.warn("%s %s: %s", request.method, request.target, text)
         if request.is_write and actual.is_error:
-            self._report.count_refused(refused_write(request, actual))
+            self._report.count(metrics.SHADOW_REFUSED_WRITES, *refused_write(request, actual), title="gantt refused ")
             return Outcome.GANTT_REFUSED
         return Outcome.DIFFERENT
 
@@ -187,7 +188,7 @@ class Mirror:
         return None if answer.status in UNAVAILABLE else answer
 
     def _count(self, request: SentRequest, outcome: Outcome) -> None:
-        self._report.count("write" if request.is_write else "read", outcome)
+        self._report.count(metrics.SHADOWED_REQUESTS, "write" if request.is_write else "read", outcome)
         if request.is_write and outcome in DIVERGING:
             self._report.warn(
                 "%s %s is %s: compare both ends with gantt-placement-import --verify",

@@ -39,9 +39,6 @@ class RefusedWrite(NamedTuple):
     status: int
     code: str
 
-    def __str__(self) -> str:
-        return f"{self.method} {self.route} {self.status} {self.code}"
-
 
 def refused_write(request: SentRequest, answer: Answer) -> RefusedWrite:
     """Return what gantt refused. Requests and errors that the API does not have are UNKNOWN."""

@@ -16,7 +16,7 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 from scheduler_svc.core.trees.finder import AllocationFinder
 from scheduler_svc.scheduling import failing_hosts
-from scheduler_svc.scheduling.claimer import ClaimStore
+from scheduler_svc.scheduling.decision_store import ClaimStore
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.scheduling.replica_view import ReplicaView
 
@@ -46,14 +46,14 @@ class AlternateClaimer:
     def __init__(
         self,
         current: CurrentPolicy,
-        claimer: ClaimStore,
+        store: ClaimStore,
         replica: ReplicaView,
         catch_up_s: float,
         rewrite: Rewrite = _unchanged,
     ) -> None:
         """``rewrite`` applies prefilters to a request before it is filtered: RequestRewriter.rewrite."""
         self._current = current
-        self._claimer = claimer
+        self._store = store
         self._replica = replica
         self._catch_up_s = catch_up_s
         self._rewrite = rewrite
@@ -80,7 +80,7 @@ class AlternateClaimer:
     def _may_have_left(self, batch: ClaimBatch) -> bool:
         """Return whether the store may have forgotten that the affinity group left the partition: it has no members."""
         group = batch.group
-        return group is not None and group.policy is GroupPolicy.AFFINITY and not self._claimer.group_hosts(group.id)
+        return group is not None and group.policy is GroupPolicy.AFFINITY and not self._store.group_hosts(group.id)
 
     def _claim(self, batch: ClaimBatch) -> BatchAnswer:
         """Claim for all intents, or for none; an affinity group tries the hosts one after the other.
@@ -91,7 +91,7 @@ class AlternateClaimer:
         verdicts: dict[str, Verdict] = {}  # of the hosts that cannot take all members
         rest = batch
         while True:
-            answer = self._claimer.prepare(rest)
+            answer = self._store.prepare(rest)
             small_hosts = _too_small_hosts(rest, answer)
             if not small_hosts:
                 return _with_verdicts(batch, answer, verdicts) if verdicts else answer
@@ -125,7 +125,7 @@ class AlternateClaimer:
         return [
             claim.allocations
             for consumer, attempt in replaced_attempts
-            for claim in self._claimer.claims(consumer=consumer)[0]
+            for claim in self._store.claims(consumer=consumer)[0]
             if claim.attempt == attempt
         ]
 

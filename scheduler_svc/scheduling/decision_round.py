@@ -16,7 +16,7 @@ from scheduler_svc.core.records import BatchAnswer, ClaimBatch
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.claimer import Claimer
+from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.decisions import DecisionBuilder, Place
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import PlannedClaim, RankingSnapshot, SharedRanking
@@ -87,8 +87,8 @@ class _Decision:
 class DecisionRound:
     """Decides tries of calls together, in one partition; safe to call from many threads."""
 
-    def __init__(self, claimer: Claimer, replica: ReplicaView, take_snapshot: TakeSnapshot, ttl_ms: int) -> None:
-        self._claimer = claimer
+    def __init__(self, store: DecisionStore, replica: ReplicaView, take_snapshot: TakeSnapshot, ttl_ms: int) -> None:
+        self._store = store
         self._replica = replica
         self._take_snapshot = take_snapshot
         self._ttl_ms = ttl_ms
@@ -115,7 +115,7 @@ class DecisionRound:
     def _prepare(self, batches: Sequence[ClaimBatch]) -> list[BatchAnswer | errors.GanttError]:
         """Claim the batches, and apply the log entries that come with their answers."""
         with metrics.CLAIM_SECONDS.time():
-            outcomes, entries = self._claimer.prepare_all(batches, self._replica.log_position.position)
+            outcomes, entries = self._store.prepare_all(batches, self._replica.log_position.position)
         if entries is not None:
             epochs = {outcome.epoch for outcome in outcomes if isinstance(outcome, BatchAnswer)}
             self._replica.apply_carried(entries, epochs)

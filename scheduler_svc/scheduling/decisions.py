@@ -5,14 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from oslo_log import log
+
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.records import Allocations, Candidate, ClaimBatch, Intent
 from scheduler_svc.core.table.partition import LogPosition
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.store.validation import MAX_BATCH_CANDIDATES, MAX_BATCH_PROVIDERS
+
+LOG = log.getLogger(__name__)
 
 
 class Place(NamedTuple):
@@ -119,6 +124,17 @@ def refusal_document(
     """Return the record of a refusal that was decided without ranking hosts."""
     refusal = {"hosts": 0, "reasons": {}, "best": [], "verdicts": [], "outcome": "refused", "why": error.sentence}
     return document_header(call, log_position, driver) | refusal
+
+
+def record_refusal(
+    store: DecisionStore, call: SelectionCall, log_position: LogPosition, driver: str, error: errors.GanttError
+) -> None:
+    """Record a refusal that was decided without ranking hosts; an unavailable store is logged."""
+    try:
+        store.record_decision(call.request.id, refusal_document(call, log_position, driver, error))
+    except errors.Unavailable as failure:
+        # The caller needs the refusal, not this error.
+        LOG.warning("Cannot record the refusal of request %s: %s", call.request.id, failure)
 
 
 def _max_candidates(count: int, allocations_by_host: Sequence[Mapping[str, Allocations]]) -> int:

@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.validation.hints import named_instances
-from scheduler_svc.core.records import BatchOutcomes, ClaimBatch, Intent
+from scheduler_svc.core.records import BatchAnswer, ClaimBatch, Intent
 from scheduler_svc.core.request import FilterScope, SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.claimer import StoreClaimer, accept_first_candidates
 from scheduler_svc.scheduling.decisions import refusal_document
 from scheduler_svc.scheduling.group_homes import ProposedHomes
 from scheduler_svc.scheduling.intake import RequestRewriter
 from scheduler_svc.scheduling.partitioned import PartitionedSelector
 from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.shadow import ShadowStore
 
 ANSWER = "dry run"
 LIMITS = RetryLimits(max_tries=1)
@@ -32,24 +32,17 @@ class DryRunResult(NamedTuple):
     document: dict[str, Any]
 
 
-class DryRunClaimer(StoreClaimer):
-    """Accepts the first candidate of each instance; the store gets neither claims nor a record.
-
-    It appends its partition's name and the batch to ``batches``.
-    """
+class DryRunStore(ShadowStore):
+    """Records nothing; appends its partition's name and each batch to ``batches``."""
 
     def __init__(self, partition: OpenPartition, batches: list[tuple[str, ClaimBatch]]) -> None:
-        super().__init__(partition.store)
+        super().__init__(partition.store, record=lambda request_id, document: None)
         self._partition = partition.name
         self._batches = batches
 
-    def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Keep the batches."""
-        self._batches += [(self._partition, batch) for batch in batches]
-        return BatchOutcomes([accept_first_candidates(batch) for batch in batches])
-
-    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
-        """Do nothing."""
+    def record_answer(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
+        """Keep the batch."""
+        self._batches.append((self._partition, batch))
 
 
 class ProposedPartitions:
@@ -93,7 +86,7 @@ class DryRun:
         batches: list[tuple[str, ClaimBatch]] = []
 
         def make(partition: OpenPartition) -> Selector:
-            return Selector(DryRunClaimer(partition, batches), partition.replica, LIMITS)
+            return Selector(DryRunStore(partition, batches), partition.replica, LIMITS)
 
         selector = PartitionedSelector(
             self._partitions, make, claim_ttl_s=0.0, pins=ProposedPartitions(), homes=ProposedHomes(self._partitions)
@@ -101,6 +94,8 @@ class DryRun:
         refusal = None
         try:
             selector.select(policy, ctxt, call)
+        except errors.NotClaimed:
+            pass
         except errors.NoValidHost as error:
             refusal = error
         partition, batch = batches[-1]

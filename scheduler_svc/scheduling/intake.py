@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 
-from oslo_log import log
-
 from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.validation.hints import named_instances, single_value
@@ -15,12 +13,11 @@ from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling import nova_state, refusals
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
-from scheduler_svc.scheduling.decisions import refusal_document
+from scheduler_svc.scheduling.decisions import record_refusal
 from scheduler_svc.scheduling.nova_state import NovaStateAge
-from scheduler_svc.scheduling.partitioned import HostSelector
+from scheduler_svc.scheduling.partitioned import PartitionedSelector
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
-
-LOG = log.getLogger(__name__)
+from scheduler_svc.scheduling.selector import Selector
 
 SOURCE_PARTITION_HINT = "source_partition"  # the hint of a move: the partition of its instance
 
@@ -79,7 +76,7 @@ class RewritingSelector:
     def __init__(
         self,
         current: CurrentPolicy,
-        selector: HostSelector,
+        selector: Selector | PartitionedSelector,
         rewriter: RequestRewriter,
         partitions: OpenPartitions,
     ) -> None:
@@ -139,9 +136,4 @@ class RewritingSelector:
     def _record(self, policy: SchedulingPolicy, call: SelectionCall, cause: errors.GanttError) -> None:
         """Record a refusal that was decided without ranking hosts."""
         own = self._partitions.own
-        document = refusal_document(call, own.replica.log_position, policy.driver.name_for(call.request), cause)
-        try:
-            own.store.record_decision(call.request.id, document)
-        except errors.Unavailable as error:
-            # The caller needs the refusal, not this error.
-            LOG.warning("Cannot record the refusal of request %s: %s", call.request.id, error)
+        record_refusal(own.store, call, own.replica.log_position, policy.driver.name_for(call.request), cause)

@@ -29,18 +29,6 @@ SEVERAL_PARTITIONS = "there are several partitions"
 REASON_GROUP = "server group is in another partition"
 
 
-class HostSelector(Protocol):
-    """Selects hosts for one worker, in one partition or over several."""
-
-    def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
-        """Select and claim a host for every consumer, or for none."""
-
-    def select_batch(
-        self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
-    ) -> list[SelectionOutcome]:
-        """Select for many calls, each with its context; return for each its claims, or the error of ``select``."""
-
-
 class Pins(Protocol):
     """Makes workers agree on the partition of a call."""
 

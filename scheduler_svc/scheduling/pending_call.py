@@ -8,8 +8,8 @@ from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
-from scheduler_svc.scheduling.claimer import DecisionStore
 from scheduler_svc.scheduling.decision_round import CallTry, DecidedTry
+from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.scheduling.server_groups import add_group_members
@@ -71,6 +71,9 @@ class PendingCall:
         """Take what became of the try."""
         if isinstance(decided, errors.GanttError):
             self.outcome = decided
+        elif decided.answer.accepted and not decided.answer.claimed:
+            hosts = [str(prepared.host) for prepared in decided.answer.prepared]
+            self.outcome = errors.NotClaimed(request_id=self.call.request.id, hosts=hosts)
         elif decided.answer.accepted:
             group_hosts = decided.snapshot.group_hosts or ()
             self.outcome = SelectionResult(decided.answer.prepared, *decided.log_position, self._partition, group_hosts)

@@ -15,15 +15,16 @@ from scheduler_svc import metrics
 from scheduler_svc.core.drivers.driver import LARGE_REQUEST
 from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.core.table.table import HostTable
-from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
-from scheduler_svc.scheduling.claimer import Claimer
+from scheduler_svc.scheduling.batch import BatchRanker
+from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
 from scheduler_svc.scheduling.decision_round import CallTry, DecidedTry, DecisionRound
-from scheduler_svc.scheduling.decisions import refusal_document
+from scheduler_svc.scheduling.decision_store import DecisionStore
+from scheduler_svc.scheduling.decisions import record_refusal
 from scheduler_svc.scheduling.pending_call import PendingCall, PlacementOutcome
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
 from scheduler_svc.scheduling.replica_view import ReplicaView
+from scheduler_svc.scheduling.window import NO_WINDOW, WindowLimits
 
 LOG = log.getLogger(__name__)
 
@@ -49,14 +50,20 @@ class Selector:
     """
 
     def __init__(
-        self, claimer: Claimer, replica: ReplicaView, limits: RetryLimits, round_limit: int = ROUND_LIMIT
+        self,
+        store: DecisionStore,
+        replica: ReplicaView,
+        limits: RetryLimits,
+        round_limit: int = ROUND_LIMIT,
+        window: WindowLimits = NO_WINDOW,
     ) -> None:
         """``round_limit`` is the number of instances of one project in a round while another project waits."""
-        self.claimer = claimer
+        self.store = store
         self._replica = replica
         self._limits = limits
-        self._round = DecisionRound(claimer, replica, self.take_snapshot, limits.ttl_ms)
+        self._round = DecisionRound(store, replica, self.take_snapshot, limits.ttl_ms)
         self._rounds = Rounds(self._round.decide, RoundLimits(ROUND_SIZE, round_limit))
+        self._batch_ranker = BatchRanker(store, replica, window)
 
     @property
     def partition(self) -> str:
@@ -68,22 +75,38 @@ class Selector:
         """The partition's number in the table."""
         return self._replica.number
 
-    @property
-    def table(self) -> HostTable:
-        """This worker's host table."""
-        return self._replica.table
-
     def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
-        """Select and claim a host for every consumer, or for none.
+        """Select and claim a host for every consumer, or for none; ranked together with calls in the same window.
 
         A repeated call returns the same answer while its claims live. Raises NoValidHost, UnknownHost for an unknown
         forced host, DeadlinePassed, ClaimEnded or ClaimConflict where the attempt has ended or another one lives,
         NotReady and StoreUnavailable.
         """
-        outcome = self.place(policy, ctxt, call)
+        outcome = self.place(policy, ctxt, call, self._batch_ranker.rank_in_window(policy, call))
         if isinstance(outcome, RefusedCall):
             raise outcome.error
         return outcome
+
+    def select_batch(
+        self, policy: SchedulingPolicy, contexts: Sequence[RequestContext], calls: Sequence[SelectionCall]
+    ) -> list[SelectionOutcome]:
+        """Return for each call its claims, or the error that ``select`` would raise.
+
+        Candidates lost to others are decided again, and so, last, are the calls that did not fit beside the rest.
+        """
+        snapshots = self._batch_ranker.rank_together(policy, calls)
+        outcomes: dict[int, SelectionOutcome] = {}
+        for is_ranked in (True, False):
+            numbers = [number for number in range(len(calls)) if (snapshots[number] is not None) is is_ranked]
+            results = self.place_all(
+                policy,
+                [contexts[number] for number in numbers],
+                [calls[number] for number in numbers],
+                [snapshots[number] for number in numbers],
+            )
+            for number, outcome in zip(numbers, results, strict=True):
+                outcomes[number] = outcome.error if isinstance(outcome, RefusedCall) else outcome
+        return [outcomes[number] for number in range(len(calls))]
 
     def place(
         self,
@@ -163,7 +186,7 @@ class Selector:
         return [
             (pending_call, call_try)
             for pending_call in pending
-            if pending_call.outcome is None and (call_try := pending_call.next_try(self.claimer)) is not None
+            if pending_call.outcome is None and (call_try := pending_call.next_try(self.store)) is not None
         ]
 
     def _decide_beside_others(self, tries: Sequence[CallTry]) -> Sequence[DecidedTry | Exception]:
@@ -189,8 +212,7 @@ class Selector:
             # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a fifteenth of
             # the call.
             LOG.debug("Selected hosts for %d instances", len(outcome.prepared))
-            return self.claimer.conclude(pending.call, outcome)
-        if isinstance(outcome, RefusedCall):
+        elif isinstance(outcome, RefusedCall):
             LOG.info("Refused: %s", outcome.error)
         return outcome
 
@@ -199,20 +221,11 @@ class Selector:
         for name in call.request.force_hosts:
             if not self._replica.table.find_partitions(name):
                 error = errors.UnknownHost(name=name)
-                self._record_early_refusal(policy, call, error)
+                with self._replica.table.reading() as view:
+                    log_position = view.partitions.log_position(self._replica.number)
+                record_refusal(self.store, call, log_position, policy.driver.name_for(call.request), error)
                 return error
         return None
-
-    def _record_early_refusal(self, policy: SchedulingPolicy, call: SelectionCall, cause: errors.GanttError) -> None:
-        """Record a refusal that was decided without ranking hosts."""
-        with self._replica.table.reading() as view:
-            log_position = view.partitions.log_position(self._replica.number)
-        try:
-            document = refusal_document(call, log_position, policy.driver.name_for(call.request), cause)
-            self.claimer.record_decision(call.request.id, document)
-        except errors.Unavailable as error:
-            # The caller needs the refusal, not this error.
-            LOG.warning("Cannot record the refusal of request %s: %s", call.request.id, error)
 
 
 def _is_first_choice(result: IntentResult) -> bool:

@@ -1,29 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shadow mode: records decisions beside another, active scheduler; claims nothing."""
+"""Shadow mode: decides and records beside another, active scheduler; claims nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from rpcapi import errors
-from rpcapi.context import RequestContext
-from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch
-from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.scheduling.alternates import AlternateClaimer
-from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
-from scheduler_svc.scheduling.claimer import StoreClaimer, accept_first_candidates
+from rpcapi.resources.claims import Answer
+from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch, Intent, IntentResult
+from scheduler_svc.scheduling.decision_store import ClaimStore
 
 SHADOW = "shadow"  # the outcome, and the answer for each consumer
 
+RecordDecision = Callable[[str, Mapping[str, Any]], None]  # gets request id and document
 
-class ShadowClaimer(StoreClaimer):
-    """Accepts the first candidate of each instance and records the decision; the store gets no claims."""
+
+class ShadowStore:
+    """Stand-in for a partition's store that accepts the first candidate of each instance and claims nothing."""
+
+    def __init__(self, store: ClaimStore, record: RecordDecision | None = None) -> None:
+        """``record`` stores decision records, by default in the store."""
+        self.group_hosts, self.hosts_of, self.sources_of = store.group_hosts, store.hosts_of, store.sources_of
+        self.claims = store.claims
+        self.record_decision = record or store.record_decision
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
-        """Record the batches as if they had been claimed; raises StoreUnavailable."""
-        return BatchOutcomes([self._prepare(batch) for batch in batches])
+        """Answer and record the batches as if they had been claimed; raises StoreUnavailable."""
+        answers = [_accept_first_candidates(batch) for batch in batches]
+        for batch, answer in zip(batches, answers, strict=True):
+            self.record_answer(batch, answer)
+        return BatchOutcomes([*answers])
 
-    def _prepare(self, batch: ClaimBatch) -> BatchAnswer:
-        answer = accept_first_candidates(batch)
+    def record_answer(self, batch: ClaimBatch, answer: BatchAnswer) -> None:
+        """Record a batch with its answer."""
         verdicts: list[dict[str, Any]] = [
             {
                 "consumer": result.consumer,
@@ -40,17 +48,21 @@ class ShadowClaimer(StoreClaimer):
             "verdicts": verdicts,
         }
         self.record_decision(batch.request_id, {**(batch.record or {}), **shadow_fields})
-        return answer
 
-    def conclude(self, call: SelectionCall, result: SelectionResult) -> RefusedCall:
-        """Return NotClaimed with the selected hosts as the call's error."""
-        hosts = [str(prepared.host) for prepared in result.prepared]
-        return RefusedCall(errors.NotClaimed(request_id=call.request.id, hosts=hosts), hosts=0, reasons={})
-
-
-class ShadowAlternateClaimer(AlternateClaimer):
-    """Refuses to claim alternates."""
-
-    def prepare(self, ctxt: RequestContext, request: SchedulingRequest, batch: ClaimBatch) -> NoReturn:
-        """Raise NotClaimed."""
+    def prepare(self, batch: ClaimBatch) -> NoReturn:
+        """Raise NotClaimed: alternates are not decided on, only claimed."""
         raise errors.NotClaimed(request_id=batch.request_id, hosts=[])
+
+
+def _accept_first_candidates(batch: ClaimBatch) -> BatchAnswer:
+    """Return the answer of a store in which the first candidate of each instance could be claimed."""
+    accepted = all(intent.candidates for intent in batch.intents)
+    prepared = [_first_candidate(intent, batch.alternates, accepted) for intent in batch.intents]
+    return BatchAnswer(accepted, True, batch.epoch, batch.position, prepared, claimed=False)
+
+
+def _first_candidate(intent: Intent, alternates: int, accepted: bool) -> IntentResult:
+    if not accepted:
+        return IntentResult(intent.consumer, intent.attempt, Answer.REFUSED)
+    names = [candidate.host for candidate in intent.candidates]
+    return IntentResult(intent.consumer, intent.attempt, Answer.PREPARED, names[0], tuple(names[1 : 1 + alternates]))

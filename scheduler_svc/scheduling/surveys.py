@@ -7,36 +7,28 @@ from typing import Any
 from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling import failing_hosts
-from scheduler_svc.scheduling.claimer import DecisionStore
+from scheduler_svc.scheduling.decision_store import ClaimStore
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
 from scheduler_svc.scheduling.replica_view import ReplicaView
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
-from scheduler_svc.scheduling.shadow import ShadowClaimer
+from scheduler_svc.scheduling.shadow import ShadowStore
 
 ONCE = RetryLimits(max_tries=1)
 
 
-class DocumentedShadowClaimer(ShadowClaimer):
-    """Keeps the last decision record that it wrote; None before the first."""
+class SurveyingSelector(Selector):
+    """Decides one call in shadow mode, and keeps the last survey and decision record; None where there is none."""
 
-    def __init__(self, store: DecisionStore) -> None:
-        super().__init__(store)
+    def __init__(self, store: ClaimStore, replica: ReplicaView) -> None:
+        self._claim_store = store
+        super().__init__(ShadowStore(store, self._record), replica, ONCE)
+        self.survey: HostSurvey | None = None
         self.document: Mapping[str, Any] | None = None
 
-    def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
-        """Store a decision record."""
+    def _record(self, request_id: str, document: Mapping[str, Any]) -> None:
         self.document = document
-        super().record_decision(request_id, document)
-
-
-class SurveyingSelector(Selector):
-    """Decides one call in shadow mode, and keeps its last ``survey``; None where no hosts were ranked."""
-
-    def __init__(self, store: DecisionStore, replica: ReplicaView) -> None:
-        self.documented = DocumentedShadowClaimer(store)
-        super().__init__(self.documented, replica, ONCE)
-        self.survey: HostSurvey | None = None
+        self._claim_store.record_decision(request_id, document)
 
     def take_snapshot(
         self,

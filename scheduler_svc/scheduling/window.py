@@ -4,6 +4,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 
 from oslo_log import log
 
@@ -24,6 +25,17 @@ class _Round:
         self.policy = policy
         self.calls: list[tuple[SelectionCall, Future[RankingSnapshot | None]]] = []
         self.full = threading.Event()
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLimits:
+    """How long a call waits for others to join its batch, and the number of calls of a batch."""
+
+    seconds: float = 0.0
+    max_calls: int = 1
+
+
+NO_WINDOW = WindowLimits()
 
 
 class BatchWindow:

@@ -15,9 +15,7 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.redis import RedisStore
@@ -46,7 +44,7 @@ class SilentProgress:
 def worker(server, partition):
     store = RedisStore(server.url(), partition)
     replica_view = FollowingReplicaView(store)
-    return store, replica_view, BatchSelector(Selector(StoreClaimer(store), replica_view, RetryLimits(max_tries=20)))
+    return store, replica_view, Selector(store, replica_view, RetryLimits(max_tries=20))
 
 
 def calls(number, worker_number):

@@ -16,10 +16,9 @@ from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
-from scheduler_svc.scheduling.shadow import ShadowClaimer
+from scheduler_svc.scheduling.shadow import ShadowStore
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud, hosts_of, spec
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
@@ -47,8 +46,8 @@ class Burst:
             {name: node(SIZES, metrics={"instances": 1, "io_ops": builds}) for name, builds in BUILDS.items()}
         )
         replica = FollowingReplicaView(partition.store, driver.reads)
-        self._selector = Selector(StoreClaimer(partition.store), replica, RetryLimits())
-        self._shadow = Selector(ShadowClaimer(partition.store), replica, RetryLimits())
+        self._selector = Selector(partition.store, replica, RetryLimits())
+        self._shadow = Selector(ShadowStore(partition.store), replica, RetryLimits())
         self.hosts = Counter()
 
     def call(self, number, count=1, resources=None):

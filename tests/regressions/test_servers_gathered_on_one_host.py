@@ -14,7 +14,6 @@ from oslo_config import cfg
 from rpcapi import context
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -40,8 +39,7 @@ class Cluster:
         self._policy = SchedulingPolicy(drivers.filter_driver(conf))
         self._partition = HostPartition({f"h{number}/n": node(SIZES) for number in range(NODES)})
         replicas = [FollowingReplicaView(self._partition.store, self._policy.reads) for _ in range(workers)]
-        claimer = StoreClaimer(self._partition.store)
-        self._workers = [(Selector(claimer, replica, RetryLimits()), replica) for replica in replicas]
+        self._workers = [(Selector(self._partition.store, replica, RetryLimits()), replica) for replica in replicas]
         self.servers = Counter()
 
     def select(self, number, resources, count=1):

@@ -19,7 +19,6 @@ from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.interface import Store
@@ -74,16 +73,18 @@ class RaceTally:
         self.verdicts.update(tally.verdicts)
 
 
-class CountingClaimer(StoreClaimer):
+class CountingStore:
     """Claims in the store, and counts the results."""
 
     def __init__(self, store: Store, tally: RaceTally) -> None:
-        super().__init__(store)
+        self.group_hosts, self.hosts_of, self.sources_of = store.group_hosts, store.hosts_of, store.sources_of
+        self.record_decision = store.record_decision
+        self._store = store
         self._tally = tally
 
     def prepare_all(self, batches: Sequence[ClaimBatch], log_after: int | None = None) -> BatchOutcomes:
         """Claim, and count the candidates' verdicts."""
-        prepared = super().prepare_all(batches, log_after)
+        prepared = self._store.prepare_all(batches, log_after)
         self._tally.rounds += 1
         self._tally.calls += len(batches)
         for batch, answer in zip(batches, prepared.outcomes, strict=True):
@@ -152,7 +153,7 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
     try:
         replica.load()
         replica.start()
-        selector = Selector(CountingClaimer(store, tally), replica, RetryLimits(ttl_ms=TTL_MS))
+        selector = Selector(CountingStore(store, tally), replica, RetryLimits(ttl_ms=TTL_MS))
         policy = SchedulingPolicy(ranker)
         pipe.send(READY)
         pipe.recv()

@@ -17,9 +17,7 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
-from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.interface import Store
@@ -46,7 +44,7 @@ class InProcessPlacer:
         self._replica = replica
         self._follows = follows_in_thread
         self._policy = SchedulingPolicy(driver)
-        self._selector = BatchSelector(Selector(StoreClaimer(store), replica, RetryLimits(ttl_ms=LONG_MS)))
+        self._selector = Selector(store, replica, RetryLimits(ttl_ms=LONG_MS))
         self._batch = BATCH if driver.batches(SchedulingRequest("look", {})) else 1
         self._unreaped = 0
 

@@ -11,7 +11,7 @@ from rpcapi.validation.instances import check_uuids
 from scheduler_svc.endpoints.nova.serializer import NovaSerializer
 from scheduler_svc.nova.shadow.decisions import ShadowSelector
 from scheduler_svc.nova.shadow.observer import NovaObserver
-from scheduler_svc.nova.shadow.report import ShadowReport, Skipped
+from scheduler_svc.nova.shadow.report import NovaShadowReport, Skipped
 
 LOG = log.getLogger(__name__)
 
@@ -22,7 +22,7 @@ class ShadowEndpoint:
     """Decides each call for hosts, and has the decision compared; every other call is ignored."""
 
     def __init__(
-        self, shadow_selector: ShadowSelector, observer: NovaObserver, report: ShadowReport, *, max_instances: int
+        self, shadow_selector: ShadowSelector, observer: NovaObserver, report: NovaShadowReport, *, max_instances: int
     ) -> None:
         self._selector = shadow_selector
         self._observer = observer

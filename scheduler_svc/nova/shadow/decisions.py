@@ -12,7 +12,6 @@ from scheduler_svc.nova import request_spec
 from scheduler_svc.nova.exceptions import NovaError
 from scheduler_svc.nova.selector import NovaOptions, NovaSelector
 from scheduler_svc.replication.partitions import OpenPartitions
-from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
 from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.scheduling.shadow import SHADOW
@@ -65,10 +64,10 @@ class ShadowSelector:
             return None
         own = self._partitions.own
         selector = SurveyingSelector(own.store, own.replica)
-        rewriting = RewritingSelector(self._current, BatchSelector(selector), self._rewriter, self._partitions)
+        rewriting = RewritingSelector(self._current, selector, self._rewriter, self._partitions)
         nova_selector = NovaSelector(rewriting, self._ranker, lambda: own.replica.table, self._options)
         hosts, why = _answer(lambda: nova_selector.select(ctxt, spec, uuids, with_alternates=False))
-        document = selector.documented.document or _refusal(len(uuids), why)
+        document = selector.document or _refusal(len(uuids), why)
         ignored = frozenset(request.spec.ignore_hosts or ())
         return ShadowDecision(ctxt.request_id, tuple(uuids), hosts, why, ignored, selector.survey, document)
 

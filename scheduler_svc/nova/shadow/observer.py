@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from scheduler_svc.nova.shadow.allocated_hosts import AllocatedHosts
 from scheduler_svc.nova.shadow.comparison import compare
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
-from scheduler_svc.nova.shadow.report import ShadowReport, Skipped
+from scheduler_svc.nova.shadow.report import NovaShadowReport, Skipped
 
 MAX_PENDING = 100  # requests: each keeps six bytes for each host
 
@@ -43,7 +43,7 @@ class NovaObserver:
     def __init__(
         self,
         allocated: AllocatedHosts,
-        report: ShadowReport,
+        report: NovaShadowReport,
         patience_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

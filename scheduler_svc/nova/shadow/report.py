@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators get to see of a shadow: metrics, a log line for each difference, and decision records."""
+"""What operators get to see of a shadow beside nova-scheduler."""
 
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -13,11 +11,11 @@ from rpcapi import errors
 from scheduler_svc import metrics
 from scheduler_svc.nova.shadow.comparison import AGREEMENTS, InstanceComparison, Outcome, refusal_text
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
+from scheduler_svc.shadow_report import ShadowReport
 
 LOG = log.getLogger(__name__)
 
-MAX_LINES = 100  # of differences in the log, in each window; all are counted and recorded
-WINDOW_SECONDS = 60.0
+INTERVAL_SECONDS = 60.0  # between two summaries
 
 
 class Skipped(StrEnum):
@@ -38,26 +36,23 @@ class RecordStore(Protocol):
         """Store a decision record."""
 
 
-class ShadowReport:
-    """Reports comparisons; for any number of threads."""
+class NovaShadowReport(ShadowReport):
+    """Reports comparisons, and adds them to the decision records; for any number of threads."""
 
-    def __init__(self, store: RecordStore, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, store: RecordStore) -> None:
+        super().__init__(INTERVAL_SECONDS)
         self._store = store
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._window_end = 0.0
-        self._lines = 0
 
     def skip(self, why: Skipped) -> None:
         """Count a request that is not compared."""
-        metrics.NOVA_SHADOW_SKIPPED.labels(why).inc()
+        self.count(metrics.NOVA_SHADOW_SKIPPED, why, title="not compared, ")
 
     def add(self, decision: ShadowDecision, comparisons: Sequence[InstanceComparison], others: int) -> None:
         """Report the comparisons of a request that was decided while ``others`` were pending."""
         for comparison in comparisons:
-            metrics.NOVA_SHADOW_INSTANCES.labels(comparison.outcome).inc()
-            if comparison.outcome not in AGREEMENTS and self._may_log():
-                LOG.warning("%s", _line(decision, comparison, others))
+            self.count(metrics.NOVA_SHADOW_INSTANCES, comparison.outcome)
+            if comparison.outcome not in AGREEMENTS:
+                self.warn("%s", _line(decision, comparison, others))
         document = {
             **decision.document,
             "nova": {"pending": others, "instances": [comparison.as_dict() for comparison in comparisons]},
@@ -66,14 +61,6 @@ class ShadowReport:
             self._store.record_decision(decision.request_id, document)
         except errors.Unavailable as error:
             LOG.warning("Cannot record the comparison of request %s: %s", decision.request_id, error)
-
-    def _may_log(self) -> bool:
-        with self._lock:
-            now = self._clock()
-            if now >= self._window_end:
-                self._window_end, self._lines = now + WINDOW_SECONDS, 0
-            self._lines += 1
-            return self._lines <= MAX_LINES
 
 
 def _line(decision: ShadowDecision, comparison: InstanceComparison, others: int) -> str:

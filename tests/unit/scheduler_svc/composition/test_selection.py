@@ -5,8 +5,7 @@ import pytest
 
 from scheduler_svc.composition import policy, stores
 from scheduler_svc.composition.selection import Selection, milliseconds
-from scheduler_svc.scheduling.alternates import AlternateClaimer
-from scheduler_svc.scheduling.shadow import ShadowAlternateClaimer
+from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.workers import configure
 
@@ -20,10 +19,10 @@ def build(conf, **options):
     return Selection(conf, partition_set, scheduling_policy), scheduling_policy
 
 
-@pytest.mark.parametrize(("mode", "claimer"), [("claim", AlternateClaimer), ("shadow", ShadowAlternateClaimer)])
-def test_mode_selects_the_claimers(conf, mode, claimer):
+@pytest.mark.parametrize(("mode", "store"), [("claim", MemoryStore), ("shadow", ShadowStore)])
+def test_mode_selects_the_store_of_alternates(conf, mode, store):
     selection, _ = build(conf, mode=mode)
-    assert [type(alternates) for alternates in selection.alternates] == [claimer]
+    assert [type(alternates._store) for alternates in selection.alternates] == [store]
 
 
 def test_alternates_are_those_of_the_served_partitions(conf):

@@ -8,7 +8,6 @@ from rpcapi import errors
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.replication.replica import Replica
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.partitioned import PartitionedSelector
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
@@ -94,7 +93,7 @@ class DeploymentWorker:
         limits = RetryLimits(ttl_ms=ttl_ms, **limits_)
 
         def make(partition: OpenPartition) -> Selector:
-            return Selector(StoreClaimer(partition.store), partition.replica, limits)
+            return Selector(partition.store, partition.replica, limits)
 
         self.selector = PartitionedSelector(self.partitions, make, ttl_ms / 1000)
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selectors on a memory store with hosts, and claimers that refuse or fail."""
+"""Selectors on a memory store with hosts, and stores that refuse or fail."""
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, IntentResult
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
@@ -22,9 +21,9 @@ class HostPartition:
         self.store = MemoryStore("p", namespaces=namespaces)
         hosts.join(self.store, nodes)
 
-    def selector(self, claimer=None, **limits):
+    def selector(self, store=None, **limits):
         replica = FollowingReplicaView(self.store)
-        return Selector(claimer or StoreClaimer(self.store), replica, RetryLimits(**limits)), replica
+        return Selector(store or self.store, replica, RetryLimits(**limits)), replica
 
     def live(self):
         return self.store.claims()[0]
@@ -42,8 +41,21 @@ def select(selector, call, ctxt=None, policy=FILTER_POLICY):
     return selector.select(policy, ctxt or context.new("p", "u"), call)
 
 
-class RefusingClaimer:
-    """A claimer that refuses every batch."""
+class StoreDouble:
+    """A store in which subclasses replace some verbs; ``super()`` has the store's."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def prepare_all(self, batches, log_after=None):
+        return self._store.prepare_all(batches, log_after)
+
+
+class RefusingStore:
+    """A store that refuses every batch."""
 
     def __init__(self, verdict=Verdict.CONCURRENT, current=True):
         self.verdict = verdict
@@ -67,8 +79,8 @@ class RefusingClaimer:
         return BatchAnswer(False, self.current, batch.epoch, batch.position, prepared)
 
 
-class AnswerLosingClaimer(StoreClaimer):
-    """A claimer whose store claims, and becomes unavailable before it answers."""
+class AnswerLosingStore(StoreDouble):
+    """A store that claims, and becomes unavailable before it answers."""
 
     def prepare_all(self, batches, log_after=None):
         super().prepare_all(batches, log_after)

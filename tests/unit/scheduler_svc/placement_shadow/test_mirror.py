@@ -7,10 +7,10 @@ import threading
 import pytest
 from prometheus_client import REGISTRY
 
-from scheduler_svc.placement_shadow import report as reports
+from scheduler_svc import shadow_report as reports
 from scheduler_svc.placement_shadow.exchanges import Answer, NotAnswered, SentRequest
 from scheduler_svc.placement_shadow.mirror import Mirror, Outcome
-from scheduler_svc.placement_shadow.report import ShadowReport
+from scheduler_svc.shadow_report import ShadowReport
 
 SECONDS = 30
 OK, CREATED, CONFLICT = (Answer(status, (), b"{}") for status in (200, 201, 409))

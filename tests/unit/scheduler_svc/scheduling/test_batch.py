@@ -8,17 +8,16 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
-from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionResult
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.window import WindowLimits
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView, filter_driver
-from tests.unit.scheduler_svc.fakes.selectors import RefusingClaimer, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import RefusingStore, selection_call
 
 
 def make_store(*sizes):
@@ -29,7 +28,7 @@ def make_store(*sizes):
 
 
 class SolverSelector:
-    """A batch selector that always decides by one policy."""
+    """A selector that always decides by one policy."""
 
     def __init__(self, policy, selector):
         self.policy = policy
@@ -42,12 +41,12 @@ class SolverSelector:
         return self.selector.select_batch(self.policy, [ctxt] * len(calls), calls)
 
 
-def selector(store, claimer=None, packs=True, **window):
+def selector(store, double=None, packs=True, window=()):
     policy = SchedulingPolicy(
         SolverDriver(filter_driver(), SolverLimits(packs=packs, work=AMPLE_WORK, limit_s=AMPLE_S))
     )
-    selector = Selector(claimer or StoreClaimer(store), FollowingReplicaView(store), RetryLimits())
-    return SolverSelector(policy, BatchSelector(selector, **window))
+    selector = Selector(double or store, FollowingReplicaView(store), RetryLimits(), window=WindowLimits(*window))
+    return SolverSelector(policy, selector)
 
 
 def call(number, size, count=1, **more):
@@ -91,7 +90,7 @@ def test_call_is_decided_again_after_others_claimed_its_host():
 
 def test_call_that_loses_every_race_is_refused():
     store = make_store(4, 4)
-    refusing = RefusingClaimer()
+    refusing = RefusingStore()
     refusing.group_hosts = store.group_hosts
     outcomes = selector(store, refusing).select_batch(context.new("p", "u"), [call(0, 2), call(1, 2)])
     assert all(isinstance(outcome, errors.NoValidHost) for outcome in outcomes)
@@ -128,7 +127,7 @@ def test_repeated_batch_returns_the_same_hosts():
 
 def test_calls_in_one_window_are_ranked_together():
     store = make_store(4, 3)
-    batch_selector = selector(store, packs=False, window_s=30.0, max_calls=2)  # closes when both have joined
+    batch_selector = selector(store, packs=False, window=(30.0, 2))  # closes when both have joined
     with ThreadPoolExecutor(2) as pool:
         results = list(
             pool.map(lambda result: batch_selector.select(context.new("p", "u"), result), [call(0, 3), call(1, 4)])
@@ -138,6 +137,6 @@ def test_calls_in_one_window_are_ranked_together():
 
 def test_single_call_in_a_window_is_decided_on_its_own():
     store = make_store(4)
-    batch_selector = selector(store, window_s=0.001, max_calls=9)
+    batch_selector = selector(store, window=(0.001, 9))
     assert batch_selector.select(context.new("p", "u"), call(0, 3)).prepared[0].host == "h0/n"
     assert "batch" not in store.find_decision("req-0")

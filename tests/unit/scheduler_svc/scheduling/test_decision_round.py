@@ -13,19 +13,18 @@ from scheduler_svc.core.drivers.driver import Ranking
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionResult
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import LARGEST_IN_ROUND
 from tests.unit.rpcapi.waiting_calls import SECONDS, wait_until, waiting_calls
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, StoreDouble, selection_call
 
 ONE_VCPU = {"VCPU": 1}
 FIRST = "first"  # the request that opens the first round
 
 
-class HeldClaimer(StoreClaimer):
+class HeldStore(StoreDouble):
     """Claims the first packet only when it is released; ``packets`` has the request ids of each."""
 
     def __init__(self, store):
@@ -64,14 +63,14 @@ class Crowd:
 
     def __init__(self, nodes, first=ONE_VCPU, **limits):
         self.partition = HostPartition(nodes)
-        self.claimer = HeldClaimer(self.partition.store)
-        self.selector, self.replica = self.partition.selector(self.claimer, **limits)
+        self.store = HeldStore(self.partition.store)
+        self.selector, self.replica = self.partition.selector(self.store, **limits)
         self.driver = CountingDriver()
         self._policy = SchedulingPolicy(self.driver)
         self._pool = ThreadPoolExecutor(128)
         self._futures: list[Future[SelectionResult]] = []
         self._start(call(FIRST, first))
-        assert self.claimer.began.wait(SECONDS)
+        assert self.store.began.wait(SECONDS)
         self.driver.counts.clear()
 
     def _start(self, selection, ctxt=None):
@@ -89,7 +88,7 @@ class Crowd:
 
     def outcomes(self):
         """Return the result or the error of each call but the first one."""
-        self.claimer.release.set()
+        self.store.release.set()
         return [future.exception(SECONDS) or future.result() for future in self._futures[1:]]
 
     def hosts(self):
@@ -113,7 +112,7 @@ def test_alike_calls_are_ranked_once_and_spread_as_one_request_is():
     crowd = Crowd(TWENTY)
     crowd.add(*calls(12))
     together = crowd.hosts()
-    assert crowd.claimer.packets[1:] == [[f"r{number}" for number in range(12)]]
+    assert crowd.store.packets[1:] == [[f"r{number}" for number in range(12)]]
     assert crowd.driver.counts == [12]
     # Given the same hosts and one request for all twelve
     alone = Crowd(TWENTY)
@@ -128,7 +127,7 @@ def test_unlike_calls_are_ranked_each_and_claimed_together():
     crowd.add(*calls(2), call("large", {"VCPU": 8}), call("other", {"VCPU": 2}, ignore_hosts=("h0",)))
     hosts = crowd.hosts()
     assert crowd.driver.counts == [2, 1, 1]
-    assert len(crowd.claimer.packets) == 2
+    assert len(crowd.store.packets) == 2
     assert hosts[3] != "h0"
 
 
@@ -145,8 +144,8 @@ def test_calls_of_several_instances_get_their_own_parts():
 def test_a_large_call_is_decided_beside_the_round():
     crowd = Crowd(TWENTY)
     crowd._start(call("large", {"VCPU": 1}, count=LARGEST_IN_ROUND + 1))
-    wait_until(lambda: len(crowd.claimer.packets) == 2)
-    assert crowd.claimer.packets == [[FIRST], ["large"]]  # while the first round has not ended
+    wait_until(lambda: len(crowd.store.packets) == 2)
+    assert crowd.store.packets == [[FIRST], ["large"]]  # while the first round has not ended
     assert len(crowd.outcomes()[0].prepared) == LARGEST_IN_ROUND + 1
 
 
@@ -194,7 +193,7 @@ def test_a_call_past_its_deadline_fails_alone_and_claims_nothing():
     late, *others = crowd.outcomes()
     assert isinstance(late, errors.DeadlinePassed)
     assert all(isinstance(outcome, SelectionResult) for outcome in others)
-    assert crowd.claimer.packets[1] == ["r0", "r1"]
+    assert crowd.store.packets[1] == ["r0", "r1"]
 
 
 def test_a_failing_plugin_fails_only_its_own_call():
@@ -213,12 +212,12 @@ def test_a_lost_race_is_repeated_alone():
     *others, loser = crowd.outcomes()
     assert isinstance(loser, errors.NoValidHost)
     assert all(isinstance(outcome, SelectionResult) for outcome in others)
-    assert crowd.claimer.packets[1:] == [["r0", "r1", "loser"], ["loser"]]
+    assert crowd.store.packets[1:] == [["r0", "r1", "loser"], ["loser"]]
 
 
 def test_where_the_outcome_is_unknown_each_call_finds_its_claim_again():
     crowd = Crowd(TWENTY)
-    crowd.claimer.failures.append(errors.StoreUnavailable(why="the answer was lost"))
+    crowd.store.failures.append(errors.StoreUnavailable(why="the answer was lost"))
     crowd.add(*calls(3))
     assert [type(outcome) for outcome in crowd.outcomes()] == [errors.StoreUnavailable] * 3
     claimed = {claim.consumer: claim.host for claim in crowd.partition.live()}
@@ -242,7 +241,7 @@ def test_projects_take_turns():
         crowd.add(call(f"a{number}", {"VCPU": 1}), ctxt=context.new("busy", "u"))
     crowd.add(call("b", {"VCPU": 1}), ctxt=context.new("quiet", "u"))
     assert all(isinstance(outcome, SelectionResult) for outcome in crowd.outcomes())
-    _, second, *_ = crowd.claimer.packets
+    _, second, *_ = crowd.store.packets
     assert second[:2] == ["a0", "b"]
     assert len(second) == 1 + LARGEST_IN_ROUND
 
@@ -280,14 +279,14 @@ def test_the_record_names_the_latest_own_claim_that_was_judged_ahead_of_the_log(
 
 def test_batch_of_calls_is_placed_in_rounds_of_its_own():
     crowd = Crowd(TWENTY)
-    crowd.claimer.release.set()
+    crowd.store.release.set()
     selections = [*calls(40, {"VCPU": 1}), call("none", {"VCPU": 99}), *calls(40, {"VCPU": 1})[30:]]
     outcomes = crowd.selector.place_all(
         crowd._policy, [context.new("p", "u")] * len(selections), selections, [None] * len(selections)
     )
     assert sum(isinstance(outcome, SelectionResult) for outcome in outcomes) == 50
     assert not isinstance(outcomes[40], SelectionResult)
-    assert [len(packet) for packet in crowd.claimer.packets[1:]] == [51]
+    assert [len(packet) for packet in crowd.store.packets[1:]] == [51]
     # A repeated consumer gets its claim
     assert [outcome.prepared[0].host for outcome in outcomes[41:]] == [
         outcome.prepared[0].host for outcome in outcomes[30:40]

@@ -13,7 +13,7 @@ from scheduler_svc.scheduling.decisions import DecisionBuilder
 from scheduler_svc.store import validation
 from tests.unit.scheduler_svc.fakes import selectors
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingClaimer, select, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingStore, select, selection_call
 
 
 @pytest.fixture
@@ -100,13 +100,13 @@ def test_largest_affinity_request_has_as_many_candidates_as_one_batch_may_have()
     """Given more hosts that fit all instances than the driver ranks for one."""
     big = {"VCPU": 4 * MAX_INSTANCES, "MEMORY_MB": 1 << 24, "DISK_GB": 1 << 20}
     partition = HostPartition({f"h{number:02}": node(big) for number in range(20)})
-    claimer = RefusingClaimer()
-    selector, _ = partition.selector(claimer, max_tries=1)
+    refusing = RefusingStore()
+    selector, _ = partition.selector(refusing, max_tries=1)
     together = request(group=ClaimGroup("g", GroupPolicy.AFFINITY))
-    claimer.group_hosts = partition.store.group_hosts
+    refusing.group_hosts = partition.store.group_hosts
     with pytest.raises(errors.NoValidHost):
         select(selector, selection_call(MAX_INSTANCES, scheduling_request=together))
-    (batch,) = claimer.batches
+    (batch,) = refusing.batches
     validation.check_batch(batch)
     assert {len(intent.candidates) for intent in batch.intents} == {8}
     selector, _ = partition.selector()

@@ -10,7 +10,6 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.records import BatchOutcomes, ClaimBatch
 from scheduler_svc.core.weighers import scoring
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import rank_hosts
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
@@ -18,6 +17,7 @@ from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
+from tests.unit.scheduler_svc.fakes.selectors import StoreDouble
 
 TWO = {"VCPU": 2}
 
@@ -47,7 +47,7 @@ def test_near_is_one_for_host_subsets_and_many_instances() -> None:
 def test_workers_with_the_same_table_select_different_near_hosts() -> None:
     store = MemoryStore("p")
     hosts.join(store, {name: node({"VCPU": 12}) for name in ("a", "b")})
-    workers = [Selector(StoreClaimer(store), FollowingReplicaView(store), RetryLimits()) for _ in range(2)]
+    workers = [Selector(store, FollowingReplicaView(store), RetryLimits()) for _ in range(2)]
     hosts_ = [_place(worker, f"c{number}") for number, worker in enumerate(workers)]
     assert sorted(hosts_) == ["a", "b"]
 
@@ -55,7 +55,7 @@ def test_workers_with_the_same_table_select_different_near_hosts() -> None:
 def test_own_claims_do_not_divert_a_worker() -> None:
     store = MemoryStore("p")
     hosts.join(store, {"large": node({"VCPU": 30}), "small": node({"VCPU": 27})})
-    spy = RecordingClaimer(store)
+    spy = RecordingStore(store)
     worker = Selector(spy, FollowingReplicaView(store), RetryLimits())
     assert [_place(worker, f"c{number}") for number in range(2)] == ["large", "large"]
     first, second = (batch.intents[0] for batch in spy.batches)
@@ -63,8 +63,8 @@ def test_own_claims_do_not_divert_a_worker() -> None:
     assert second.candidates[0].sums_position > spy.batches[1].position
 
 
-class RecordingClaimer(StoreClaimer):
-    """A claimer that keeps the batches it gets."""
+class RecordingStore(StoreDouble):
+    """A store that keeps the batches it gets."""
 
     def __init__(self, store: MemoryStore) -> None:
         super().__init__(store)

@@ -12,12 +12,11 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.core.weighers import scoring
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingClaimer, select, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingStore, StoreDouble, select, selection_call
 
 
 def test_an_instance_gets_a_host_a_claim_and_alternates():
@@ -49,7 +48,7 @@ def test_table_counts_own_builds_until_their_hosts_report(volume):
     policy = SchedulingPolicy(driver)
     partition = HostPartition({"a": node(metrics={"instances": 1})})
     replica_view = FollowingReplicaView(partition.store, driver.reads)
-    selector = Selector(StoreClaimer(partition.store), replica_view, RetryLimits())
+    selector = Selector(partition.store, replica_view, RetryLimits())
     if volume:
         select(selector, selection_call(consumer_type="VOLUME"), policy=policy)
     for number in (1, 2):
@@ -157,14 +156,14 @@ def test_unknown_forced_host_is_named_in_the_error():
 
 
 def test_unknown_forced_host_is_refused_although_the_record_fails(caplog):
-    caplog.set_level("WARNING", logger="scheduler_svc.scheduling.selector")
+    caplog.set_level("WARNING", logger="scheduler_svc.scheduling.decisions")
     partition = HostPartition()
 
-    class SilentClaimer(StoreClaimer):
+    class SilentStore(StoreDouble):
         def record_decision(self, request_id, document):
             raise errors.StoreUnavailable(why="it is away")
 
-    selector, _ = partition.selector(SilentClaimer(partition.store))
+    selector, _ = partition.selector(SilentStore(partition.store))
     with pytest.raises(errors.UnknownHost, match="h9"):
         select(selector, selection_call(scheduling_request=request(force_hosts=("h9",))))
     assert "Cannot record the refusal of request req-1" in caplog.text
@@ -188,7 +187,7 @@ def test_driver_knows_how_many_tries_were_lost(monkeypatch):
 
     driver = filter_driver()
     monkeypatch.setattr(driver, "rank", rank.__get__(driver))
-    selector, _ = HostPartition().selector(RefusingClaimer(), max_tries=3)
+    selector, _ = HostPartition().selector(RefusingStore(), max_tries=3)
     with pytest.raises(errors.NoValidHost):
         select(selector, selection_call(), policy=SchedulingPolicy(driver))
     assert lost_tries == [0, 1, 2]

@@ -9,9 +9,14 @@ import pytest
 from rpcapi import context, errors
 from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from tests.unit.scheduler_svc.fakes.hosts import join, node, request
-from tests.unit.scheduler_svc.fakes.selectors import AnswerLosingClaimer, HostPartition, select, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import (
+    AnswerLosingStore,
+    HostPartition,
+    StoreDouble,
+    select,
+    selection_call,
+)
 
 SIZES = [1, 100, 101, MAX_INSTANCES]
 ONE = request({"VCPU": 1})
@@ -61,7 +66,7 @@ def test_request_for_one_too_many_claims_nothing_and_keeps_its_attempt(size):
 @pytest.mark.parametrize("size", SIZES)
 def test_repeated_request_whose_answer_was_lost_returns_its_claims(size):
     partition = HostPartition(hosts_for(size))
-    selector, _ = partition.selector(AnswerLosingClaimer(partition.store))
+    selector, _ = partition.selector(AnswerLosingStore(partition.store))
     with pytest.raises(errors.StoreUnavailable, match="lost"):
         select(selector, selection_call(size, scheduling_request=ONE))
     assert claim_counts(partition)["prepared"] == size
@@ -113,10 +118,10 @@ def test_request_past_its_deadline_claims_nothing():
     partition = HostPartition(hosts_for(101))
     ctxt = context.new(deadline=time.time() + 60)
 
-    class Slow(StoreClaimer):
+    class Slow(StoreDouble):
         def group_hosts(self, group_id):
             ctxt.deadline = time.time() - 1
-            return super().group_hosts(group_id)
+            return self._store.group_hosts(group_id)
 
     selector, _ = partition.selector(Slow(partition.store))
     apart = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.SOFT_ANTI_AFFINITY))

@@ -12,7 +12,7 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.scheduling.calls import SelectionCall
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingClaimer, select, selection_call
+from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingStore, select, selection_call
 
 
 def test_lost_race_claims_the_next_candidate_in_the_same_try():
@@ -61,8 +61,8 @@ def test_first_choice_is_counted_once_for_a_repeated_call():
         (Verdict.CLOSED, "4 not audited in this epoch"),
     ],
 )
-def test_tries_are_bounded_when_the_claimer_always_refuses(verdict, reason):
-    refusing = RefusingClaimer(verdict)
+def test_tries_are_bounded_when_the_store_always_refuses(verdict, reason):
+    refusing = RefusingStore(verdict)
     selector, _ = HostPartition().selector(refusing, max_tries=3)
     with pytest.raises(errors.NoValidHost, match=reason):
         select(selector, selection_call())
@@ -74,7 +74,7 @@ def test_tries_are_bounded_when_the_claimer_always_refuses(verdict, reason):
     ("catch_up_s", "remaining_s", "max_wait_s"), [(2.0, None, 2.0), (2.0, 60.0, 2.0), (900.0, 60.0, 60.0)]
 )
 def test_catch_up_ends_at_its_limit_or_the_deadline(catch_up_s, remaining_s, max_wait_s):
-    selector, replica_view = HostPartition().selector(RefusingClaimer(), max_tries=2, catch_up_s=catch_up_s)
+    selector, replica_view = HostPartition().selector(RefusingStore(), max_tries=2, catch_up_s=catch_up_s)
     ctxt = context.new() if remaining_s is None else context.new().with_timeout(remaining_s)
     with pytest.raises(errors.NoValidHost):
         select(selector, selection_call(), ctxt)
@@ -83,7 +83,7 @@ def test_catch_up_ends_at_its_limit_or_the_deadline(catch_up_s, remaining_s, max
 
 
 def test_unread_epoch_raises_not_ready():
-    selector, _ = HostPartition().selector(RefusingClaimer(current=False), max_tries=2)
+    selector, _ = HostPartition().selector(RefusingStore(current=False), max_tries=2)
     with pytest.raises(errors.NotReady, match="new epoch"):
         select(selector, selection_call())
 

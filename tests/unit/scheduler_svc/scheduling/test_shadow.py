@@ -4,15 +4,13 @@
 import pytest
 
 from rpcapi import context, errors, objects
-from rpcapi.resources.claims import ClaimState, GroupPolicy
+from rpcapi.resources.claims import Answer, ClaimState, GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.scheduling.alternates import AlternateClaimer
-from scheduler_svc.scheduling.batch import BatchSelector
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
-from scheduler_svc.scheduling.shadow import ShadowAlternateClaimer, ShadowClaimer
+from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
@@ -32,8 +30,7 @@ class ShadowPartition:
         self.before = self.store.state.position
         self.replica_view = FollowingReplicaView(self.store)
         self.claiming, self.shadow = (
-            Selector(claimer_class(self.store), self.replica_view, RetryLimits())
-            for claimer_class in (StoreClaimer, ShadowClaimer)
+            Selector(store, self.replica_view, RetryLimits()) for store in (self.store, ShadowStore(self.store))
         )
 
     def ask(self, *consumers, **more):
@@ -95,25 +92,28 @@ def test_shadow_mode_records_refusals():
     assert partition.nothing_happened()
 
 
-def test_shadow_claimer_returns_the_requested_number_of_alternates():
+def test_shadow_store_returns_the_requested_number_of_alternates():
     partition = ShadowPartition()
     intents = [Intent("c-1", 1, [Candidate(name) for name in FOUR]), Intent("c-2", 1, [Candidate("h3/n")])]
     batch = ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000, alternates=2)
-    (answer,) = ShadowClaimer(partition.store).prepare_all([batch]).outcomes
-    answered = answer.prepared
-    assert [(result.host, result.alternates) for result in answered] == [("h0/n", ("h1/n", "h2/n")), ("h3/n", ())]
+    (answer,) = ShadowStore(partition.store).prepare_all([batch]).outcomes
+    assert (answer.accepted, answer.current, answer.epoch, answer.position) == (True, True, 1, 1)
+    assert [(result.answer, result.host, result.alternates) for result in answer.prepared] == [
+        (Answer.PREPARED, "h0/n", ("h1/n", "h2/n")),
+        (Answer.PREPARED, "h3/n", ()),
+    ]
 
 
 def test_shadow_batch_with_an_intent_without_candidates_is_refused():
     partition = ShadowPartition()
     intents = [Intent("c-1", 1, [Candidate("h0/n")]), Intent("c-2", 1, [])]
     (answer,) = (
-        ShadowClaimer(partition.store)
+        ShadowStore(partition.store)
         .prepare_all([ClaimBatch("req-1", "p", "u", SMALL_REQUEST, intents, 1, 1, ttl_ms=1000)])
         .outcomes
     )
-    assert not answer.accepted
-    assert [result.host for result in answer.prepared] == [None, None]
+    assert (answer.accepted, answer.current) == (False, True)
+    assert [(result.answer, result.host) for result in answer.prepared] == [(Answer.REFUSED, None)] * 2
     assert partition.record["outcome"] == "refused"
 
 
@@ -138,18 +138,18 @@ def test_shadow_mode_respects_group_members_from_audits():
 
 def test_shadow_mode_claims_no_alternates():
     partition = ShadowPartition()
-    alternates = ShadowAlternateClaimer(CurrentPolicy(FILTER_POLICY), partition.store, partition.replica_view, 1.0)
+    shadow = ShadowStore(partition.store)
+    alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), shadow, partition.replica_view, 1.0)
     batch = ClaimBatch("req-2", "p", "u", SMALL_REQUEST, [], 1, 1, ttl_ms=1000)
     with pytest.raises(errors.NotClaimed, match="req-2"):
         alternates.prepare(context.new("p", "u"), request(), batch)
-    assert isinstance(alternates, AlternateClaimer)
     assert partition.nothing_happened()
 
 
 def test_every_call_of_a_shadow_batch_is_answered_with_not_claimed():
     partition = ShadowPartition()
     calls = [SelectionCall(request(), (f"c-{number}",)) for number in range(2)]
-    outcomes = BatchSelector(partition.shadow).select_batch(FILTER_POLICY, [context.new("p", "u")] * len(calls), calls)
+    outcomes = partition.shadow.select_batch(FILTER_POLICY, [context.new("p", "u")] * len(calls), calls)
     assert [type(outcome) for outcome in outcomes] == [errors.NotClaimed] * 2
     assert partition.nothing_happened()
 

@@ -101,7 +101,7 @@ def test_claims_of_a_single_selector_have_no_regret(store):
     # Given a single selector that placed some servers
     before = store.snapshot()
     sight = FollowingReplicaView(store, default_driver.default().reads)
-    selector = Selector(worker.CountingClaimer(store, worker.RaceTally()), sight, RetryLimits())
+    selector = Selector(worker.CountingStore(store, worker.RaceTally()), sight, RetryLimits())
     policy = SchedulingPolicy(default_driver.default())
     for server, _ in zip(requests.stream(1), range(40), strict=False):
         selector.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))

@@ -4,10 +4,11 @@
 from collections import Counter
 from types import SimpleNamespace
 
-from devstack.lab.race.worker import CountingClaimer, RaceTally
+from devstack.lab.race.worker import CountingStore, RaceTally
 from rpcapi import errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes
+from scheduler_svc.store.memory import MemoryStore
 
 FITS, PASSED, CONCURRENT = Verdict.FITS, Verdict.PASSED, Verdict.CONCURRENT
 
@@ -18,24 +19,27 @@ def test_tallies_are_added_and_the_longest_list_is_kept():
     assert total == RaceTally(11, 22, 33, 44, 55, 66, 77, 88, 8, 110, Counter({FITS: 2, CONCURRENT: 2}))
 
 
+def counting_store(tally, answer):
+    """Return a store that counts the answers to batches, all of them ``answer``."""
+    store = MemoryStore("p")
+    store.prepare_all = lambda batches, log_after: BatchOutcomes([answer] * len(batches))
+    return CountingStore(store, tally)
+
+
 def tally_of(*verdicts, position=20, accepted=1):
     """Return the tally of one claim script with these verdicts, decided at position 10."""
     prepared = [SimpleNamespace(verdicts=list(tried)) for tried in verdicts]
     answer = BatchAnswer(bool(accepted), True, 1, position, prepared)
     tally = RaceTally()
-    claimer = CountingClaimer(SimpleNamespace(prepare_all=lambda batches, log_after: BatchOutcomes([answer])), tally)
-    claimer.prepare_all([SimpleNamespace(position=10)])
+    counting_store(tally, answer).prepare_all([SimpleNamespace(position=10)])
     return tally
 
 
 def test_rounds_and_their_calls_are_counted():
     tally = RaceTally()
-    refusal = errors.StoreUnavailable(why="down")
-    claimer = CountingClaimer(
-        SimpleNamespace(prepare_all=lambda batches, log_after: BatchOutcomes([refusal] * len(batches))), tally
-    )
+    store = counting_store(tally, errors.StoreUnavailable(why="down"))
     for size in (1, 3):
-        claimer.prepare_all([SimpleNamespace(position=10)] * size)
+        store.prepare_all([SimpleNamespace(position=10)] * size)
     assert (tally.rounds, tally.calls, tally.scripts) == (2, 4, 0)
 
 

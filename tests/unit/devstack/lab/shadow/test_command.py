@@ -8,9 +8,8 @@ import pytest
 from rpcapi import context, errors
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.claimer import StoreClaimer
 from scheduler_svc.scheduling.selector import RetryLimits, Selector
-from scheduler_svc.scheduling.shadow import ShadowClaimer
+from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
 from tests.unit.devstack.lab.shadow.files import best, record, refused, write
@@ -87,8 +86,7 @@ def test_exported_records_are_readable_and_a_shadow_agrees_with_its_scheduler(tm
     for name, shadowing in (("claiming", False), ("looking", True)):
         store = MemoryStore("p")
         hosts.join(store, {f"h{number}/n": hosts.node() for number in range(3)})
-        claimer = ShadowClaimer(store) if shadowing else StoreClaimer(store)
-        selector = Selector(claimer, FollowingReplicaView(store), RetryLimits())
+        selector = Selector(ShadowStore(store) if shadowing else store, FollowingReplicaView(store), RetryLimits())
         # When both get the same requests
         for number, vcpus in enumerate((2, 99)):
             try:

@@ -16,7 +16,7 @@ from scheduler_svc.endpoints.placement_shadow.proxy import ShadowProxy
 from scheduler_svc.placement_shadow.connections import HttpServerAt
 from scheduler_svc.placement_shadow.exchanges import Answer
 from scheduler_svc.placement_shadow.mirror import Mirror
-from scheduler_svc.placement_shadow.report import ShadowReport
+from scheduler_svc.shadow_report import ShadowReport
 from tests.unit.scheduler_svc.fakes.placement import PlacementApi
 
 SECONDS = 30

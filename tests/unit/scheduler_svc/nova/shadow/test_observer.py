@@ -7,7 +7,8 @@ from rpcapi import errors
 from scheduler_svc.nova.shadow.comparison import NamedRow, Outcome
 from scheduler_svc.nova.shadow.decisions import ShadowDecision
 from scheduler_svc.nova.shadow.observer import MAX_PENDING, NovaObserver
-from scheduler_svc.nova.shadow.report import MAX_LINES, WINDOW_SECONDS, ShadowReport
+from scheduler_svc.nova.shadow.report import NovaShadowReport, Skipped
+from scheduler_svc.shadow_report import MAX_WARNINGS
 from tests.unit.scheduler_svc.fakes.workers import metric_value
 
 PATIENCE = 10.0
@@ -37,8 +38,8 @@ class Watched:
         self.now = 0.0
         self.allocated = Allocated()
         self.records = []
-        report = ShadowReport(self, lambda: self.now)
-        self.observer = NovaObserver(self.allocated, report, PATIENCE, lambda: self.now)
+        self.report = NovaShadowReport(self)
+        self.observer = NovaObserver(self.allocated, self.report, PATIENCE, lambda: self.now)
 
     def record_decision(self, request_id, document):
         self.records.append((request_id, document["nova"]))
@@ -127,17 +128,22 @@ def test_record_says_how_many_requests_were_pending(watched):
     assert [(request_id, nova["pending"]) for request_id, nova in watched.records] == [("req-1", 0), ("req-2", 1)]
 
 
-def test_lines_in_the_log_are_bounded_in_each_window(watched, caplog):
-    consumers = [f"c{number}" for number in range(MAX_LINES + 5)]
+def test_lines_in_the_log_are_bounded_until_the_summary(watched, caplog):
+    caplog.set_level("INFO")
+    consumers = [f"c{number}" for number in range(MAX_WARNINGS + 5)]
     watched.expect(*consumers)
     watched.now = PATIENCE
     watched.outcomes()
-    assert len(caplog.records) == MAX_LINES
-    watched.now += WINDOW_SECONDS
+    assert len(caplog.records) == MAX_WARNINGS
+    watched.report.skip(Skipped.LATE)
+    watched.report.summarize()
+    assert caplog.records[-1].getMessage() == (
+        "Since the last summary: refused by Nova only: 105; not compared, late: 1; 5 more warnings were not logged"
+    )
     watched.expect("c", request_id="req-2")
     watched.now += PATIENCE
     watched.outcomes()
-    assert len(caplog.records) == MAX_LINES + 1
+    assert len(caplog.records) == MAX_WARNINGS + 2
 
 
 def test_record_that_cannot_be_stored_is_logged(watched, caplog, monkeypatch):
