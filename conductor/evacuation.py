@@ -26,6 +26,8 @@ LOG = log.getLogger(__name__)
 
 # Statuses in which an instance has a disk on its host that is to be replaced or kept; a shelved one has an image.
 ON_DISK = ON_HOST - {InstanceStatus.SHELVING, InstanceStatus.SHELVED, InstanceStatus.VERIFY_RESIZE}
+# Steps of an instance in ERROR that may be evacuated. In ABORT its claims are looked for, which its selection does too.
+RESTING = (SagaStep.DONE, SagaStep.ABORT)
 AttemptAnswers = Mapping[tuple[str, int], str]  # the answers about claims, by instance and attempt
 Change = Callable[[InstanceRecord], InstanceRecord | None]
 
@@ -159,7 +161,7 @@ def lost_record(record: InstanceRecord, answers: AttemptAnswers) -> InstanceReco
 
 def is_lost(record: InstanceRecord) -> bool:
     """Return whether the instance is in ERROR because its host is gone, or no other one could build it since."""
-    is_settled = record.status == InstanceStatus.ERROR and record.step == SagaStep.DONE
+    is_settled = record.status == InstanceStatus.ERROR and record.step in RESTING
     return is_settled and (evacuations.has_run(record) or evacuations.has_failed(record))
 
 
@@ -190,7 +192,7 @@ def _check_status(record: InstanceRecord) -> None:
     elif record.status != InstanceStatus.ERROR:
         allowed: Collection[InstanceStatus] = (*sorted(ON_DISK), InstanceStatus.ERROR)
         why = f"it is {record.shown_status}; an evacuation is possible from {', '.join(allowed)}"
-    elif record.step != SagaStep.DONE:
+    elif record.step not in RESTING:
         why = f"its step {record.step} is under way; retry"
     elif is_lost(record) or (record.host is not None and not record.has_ended(record.attempt)):
         return

@@ -12,7 +12,6 @@ from conductor.store.records import InstanceStatus
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.objects import guest
-from rpcapi.objects.transition import END
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole, ClaimState
 from rpcapi.validation.instances import check_uuids
@@ -55,13 +54,10 @@ class LeakedMigrations:
         self._check_ended(sources)
         if not sources:
             return
-        transitions = objects.GuestTransitions.of(
-            partition=partition,
-            uuids=[claim["consumer"] for claim in sources],
-            attempts=[claim["attempt"] for claim in sources],
-            actions=[END for _ in sources],
+        source_refs = objects.ClaimRefs.of(
+            consumers=[claim["consumer"] for claim in sources], attempts=[claim["attempt"] for claim in sources]
         )
-        self._clients.compute.change_guests(ctxt, host, transitions)
+        self._clients.compute.terminate_instances(ctxt, host, source_refs)
         LOG.info("Requested host %s to end what %d leaked migrations hold", host, len(sources))
 
     def _check_ended(self, sources: Sequence[Mapping[str, Any]]) -> None:

@@ -31,10 +31,6 @@ FATES: Mapping[str, str] = {
     Answer.FENCED: "was fenced",
     Answer.UNKNOWN: "has no claim of it: the host was removed or lost its journal, or the store lost the claim",
 }
-# The statuses of an instance that was lost with its claim.
-LOST_STATUSES = (InstanceStatus.ERROR, InstanceStatus.SHELVED_OFFLOADED)
-# An instance has a live claim: this attempt or a later one.
-LIVE_ANSWERS = (Answer.PREPARED, Answer.CONFIRMED, Answer.CONFLICT)
 CALL_SECONDS = 20.0
 PAGE_PAUSE = 0.5  # seconds between two pages: the comparison must not slow other calls down
 JITTER = 0.2  # fraction of the interval, plus or minus, so that conductors do not compare at once
@@ -52,10 +48,11 @@ class RecordReconciler(BackgroundLoop):
     """Compares all settled records with their claims, one page at a time, once in ``interval`` seconds.
 
     Settled is an instance on its host without a step under way, such as an ACTIVE one, or one that only waits there to
-    be offloaded.
+    be offloaded. Also compared are records that rest in ERROR since before this store may have forgotten something.
 
-    A record whose claim was fenced goes to ERROR. One whose claim ended otherwise, or does not exist although no host
-    is awaited that may report it, does so when the next comparison finds the same, because a report may be on its way.
+    A record whose claim was fenced goes to ERROR, unless step ABORT finds another claim of the instance. One whose
+    claim ended otherwise, or does not exist although no host is awaited that may report it, does so when the next
+    comparison finds the same, because a report may be on its way.
     One whose claim is on another host, or of a later attempt, continues with that claim. One in VERIFY_RESIZE has two:
     without that of its destination it returns to its source, without that of its source it is confirmed. ``wake`` is
     called when there is work for the saga.
@@ -76,7 +73,10 @@ class RecordReconciler(BackgroundLoop):
     def run_once(self) -> float:
         """Compare one page; return the seconds to the next one."""
         page = self._store.page(self._marker, PAGE, deleted=False)
-        self._compare([instance for instance in page.instances if _is_settled(instance)])
+        epoch = self._store.epoch()
+        self._compare(
+            [instance for instance in page.instances if _is_settled(instance) or _is_doubtful_error(instance, epoch)]
+        )
         self._marker = page.marker
         if page.marker is not None:
             return PAGE_PAUSE
@@ -112,12 +112,11 @@ class RecordReconciler(BackgroundLoop):
         updates = []
         for partition, claims in _by_partition(compared, _own_claim):
             answers = self._find(partition, claims)
-            changed = [
+            updates += [
                 update
                 for claim, answer, host, migration, _end in _rows(claims, answers)
                 if (update := compared_record(claim.instance, answer, host, migration)) is not None
             ]
-            updates += self._with_other_partitions(partition, claims, changed)
         self._write(compared, updates)
 
     def _compare(self, instances: Sequence[InstanceRecord]) -> None:
@@ -139,8 +138,7 @@ class RecordReconciler(BackgroundLoop):
     def _updates(self, partition: str | None, claims: Sequence[_Claim]) -> Sequence[InstanceRecord]:
         try:
             answers = self._find(partition, claims)
-            changed = [update for row in _rows(claims, answers) if (update := self._update(*row)) is not None]
-            return self._with_other_partitions(partition, claims, changed)
+            return [update for row in _rows(claims, answers) if (update := self._update(*row)) is not None]
         except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
             LOG.warning(
                 "Comparison of %d records with claims of partition %s failed; the next one repeats it: %s",
@@ -149,24 +147,6 @@ class RecordReconciler(BackgroundLoop):
                 summarize_error(error),
             )
             return []
-
-    def _with_other_partitions(
-        self, partition: str | None, claims: Sequence[_Claim], updates: Sequence[InstanceRecord]
-    ) -> list[InstanceRecord]:
-        """Return the updates, but for instances that another partition has: they moved there, which was forgotten.
-
-        Raises what ``find_claims`` raises.
-        """
-        lost_uuids = {
-            update.uuid for update in updates if update.step == SagaStep.DONE and update.status in LOST_STATUSES
-        }
-        remaining = [claim for claim in claims if claim.instance.uuid in lost_uuids]
-        moved: dict[str, InstanceRecord] = {}
-        for other in self._clients.other_partitions(_context(), partition) if remaining else ():
-            for claim, answer, *_rest in _rows(remaining, self._find(other, remaining)):
-                if answer in LIVE_ANSWERS:
-                    moved[claim.instance.uuid] = replace(_settled(claim.instance), partition=other)
-        return [moved.get(update.uuid, update) for update in updates]
 
     def _find(self, partition: str | None, claims: Sequence[_Claim]) -> objects.ClaimAnswers:
         refs = objects.ClaimRefs.of(
@@ -264,6 +244,15 @@ def _revived(instance: InstanceRecord) -> InstanceRecord | None:
 def _is_settled(instance: InstanceRecord) -> bool:
     """Return whether it is on its host, and no step is under way; in OFFLOAD or VERIFY it only waits there."""
     return instance.status in ON_HOST and instance.step in (SagaStep.DONE, SagaStep.OFFLOAD, SagaStep.VERIFY)
+
+
+def _is_doubtful_error(instance: InstanceRecord, epoch: int) -> bool:
+    """Return whether the record rests in ERROR since before the store may have forgotten that it left it.
+
+    An epoch is not below the server's clock in ms at its begin.
+    """
+    is_error = instance.status == InstanceStatus.ERROR and instance.step == SagaStep.DONE
+    return is_error and instance.updated_ms < epoch
 
 
 def _own_claim(instance: InstanceRecord) -> _Claim:

@@ -2,6 +2,7 @@
 """Step ABORT: end the claims of an instance that is deleted or failed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from conductor.saga import claims, evacuations
 from conductor.saga.saga_pass import SagaPass
@@ -74,4 +75,5 @@ def finish_aborted(instance: InstanceRecord) -> InstanceRecord:
     """Return the record of an instance without claims of its own: deleted if it was being deleted, or as it failed."""
     if instance.status == InstanceStatus.DELETING:
         return finish_deletion(instance)
-    return fail(evacuations.return_to_lost_source(instance), instance.reason)
+    skipped = replace(instance, last_attempt=instance.next_attempt)  # the next attempt was aborted too
+    return fail(evacuations.return_to_lost_source(skipped), instance.reason)

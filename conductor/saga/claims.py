@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batched calls of the claims service of a partition."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from oslo_log import log
 
@@ -35,6 +35,22 @@ def find(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int) ->
     """Return the answer about the claim of one attempt; raises what ``find_claims`` raises."""
     refs = objects.ClaimRefs.of(consumers=[uuid], attempts=[attempt])
     return saga_pass.clients.claims_of(partition).find_claims(saga_pass.context(), refs)
+
+
+class LiveClaim(NamedTuple):
+    """A live claim, and the partition that has it."""
+
+    partition: str
+    claim: Mapping[str, Any]
+
+
+def find_live(saga_pass: SagaPass, uuid: str, partitions: Iterable[str]) -> LiveClaim | None:
+    """Return a live claim of an instance in one of the partitions; raises what ``list_claims`` raises."""
+    for partition in partitions:
+        page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=uuid)
+        for claim in page.claims:
+            return LiveClaim(partition, claim)
+    return None
 
 
 def find_source(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str, str | None]:

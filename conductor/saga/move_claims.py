@@ -61,7 +61,8 @@ def _change(
 
 def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> InstanceRecord:
     if answer == Answer.CONFIRMED and instance.status == InstanceStatus.DELETING:
-        return set_step(instance, SagaStep.END_SOURCE)
+        # The move may have begun before: first its destination is ended.
+        return set_step(instance, SagaStep.ABORT, attempt=instance.next_attempt, host=None)
     if answer == Answer.CONFIRMED:
         return moves.select_next(instance)
     if answer in UNDECIDED:

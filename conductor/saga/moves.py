@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from conductor.admission import count_amounts
 from conductor.saga.saga_pass import load_spec
-from conductor.saga.transitions import as_sentence, building_status, end_attempt, fail, finish, set_step
+from conductor.saga.transitions import as_sentence, building_status, end_attempt, fail, finish, lose, set_step
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.objects.copy import ABORT
@@ -145,11 +145,11 @@ def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
 
 
 def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Return the final record of an instance whose only claim has ended, before its move or after its return."""
+    """Return the record of an instance whose only claim has ended, before its move or after its return."""
     ended = end_attempt(instance, outcome, reason)
     if instance.status == InstanceStatus.DELETING:
         return finish_deleted(ended)
-    return fail(_end_migration(ended, MigrationStatus.ERROR, reason), as_sentence(reason))
+    return lose(_end_migration(ended, MigrationStatus.ERROR, reason), as_sentence(reason))
 
 
 def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from conductor.admission import count_amounts
-from conductor.saga import cast, evacuations, moves, unknown_moves
+from conductor.saga import cast, claims, evacuations, moves, unknown_moves
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import assign_host, end_attempt, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS
@@ -34,22 +34,12 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
         if source is not None and not _knows(instance, source["migration"]):
             return _settle_unknown_move(saga_pass, instance, source, own)
         if own is None and instance.open_migration is None:
-            partition, _claim = _find_elsewhere(saga_pass, instance)
-            if partition is not None:
-                return set_step(instance, SagaStep.SETTLE, partition=partition)
+            elsewhere = claims.find_live(saga_pass, instance.uuid, saga_pass.other_partitions(instance))
+            if elsewhere is not None:
+                return set_step(instance, SagaStep.SETTLE, partition=elsewhere.partition)
         return _continue_without_claim(instance) if own is None else _adopt_claim(saga_pass, instance, own)
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
-
-
-def _find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> tuple[str | None, Mapping[str, Any] | None]:
-    """Return a live claim of the instance in another partition than its own, and that partition: it moved there."""
-    clients = saga_pass.clients
-    for partition in clients.other_partitions(saga_pass.context(), instance.partition):
-        page = clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
-        for claim in page.claims:
-            return partition, claim
-    return None, None
 
 
 def _knows(instance: InstanceRecord, migration: str) -> bool:
@@ -62,8 +52,9 @@ def _settle_unknown_move(
     """Continue a move that the record does not know; without a destination in any partition it is over."""
     partition = instance.partition
     if destination is None:
-        elsewhere, destination = _find_elsewhere(saga_pass, instance)
-        partition = elsewhere or partition
+        elsewhere = claims.find_live(saga_pass, instance.uuid, saga_pass.other_partitions(instance))
+        if elsewhere is not None:
+            partition, destination = elsewhere
     if destination is not None and instance.evacuation is not None:
         return set_step(evacuations.end(instance, InstanceStatus.ACTIVE, None), SagaStep.SETTLE)
     if destination is not None and instance.open_migration is not None:

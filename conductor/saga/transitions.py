@@ -57,9 +57,15 @@ def fail(instance: InstanceRecord, reason: str | None) -> InstanceRecord:
 
 
 def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
-    """Return the record of an instance whose host no longer has its claim, as ``fail`` does."""
+    """Return the record of an instance whose host no longer has its claim.
+
+    One that runs nowhere else rests in ERROR after step ABORT, which looks for a claim that this store has forgotten.
+    """
     was_stopped = instance.was_stopped or instance.status in STOPPED
-    return fail(end_attempt(replace(instance, was_stopped=was_stopped), evacuations.LOST, reason), reason)
+    ended = end_attempt(replace(instance, was_stopped=was_stopped), evacuations.LOST, reason)
+    if instance.open_migration is not None or instance.is_shelved:
+        return fail(ended, reason)
+    return set_step(ended, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=reason)
 
 
 def finish_deletion(instance: InstanceRecord) -> InstanceRecord:

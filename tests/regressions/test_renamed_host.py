@@ -31,7 +31,8 @@ def peers(conf: cfg.ConfigOpts, tmp_path: Path) -> Iterator[ServedPeers]:
     conf.set_override("state_path", str(tmp_path / "state"), group="compute")
     conf.set_override("boot_delay", 0.01, group="simulator")
     bus.set_defaults(conf)
-    conf.set_override("transport_url", f"fake://{uuid.uuid4().hex}/")
+    conf.set_override("transport_url", "fake://")
+    conf.set_override("control_exchange", uuid.uuid4().hex)  # all fake transports of a process share their exchanges
     conf.set_override("executor_thread_pool_size", 2)
     peers = ServedPeers(
         conf=conf, ledger=FakeClaims(), conductor=FakeConductor(), scheduler=FakeScheduler(), servers=[]
@@ -79,7 +80,9 @@ def build(peers: ServedPeers, host: str) -> str:
 
 def refusal(peers: ServedPeers, host: str) -> str:
     """Return why a host takes no new guests, by its last registration."""
-    return next(report.refusal for name, report in reversed(peers.scheduler.reports) if name == host)
+    return next(
+        report.refusal for name, report in reversed(peers.scheduler.reports) if name == host and report.register
+    )
 
 
 def test_renamed_host_takes_no_new_guests_while_it_has_some_under_its_former_name(

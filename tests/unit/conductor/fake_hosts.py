@@ -209,7 +209,7 @@ class FakeHosts:
             if behaviour == "lost":
                 continue
             if ref not in self.guests:
-                self._send_report(host, ref, "gone", "its guest is not on this host", mute=False)
+                self._end(host, ref, "its guest is not on this host")
                 continue
             if number > self._last_operation(ref):
                 self.operations.setdefault(ref, []).append((action, number))

@@ -44,7 +44,17 @@ def fenced(cluster: SimulatedCluster) -> SimulatedCluster:
     cluster.lose_host("h1")
     cluster.compare()
     assert cluster.statuses(UUIDS) == ["ERROR", "ACTIVE", "ACTIVE"]
+    cluster.settle()
     return cluster
+
+
+def test_instance_is_evacuated_while_its_claims_are_looked_for(cluster: SimulatedCluster) -> None:
+    cluster.lose_host("h1")
+    cluster.compare()
+    assert (cluster.record(FIRST).status, cluster.record(FIRST).step) == (InstanceStatus.ERROR, SagaStep.ABORT)
+    cluster.evacuate([FIRST])
+    cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 3
 
 
 def migration(cluster: SimulatedCluster, uuid: str = MOVE) -> MigrationRecord:
@@ -173,13 +183,13 @@ def test_no_host_leaves_error_with_the_reason(fenced: SimulatedCluster) -> None:
     assert fenced.store.usage("project") != before
     fenced.settle()
     record = fenced.record(FIRST)
-    assert (record.status, record.host, record.attempt) == (InstanceStatus.ERROR, "h1/n", 2)
+    assert (record.status, record.host, record.attempt) == (InstanceStatus.ERROR, "h1/n", 3)
     assert fenced.reason(FIRST).startswith("No valid host")
-    assert history(fenced, FIRST) == [(2, None, "unplaced")]
+    assert history(fenced, FIRST) == [(3, None, "unplaced")]
     assert migration(fenced).status == MigrationStatus.ERROR
     assert fenced.store.usage("project") == before
     fenced.evacuate([FIRST], series=2)
-    assert fenced.record(FIRST).attempt == 3
+    assert fenced.record(FIRST).attempt == 5
 
 
 def test_evacuated_instance_can_be_evacuated_from_its_new_host(fenced: SimulatedCluster) -> None:
@@ -335,7 +345,7 @@ def test_other_statuses_are_refused_and_nothing_is_changed(fenced: SimulatedClus
 @pytest.mark.parametrize(
     ("values", "match"),
     [
-        ({"step": SagaStep.ABORT}, "its step abort is under way; retry"),
+        ({"step": SagaStep.TERMINATE}, "its step terminate is under way; retry"),
         ({"host": None, "history": []}, "it was never built"),
         ({"history": [{"attempt": 1, "host": "h1/n", "outcome": "refused", "reason": "r"}]}, "it was never built"),
     ],

@@ -186,15 +186,17 @@ def test_fence_of_the_source_of_a_forgotten_move_leaves_the_destination() -> Non
     assert partitions(cluster) == [(WEST, None)] * 2
 
 
-def test_lost_instance_is_no_error_while_another_partition_does_not_answer() -> None:
+def test_lost_instance_is_looked_for_until_another_partition_answers() -> None:
     cluster = make_cluster()
     forget_move(cluster, "confirm")
-    cluster.claims_of(WEST).down = errors.StoreUnavailable(why="away")
+    west = cluster.ledger.by_partition[WEST].store
+    west.away = True
     cluster.compare()
-    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
-    cluster.claims_of(WEST).down = None
-    cluster.compare()
+    cluster.settle(60_000)
+    assert [cluster.record(uuid).step for uuid in UUIDS] == ["abort"] * 2
+    west.away = False
     cluster.settle()
+    assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
     assert [cluster.record(uuid).partition for uuid in UUIDS] == [WEST] * 2
 
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from rpcapi import objects
 from rpcapi.context import RequestContext
+from rpcapi.resources.claims import Answer
 from rpcapi.resources.names import host_of
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 from tests.unit.conductor.fakes import FakeClaims, FakeScheduler
 from tests.unit.conductor.ledger import PARTITION, TTL_MS, Ledger
 from tests.unit.conductor.saga.simulated_cluster import LIMITS, SimulatedCluster
@@ -55,6 +57,27 @@ class HostStores:
         return self._stores[host].abort(refs, host)
 
 
+class PartitionedClaims(FakeClaims):
+    """The claims of one partition, which abort in the others too."""
+
+    def __init__(self, ledger: Ledger, worker: DeploymentWorker) -> None:
+        super().__init__(ledger)
+        self._earlier_attempts = EarlierAttempts(worker.partitions)
+
+    def abort_claims(
+        self,
+        ctxt: RequestContext,
+        refs: objects.ClaimRefs,
+        host: str | None = None,
+        destinations: list[str | None] | None = None,
+    ) -> objects.ClaimAnswers:
+        self._begin("abort", ctxt)
+        claim_refs = decode.refs(refs)
+        answers = self.store.abort(claim_refs, host, destinations)
+        everywhere = self._earlier_attempts.abort(self.store.partition, claim_refs, answers, destinations)
+        return encode.claim_answers(everywhere, Answer.ABORTED)
+
+
 class PartitionedScheduler(FakeScheduler):
     """Selects with the real selector of several partitions."""
 
@@ -86,8 +109,9 @@ class TwoPartitionCluster(SimulatedCluster):
         stores = {name: FragileStore(name, lambda: self.now_ms) for name in (PARTITION, WEST)}
         super().__init__(here, LIMITS, stores[PARTITION])
         ledgers = {PARTITION: self.ledger, WEST: Ledger(west, lambda: self.now_ms, stores[WEST])}
-        self.scheduler = PartitionedScheduler(self.ledger, DeploymentWorker(stores, lambda: self.now_ms, TTL_MS))
-        self._claims = {name: FakeClaims(ledger) for name, ledger in ledgers.items()}
+        worker = DeploymentWorker(stores, lambda: self.now_ms, TTL_MS)
+        self.scheduler = PartitionedScheduler(self.ledger, worker)
+        self._claims = {name: PartitionedClaims(ledger, worker) for name, ledger in ledgers.items()}
         self.hosts.partitions = {host_of(node): name for name, ledger in ledgers.items() for node in ledger.nodes}
         self.hosts._store = HostStores({host: stores[name] for host, name in self.hosts.partitions.items()})
         self.ledger: Any = Ledgers(ledgers)
