@@ -10,6 +10,8 @@ from rpcapi import errors
 
 MAX_ID = 255  # characters
 MAX_NUMBER = 10**15  # of seconds or milliseconds
+# Key of a received context: the user whom the broker authenticated.
+SENDER_KEY = "sender"
 
 
 class RequestContext(oslo_context.RequestContext):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The version of gantt, and the oldest supported RPC version of agents."""
 
+import functools
 import importlib.metadata
 from collections.abc import Mapping
 
@@ -16,6 +17,7 @@ def installed_version() -> str:
         return "unknown"
 
 
+@functools.lru_cache(maxsize=256)
 def parse_rpc_version(version: str) -> tuple[int, ...]:
     """Return the numbers of an RPC version such as "1.10"."""
     return tuple(map(int, version.split(".")))

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from oslo_utils.versionutils import convert_version_to_tuple
 from oslo_versionedobjects import fields as kinds
@@ -23,7 +23,7 @@ class RequestSpec(objects.RequestSpec):
     VERSION = NEXT
     SENT_AS = (PRESENT, frozenset({"priority"}))
 
-    fields = {"priority": kinds.IntegerField(default=0)}  # noqa: RUF012 - oslo.versionedobjects reads the class attribute
+    fields: ClassVar = {"priority": kinds.IntegerField(default=0)}
 
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         """Drop the priority for a peer of this release."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rpcapi.resources import names
+from rpcapi.resources.claims import INSTANCE, ClaimRole
 
 UNJOURNALLED = "unjournalled"
 # The statuses of a server that is on its host.
@@ -16,8 +17,6 @@ ON_HOST = frozenset(
         *("VERIFY_RESIZE", "SOURCE"),
     }
 )
-SOURCE, DESTINATION = "source", "destination"  # roles of the claims of an instance that moves
-INSTANCE = "INSTANCE"  # type of consumers that are guests
 ENDED_MIGRATIONS = frozenset({"confirmed", "reverted", "error", "completed", "cancelled"})
 EVACUATION = "evacuation"  # a kind of migrations that hold nothing
 
@@ -148,7 +147,7 @@ def _claims_by_place(reading: ClusterReading) -> dict[Place, str]:
     return {
         place_of_claim(claim): claim["state"]
         for claim in reading.claims
-        if claim["type"] == INSTANCE or claim["role"] == SOURCE
+        if claim["type"] == INSTANCE or claim["role"] == ClaimRole.SOURCE
     }
 
 
@@ -161,7 +160,7 @@ def _leaked_migrations(reading: ClusterReading) -> Iterator[Difference]:
     """Yield the confirmed sources of migrations that have ended or have no record."""
     for claim in reading.claims:
         place, record = place_of_claim(claim), reading.migrations.get(claim["migration"])
-        is_source = claim["role"] == SOURCE and claim["state"] == "confirmed"
+        is_source = claim["role"] == ClaimRole.SOURCE and claim["state"] == "confirmed"
         if is_source and not _is_open(record) and place.host not in reading.silent:
             yield Difference("leaked migration", *place, _describe_migration(claim["migration"], record))
 

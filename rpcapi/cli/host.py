@@ -11,6 +11,7 @@ from rpcapi import errors
 from rpcapi.cli import aggregate_write, api_providers, partition
 from rpcapi.cli.columns import FieldsColumn, LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister, ShowOne
+from rpcapi.cli.service import state_of
 from rpcapi.cli.zones import ZonesByHost
 from rpcapi.resources import names
 
@@ -91,11 +92,8 @@ def _state_of(service: Mapping[str, Any]) -> str:
 
     "duplicate identity": two agents report as this host; "too old": its agent has an unsupported RPC version.
     """
-    if not service.get("alive"):
-        return "down"
-    if service.get("too_old"):
-        return "too old"
-    return "up" if service.get("duplicate_ms") is None else "duplicate identity"
+    state = state_of(service)
+    return "duplicate identity" if state == "up" and service.get("duplicate_ms") is not None else state
 
 
 def is_enabled(service: Mapping[str, Any]) -> bool:

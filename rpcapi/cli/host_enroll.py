@@ -2,10 +2,10 @@
 """``gantt host enroll`` and ``revoke``: the broker's user of a host's agent."""
 
 import argparse
-import uuid
 
 from rpcapi import errors
 from rpcapi.access import rabbit_users, senders
+from rpcapi.cli import host_changes
 from rpcapi.cli.broker_command import BrokerCommand
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.service_host import parse_service_host
@@ -51,11 +51,9 @@ class RevokeHost(_HostCommand):
             raise CommandFailed(f"Revoking {host} means: {CONSEQUENCES}. Use --yes to confirm")
         self.revoke(parsed_args, senders.agent_user(host))
         try:
-            service = self.session.call(self.session.scheduler.get_host_state, "service", host)
+            # Forced: its last heartbeats may be recent.
+            ended = host_changes.fence(self.session, host, force=True, replace=True)
         except errors.UnknownHost:
             self.show_message(f"{host} never reported: there is nothing to fence")
             return
-        fence_host = self.session.claims_of(service.partition).fence_host
-        # Forced: its last heartbeats may be recent.
-        ended = self.session.call(fence_host, host, uuid.uuid4().hex, force=True, replace=True)
         self.show_message(f"{host} is fenced: {ended} claims ended")

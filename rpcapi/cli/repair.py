@@ -3,11 +3,13 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
-from rpcapi.cli.comparison import DESTINATION, ClusterReading, Difference, place_of_claim
+from rpcapi.cli.comparison import ClusterReading, Difference, place_of_claim
 from rpcapi.cli.error_messages import CommandFailed, describe_error
+from rpcapi.resources.claims import ClaimRole
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
@@ -103,7 +105,7 @@ def _plan_adoption(reading: ClusterReading, difference: Difference) -> Act:
         places = ", ".join(f"attempt {claim['attempt']} on {claim['host']}" for claim in others)
         why = f"instance {instance} runs on {host} and has other claims: {places}"
         return Act(difference, f"{NO_REPAIR}: {why}; compare its copies, then delete it or fence the wrong one's host")
-    if own is not None and own["role"] == DESTINATION:
+    if own is not None and own["role"] == ClaimRole.DESTINATION:
         why = f"{host} is the destination of migration {move}, which is adopted with the guest at its source"
         return Act(difference, f"{NO_REPAIR}: {why}; fence the source if its host is lost")
     return Act(difference, f"adopt instance {instance}, which runs on {host}", _adopt, "adopted")
@@ -217,15 +219,15 @@ def _release(session: "Session", partitions: Mapping[str, str], difference: Diff
     session.call(session.conductor.release_orphans, difference.host, _refs(difference))
 
 
-def _end_migration(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
-    partition = _partition_of(partitions, difference.host)
-    session.call(session.conductor.end_leaked_migrations, partition, difference.host, _refs(difference))
-
-
-def _end_running_migration(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:
+def _end_migration(
+    session: "Session", partitions: Mapping[str, str], difference: Difference, *, ends_running: bool = False
+) -> None:
     partition = _partition_of(partitions, difference.host)
     refs = _refs(difference)
-    session.call(session.conductor.end_leaked_migrations, partition, difference.host, refs, ends_running=True)
+    session.call(session.conductor.end_leaked_migrations, partition, difference.host, refs, ends_running=ends_running)
+
+
+_end_running_migration = partial(_end_migration, ends_running=True)
 
 
 def _compare(session: "Session", partitions: Mapping[str, str], difference: Difference) -> None:

@@ -38,7 +38,7 @@ class ListServices(Lister):
             (
                 state.document.get("binary", ""),
                 _host(state),
-                _state(state.document),
+                state_of(state.document),
                 bool(state.document.get("enabled", True)),
                 TextColumn(state.document.get("disabled_reason")),
                 TextColumn(state.document.get("audited") if _is_agent(state) else None),
@@ -51,7 +51,7 @@ class ListServices(Lister):
         return COLUMNS, sorted(rows, key=lambda row: row[:2])
 
 
-def _state(document: Mapping[str, Any]) -> str:
+def state_of(document: Mapping[str, Any]) -> str:
     """Return up, down, or "too old" for an agent with an unsupported RPC version."""
     if not document.get("alive"):
         return "down"

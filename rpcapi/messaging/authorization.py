@@ -9,9 +9,8 @@ import oslo_messaging as messaging
 from rpcapi import errors
 from rpcapi.access.callers import ServiceAccess
 from rpcapi.access.senders import Sender, SenderDirectory
-from rpcapi.context import RequestContext
+from rpcapi.context import SENDER_KEY, RequestContext
 from rpcapi.messaging.dispatch import StrictDispatcher
-from rpcapi.messaging.drivers.names import SENDER_KEY
 
 LOG = logging.getLogger(__name__)
 

@@ -71,7 +71,6 @@ class StatsAnswer(base.GanttObject):
     """
 
     VERSION = "1.4"
-    SENT_AS = ("1.3", frozenset({"refused"}))
     MAX_REFUSED = 20
 
     fields = {

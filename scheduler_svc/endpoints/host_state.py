@@ -87,9 +87,6 @@ class HostStateEndpoint(MeteredEndpoint):
         if refusals:
             metrics.REFUSED_FACTS.inc(len(refusals))
             LOG.warning("Refused %d facts of host %s, the first: %s", len(refusals), host, refusals[0].sentence[:300])
-            # An agent of the last release could not read an answer with refusals.
-            if not (versions or self._versions.has_reported(target.store, host)):
-                refusals = []
         return objects.StatsAnswer.of(
             sequence=stats.sequence,
             need_full=outcome.need_full,

@@ -109,11 +109,6 @@ class VersionReports:
         if current is not None and current[1].get(RPC_VERSIONS) != reported:
             _put(store, host, current[0], {RPC_VERSIONS: reported})
 
-    def has_reported(self, store: HostStateStore, name: str) -> bool:
-        """Return whether a service reported versions. Agents of the last release report none."""
-        current = _find(store, name)
-        return current is not None and current[1].get(RPC_VERSIONS) is not None
-
 
 def _find(store: HostStateStore, name: str) -> tuple[int, dict[str, Any]] | None:
     try:

@@ -78,8 +78,8 @@ class HostReport:
     registers requests a new incarnation; its own is then the last one that its agent had, or 0. ``proof`` is a verified
     (epoch, position) that the store once had.
 
-    A report that registers has the uuid of the agent's state folder, "" from an older agent; whether a store has
-    ``served`` that folder before; and a ``refusal``, the reason if the agent takes no new guests.
+    A report that registers has the uuid of the agent's state folder, or ""; whether a store has ``served`` that folder
+    before; and a ``refusal``, the reason if the agent takes no new guests.
     """
 
     incarnation: int

@@ -24,8 +24,8 @@ class StoreDump:
     ``sources`` {instance: migration that holds the source of its move}.
     Of the Placement API's providers, ``provider_names`` is {name: id}, ``children`` the (parent, child) pairs of the
     index and ``api_providers`` their documents by id. ``holders`` are the entries provider|claim of the index.
-    ``tallies`` are the sums by (project, user, consumer type, resource class), '' for the number of consumers, None
-    where the store has none; ``tallied`` are the keys of their index.
+    ``tallies`` are the sums by (project, user, consumer type, resource class), '' for the number of consumers;
+    ``tallied`` are the keys of their index.
     """
 
     epoch: int
@@ -45,7 +45,7 @@ class StoreDump:
     children: Collection[tuple[str, str]] = ()
     api_providers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     holders: Collection[str] = ()
-    tallies: Mapping[tuple[str, ...], int] | None = None
+    tallies: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     tallied: Collection[tuple[str, ...]] = ()
 
 
@@ -145,9 +145,7 @@ def _holder_problems(dump: StoreDump) -> Iterator[str]:
 
 
 def _tally_problems(dump: StoreDump) -> Iterator[str]:
-    """Compare the sums by project with the claims, where the store has them."""
-    if dump.tallies is None:
-        return
+    """Compare the sums by project with the claims."""
     expected = tallies.flat(tallies.count(dump.claims))
     yield from _differences("tally", {key: amount for key, amount in expected.items() if amount}, dump.tallies)
     yield from _differences("index of tallies", dict.fromkeys(dump.tallies, 1), dict.fromkeys(dump.tallied, 1), "sums")

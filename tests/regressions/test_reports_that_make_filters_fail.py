@@ -13,7 +13,6 @@ import pytest
 from prometheus_client import REGISTRY
 
 from rpcapi import context, objects
-from rpcapi.clients.compute import ComputeAPI
 from scheduler_svc.core.filters import image_properties, set_aside
 from scheduler_svc.core.filters.compute import REASON_DOWN
 from scheduler_svc.core.namespaces import compute
@@ -38,9 +37,9 @@ def worker() -> Iterator[FakeTransportWorker]:
     worker.service.wait()
 
 
-def join(worker: FakeTransportWorker, node: dict[str, Any], **report: Any) -> objects.StatsAnswer:
+def join(worker: FakeTransportWorker, node: dict[str, Any]) -> objects.StatsAnswer:
     """Register host "bad" with this state of its node "bad/n", and audit it."""
-    answer = worker.report("bad", {"bad/n": {**node_report(), **node}}, **report)
+    answer = worker.report("bad", {"bad/n": {**node_report(), **node}})
     worker.audit("bad", answer.epoch)
     worker.catch_up()
     return answer
@@ -86,8 +85,7 @@ def test_fact_of_a_wrong_type_is_refused_and_the_rest_of_the_report_is_kept(
     worker: FakeTransportWorker, fact: str, value: Any
 ) -> None:
     before = metric_value("scheduler_refused_facts_total")
-    versions = {"compute": ComputeAPI.VERSION}
-    answer = join(worker, {"facts": {**GOOD, "serial": "x1", fact: value}}, rpc_versions=versions)
+    answer = join(worker, {"facts": {**GOOD, "serial": "x1", fact: value}})
     (refusal,) = answer.refusals
     assert (refusal.code, refusal.kwargs["node"], refusal.kwargs["fact"]) == ("invalid_fact", "bad/n", fact)
     assert metric_value("scheduler_refused_facts_total") == before + 1
@@ -101,23 +99,18 @@ def test_fact_of_a_wrong_type_is_refused_and_the_rest_of_the_report_is_kept(
 
 @pytest.mark.parametrize("cell", [{}, {**CELL, "threads": 0}, {**CELL, "pages": {"0": [1, 0]}}, {**CELL, "cores": 1}])
 def test_malformed_numa_cells_are_refused(worker: FakeTransportWorker, cell: dict[str, Any]) -> None:
-    answer = join(worker, {"numa": [CELL, cell]}, rpc_versions={"compute": ComputeAPI.VERSION})
+    answer = join(worker, {"numa": [CELL, cell]})
     assert [refusal.kwargs["fact"] for refusal in answer.refusals] == ["numa"]
     assert "numa" not in worker.scheduler.get_host_state(context.new(), "compute", "bad/n").document
 
 
 def test_changed_fact_is_refused_like_a_first_one(worker: FakeTransportWorker) -> None:
-    join(worker, {"facts": GOOD, "numa": [CELL]}, rpc_versions={"compute": ComputeAPI.VERSION})
+    join(worker, {"facts": GOOD, "numa": [CELL]})
     delta = {"facts": {**GOOD, "hypervisor_version": -1}, "numa": [{}]}
     answer = worker.report("bad", {"bad/n": delta}, sequence=2, base=1, full=False)
     assert sorted(refusal.kwargs["fact"] for refusal in answer.refusals) == ["hypervisor_version", "numa"]
     stored = worker.scheduler.get_host_state(context.new(), "compute", "bad/n").document
     assert (stored["facts"], "numa" in stored) == ({"supported_instances": KVM}, False)
-
-
-def test_agent_of_the_last_release_gets_an_answer_that_it_can_read(worker: FakeTransportWorker) -> None:
-    answer = join(worker, {"facts": {"hypervisor_version": -1}})
-    assert answer.obj_to_primitive()["gantt_object.version"] == "1.3"
 
 
 def test_stored_fact_that_makes_a_filter_fail_excludes_its_host_alone(
@@ -158,9 +151,3 @@ def test_facts_of_a_host_that_is_down_stop_no_decision(
     candidates, reasons = decide(worker)
     assert candidates == ["good1", "good2"]
     assert reasons in ({REASON_DOWN: 1}, {set_aside.REASON: 1})
-
-
-@pytest.mark.parametrize("version", [-1, -(10**400), 10**400, 0, 1])
-def test_every_number_of_a_version_is_compared_within_finite_time(version: int) -> None:
-    required = image_properties.RequiredImageProperties(("x86_64",), ">=1.0", 0)
-    assert required.supported_by({"supported_instances": KVM, "hypervisor_version": version}) == (version >= 0)

@@ -66,7 +66,9 @@ def suspend_in(cluster: MovesCluster, host: str, owner: Any, method: str, at: st
 
 
 @pytest.mark.parametrize("moment", ["answer to confirm", "first start", "second start"])
-def test_evacuated_instance_is_not_started_by_an_agent_that_resumes(cluster: MovesCluster, moment: str) -> None:
+def test_evacuated_instance_is_not_started_by_an_agent_that_resumes(
+    cluster: MovesCluster, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     host = HOSTS[0]
     rig = cluster.hosts.rigs[host]
     rig.isolation_timeout = 120.0
@@ -85,7 +87,7 @@ def test_evacuated_instance_is_not_started_by_an_agent_that_resumes(cluster: Mov
         starts.append(guest.uuid)
         return create(guest)
 
-    hypervisor._create = note_start  # type: ignore[method-assign]
+    monkeypatch.setattr(hypervisor, "_create", note_start)
     cluster.consumers.update({uuid: [uuid] for uuid in BATCH})
     cluster.build(BATCH, SPEC)
     cluster.work()

@@ -11,6 +11,7 @@ from typing import Any
 from oslo_messaging import exceptions
 from oslo_messaging._drivers import base, common
 
+from rpcapi.context import SENDER_KEY
 from rpcapi.messaging.drivers import names, wire
 from rpcapi.messaging.drivers.errors import BusError, MessageTooLarge
 from rpcapi.messaging.drivers.outbox import Outbox
@@ -46,7 +47,7 @@ class BusIncoming(base.RpcIncomingMessage):
     ) -> None:
         request = delivery.request
         # What the body says about its sender is not believed.
-        ctxt = {**request.ctxt, names.SENDER_KEY: delivery.sender} if isinstance(request.ctxt, dict) else request.ctxt
+        ctxt = {**request.ctxt, SENDER_KEY: delivery.sender} if isinstance(request.ctxt, dict) else request.ctxt
         super().__init__(ctxt, request.message, request.id)
         self.client_timeout = request.monitor
         self._delivery = delivery

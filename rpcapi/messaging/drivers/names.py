@@ -4,7 +4,6 @@
 PREFIX = "gantt_bus"
 BODIES = ":bodies"  # after the key of a queue: its messages, which begin with their delivery tags
 SERVER_QUEUES = f"{PREFIX}:server:"
-SENDER_KEY = "sender"  # key of the request context for the user that the broker has authenticated
 
 
 def topic_queue(sender: str, exchange: str, topic: str) -> str:

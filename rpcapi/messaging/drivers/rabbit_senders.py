@@ -15,13 +15,14 @@ from typing import Any
 import amqp
 import kombu
 
+from rpcapi.context import SENDER_KEY
 from rpcapi.messaging.drivers import rabbit_listening
 from rpcapi.messaging.drivers.errors import MessageTooLarge
 
 LOG = logging.getLogger(__name__)
 
 # Where oslo.messaging's listeners find the value `sender` of the request context in a message.
-CONTEXT_SENDER = "_context_sender"
+CONTEXT_SENDER = f"_context_{SENDER_KEY}"
 DEFAULT_USER = "guest"  # of a transport URL without a user
 # How RabbitMQ refuses a message that is larger than its max_message_size.
 _SIZE_REFUSAL = re.compile(r"message size (\d+) is larger than (?:configured )?max size (\d+)")

@@ -26,7 +26,10 @@ _MODES = {"pv": "xen", "hv": "hvm", "baremetal": "hvm"}
 
 @dataclass(frozen=True, slots=True)
 class RequiredImageProperties:
-    """The requirements of an image. One entry of a host's ``supported_instances`` must contain all ``kinds``."""
+    """The requirements of an image. One entry of a host's ``supported_instances`` must contain all ``kinds``.
+
+    The types of facts are those of core.namespaces.compute: of a negative version the comparison would never end.
+    """
 
     kinds: tuple[str, ...]
     version: str
@@ -41,20 +44,17 @@ class RequiredImageProperties:
             and self._address_size_matches(facts.get("cpu_info"))
         )
 
-    def _version_matches(self, version: Any) -> bool:
+    def _version_matches(self, version: int | None) -> bool:
         if not (self.version and version):
             return True
-        if not isinstance(version, int) or version < 0:  # such as 8002001; the conversion of -1 would never end
-            return False
         try:
             text = versionutils.convert_version_to_str(version)
             return versionutils.VersionPredicate(self.version).satisfied_by(text)
-        except ValueError:
+        except ValueError:  # the image names no version
             return False
 
-    def _address_size_matches(self, cpu_info: Any) -> bool:
-        address_size = cpu_info.get("maxphysaddr") if isinstance(cpu_info, Mapping) else None
-        bits = address_size.get("bits") if isinstance(address_size, Mapping) else None
+    def _address_size_matches(self, cpu_info: Mapping[str, Any] | None) -> bool:
+        bits = (cpu_info or {}).get("maxphysaddr", {}).get("bits")
         return not self.address_bits or not bits or bits >= self.address_bits
 
 

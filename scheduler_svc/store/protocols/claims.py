@@ -41,8 +41,8 @@ class ClaimVerbs(Protocol):
         """Confirm prepared claims of service host ``host``, each independently.
 
         ``host_uuid``, here and in ``abort``, ``release`` and ``audit``, is the uuid of the calling agent's state
-        folder, "" from an agent of an older release; None: another caller, which is not checked. Raises
-        HostIdentityConflict if another folder owns the host's name.
+        folder, "" if it names none; None: another caller, which is not checked. Raises HostIdentityConflict
+        if another folder owns the host's name.
 
         Returns for each claim CONFIRMED (also when it was confirmed before), EXPIRED, ABORTED, RELEASED, UNKNOWN,
         FOREIGN, or CLOSED: the host must audit first, because the store may have forgotten the claim's end, or another

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rpcapi import errors
 from rpcapi.resources import names
-from rpcapi.resources.claims import MIGRATION, Answer, ClaimRole, ClaimState
+from rpcapi.resources.claims import Answer, ClaimRole, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.allocations import generation_of, is_api_claim
 from scheduler_svc.store.records import AuditOutcome, RunningClaim
@@ -14,7 +14,7 @@ from scheduler_svc.store.registrations import DUPLICATE
 from scheduler_svc.store.unverified import consumer_of, unverified_name
 from scheduler_svc.store.verbs.credibility import believed_allocations, is_credible
 from scheduler_svc.store.verbs.ending import find_for_host
-from scheduler_svc.store.verbs.moves import CLAIM_ATTEMPT, make_source
+from scheduler_svc.store.verbs.moves import MIGRATION_ATTEMPT, as_source, make_source
 from scheduler_svc.store.verbs.partition import UNKNOWN_END, PartitionState, answer_of
 
 SHARED_PAUSE_MS = 10_000  # until the next audit of a duplicate identity with orphans
@@ -260,7 +260,7 @@ def _move_of(
     """Return role and migration of a reported attempt: as its agent knows them, or as a later attempt shows them."""
     if live is not None and live.migration is not None and live.attempt > attempt:
         return ClaimRole.SOURCE, live.migration
-    has_ended = migration is None or partition.end_of(ClaimRef(migration, CLAIM_ATTEMPT)) is not None
+    has_ended = migration is None or partition.end_of(ClaimRef(migration, MIGRATION_ATTEMPT)) is not None
     return (ClaimRole.ONLY, None) if has_ended else (role, migration)
 
 
@@ -272,8 +272,7 @@ def _with_role(partition: PartitionState, live: Claim, claim: RunningClaim) -> C
         return live
     if live.ref.consumer in partition.sources or migration in partition.claims or is_api_claim(live):
         return live
-    make_source(partition, live, migration)
-    return partition.claims[migration]
+    return make_source(partition, live, migration)
 
 
 def _reported_claim(partition: PartitionState, claim: RunningClaim, now: int, live: Claim | None) -> Claim:
@@ -298,7 +297,7 @@ def _with_move(claim: Claim, role: ClaimRole, migration: str | None) -> Claim:
     """Return the claim of an instance as one end of its move."""
     if role is not ClaimRole.SOURCE or migration is None:
         return replace(claim, migration=migration)
-    return replace(claim, consumer=migration, type=MIGRATION, instance=claim.consumer, migration=None)
+    return as_source(claim, migration)
 
 
 def _verified(partition: PartitionState, unverified: Claim, ref: ClaimRef) -> Claim:

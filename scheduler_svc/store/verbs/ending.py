@@ -68,8 +68,13 @@ def find(partition: PartitionState, ref: ClaimRef, now: int) -> ClaimResult:
     live = partition.claims.get(ref.consumer)
     if live is not None and live.attempt > ref.attempt:
         return ClaimResult(*ref, Answer.CONFLICT, live.host, end=answer)
+    return without_claim(partition, ref, answer)
+
+
+def without_claim(partition: PartitionState, ref: ClaimRef, end: Answer | None) -> ClaimResult:
+    """Return the result for an attempt that is not live: its end, or else whether it may run."""
     unknown = Answer.CLOSED if partition.may_run(ref.consumer) else Answer.UNKNOWN
-    return ClaimResult(*ref, answer or unknown)
+    return ClaimResult(*ref, end or unknown)
 
 
 def find_for_host(

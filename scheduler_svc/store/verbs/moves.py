@@ -9,17 +9,17 @@ from dataclasses import replace
 from rpcapi.resources.claims import INSTANCE, MIGRATION, Answer, ClaimRole, ClaimState
 from scheduler_svc.core.records import Claim, ClaimRef, ClaimResult
 from scheduler_svc.store.allocations import is_api_claim
-from scheduler_svc.store.verbs.ending import find_for_host
+from scheduler_svc.store.verbs.ending import find_for_host, without_claim
 from scheduler_svc.store.verbs.partition import PartitionState, answer_of
 
-CLAIM_ATTEMPT = 1  # attempt of the tombstone that records the end of a migration
+MIGRATION_ATTEMPT = 1  # attempt of the tombstone that records the end of a migration
 
 
 def begin_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int) -> ClaimResult:
     """Make a confirmed claim the source of a migration; no sum changes."""
     claim, answer = find_for_host(partition, ref, None, now)
     if claim is None:
-        return _without_claim(partition, ref, answer)
+        return without_claim(partition, ref, answer)
     refusal = _refusal(partition, claim, migration)
     if refusal is not None:
         return ClaimResult(*ref, refusal, claim.host, migration=claim.move)
@@ -35,7 +35,7 @@ def _refusal(partition: PartitionState, claim: Claim, migration: str) -> Answer 
         return Answer.FOREIGN
     if claim.state != ClaimState.CONFIRMED or (claim.role is ClaimRole.SOURCE and claim.move == migration):
         return answer_of(claim.state)
-    if partition.end_of(ClaimRef(migration, CLAIM_ATTEMPT)) is not None:
+    if partition.end_of(ClaimRef(migration, MIGRATION_ATTEMPT)) is not None:
         return Answer.ENDED
     others = partition.claims if claim.role is ClaimRole.SOURCE else partition.sources
     return Answer.CONFLICT if claim.ref.consumer in others or migration in partition.claims else None
@@ -45,7 +45,7 @@ def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int)
     """Make the source of a migration the only claim of its instance again; a late ``begin_move`` is refused then."""
     claim, answer = find_for_host(partition, ref, None, now)
     if claim is None:
-        return _without_claim(partition, ref, answer)
+        return without_claim(partition, ref, answer)
     if claim.role is ClaimRole.SOURCE and claim.move == migration:
         destination = partition.live_claim(ref.consumer, now)
         if destination is not None:
@@ -54,24 +54,24 @@ def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int)
             return ClaimResult(*ref, Answer.CLOSED, claim.host, migration=migration)
         partition.drop_claim(claim)
         partition.add_claim(replace(claim, consumer=ref.consumer, type=INSTANCE, instance=None, generation=1))
-    partition.add_tombstone(ClaimRef(migration, CLAIM_ATTEMPT), ClaimState.RELEASED, now)
+    partition.add_tombstone(ClaimRef(migration, MIGRATION_ATTEMPT), ClaimState.RELEASED, now)
     return ClaimResult(*ref, answer_of(claim.state), claim.host)
 
 
-def make_source(partition: PartitionState, claim: Claim, migration: str) -> None:
-    """Make a claim the source of a migration, which then holds the claim's resources."""
+def make_source(partition: PartitionState, claim: Claim, migration: str) -> Claim:
+    """Make a claim the source of a migration, which then holds the claim's resources; return the claim."""
     partition.drop_claim(claim)
-    partition.add_claim(
-        replace(claim, consumer=migration, type=MIGRATION, instance=claim.ref.consumer, migration=None, generation=1)
-    )
+    source = as_source(claim, migration)
+    partition.add_claim(source)
+    return source
+
+
+def as_source(claim: Claim, migration: str) -> Claim:
+    """Return a claim as the source of a migration."""
+    return replace(claim, consumer=migration, type=MIGRATION, instance=claim.ref.consumer, migration=None, generation=1)
 
 
 def source_host_of(partition: PartitionState, consumer: str, group_id: str) -> str | None:
     """Return the node of the source of a consumer that moves, if it is a member of the group."""
     source = partition.source_of(consumer)
     return None if source is None or source.group is None or source.group.id != group_id else source.host
-
-
-def _without_claim(partition: PartitionState, ref: ClaimRef, end: Answer | None) -> ClaimResult:
-    unknown = Answer.CLOSED if partition.may_run(ref.consumer) else Answer.UNKNOWN
-    return ClaimResult(*ref, end or unknown)

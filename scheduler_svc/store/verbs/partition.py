@@ -198,10 +198,10 @@ class PartitionState(PartitionStorage):
 
     def claim_of(self, ref: ClaimRef) -> Claim | None:
         """Return the live claim with this identity, under its consumer or on the source of the consumer's move."""
-        for claim in (self.claims.get(ref.consumer), self.source_of(ref.consumer)):
-            if claim is not None and claim.attempt == ref.attempt:
-                return claim
-        return None
+        claim = self.claims.get(ref.consumer)
+        if claim is None or claim.attempt != ref.attempt:
+            claim = self.source_of(ref.consumer)
+        return claim if claim is not None and claim.attempt == ref.attempt else None
 
     def is_newest(self, claim: Claim) -> bool:
         """Return whether the store cannot have forgotten a later attempt than this live one.

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Lookup of the claim that a verb names.
 
--- Returns the live claim or nil, and a final answer or nil. nil, nil: the claim is unknown.
+-- Returns the live claim or nil, a final answer or nil, and the claim that the consumer holds or nil. nil, nil: the claim
+-- is unknown.
 local function find_claim(consumer, attempt, host)
-  live_claim(redis.call('HGET', K.claims, consumer))
-  local claim = claim_of(consumer, attempt)
+  local own = live_claim(redis.call('HGET', K.claims, consumer))
+  local claim = claim_of(own, consumer, attempt)
   if claim then
-    return claim, (host ~= '' and host_of(claim.host) ~= host) and 'foreign' or nil
+    return claim, (host ~= '' and host_of(claim.host) ~= host) and 'foreign' or nil, own
   end
-  return nil, end_of_attempt(consumer, attempt)
+  return nil, end_of(ends_of(consumer), attempt), own
 end

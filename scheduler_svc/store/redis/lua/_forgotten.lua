@@ -31,3 +31,8 @@ end
 local function may_run(consumer, live, ends)
   return has_unverified(consumer) or may_be_forgotten(live, ends, '*')
 end
+
+-- Returns the answer for an attempt that the store does not know.
+local function unknown_answer(consumer, live)
+  return may_run(consumer, live, ends_of(consumer)) and 'closed' or 'unknown'
+end

@@ -116,16 +116,21 @@ local function end_of(ends, attempt)
   return ends[attempt] or (tonumber(attempt) < last_end(ends) and 'aborted') or nil
 end
 
+-- Returns the claim that a consumer holds, or nil.
+local function own_claim(consumer)
+  local raw = redis.call('HGET', K.claims, consumer)
+  return raw and cjson.decode(raw) or nil
+end
+
 -- Returns the claim on the source of a consumer's move, or nil.
 local function source_of(consumer)
   local migration = redis.call('HGET', K.sources, consumer)
-  return migration and cjson.decode(redis.call('HGET', K.claims, migration)) or nil
+  return migration and own_claim(migration) or nil
 end
 
--- Returns the live claim of an attempt, under its consumer or on the source of the consumer's move; or nil.
-local function claim_of(consumer, attempt)
-  local raw = redis.call('HGET', K.claims, consumer)
-  local claim = raw and cjson.decode(raw)
+-- Returns the live claim of an attempt: `own`, the consumer's claim, or the source of the consumer's move; or nil.
+local function claim_of(own, consumer, attempt)
+  local claim = own
   if not claim or claim.attempt ~= tonumber(attempt) then
     claim = source_of(consumer)
   end
@@ -135,7 +140,7 @@ end
 -- Returns how an attempt ended, or nil. A live attempt has not ended, even if a later attempt has.
 local function end_of_attempt(consumer, attempt)
   local ended = end_of(ends_of(consumer), attempt)
-  return not (ended and claim_of(consumer, attempt)) and ended or nil
+  return not (ended and claim_of(own_claim(consumer), consumer, attempt)) and ended or nil
 end
 
 -- Returns the migration of a source or destination, or nil.
@@ -210,8 +215,7 @@ end
 
 -- Makes the destination of a move the only claim of its instance: its source has ended.
 local function end_role_of_destination(source)
-  local raw = redis.call('HGET', K.claims, source.instance)
-  local destination = raw and cjson.decode(raw)
+  local destination = own_claim(source.instance)
   if destination and destination.migration == source.consumer then
     destination.migration = nil
     redis.call('HSET', K.claims, source.instance, cjson.encode(destination))

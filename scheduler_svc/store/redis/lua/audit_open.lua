@@ -53,7 +53,7 @@ end
 
 -- Returns whether an unverified claim is its consumer's claim on this host now.
 local function is_verified(claim, consumer)
-  local live = claim_of(consumer, claim.attempt)
+  local live = claim_of(own_claim(consumer), consumer, claim.attempt)
   return live and host_of(live.host) == host
 end
 

@@ -119,16 +119,15 @@ local function reconcile_attempt(live_attempt, attempt, confirmed, host, claim_t
 end
 
 local function reconcile(consumer, attempt, confirmed, host, claim_text)
-  local live_attempt = claim_of(consumer, attempt)
+  local live = own_claim(consumer)
+  local live_attempt = claim_of(live, consumer, attempt)
   if live_attempt then
     return reconcile_attempt(live_attempt, attempt, confirmed, host, claim_text)
   end
-  local ended = end_of_attempt(consumer, attempt)
+  local ended = end_of(ends_of(consumer), attempt)
   if ended then
     return ended == UNKNOWN_END and 'aborted' or ended, 0
   end
-  local raw = redis.call('HGET', K.claims, consumer)
-  local live = raw and cjson.decode(raw) or nil
   local claim = cjson.decode(claim_text)
   give_role(claim, live)
   local are_one_move = live and are_ends_of_one_move(live, claim)

@@ -9,11 +9,9 @@
 --@ include _moves
 
 local function begin(consumer, attempt, migration)
-  local claim, answer = find_claim(consumer, attempt, '')
+  local claim, answer, own = find_claim(consumer, attempt, '')
   if not claim then
-    local raw = redis.call('HGET', K.claims, consumer)
-    local unknown = not answer and may_run(consumer, raw and cjson.decode(raw) or nil, ends_of(consumer))
-    return answer or (unknown and 'closed' or 'unknown')
+    return answer or unknown_answer(consumer, own)
   elseif is_of_api(claim) then
     return 'foreign', claim
   elseif claim.state ~= 'confirmed' then

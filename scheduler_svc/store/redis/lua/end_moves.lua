@@ -10,15 +10,12 @@
 --@ include _moves
 
 local function finish(consumer, attempt, migration)
-  local claim, answer = find_claim(consumer, attempt, '')
-  local raw = redis.call('HGET', K.claims, consumer)
-  local live = raw and cjson.decode(raw) or nil
+  local claim, answer, own = find_claim(consumer, attempt, '')
   if not claim then
-    local unknown = not answer and may_run(consumer, live, ends_of(consumer))
-    return answer or (unknown and 'closed' or 'unknown'), '', ''
+    return answer or unknown_answer(consumer, own), '', ''
   elseif claim.instance and claim.consumer == migration then
-    if live then
-      return 'conflict', live.host, migration
+    if own then
+      return 'conflict', own.host, migration
     elseif may_run(consumer, nil, ends_of(consumer)) then
       return 'closed', claim.host, migration
     end

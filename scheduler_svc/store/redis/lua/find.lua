@@ -9,16 +9,14 @@
 --@ include _forgotten
 local answers = {}
 for i = REST, #ARGV, 2 do
-  local claim, answer = find_claim(ARGV[i], ARGV[i + 1], '')
+  local claim, answer, live = find_claim(ARGV[i], ARGV[i + 1], '')
   local migration, ended = claim and move_of(claim) or '', ''
-  local raw = redis.call('HGET', K.claims, ARGV[i])
-  local live = raw and cjson.decode(raw) or nil
   if claim then
     answer = claim.state
   elseif live and live.attempt > tonumber(ARGV[i + 1]) then
     claim, answer, ended = live, 'conflict', answer or ''
   elseif not answer then
-    answer = may_run(ARGV[i], live, ends_of(ARGV[i])) and 'closed' or 'unknown'
+    answer = unknown_answer(ARGV[i], live)
   end
   answers[#answers + 1] = answer
   answers[#answers + 1] = claim and claim.host or ''

@@ -12,12 +12,10 @@ local host, answers = A.host, {}
 
 local function vouch(consumer, attempt)
   local raw = redis.call('HGET', K.claims, unverified_name(consumer, attempt, host))
-  local claim, answer = find_claim(consumer, attempt, host)
+  local claim, answer, live = find_claim(consumer, attempt, host)
   if claim or answer or not raw then
     return claim, answer or (claim and claim.state) or 'unknown'
   end
-  local live = redis.call('HGET', K.claims, consumer)
-  live = live and cjson.decode(live) or nil
   claim = cjson.decode(raw)
   local vouched = cjson.decode(raw)
   vouched.consumer, vouched.state = consumer, 'confirmed'

@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verification of sums and indexes against the claims."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import Claim, ClaimGroup
+from scheduler_svc.store import tallies
 from scheduler_svc.store.verification import StoreDump, verify
 
+OWNER = ("p", "u", "INSTANCE")
 GROUP = ClaimGroup("g1", GroupPolicy.AFFINITY)
 CONFIRMED = Claim("c1", 1, 1, "INSTANCE", "p", "u", "confirmed", "h1", {"h1": {"VCPU": 3}}, "req-1", 0, group=GROUP)
 PREPARED = replace(CONFIRMED, consumer="c2", state="prepared", deadline_ms=50, group=None)
+
+
+def sums_by_project(claims: Sequence[Claim]) -> dict[str, Any]:
+    sums = tallies.flat(tallies.count(claims))
+    return {"tallies": sums, "tallied": sums.keys()}
+
+
 DUMP = StoreDump(
     epoch=2,
     position=9,
@@ -25,6 +36,7 @@ DUMP = StoreDump(
     awaited=[],
     excess={},
     unverified={},
+    **sums_by_project([CONFIRMED, PREPARED]),
 )
 
 
@@ -58,6 +70,14 @@ def test_claim_that_holds_more_than_its_agent_reports_has_no_problem() -> None:
         ({"deadlines": {"c2": 51}}, "deadline of c2: recorded 51, computed from the claims 50"),
         ({"deadlines": {}}, "deadline of c2: recorded None, computed from the claims 50"),
         ({"deadlines": {"c1": 1, "c2": 50}}, "deadline of c1: recorded 1, computed from the claims None"),
+        (
+            {"tallies": {**DUMP.tallies, (*OWNER, "VCPU"): 5}},
+            "tally of ('p', 'u', 'INSTANCE', 'VCPU'): recorded 5, computed from the claims 6",
+        ),
+        (
+            {"tallied": [(*OWNER, "")]},
+            "index of tallies of ('p', 'u', 'INSTANCE', 'VCPU'): recorded None, computed from the sums 1",
+        ),
         ({"unverified": {"c3": 1}}, "number of unverified claims of c3: recorded 1, computed from the claims None"),
         ({"capacity": {"h1": {"VCPU": 5}}}, "VCPU at h1: claims use 6 of 5, which is not flagged as excess"),
         ({"excess": {("h1", "VCPU"): 7}}, "VCPU at h1: flagged as excess but within capacity"),
@@ -129,6 +149,7 @@ SPREAD_DUMP = replace(
     capacity={"h1": {"VCPU": 6}, "pool": {"DISK_GB": 1}},
     used={"h1": {"VCPU": 6}, "pool": {"DISK_GB": 1}},
     holders=["pool|c1"],
+    **sums_by_project([SPREAD, PREPARED]),
 )
 
 

@@ -143,7 +143,7 @@ def test_unknown_trait_is_refused(api, case):
 def test_malformed_part_of_a_path_is_refused(api, route):
     version = f"1.{min(route.until, LATEST).minor}"
     for segment in SEGMENTS:
-        path = re.sub(r"\{\w+\}", lambda _: segment, route.path)  # noqa: B023 - called within this round
+        path = segment.join(re.split(r"\{\w+\}", route.path))
         answer = api.call(route.method, path, {} if route.takes_json else None, version=version)
         if (route.method, route.path) == ("GET", "/allocations/{consumer}"):
             assert answer.json["allocations"] == {}  # as of any consumer that does not exist
