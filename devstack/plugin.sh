@@ -22,7 +22,7 @@ function check_gantt {
 function install_gantt {
     install_package redis-server
     python3 -m venv "$GANTT_VENV"
-    "$GANTT_VENV/bin/pip" install --quiet "${GANTT_DIR}[scheduler,placement,nova,shell]"
+    "$GANTT_VENV/bin/pip" install --quiet "${GANTT_DIR}[scheduler,placement]"
     pip_install_gr osc-placement
 }
 

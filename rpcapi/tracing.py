@@ -20,7 +20,7 @@ from typing import Any
 from rpcapi import errors
 
 GROUP = "oslo_messaging_tracing"
-EXTRA = "tracing"
+PACKAGES = "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
 EXPORT_SECONDS = 5  # time limit of an export, and of the last one at a stop
 
 _tracer: Any = None
@@ -31,7 +31,7 @@ _NO_SPAN = contextlib.nullcontext()
 def start(conf: Any) -> None:
     """Record the spans of this process as [oslo_messaging_tracing] says, by default under the name of the program.
 
-    It starts a thread, which a fork would not copy. Raises BadConfiguration without the packages of the extra, or for
+    It starts a thread, which a fork would not copy. Raises BadConfiguration without PACKAGES, or for
     another protocol than http/protobuf.
     """
     global _tracer, _provider  # noqa: PLW0603 - as in opentelemetry, one provider for each process
@@ -49,7 +49,7 @@ def start(conf: Any) -> None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
     except ImportError as error:
         raise errors.BadConfiguration(
-            why=f"[{GROUP}] tracing_enabled needs {error.name}; run: pip install 'gantt[{EXTRA}]'"
+            why=f"[{GROUP}] tracing_enabled needs {error.name}; run: pip install {PACKAGES}"
         ) from error
     endpoint = f"{options.otel_exporter_otlp_endpoint.rstrip('/')}/v1/traces"
     _provider = TracerProvider(resource=Resource.create({"service.name": options.tracing_service_name}))

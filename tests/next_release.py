@@ -21,7 +21,6 @@ class RequestSpec(objects.RequestSpec):
     """RequestSpec of the next release, with a priority."""
 
     VERSION = NEXT
-    SENT_AS = (PRESENT, frozenset({"priority"}))
 
     fields: ClassVar = {"priority": kinds.IntegerField(default=0)}
 

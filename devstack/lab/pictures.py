@@ -8,7 +8,7 @@ from typing import Any
 
 from rpcapi.cli.error_messages import CommandFailed
 
-NO_MATPLOTLIB = "--plot needs matplotlib, which is not installed: `pip install 'gantt[lab]'`."
+NO_MATPLOTLIB = "--plot needs matplotlib, which is not installed: `pip install matplotlib`."
 
 
 def empty_figure(path: Path) -> Any:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The site and the man pages as files of a release, below ``share`` as they are installed.
 
-Needs the extras ``all`` and ``docs`` in the environment that runs it: pages have the help of every command.
+Its environment needs the extra ``all`` and the dependency group ``docs``: pages have the help of every command.
 """
 
 import shutil

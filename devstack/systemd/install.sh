@@ -3,7 +3,7 @@
 # Installs the units, their users and their folders, on this machine or below a root folder:
 #   install.sh [ROOT]
 # Requires the programs in /opt/gantt/bin (python3 -m venv /opt/gantt &&
-# /opt/gantt/bin/pip install '.[scheduler,conductor,compute,placement,nova,dashboard,shell,status]')
+# /opt/gantt/bin/pip install '.[scheduler,conductor,compute,placement,dashboard]')
 # and starts nothing; write /etc/gantt/gantt-*.conf and the passwords into /etc/gantt/gantt-*.secrets.conf, run it again
 # to set their modes, then for instance
 #   systemctl enable --now gantt-conductor gantt-scheduler@1 gantt-compute gantt.target

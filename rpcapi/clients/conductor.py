@@ -62,9 +62,8 @@ class ConductorAPI(ServiceClient):
         until it is certain that nothing runs under these uuids. Raises InvalidSpec, InvalidCount, InvalidName,
         UnknownTrait, InstanceConflict, RequestTooOld, QuotaExceeded or Overloaded before it records anything.
         """
-        values = {"names": list(names)} if names else {}
         sent = time.time() if first_sent is None and not is_repeat else first_sent
-        self._call(ctxt, "1.10", "build_instances", spec=spec, uuids=uuids, first_sent=sent, **values)
+        self._call(ctxt, "1.10", "build_instances", spec=spec, uuids=uuids, names=list(names), first_sent=sent)
 
     def check_store(self, ctxt: RequestContext) -> None:
         """Check that the conductors' store acknowledges writes; raises StoreUnavailable, or NotReplicated."""
@@ -113,10 +112,7 @@ class ConductorAPI(ServiceClient):
         ERROR whose host is gone are evacuated. Repeated and refused as reboot_instances; also HostIsUp as
         evacuate_instances.
         """
-        if image is None:
-            self._call(ctxt, "1.13", "rebuild_instances", uuids=uuids)
-        else:
-            self._call(ctxt, "1.18", "rebuild_instances", uuids=uuids, image=image)
+        self._call(ctxt, "1.18", "rebuild_instances", uuids=uuids, image=image)
 
     def shelve_instances(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Power instances off that are ACTIVE or SHUTOFF, and keep their images; a repeated call changes nothing.
@@ -137,10 +133,7 @@ class ConductorAPI(ServiceClient):
         take them; all must be SHELVED_OFFLOADED then. Raises as shelve_instances, and QuotaExceeded, or UnknownHost or
         NoValidHost for a host that can take none of them, before it changes anything.
         """
-        if host is None:
-            self._call(ctxt, "1.14", "unshelve_instances", uuids=uuids)
-        else:
-            self._call(ctxt, "1.20", "unshelve_instances", uuids=uuids, host=host)
+        self._call(ctxt, "1.20", "unshelve_instances", uuids=uuids, host=host)
 
     def evacuate_instances(
         self, ctxt: RequestContext, uuids: list[str], migrations: list[str], target: str | None = None
@@ -227,10 +220,7 @@ class ConductorAPI(ServiceClient):
         raises InvalidSpec, and QuotaExceeded.
         """
         values = {"uuids": uuids, "migrations": migrations, "spec": spec, "allow_cross_cell": allow_cross_cell}
-        if other_specs:
-            self._call(ctxt, "1.21", "resize_instances", **values, other_specs=other_specs)
-        else:
-            self._call(ctxt, "1.17", "resize_instances", **values)
+        self._call(ctxt, "1.21", "resize_instances", **values, other_specs=list(other_specs))
 
     def confirm_migrations(self, ctxt: RequestContext, uuids: list[str]) -> None:
         """Remove the sources of finished migrations; a repeated call changes nothing.
@@ -308,7 +298,6 @@ class ConductorAPI(ServiceClient):
         may be the only copy of its instance or that needs ``ends_running``, before it changes anything; Unavailable if
         the agent does not answer.
         """
-        # Always in this version: a conductor that does not know the argument would end guests that run.
         values = {"partition": partition, "host": host, "refs": refs, "ends_running": ends_running}
         self._call(ctxt, "1.22", "end_leaked_migrations", **values)
 

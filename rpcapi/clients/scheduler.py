@@ -76,10 +76,8 @@ class SchedulerAPI:
         ``fresh``: the caller is certain that no instance of ``uuids`` runs that it does not know of. Otherwise, after a
         store may have forgotten claims, ClaimClosed is raised until all hosts that may run one have been audited.
         """
-        values = {"spec": spec, "uuids": uuids, "attempt": attempt, "alternates": alternates}
-        if fresh:
-            return self._backend.call(ctxt, "1.4", "select_destinations", fresh=True, **values)
-        return self._backend.call(ctxt, "1.0", "select_destinations", **values)
+        values = {"spec": spec, "uuids": uuids, "attempt": attempt, "alternates": alternates, "fresh": fresh}
+        return self._backend.call(ctxt, "1.4", "select_destinations", **values)
 
     def select_batch(
         self, ctxt: RequestContext, requests: objects.SelectionRequests, *, details: bool = False
@@ -89,9 +87,7 @@ class SchedulerAPI:
         They are decided together when the configured driver supports it, and else in rounds. An error of one request is
         its answer, with the error's fields if ``details`` are asked for.
         """
-        if details:
-            return self._backend.call(ctxt, "1.9", "select_batch", requests=requests, details=True)
-        return self._backend.call(ctxt, "1.3", "select_batch", requests=requests)
+        return self._backend.call(ctxt, "1.9", "select_batch", requests=requests, details=details)
 
     def update_resource_stats(
         self, ctxt: RequestContext, name: names.ResourceName, stats: objects.StatsReport
@@ -120,10 +116,8 @@ class SchedulerAPI:
         ``matching`` selects documents with these values of top-level keys; its key "host" selects those of one service
         host and its nodes. ``partition`` selects those of one partition.
         """
-        values: dict[str, Any] = {"namespace": namespace, "marker": marker, "limit": limit}
-        optional = {"matching": matching, "partition": partition}
-        filters = {name: value for name, value in optional.items() if value is not None}
-        return self._backend.call(ctxt, "1.2", "list_host_state", **values, **filters)
+        values = {"namespace": namespace, "marker": marker, "limit": limit}
+        return self._backend.call(ctxt, "1.2", "list_host_state", **values, matching=matching, partition=partition)
 
     def list_catalog(
         self, ctxt: RequestContext, kind: str, marker: str | None = None, limit: int = 1000

@@ -51,7 +51,7 @@ def check(conf: cfg.ConfigOpts) -> None:
     if conf.service_group.driver != TOOZ:
         return
     if importlib.util.find_spec("tooz") is None:
-        raise errors.BadConfiguration(why=f"[{GROUP}] driver: 'tooz' is not installed; run: pip install 'gantt[tooz]'")
+        raise errors.BadConfiguration(why=f"[{GROUP}] driver: 'tooz' is not installed; run: pip install tooz")
     scheme = conf.service_group.backend_url.partition("://")[0]
     schemes = sorted(name.name for name in importlib.metadata.entry_points(group=BACKENDS))
     if scheme not in schemes:

@@ -50,7 +50,7 @@ def check_executor(conf: cfg.ConfigOpts) -> None:
     """Raise BadConfiguration if the package of the configured executor is not installed; it is not imported."""
     if conf.executor == "eventlet" and importlib.util.find_spec("eventlet") is None:
         raise errors.BadConfiguration(
-            why="executor = eventlet needs the package eventlet; run: pip install 'gantt[eventlet]', or use threading"
+            why="executor = eventlet needs the package eventlet; run: pip install eventlet, or use threading"
         )
 
 

@@ -11,7 +11,7 @@ DAEMON: list[cfg.Opt] = [
         default=DEFAULT_EXECUTOR,
         choices=[
             ("threading", "native threads: a pool of them handles the requests"),
-            ("eventlet", "green threads in one native thread; needs the extra gantt[eventlet]"),
+            ("eventlet", "green threads in one native thread; needs the package eventlet"),
         ],
         help="Concurrency model of worker processes. It is read once, before the workers are forked. oslo.messaging "
         "removes its support of eventlet, and gantt will follow.",

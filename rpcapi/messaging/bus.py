@@ -6,8 +6,6 @@ from typing import Any
 import oslo_messaging as messaging
 from oslo_config import cfg
 from oslo_messaging import server, transport
-from oslo_messaging._metrics import client as messaging_metrics
-from oslo_messaging._tracing import client as messaging_tracing
 from oslo_messaging.rpc import client, dispatcher
 from oslo_messaging.rpc.server import RPCServer
 from oslo_messaging.transport import RPCTransport
@@ -21,6 +19,7 @@ from rpcapi.messaging.authorization import AuthorizingDispatcher
 from rpcapi.messaging.dispatch import StrictDispatcher, StrictServer
 from rpcapi.messaging.drivers import opts as bus_opts
 from rpcapi.messaging.drivers.dead_letters import COUNT as LETTER_COUNT
+from rpcapi.messaging.private import oslo_messaging_metrics, oslo_messaging_tracing
 
 EXCHANGE = "gantt"
 
@@ -38,8 +37,8 @@ def register_opts(conf: cfg.ConfigOpts) -> None:
     """
     for options in (server._pool_opts, client._client_opts, transport._transport_opts, dispatcher._dispatcher_opts):
         conf.register_opts(options)
-    conf.register_opts(messaging_tracing.oslo_messaging_tracing, group=tracing.GROUP)
-    conf.register_opts(messaging_metrics.oslo_messaging_metrics, group="oslo_messaging_metrics")
+    conf.register_opts(oslo_messaging_tracing, group=tracing.GROUP)
+    conf.register_opts(oslo_messaging_metrics, group="oslo_messaging_metrics")
     bus_opts.register_opts(conf)
     rpc_conf.register_opts(conf)
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import kombu
-from oslo_messaging._drivers import amqp, common
-from oslo_messaging._drivers.impl_rabbit import Consumer
 from oslo_messaging.transport import RPCTransport
 
 from rpcapi import errors
 from rpcapi.background import BackgroundLoop
 from rpcapi.messaging import foreign, rabbit_channel
 from rpcapi.messaging.dispatch import check_message
+from rpcapi.messaging.private import PURPOSE_LISTEN, Timeout
+from rpcapi.messaging.private_rabbit import Consumer, unpack_context
 
 LOG = logging.getLogger(__name__)
 
@@ -60,14 +60,14 @@ class CopyListener(BackgroundLoop):
         """Receive until it is stopped; raises Unavailable, and what the driver does."""
         foreign.probe(self._transport)
         self._require_exchange()
-        with self._transport._driver._get_connection(common.PURPOSE_LISTEN) as context:
+        with self._transport._driver._get_connection(PURPOSE_LISTEN) as context:
             context.connection.declare_consumer(_CopyConsumer(self._source, self._receive))
             LOG.info("Receiving copies of calls to %s by queue %s", self._source.topic, self._source.queue)
             self._is_failing = False
             while not self.is_stopping:
                 try:
                     context.connection.consume(timeout=POLL_SECONDS)
-                except common.Timeout:
+                except Timeout:
                     continue
         return 0.0
 
@@ -89,7 +89,7 @@ class CopyListener(BackgroundLoop):
 
     def _receive(self, message: Any) -> None:
         message.acknowledge()
-        context = amqp.unpack_context(message)
+        context = unpack_context(message)
         try:
             check_message(message)
         except errors.MalformedObject as error:

@@ -10,7 +10,6 @@ from contextlib import nullcontext
 from typing import Any
 
 import oslo_messaging as messaging
-from oslo_messaging import _tracing as messaging_tracing
 from oslo_messaging.rpc import dispatcher
 from oslo_messaging.rpc.server import RPCServer
 
@@ -19,6 +18,7 @@ from rpcapi.messaging import green
 from rpcapi.messaging.backlog import BACKLOG
 from rpcapi.messaging.drivers.errors import MessageTooLarge
 from rpcapi.messaging.heartbeats import Heartbeats
+from rpcapi.messaging.private import trace_receive
 from rpcapi.messaging.thread_pool import ThreadPool
 from rpcapi.validation.text import abbreviate
 
@@ -125,7 +125,7 @@ class StrictServer(RPCServer):
         except Exception as error:
             LOG.warning("Message %s does not run here: %s", message.msg_id, error)
             return
-        with messaging_tracing.trace_receive(self.conf, message):
+        with trace_receive(self.conf, message):
             self._answer(message)
 
     def _answer(self, message: Any) -> None:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from oslo_messaging._drivers import common
 from oslo_messaging.transport import RPCTransport
+
+from rpcapi.messaging.private import PURPOSE_SEND
 
 
 def is_rabbit(transport: RPCTransport) -> bool:
@@ -20,7 +21,7 @@ def open_channel(transport: RPCTransport) -> Iterator[Any]:
 
     The lock keeps the connection's heartbeat thread away, which would read the answer and leave the caller waiting.
     """
-    with transport._driver._get_connection(common.PURPOSE_SEND) as pooled:
+    with transport._driver._get_connection(PURPOSE_SEND) as pooled:
         connection = pooled.connection
         with connection._connection_lock, connection.connection.channel() as channel:
             yield channel

@@ -26,9 +26,6 @@ class GanttObject(base.VersionedObject):
     COLUMNS: tuple[str, ...] = ()
     # Names of columns that have that length or are empty.
     SPARSE: tuple[str, ...] = ()
-    # The version that an object is sent as while these later fields have their defaults: peers of the release before
-    # them read it without a translation, in answers too, which nobody translates.
-    SENT_AS: tuple[str, frozenset[str]] | None = None
 
     def complete(self) -> Self:
         """Set missing fields to their defaults, check the object, and return self.
@@ -76,13 +73,9 @@ class GanttObject(base.VersionedObject):
         return {
             f"{self.OBJ_SERIAL_NAMESPACE}.name": self.obj_name(),
             f"{self.OBJ_SERIAL_NAMESPACE}.namespace": self.OBJ_PROJECT_NAMESPACE,
-            f"{self.OBJ_SERIAL_NAMESPACE}.version": target_version or self._sent_version(data),
+            f"{self.OBJ_SERIAL_NAMESPACE}.version": self.VERSION,
             f"{self.OBJ_SERIAL_NAMESPACE}.data": data,
         }
-
-    def _sent_version(self, data: dict[str, Any]) -> str:
-        newest: str = self.VERSION
-        return newest if self.SENT_AS is None or not self.SENT_AS[1].isdisjoint(data) else self.SENT_AS[0]
 
     def with_values(self, **values: Any) -> Self:
         """Return a copy with these fields changed; raises MalformedObject as ``of`` does."""

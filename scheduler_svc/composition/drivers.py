@@ -55,7 +55,6 @@ def chance_driver(conf: cfg.ConfigOpts) -> ChanceDriver:
 
 def solver_driver(conf: cfg.ConfigOpts) -> SolverDriver:
     """Build the driver 'solver' with [solver] and the options of the driver 'filter'; raises BadConfiguration."""
-    solver.check(conf)
     group = conf.solver
     limits = SolverLimits(
         packs=group.objective == solver.PACK,

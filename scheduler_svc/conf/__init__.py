@@ -21,15 +21,15 @@ from scheduler_svc.conf import (
     weighers,
 )
 
-_DECIDING = (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, solver, nova)
+_DECIDING = (scheduler, prefilters, filter_scheduler, filters, weighers, plugins, metrics, nova)
 # All modules with own options, in the order of the sample file.
-MODULES = (*_DECIDING, store, notifications, namespaces, partitions)
+MODULES = (*_DECIDING, solver, store, notifications, namespaces, partitions)
 
 
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register all options of the scheduler, including those of rpcapi."""
     rpcapi_conf.register_opts(conf)
-    for module in (*_DECIDING, notifications, store):
+    for module in (*_DECIDING, solver, notifications, store):
         module.register_opts(conf)
 
 

@@ -1,16 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of driver 'solver', which places a batch of requests together."""
 
-import importlib.util
-
 from oslo_config import cfg
 
-from rpcapi import errors
-from scheduler_svc.conf import scheduler
-
 GROUP = "solver"
-NAME = "solver"
-PACKAGE = "highspy"
 PACK = "pack"
 SPREAD = "spread"
 
@@ -87,12 +80,3 @@ OPTS: list[cfg.Opt] = [
 def register_opts(conf: cfg.ConfigOpts) -> None:
     """Register the options of group [solver]."""
     conf.register_opts(OPTS, group=GROUP)
-
-
-def check(conf: cfg.ConfigOpts) -> None:
-    """Raise BadConfiguration if the driver is enabled and its package is not installed."""
-    if NAME in scheduler.drivers(conf) and importlib.util.find_spec(PACKAGE) is None:
-        raise errors.BadConfiguration(
-            why=f"[scheduler] driver 'solver' needs the package {PACKAGE}: install gantt's extra 'solver', "
-            "as in pip install 'gantt[solver]'"
-        )

@@ -53,13 +53,15 @@ def open_store(
     if scheme == "memory":
         return MemoryStore(partition, **options)
     if scheme in REDIS:
-        from scheduler_svc.store.redis import RedisStore  # noqa: PLC0415 - memory needs no redis-py installed
+        from scheduler_svc.store.redis import RedisStore  # noqa: PLC0415 - memory needs no redis-py
 
         return RedisStore(
             url, partition, durability=durability, replicas=replicas, wait_seconds=wait_seconds, **options
         )
     if scheme in SQL:
-        return _open_sql(url, partition, durability, {"wait_seconds": wait_seconds, **options})
+        from scheduler_svc.store.sql import SqlStore  # noqa: PLC0415 - others need not import SQLAlchemy
+
+        return SqlStore(url, partition, durability=durability, wait_seconds=wait_seconds, **options)
     if scheme == MEMCACHED:
         raise errors.BadConfiguration(why=f"[store] url: {NO_CLAIMS}")
     raise errors.BadConfiguration(why=f"[store] url has the scheme {scheme!r}; supported are {', '.join(SCHEMES)}")
@@ -79,20 +81,6 @@ def attach_state_store(
         raise errors.BadConfiguration(
             why=f"[store] state_namespaces: {', '.join(unknown)} not declared; declared: {', '.join(sorted(declared))}"
         )
-    try:
-        from scheduler_svc.store.memcached import MemcachedStates  # noqa: PLC0415 - others need no pymemcache installed
-    except ImportError as error:
-        raise errors.BadConfiguration(
-            why=f"[store] state_url names a memcached, and {error.name} is missing: install gantt[memcached]"
-        ) from error
+    from scheduler_svc.store.memcached import MemcachedStates  # noqa: PLC0415 - others need not import pymemcache
+
     return CompositeStore(store, MemcachedStates(url, store.partition), external_namespaces)
-
-
-def _open_sql(url: str, partition: str, durability: Durability, options: dict[str, Any]) -> Store:
-    try:
-        from scheduler_svc.store.sql import SqlStore  # noqa: PLC0415 - others need no SQLAlchemy installed
-    except ImportError as error:
-        raise errors.BadConfiguration(
-            why=f"[store] url names a SQL database, and {error.name} is missing: install gantt[sqlalchemy]"
-        ) from error
-    return SqlStore(url, partition, durability=durability, **options)

@@ -18,7 +18,7 @@ from rpcapi.serializer import GanttSerializer
 
 
 def main() -> None:
-    """Serve topics ``scheduler`` and ``compute`` at 1.0 until standard input closes."""
+    """Serve topics ``scheduler`` and ``compute`` at 1.4 until standard input closes."""
     conf = cfg.ConfigOpts()
     conf([], project="gantt", default_config_files=[], default_config_dirs=[])
     rpc_conf.register_opts(conf)
@@ -27,11 +27,11 @@ def main() -> None:
     received: list[dict] = []
 
     class Endpoint:
-        target = messaging.Target(version="1.0")
+        target = messaging.Target(version="1.4")
 
         @expose
         def select_destinations(
-            self, ctxt: object, spec: objects.RequestSpec, uuids: list, attempt: int, alternates: int
+            self, ctxt: object, spec: objects.RequestSpec, uuids: list, attempt: int, alternates: int, *, fresh: bool
         ) -> objects.Selections:
             received.append({"version": spec.VERSION, "fields": sorted(spec.fields), "resources": spec.resources})
             facts = {"partition": "then", "attempt": attempt, "deadline_ms": 1, "epoch": 1, "position": 1}

@@ -12,7 +12,7 @@ import pytest
 
 from compute_agent.endpoints.compute import ComputeEndpoint
 from conductor.endpoints.conductor import ConductorEndpoint
-from rpcapi import context, objects
+from rpcapi import context
 from rpcapi.clients.claims import ClaimsAPI
 from rpcapi.clients.client import ServiceClient
 from rpcapi.clients.compute import ComputeAPI
@@ -151,7 +151,6 @@ def test_only_exposed_methods_are_public(endpoint):
 # -- caps ------------------------------------------------------------------------------------------------------
 
 CTXT = context.new()
-SPEC = objects.RequestSpec.of(resources={"VCPU": 1})
 CAPPED = [
     ("scheduler", lambda conf, bus_: SchedulerAPI(conf, bus_).remove_host(CTXT, "h1")),
     ("claims", lambda conf, bus_: ClaimsAPI(conf, bus_, "default").fence_host(CTXT, "h1", "token-1")),
@@ -180,7 +179,7 @@ def test_call_within_the_cap_is_sent(capped):
     with pytest.raises(messaging.RPCVersionCapError):
         backend.call(CTXT, "1.1", "explain")
     with pytest.raises(messaging.MessagingTimeout):
-        SchedulerAPI(conf, transport).select_destinations(CTXT, SPEC, [])
+        SchedulerAPI(conf, transport).get_host_state(CTXT, "compute", "h1")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,22 +13,17 @@ from devstack.lab.peers.environments import default_cache
 from tests.conftest import missing
 
 PROJECT = Path(__file__).resolve().parents[2]
-# The newest commit before there were moves; another one with GANTT_FORMER.
-FORMER = "2a2b9b82"
+FORMER = "2731d426"  # a commit whose stored data and messages this one reads; another one with GANTT_FORMER
 INSTALL_SECONDS = 900.0
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release, the folder of its programs, and the PYTHONPATH that they need beside what is installed.
-
-    One ``is_before_moves`` has no requests of changes, and its services report no versions.
-    """
+    """A release, the folder of its programs, and the PYTHONPATH that they need beside what is installed."""
 
     name: str
     programs: Path
     python_path: str = ""
-    is_before_moves: bool = False
 
     @property
     def python(self) -> str:
@@ -53,7 +47,7 @@ def current() -> Release:
 
 
 @pytest.fixture(scope="session")
-def former() -> Iterator[Release]:
+def former() -> Release:
     """The former release, installed on first use."""
     commit = os.environ.get("GANTT_FORMER", FORMER)
     named = _run("git", "-C", str(PROJECT), "rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
@@ -65,8 +59,7 @@ def former() -> Iterator[Release]:
     if not complete.exists():
         _install(name, folder)
         complete.touch()
-    is_before_moves = not _run("git", "-C", str(PROJECT), "merge-base", "--is-ancestor", name, FORMER).returncode
-    yield Release(name[:12], folder / "bin", is_before_moves=is_before_moves)
+    return Release(name[:12], folder / "bin")
 
 
 def _install(commit: str, folder: Path) -> None:

@@ -146,8 +146,6 @@ def test_every_process_is_replaced_while_servers_boot_and_change(
     daemons = cluster.cluster.daemons
     with calling(former, cluster) as of_former:
         wait_for_boots(cluster.session)
-        if former.is_before_moves:
-            assert "report no version" in status_check(current, cluster.cluster.client_conf, expected=2)
         for name in ("conductor", "scheduler"):
             replace_beside(cluster, name, current)
         with calling(current, cluster) as of_current:
@@ -157,14 +155,12 @@ def test_every_process_is_replaced_while_servers_boot_and_change(
     commands = {name: Path(f"/proc/{daemon.pid}/cmdline").read_text() for name, daemon in daemons.items()}
     assert not [name for name, command in commands.items() if former_programs in command], "all are replaced"
     conf = cluster.cluster.client_conf
-    truth.until("the upgrade check passes", lambda: "Success" in status_check(current, conf, None), CHECK_SECONDS)
-    assert "Success" in status_check(current, conf)
+    truth.until("the upgrade check passes", lambda: is_upgraded(current, conf), CHECK_SECONDS)
     with calling(current, cluster) as last:
         wait_for_boots(cluster.session)
     outcomes = (of_former, of_current, last)
     assert [outcome["failed"] for outcome in outcomes] == [[], [], []]
     assert all(outcome["kept"] and outcome["deleted"] for outcome in outcomes)
-    assert not former.is_before_moves or of_former["done"] == {}, "the former release has no such calls"
     assert set(last["done"]) == {change.method for change in callers.CHANGES}
     assert_nothing_is_lost(cluster, [uuid for outcome in outcomes for uuid in outcome["kept"]])
     servers = [len(outcome["kept"]) + len(outcome["deleted"]) for outcome in outcomes]
@@ -180,11 +176,8 @@ def assert_nothing_is_lost(cluster: RunningCluster, uuids: list[str]) -> None:
     assert recorded == set(uuids), "what was deleted is gone, and nothing else"
 
 
-def status_check(release: Release, conf: Path, expected: int | None = 0) -> str:
-    """Return what ``gantt-status upgrade check`` prints; it must exit with ``expected``, None: with 0, or print ''."""
+def is_upgraded(release: Release, conf: Path) -> bool:
+    """Return whether ``gantt-status upgrade check`` finds nothing."""
     command = [str(release.programs / "gantt-status"), "--config-file", str(conf), "upgrade", "check"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=release.environment)
-    if expected is None:
-        return done.stdout if done.returncode == 0 else ""
-    assert done.returncode == expected, done.stdout + done.stderr
-    return done.stdout
+    return done.returncode == 0 and "Success" in done.stdout

@@ -14,7 +14,6 @@ from typing import Any
 import amqp
 import kombu
 import oslo_messaging
-from oslo_messaging._drivers import amqpdriver, base, common, impl_rabbit
 
 from rpcapi import tls
 from rpcapi.access.senders import DIRECTED_SERVICES, SERVICES_WITHOUT_FANOUT, SenderDirectory
@@ -24,6 +23,8 @@ from rpcapi.messaging.drivers.dead_letters import DeadLetter
 from rpcapi.messaging.drivers.errors import QueueFull
 from rpcapi.messaging.drivers.rabbit_messages import PeerConsumer
 from rpcapi.messaging.drivers.rabbit_pool import BoundedPool
+from rpcapi.messaging.private import PURPOSE_LISTEN, PURPOSE_SEND, PollStyleListenerAdapter
+from rpcapi.messaging.private_rabbit import Connection, Consumer, NotificationAMQPListener, RabbitDriver
 
 # Seconds that sending a cast or a reply is retried: long enough for a quick restart of the broker.
 SEND_SECONDS = 10.0
@@ -36,7 +37,7 @@ MIN_SECONDS = 1.0
 MIN_TTL = 0.001
 
 
-class BoundedConnection(impl_rabbit.Connection):
+class BoundedConnection(Connection):
     """A connection of the stock driver that respects the deadline of the thread that uses it."""
 
     max_retries: int | None
@@ -55,10 +56,10 @@ class BoundedConnection(impl_rabbit.Connection):
     def _fetch_ssl_params(self) -> dict[str, Any] | bool:
         return rabbit_tls.parameters(super()._fetch_ssl_params())
 
-    def declare_consumer(self, consumer: impl_rabbit.Consumer) -> Any:
+    def declare_consumer(self, consumer: Consumer) -> Any:
         """Declare a queue that refuses messages when it is full; one of a fan-out drops the oldest instead."""
         # Publishers of notifications, of other software too, declare their queues unbounded.
-        if not isinstance(consumer.callback, amqpdriver.NotificationAMQPListener):
+        if not isinstance(consumer.callback, NotificationAMQPListener):
             consumer = PeerConsumer.of(consumer, self._max_queue_length, self._max_message_bytes)
         return super().declare_consumer(consumer)
 
@@ -68,7 +69,7 @@ class BoundedConnection(impl_rabbit.Connection):
         :raises oslo_messaging.MessageDeliveryFailure: at the thread's deadline, or when access is refused
         """
         remaining = patience.remaining_seconds()
-        if remaining is None and self.purpose == common.PURPOSE_LISTEN:
+        if remaining is None and self.purpose == PURPOSE_LISTEN:
             super().ensure_connection()
             return
         # The heartbeat thread has no deadline and holds the lock that a sender waits for, so it tries once.
@@ -217,7 +218,7 @@ class BoundedReplyWaiter(rabbit_senders.AuthenticatedReplyWaiter):
         return super().wait(msg_id, timeout if remaining is None else remaining, call_monitor_timeout, reply_q)
 
 
-class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
+class BoundedRabbitDriver(RabbitDriver):
     """The driver that bus.get_transport uses for `rabbit://`; options as in the stock driver.
 
     Raises BadConfiguration when the files of TLS cannot be used.
@@ -278,7 +279,7 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
 
     def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
         """Consume the queues of an RPC server: its topic, if its servers share one, its own name, and fan-outs."""
-        connection = self._get_connection(common.PURPOSE_LISTEN)
+        connection = self._get_connection(PURPOSE_LISTEN)
         listener = rabbit_senders.AuthenticatedListener(self, connection)
         exchange = self._get_exchange(target)
         shared_topics = () if target.topic in DIRECTED_SERVICES else (target.topic,)
@@ -287,7 +288,7 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
             connection.declare_topic_consumer(exchange_name=exchange, topic=topic, callback=listener)
         if target.topic.partition(".")[0] not in SERVICES_WITHOUT_FANOUT:
             connection.declare_fanout_consumer(target.topic, listener)
-        return base.PollStyleListenerAdapter(listener, batch_size, batch_timeout)
+        return PollStyleListenerAdapter(listener, batch_size, batch_timeout)
 
     def dead_letters(self) -> list[DeadLetter] | None:
         """Return messages to servers that could not be processed, newest first; None if this broker keeps none.
@@ -309,8 +310,8 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
         self.dead_letter_outbox.close()
         super().cleanup()
 
-    def _get_connection(self, purpose: str = common.PURPOSE_SEND, retry: int | None = None) -> Any:
-        if purpose == common.PURPOSE_LISTEN:
+    def _get_connection(self, purpose: str = PURPOSE_SEND, retry: int | None = None) -> Any:
+        if purpose == PURPOSE_LISTEN:
             return super()._get_connection(purpose, retry)
         with patience.limit_wait_if_unbounded(SEND_SECONDS):
             return super()._get_connection(purpose, retry)
@@ -322,7 +323,7 @@ class BoundedRabbitDriver(impl_rabbit.RabbitDriver):
         try:
             if self._reply_q is None:
                 name = self._get_reply_queue_name()
-                connection = self._get_connection(common.PURPOSE_LISTEN)
+                connection = self._get_connection(PURPOSE_LISTEN)
                 try:
                     self._waiter = BoundedReplyWaiter(name, connection, self._allowed_remote_exmods)
                 except BaseException:

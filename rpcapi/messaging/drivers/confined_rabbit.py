@@ -20,13 +20,13 @@ from typing import Any
 import amqp
 import kombu
 import oslo_messaging
-from oslo_messaging._drivers import impl_rabbit
 
 from rpcapi.access.rabbit_users import DEPLOYED_EXCHANGES, REPLY_EXCHANGE
 from rpcapi.messaging.drivers import deadline
 from rpcapi.messaging.drivers.bounded_rabbit import SEND_SECONDS, BoundedConnection, BoundedRabbitDriver
 from rpcapi.messaging.drivers.rabbit_bindings import BindingCheck
 from rpcapi.messaging.drivers.rabbit_senders import DEFAULT_USER
+from rpcapi.messaging.private_rabbit import Consumer
 
 LOG = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class ConfinedConnection(BoundedConnection):
             except (amqp.AMQPError, OSError) as error:
                 LOG.info("The bindings were not checked: %s", error)  # consuming connects again
 
-    def declare_consumer(self, consumer: impl_rabbit.Consumer) -> None:
+    def declare_consumer(self, consumer: Consumer) -> None:
         """Consume a queue, on an exchange of the deployment."""
         consumer.exchange = DeployedExchange.of(consumer.exchange)
         super().declare_consumer(consumer)
@@ -109,7 +109,7 @@ class ConfinedConnection(BoundedConnection):
 
     def _consume_transient(self, exchange: str, kind: str, queue: str, routing_key: str, callback: Any) -> None:
         """Consume a queue of this process, which expires some time after it."""
-        consumer = impl_rabbit.Consumer(
+        consumer = Consumer(
             exchange_name=exchange,
             queue_name=queue,
             routing_key=routing_key,

@@ -2,10 +2,11 @@
 """Errors of the drivers; oslo.messaging wraps them as driver errors for callers."""
 
 from oslo_messaging import exceptions
-from oslo_messaging._drivers import base
+
+from rpcapi.messaging.private import TransportDriverError
 
 
-class BusError(base.TransportDriverError):
+class BusError(TransportDriverError):
     """Raised when the bus cannot do a requested operation."""
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from oslo_messaging import exceptions
-from oslo_messaging._drivers import base, common
 
 from rpcapi.context import SENDER_KEY
 from rpcapi.messaging.drivers import names, wire
 from rpcapi.messaging.drivers.errors import BusError, MessageTooLarge
 from rpcapi.messaging.drivers.outbox import Outbox
+from rpcapi.messaging.private import RpcIncomingMessage, serialize_remote_exception
 
 LOG = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class ReplyLimits:
     send_timeout: float
 
 
-class BusIncoming(base.RpcIncomingMessage):
+class BusIncoming(RpcIncomingMessage):
     """A request that oslo.messaging's server acknowledges, runs and replies to, in a thread of its executor."""
 
     def __init__(
@@ -78,12 +78,12 @@ class BusIncoming(base.RpcIncomingMessage):
         reply_to = self._reply_inbox()
         if reply_to is None:
             return
-        text = common.serialize_remote_exception(failure) if failure else None
+        text = serialize_remote_exception(failure) if failure else None
         try:
             self._send(reply_to, wire.WireReply(self.msg_id, reply, text))
         except (TypeError, ValueError) as error:
             LOG.error("The reply to %s cannot be sent: %s", self.msg_id, error)
-            self._send(reply_to, wire.WireReply(self.msg_id, failure=common.serialize_remote_exception(sys.exc_info())))
+            self._send(reply_to, wire.WireReply(self.msg_id, failure=serialize_remote_exception(sys.exc_info())))
 
     def heartbeat(self) -> None:
         """Notify the caller that its long call is still running.

@@ -6,18 +6,17 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from oslo_messaging._drivers import base
-
 from rpcapi.messaging.drivers.duplicates import RecentIds
 from rpcapi.messaging.drivers.errors import ClaimedElsewhere, MessageExpired
 from rpcapi.messaging.drivers.incoming import BusIncoming, Delivery, ReplyLimits
 from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.outbox import Outbox
+from rpcapi.messaging.private import Listener
 
 LOG = logging.getLogger(__name__)
 
 
-class BusListener(base.Listener):
+class BusListener(Listener):
     """Hands requests to an RPC server; reading pauses while `prefetch` requests were received and not begun.
 
     It has no thread: the process's single receiver calls `offer`, and executor threads begin the offered requests.

@@ -10,9 +10,10 @@ import logging
 from typing import Any
 
 import oslo_messaging
-from oslo_messaging._drivers import amqp, amqpdriver, common
 
 from rpcapi.messaging.drivers.errors import MessageTooLarge
+from rpcapi.messaging.private import PURPOSE_SEND, Timeout
+from rpcapi.messaging.private_rabbit import AMQPDestinationNotFound, AMQPIncomingMessage, ReplyWaiter, RpcAMQPListener
 
 LOG = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ LOG = logging.getLogger(__name__)
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0
 
 
-class PromptIncomingMessage(amqpdriver.AMQPIncomingMessage):
+class PromptIncomingMessage(AMQPIncomingMessage):
     """A received message whose answer is sent once.
 
     The stock driver tries for seconds while the caller's reply queue is missing, in a thread of the server's executor:
@@ -34,15 +35,15 @@ class PromptIncomingMessage(amqpdriver.AMQPIncomingMessage):
         if not self.orig_msg_id:  # a cast
             return
         try:
-            with self.listener.driver._get_connection(common.PURPOSE_SEND) as connection:
+            with self.listener.driver._get_connection(PURPOSE_SEND) as connection:
                 self._send_reply(connection, reply, failure)
         except MessageTooLarge:
             raise
-        except (oslo_messaging.MessageUndeliverable, amqp.AMQPDestinationNotFound):
+        except (oslo_messaging.MessageUndeliverable, AMQPDestinationNotFound):
             LOG.warning("The reply queue %s is gone: dropped the reply %s", self.reply_q, self.msg_id)
 
 
-class LongPollListener(amqpdriver.RpcAMQPListener):
+class LongPollListener(RpcAMQPListener):
     """The listener of an RPC server."""
 
     message_cls = PromptIncomingMessage
@@ -65,7 +66,7 @@ class LongPollListener(amqpdriver.RpcAMQPListener):
         self._wait = max(seconds, FIRST_WAIT)
 
 
-class LongPollReplyWaiter(amqpdriver.ReplyWaiter):
+class LongPollReplyWaiter(ReplyWaiter):
     """Reads the replies to a process's calls."""
 
     conn: Any
@@ -77,7 +78,7 @@ class LongPollReplyWaiter(amqpdriver.ReplyWaiter):
         while not self._thread_exit_event.is_set():
             try:
                 self.conn.consume(timeout=wait)
-            except common.Timeout:
+            except Timeout:
                 wait = min(2 * wait, LONGEST_WAIT)
             except Exception:  # one bad reply must not stop the reader
                 LOG.exception("Failed to process a reply; continuing")

@@ -13,11 +13,12 @@ import logging
 from typing import Any
 
 from kombu.serialization import prepare_accept_content
-from oslo_messaging._drivers import common, impl_rabbit
 from oslo_serialization import jsonutils
 
 from rpcapi.messaging.drivers import dead_letters
 from rpcapi.messaging.drivers.errors import MessageTooLarge
+from rpcapi.messaging.private import deserialize_msg
+from rpcapi.messaging.private_rabbit import Consumer, RabbitMessage
 
 LOG = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ REPLY_KEYS = ("_msg_id", "_reply_q", "_unique_id")
 MAX_REASON = 200  # characters
 
 
-class PeerMessage(impl_rabbit.RabbitMessage):
+class PeerMessage(RabbitMessage):
     """A received message; one that cannot be decoded has a text in place of its arguments."""
 
     def __init__(self, raw_message: Any) -> None:
@@ -41,14 +42,14 @@ class PeerMessage(impl_rabbit.RabbitMessage):
         """Do nothing: the consumer has acknowledged the message."""
 
 
-class PeerConsumer(impl_rabbit.Consumer):
+class PeerConsumer(Consumer):
     """Consumer that acknowledges a message, then hands it over, or logs one line if it cannot."""
 
     callback: Any
     _max_bytes: int
 
     @classmethod
-    def of(cls, stock: impl_rabbit.Consumer, max_length: int, max_bytes: int) -> "PeerConsumer":
+    def of(cls, stock: Consumer, max_length: int, max_bytes: int) -> "PeerConsumer":
         """Return a consumer like ``stock``, which is not declared yet.
 
         The queue holds ``max_length`` messages. A message of more than ``max_bytes`` is not decoded.
@@ -107,7 +108,7 @@ def _body_of(message: Any) -> bytes:
 def _decode(raw_message: Any) -> tuple[dict[str, Any], str | None]:
     """Return the fields of a message, and None or the reason why they could not be decoded."""
     try:
-        fields = common.deserialize_msg(raw_message.payload)
+        fields = deserialize_msg(raw_message.payload)
         if isinstance(fields, dict):
             return fields, None
         reason = f"a message of type {type(fields).__name__}"

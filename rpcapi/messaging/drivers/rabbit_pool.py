@@ -5,12 +5,12 @@ import threading
 from typing import Any
 
 import oslo_messaging
-from oslo_messaging._drivers import pool
 
 from rpcapi.messaging.drivers import deadline as patience
+from rpcapi.messaging.private_rabbit import ConnectionPool
 
 
-class BoundedPool(pool.ConnectionPool):
+class BoundedPool(ConnectionPool):
     """The stock pool with a bounded wait for a free connection."""
 
     def __init__(self, max_size: int, *args: Any) -> None:
@@ -18,7 +18,7 @@ class BoundedPool(pool.ConnectionPool):
         self._slots = threading.BoundedSemaphore(max_size)
 
     @classmethod
-    def with_sizes_of(cls, stock: pool.ConnectionPool, connection_cls: type[Any]) -> "BoundedPool":
+    def with_sizes_of(cls, stock: ConnectionPool, connection_cls: type[Any]) -> "BoundedPool":
         """Return a pool with the sizes of `stock` and connections of class `connection_cls`."""
         sizes = stock._max_size, stock._min_size, stock._item_ttl
         return cls(stock._max_size, stock.conf, *sizes, stock.url, connection_cls)

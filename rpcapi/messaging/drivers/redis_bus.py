@@ -16,7 +16,6 @@ from typing import Any
 import oslo_messaging
 from oslo_config import cfg
 from oslo_messaging import Target, TransportURL
-from oslo_messaging._drivers import base
 from oslo_messaging.server import ServerListenError
 
 from rpcapi.access.senders import SenderDirectory
@@ -30,11 +29,12 @@ from rpcapi.messaging.drivers.listener import BusListener
 from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.drivers.receiver import Receiver
 from rpcapi.messaging.drivers.replies import PendingReplies
+from rpcapi.messaging.private import BaseDriver
 
 LOG = logging.getLogger(__name__)
 
 
-class RedisBusDriver(base.BaseDriver):
+class RedisBusDriver(BaseDriver):
     """RPC over one Redis server; one instance per transport, for any number of clients and servers."""
 
     def __init__(

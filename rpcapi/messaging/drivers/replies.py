@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import oslo_messaging
-from oslo_messaging._drivers import common
 
 from rpcapi.messaging.drivers import wire
+from rpcapi.messaging.private import deserialize_remote_exception
 
 LOG = logging.getLogger(__name__)
 
@@ -78,5 +78,5 @@ class PendingReplies:
 
     def _result_of(self, reply: wire.WireReply) -> Any:
         if reply.failure is not None:
-            raise common.deserialize_remote_exception(reply.failure, self._allowed_remote_exmods)
+            raise deserialize_remote_exception(reply.failure, self._allowed_remote_exmods)
         return reply.result

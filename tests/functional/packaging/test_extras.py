@@ -13,40 +13,39 @@ pytestmark = [pytest.mark.packages, pytest.mark.timeout(900)]
 
 
 class Extra(NamedTuple):
-    """What an extra is for: programs that answer --help, modules that import, further extras that it is used with."""
+    """What an extra is for: programs that answer --help, modules that import."""
 
     programs: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
 
 
-SCHEDULER = ("gantt-scheduler", "gantt-nova-config")
+CLI = ("gantt", "gantt-status")
+SCHEDULER = ("gantt-scheduler", "gantt-nova-bridge", "gantt-nova-config")
 PLACEMENT = ("gantt-placement", "gantt-placement-import", "gantt-placement-shadow")
-SQL, MEMCACHED, SOLVER = "scheduler_svc.store.sql.store", "scheduler_svc.store.memcached.states", "highspy"
-GREEN, TOOZ = "eventlet", "tooz.coordination"
-EVERY_SERVICE = (*SCHEDULER, *PLACEMENT, "gantt-nova-bridge", "gantt-conductor", "gantt-compute", "gantt-dashboard")
+STORES = ("scheduler_svc.store.sql.store", "psycopg", "pymysql", "scheduler_svc.store.memcached.states")
+SOLVER = ("scheduler_svc.core.drivers.solver.driver", "highspy")
+EMBEDDED = ("rpcapi.messaging.drivers.redis_bus", "devstack.servers.redis_binary")
+OPTIONAL = (
+    "rpcapi.messaging.green",
+    "eventlet",
+    "rpcapi.daemon.coordination",
+    "tooz.coordination",
+    "kazoo.client",
+    "opentelemetry.sdk.trace",
+    "opentelemetry.exporter.otlp.proto.http",
+)
 EXTRAS = {
-    "scheduler": Extra(SCHEDULER),
-    "placement": Extra(PLACEMENT),
-    "nova": Extra((*SCHEDULER, "gantt-nova-bridge")),
-    "conductor": Extra(("gantt-conductor",)),
-    "compute": Extra(("gantt-compute",)),
-    "eventlet": Extra(modules=("rpcapi.messaging.green", GREEN)),
-    "embedded": Extra(modules=("rpcapi.messaging.drivers.redis_bus", "devstack.servers.redis_binary")),
-    "sqlalchemy": Extra(modules=(SQL, "psycopg", "alembic.command"), beside=("scheduler",)),
-    "memcached": Extra(modules=(MEMCACHED,), beside=("scheduler",)),
-    "solver": Extra(modules=("scheduler_svc.core.drivers.solver.driver", SOLVER), beside=("scheduler",)),
-    "shell": Extra(("gantt",)),
-    "status": Extra(("gantt-status",)),
-    "openstackclient": Extra(("openstack", "gantt"), ("rpcapi.cli.openstack",)),
-    "tracing": Extra(modules=("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")),
-    "dashboard": Extra(("gantt-dashboard",)),
-    "tooz": Extra(modules=("rpcapi.daemon.coordination", TOOZ, "kazoo.client"), beside=("conductor",)),
-    "lab": Extra(("gantt-lab",)),
-    "all": Extra((*EVERY_SERVICE, "gantt", "gantt-status"), (SQL, MEMCACHED, SOLVER, GREEN, TOOZ)),
-    "test": Extra(("pytest", "twine"), ("hypothesis", "gabbi", "trustme")),
-    "docs": Extra(("sphinx-build", "reno"), ("furo", "mmdr", "myst_parser")),
-    "lint": Extra(("ruff", "mypy", "codespell", "lint-imports", "reno")),
+    "cli": Extra(CLI),
+    "scheduler": Extra((*SCHEDULER, *CLI), (*STORES, *SOLVER)),
+    "placement": Extra((*PLACEMENT, *CLI), STORES),
+    "conductor": Extra(("gantt-conductor", *CLI)),
+    "compute": Extra(("gantt-compute", *CLI)),
+    "dashboard": Extra(("gantt-dashboard", *CLI)),
+    "embedded": Extra(modules=EMBEDDED),
+    "all": Extra(
+        (*SCHEDULER, *PLACEMENT, "gantt-conductor", "gantt-compute", "gantt-dashboard", "gantt-lab", *CLI),
+        (*STORES, *SOLVER, *EMBEDDED, *OPTIONAL),
+    ),
 }
 
 
@@ -59,7 +58,7 @@ def test_extra_installs_and_its_programs_start(built: Distribution, tmp_path: Pa
     environment, contents = CleanEnvironment(tmp_path / "venv"), EXTRAS[extra]
     environment.create()
 
-    environment.pip("install", "--quiet", f"gantt[{','.join((extra, *contents.beside))}] @ {built.wheel.as_uri()}")
+    environment.pip("install", "--quiet", f"gantt[{extra}] @ {built.wheel.as_uri()}")
 
     assert environment.pip("check").strip() == "No broken requirements found."
     for program in contents.programs:

@@ -23,7 +23,7 @@ MIRROR = os.environ.get("GANTT_DEBIAN_MIRROR", "http://deb.debian.org/debian")
 PACKAGES = ("systemd", "systemd-sysv", "procps", "python3", "python3-venv", "redis-server")
 # In apt's cache, not installed: machines have no network, and those of the installation guides install them.
 ARCHIVES = ("man-db", "openssh-server", "openssl", "rabbitmq-server", "redis-sentinel")
-EXTRAS = "scheduler,conductor,compute,placement,nova,dashboard,shell,status"
+EXTRAS = "scheduler,conductor,compute,placement,dashboard"
 SETUPTOOLS = "setuptools>=68"
 
 # Settings of the host for pip inside the root: access to the package registry.

@@ -76,7 +76,7 @@ class MipProgram:
         self, costs: FloatColumn, start_values: FloatColumn, options: Mapping[str, Any], budget: Budget
     ) -> tuple[MipResult, float]:
         """Return the result of HiGHS, and the objective that it claims for it."""
-        import highspy  # noqa: PLC0415 - an extra: only who configures the driver needs it
+        import highspy  # noqa: PLC0415 - other drivers need not load it
 
         solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # not annotated
         solver.silent()

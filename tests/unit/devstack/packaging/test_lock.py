@@ -9,7 +9,7 @@ from devstack.packaging import checkout, lock
 from devstack.packaging.errors import PackagingError
 
 HASH = f"--hash=sha256:{'0' * 64}"
-REQUIREMENTS = ["kombu<6,>=5.6", 'redis[hiredis]>=6; extra == "all"', 'matplotlib>=3; extra == "lab"']
+REQUIREMENTS = ["kombu<6,>=5.6", 'redis[hiredis]>=6; extra == "all"', 'matplotlib>=3; extra == "cli"']
 
 
 def problems(text: str) -> list[str]:

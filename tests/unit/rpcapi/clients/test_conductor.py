@@ -28,7 +28,7 @@ def call(sender, options):
             "build_instances",
             {"spec": "spec", "uuids": ["u"], "first_sent": 7.5},
             "1.10",
-            {"spec": "spec", "uuids": ["u"], "first_sent": 7.5},
+            {"spec": "spec", "uuids": ["u"], "names": [], "first_sent": 7.5},
         ),
         (
             "build_instances",
@@ -68,7 +68,7 @@ def call(sender, options):
             "1.22",
             {"partition": "p", "host": "h", "refs": "refs", "ends_running": True},
         ),
-        ("rebuild_instances", {"uuids": ["u"]}, "1.13", {"uuids": ["u"]}),
+        ("rebuild_instances", {"uuids": ["u"]}, "1.18", {"uuids": ["u"], "image": None}),
         (
             "rebuild_instances",
             {"uuids": ["u"], "image": {"id": "i"}},

@@ -18,7 +18,7 @@ class RecordingBackend:
 
 
 PAIR = ("host", "node")
-LIST = {"namespace": "compute", "marker": None, "limit": 1000}
+LIST = {"namespace": "compute", "marker": None, "limit": 1000, "matching": None, "partition": None}
 DECISIONS = {"partition": None, "marker": None, "limit": 100}
 
 
@@ -28,8 +28,8 @@ DECISIONS = {"partition": None, "marker": None, "limit": 100}
         (
             "select_destinations",
             {"spec": "s", "uuids": ["u"]},
-            "1.0",
-            {"spec": "s", "uuids": ["u"], "attempt": 1, "alternates": 2},
+            "1.4",
+            {"spec": "s", "uuids": ["u"], "attempt": 1, "alternates": 2, "fresh": False},
         ),
         (
             "select_destinations",
@@ -37,7 +37,7 @@ DECISIONS = {"partition": None, "marker": None, "limit": 100}
             "1.4",
             {"spec": "s", "uuids": ["u"], "attempt": 1, "alternates": 2, "fresh": True},
         ),
-        ("select_batch", {"requests": "r"}, "1.3", {"requests": "r"}),
+        ("select_batch", {"requests": "r"}, "1.9", {"requests": "r", "details": False}),
         ("update_resource_stats", {"name": PAIR, "stats": "s"}, "1.0", {"name": "host/node", "stats": "s"}),
         ("get_host_state", {"namespace": "n", "name": PAIR}, "1.0", {"namespace": "n", "name": "host/node"}),
         ("list_host_state", {"namespace": "compute"}, "1.2", LIST),

@@ -73,7 +73,7 @@ def test_executor_without_its_package_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     configuration.check_executor(conf)
     conf.set_override("executor", "eventlet")
-    with pytest.raises(errors.BadConfiguration, match=r"gantt\[eventlet\]"):
+    with pytest.raises(errors.BadConfiguration, match="pip install eventlet"):
         configuration.check_executor(conf)
 
 

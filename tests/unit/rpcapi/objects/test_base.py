@@ -54,14 +54,6 @@ def test_later_field_is_dropped_for_an_older_peer():
     assert (type(spec), spec.resources) == (objects.RequestSpec, {"VCPU": 2})
 
 
-@pytest.mark.parametrize(("priority", "version"), [(0, next_release.PRESENT), (7, next_release.NEXT)])
-def test_object_is_sent_as_the_version_before_while_its_later_fields_are_unset(priority, version):
-    with next_release.registered() as later:
-        primitive = later.of(resources={"VCPU": 2}, priority=priority).obj_to_primitive()
-        assert primitive["gantt_object.version"] == version
-        assert GanttObject.obj_from_primitive(primitive).obj_to_primitive() == primitive
-
-
 def test_nested_object_is_completed_and_checked():
     spec = objects.RequestSpec.of(resources={"VCPU": 2})
     request = objects.BuildRequest.of(

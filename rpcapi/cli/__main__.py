@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console scripts ``gantt`` and ``gantt-status``."""
+"""Starts the command ``gantt``: help and completion from files, other commands with few imports."""
 
 import gc
 import sys
 
-from rpcapi import entry
 from rpcapi.cli import delayed_imports, static_output
 
 
@@ -16,12 +15,9 @@ def main() -> int:
         return 0
     delayed_imports.install()
     gc.set_threshold(50_000)  # a tenth of a command's time would go into looking for garbage among imported modules
-    return entry.run("gantt", "shell", "rpcapi.cli.main:main")
+    from rpcapi.cli import main as command  # noqa: PLC0415 - after the imports are delayed
 
-
-def status() -> int:
-    """Run ``gantt-status``; return its exit code."""
-    return entry.run("gantt-status", "status", "rpcapi.cli.status:main", needs=["oslo_upgradecheck"])
+    return command.main()
 
 
 if __name__ == "__main__":

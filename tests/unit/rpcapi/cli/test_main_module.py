@@ -16,8 +16,8 @@ UNUSED = (
 )
 SCRIPT = """
 import sys
-from rpcapi.cli import entry
-code = entry.main()
+from rpcapi.cli import __main__ as program
+code = program.main()
 print("exit code", code, *[name for name in {names} if name in sys.modules])
 """
 

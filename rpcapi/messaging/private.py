@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names from oslo.messaging's private modules; each of its releases may change them.
+
+private_rabbit has those of its RabbitMQ driver, whose import loads libraries that other buses do not need.
+"""
+
+from oslo_messaging._drivers.base import (
+    BaseDriver,
+    Listener,
+    PollStyleListenerAdapter,
+    RpcIncomingMessage,
+    TransportDriverError,
+)
+from oslo_messaging._drivers.common import (
+    PURPOSE_LISTEN,
+    PURPOSE_SEND,
+    Timeout,
+    deserialize_msg,
+    deserialize_remote_exception,
+    serialize_remote_exception,
+)
+from oslo_messaging._metrics.client import oslo_messaging_metrics
+from oslo_messaging._tracing.client import oslo_messaging_tracing, trace_receive
+
+__all__ = [
+    "PURPOSE_LISTEN",
+    "PURPOSE_SEND",
+    "BaseDriver",
+    "Listener",
+    "PollStyleListenerAdapter",
+    "RpcIncomingMessage",
+    "Timeout",
+    "TransportDriverError",
+    "deserialize_msg",
+    "deserialize_remote_exception",
+    "oslo_messaging_metrics",
+    "oslo_messaging_tracing",
+    "serialize_remote_exception",
+    "trace_receive",
+]

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names from the private modules of oslo.messaging's RabbitMQ driver; see private."""
+
+from oslo_messaging._drivers.amqp import AMQPDestinationNotFound, unpack_context
+from oslo_messaging._drivers.amqpdriver import (
+    AMQPIncomingMessage,
+    NotificationAMQPListener,
+    ReplyWaiter,
+    RpcAMQPListener,
+)
+from oslo_messaging._drivers.impl_rabbit import Connection, Consumer, RabbitDriver, RabbitMessage
+from oslo_messaging._drivers.pool import ConnectionPool
+
+__all__ = [
+    "AMQPDestinationNotFound",
+    "AMQPIncomingMessage",
+    "Connection",
+    "ConnectionPool",
+    "Consumer",
+    "NotificationAMQPListener",
+    "RabbitDriver",
+    "RabbitMessage",
+    "ReplyWaiter",
+    "RpcAMQPListener",
+    "unpack_context",
+]
