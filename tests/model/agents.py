@@ -39,7 +39,6 @@ def end(attempt: Attempt, outcome: str, claim_end: str) -> Attempt:
         outcome=outcome,
         claim_end=claim_end,
         reported=UNREPORTED,
-        is_settled=False,
         is_copying=False,
         guest="",
         has_disk=False,

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real store's verbs behind those of the model, and its contents as the model has them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rpcapi.resources.claims import ClaimRole, ClaimState
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from scheduler_svc.store.records import RunningClaim
-from scheduler_svc.store.unverified import PREFIX
+from scheduler_svc.store.unverified import consumer_of
 from tests.model.state import CLOSED, FENCED, FENCED_BEFORE, HOSTS, NOWHERE, OPEN, Claim, Store
 from tests.model.verbs import Found, Prepared, Running
 from tests.unit.scheduler_svc.store.backends import memory_partition
@@ -36,17 +36,7 @@ class RealStore:
 
     def contents(self) -> Store:
         """Return its contents as the model has them."""
-        state = self._store.state
-        ended = {number: str(end) for number, end in state.ended.get(INSTANCE, {}).items()}
-        opened = [state.opened.get(name_of(host), 0) for host in HOSTS]
-        return Store(
-            claims=tuple(sorted(_claim(claim, state.deadlines) for claim in state.claims.values())),
-            ended=tuple(sorted(ended.items())),
-            migration_ended=MIGRATION in state.ended,
-            opened=tuple(_openness(value, state.epoch) for value in opened),
-            awaited=tuple(state.is_awaited(name_of(host)) for host in HOSTS),
-            is_settled=state.settled.get(INSTANCE) == state.epoch,
-        )
+        return contents_of(self._store.state, INSTANCE, MIGRATION, name_of, number_of)
 
     def prepare(self, attempt: int, candidates: Sequence[int], replaces: int, *, is_fresh: bool) -> Prepared:
         intent = Intent(INSTANCE, attempt, [Candidate(name_of(host)) for host in candidates], replaces or None)
@@ -97,19 +87,38 @@ class RealStore:
         self.partition.pass_deadline_of(INSTANCE)
 
 
-def _claim(claim: Any, deadlines: Any) -> Claim:
-    state = str(claim.state)
-    if claim.state == ClaimState.PREPARED and claim.deadline_ms == 1:
-        state = "overdue"
-    role = str(claim.role)
-    if claim.consumer.startswith(PREFIX):
-        role = str(ClaimRole.ONLY if claim.migration is None else _role_of_unverified(claim))
-    alternates = tuple(number_of(host) for host in claim.alternates)
-    return Claim(claim.attempt, number_of(claim.host), state, role, claim.orphan_ms is not None, alternates)
+def contents_of(
+    state: Any,
+    instance: str,
+    migration: str,
+    host_name: Callable[[int], str],
+    host_number: Callable[[str | None], int],
+) -> Store:
+    """Return the contents of a partition in memory as the model has them, of one instance and its migration."""
+    claims = [claim for claim in state.claims.values() if consumer_of(claim.ref.consumer) == instance]
+    ended = {number: str(end) for number, end in state.ended.get(instance, {}).items()}
+    opened = [state.opened.get(host_name(host), 0) for host in HOSTS]
+    return Store(
+        claims=tuple(sorted(_claim(claim, host_number) for claim in claims)),
+        ended=tuple(sorted(ended.items())),
+        migration_ended=migration in state.ended,
+        opened=tuple(_openness(value, state.epoch) for value in opened),
+        awaited=tuple(state.is_awaited(host_name(host)) for host in HOSTS),
+        is_settled=state.settled.get(instance) == state.epoch,
+    )
 
 
-def _role_of_unverified(claim: Any) -> ClaimRole:
-    return ClaimRole(claim.role)
+def _claim(claim: Any, host_number: Callable[[str | None], int]) -> Claim:
+    is_overdue = claim.state == ClaimState.PREPARED and claim.deadline_ms == 1
+    alternates = tuple(map(host_number, claim.alternates))
+    return Claim(
+        claim.attempt,
+        host_number(claim.host),
+        "overdue" if is_overdue else str(claim.state),
+        str(claim.role),
+        claim.orphan_ms is not None,
+        alternates,
+    )
 
 
 def _openness(opened: int, epoch: int) -> int:

@@ -61,6 +61,15 @@ def recorded() -> Iterator[list[Call]]:
             setattr(verbs, name, verb)
 
 
+def choose(chance: random.Random, possible: list[Action]) -> Action:
+    """Choose the next action of a trace; a part of them are faults."""
+    faults = [action for action in possible if action.kind == FAULT]
+    others = [action for action in possible if action.kind != FAULT]
+    if faults and (not others or chance.random() < FAULT_SHARE):
+        return chance.choice(faults)
+    return chance.choice(others)
+
+
 class Replay:
     """One random trace. After each action the real store has what the model's store has."""
 
@@ -91,7 +100,7 @@ class Replay:
                 self._execute(call)
         if not possible:
             return False
-        action = self._choose(possible)
+        action = choose(self._random, possible)
         after = action.state
         with_marks = list(marked(self.state, after, self._plan.stores))
         if with_marks and self._random.random() < FAULT_SHARE:
@@ -101,13 +110,6 @@ class Replay:
         self._follow(action, calls)
         self.state = after
         return True
-
-    def _choose(self, possible: list[Action]) -> Action:
-        faults = [action for action in possible if action.kind == FAULT]
-        others = [action for action in possible if action.kind != FAULT]
-        if faults and (not others or self._random.random() < FAULT_SHARE):
-            return self._random.choice(faults)
-        return self._random.choice(others)
 
     def _follow(self, action: Action, calls: list[Call]) -> None:
         """Make the calls that lead from the store before an action to the one after it."""
