@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promises that the code breaks today, by plan and fault, with the length of the shortest trace; it may only shrink."""
 
-from tests.model.promises import LAST_COPY, NEVER_RESTS, RUNS_TWICE, WRONGLY_ENDED
+from tests.model.promises import LAST_COPY, NEVER_RESTS, RUNS_TWICE, TWO_CLAIMS, WRONGLY_ENDED
 
 _FORGOTTEN_MOVE = {LAST_COPY: 13, WRONGLY_ENDED: 15, NEVER_RESTS: 11}
 _FORGOTTEN_COPY = {WRONGLY_ENDED: 12, LAST_COPY: 18, NEVER_RESTS: 11}
@@ -25,4 +25,10 @@ BROKEN: dict[tuple[str, str], dict[str, int]] = {
     ("reverted migration, an outage", "late message"): _DEAD_SOURCE,
     ("reverted migration, an outage", "crash"): _DEAD_SOURCE,
     ("reverted migration, an outage", "failure"): _DEAD_SOURCE,
+}
+
+# Further promises that a loss and another fault break, by plan and that other fault.
+BROKEN_BY_TWO: dict[tuple[str, str], tuple[str, ...]] = {
+    ("confirmed migration", "loss"): (RUNS_TWICE, TWO_CLAIMS),
+    ("reverted migration", "loss"): (RUNS_TWICE, TWO_CLAIMS),
 }
