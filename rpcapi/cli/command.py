@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cliff import command, lister, show
 
-from rpcapi.cli import client_imports, error_messages, formatters
+from rpcapi.cli import error_messages, formatters
 from rpcapi.cli.help_format import HelpFormatter
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ class _SessionCommand:
         LOG.info(line)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        client_imports.import_messaging()
         try:
             code = super().run(parsed_args)  # type: ignore[misc]
         except (BrokenPipeError, error_messages.CommandFailed):
