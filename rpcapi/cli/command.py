@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from cliff import command, lister, show
 
 from rpcapi.cli import error_messages, formatters
-from rpcapi.cli.help_format import HelpFormatter
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
@@ -33,13 +32,6 @@ class _SessionCommand:
     def get_epilog(self) -> str:
         """Return no epilog: cliff would read the metadata of all installed packages for it."""
         return ""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return a parser whose help looks the same with every Python."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)  # type: ignore[misc]
-        parser.formatter_class = HelpFormatter
-        parser.color = False  # type: ignore[attr-defined] # of Python 3.14: the files of help have no colours either
-        return parser
 
     @functools.cached_property
     def session(self) -> "Session":
