@@ -126,7 +126,6 @@ setup(
             "py.typed",
             "messaging/drivers/lua/*.lua",
             "redis_failover/lua/*.lua",
-            "cli/static/*",
             "dashboard/static/*",
             "dashboard/templates/*",
         ],

@@ -2,6 +2,7 @@
 """The Sphinx configuration of the documentation: `tox -e docs`."""
 
 import inspect
+import io
 import json
 import os
 import re
@@ -16,7 +17,9 @@ from docutils import nodes
 from oslo_versionedobjects.fields import UnspecifiedDefault
 from sphinx.util.docutils import SphinxDirective
 
-from rpcapi.cli import static_output
+from devstack.lab.main import LabApp
+from rpcapi.cli.application import Application
+from rpcapi.cli.main import GanttApp
 from rpcapi.objects.base import GanttObjectRegistry
 
 project = "gantt"
@@ -47,6 +50,8 @@ html_title = f"gantt {release}"
 html_show_copyright = False
 html_copy_source = False
 
+os.environ["COLUMNS"] = "100"  # width of help
+GANTT, LAB = GanttApp(), LabApp()
 COMMANDS = "reference/commands/"  # a page for each console script but gantt; those of daemons include daemons.txt
 
 
@@ -92,19 +97,28 @@ def link_policy(app: Any, page: str, content: list[str]) -> None:
 def add_commands(app: Any, page: str, content: list[str]) -> None:
     """Add the help of every command to its page."""
     if page == "reference/gantt":
-        for path in sorted(Path(static_output.FOLDER).glob("help-*.txt")):
-            command = path.read_text().split(" [-h]")[0].removeprefix("usage: ")
-            content[0] += f"\n## {command}\n\n```text\n{path.read_text()}```\n"
+        content[0] += f"\n```text\n{help_text(GANTT)}```\n{command_sections(GANTT)}"
     elif page.startswith(COMMANDS):
         name = page.removeprefix(COMMANDS)
-        content[0] += f"\n## Options\n\n```text\n{command_help(name)}```\n"
-        if name == "gantt-lab":
-            names = re.findall(r"^  (\S+) .*", command_help(name).partition("Commands:\n")[2], re.MULTILINE)
-            content[0] += "".join(
-                f"\n## {name} {command}\n\n```text\n{command_help(name, command)}```\n"
-                for command in names
-                if command not in ("complete", "help")
-            )
+        content[0] += f"\n## Options\n\n```text\n{program_help(name)}```\n"
+        if name == LAB.NAME:
+            content[0] += command_sections(LAB)
+
+
+def command_sections(application: Application) -> str:
+    """Return a section with the help of each command."""
+    names = sorted(name for name, command in application.command_manager if not command.value.startswith("cliff."))
+    return "".join(
+        f"\n## {application.NAME} {name}\n\n```text\n{help_text(application, *name.split())}```\n" for name in names
+    )
+
+
+def help_text(application: Application, *command: str) -> str:
+    """Return the help of a program of commands, or of one of its commands."""
+    output = application.stdout = io.StringIO()
+    application.options, _ = application.parser.parse_known_args([])
+    application.run_subcommand(["help", *command])
+    return output.getvalue()
 
 
 def add_objects(app: Any, page: str, content: list[str]) -> None:
@@ -132,12 +146,10 @@ def field_row(name: str, field: Any) -> str:
     return f"   * - {name}\n     - {kind}\n     - {default}\n"
 
 
-def command_help(name: str, *command: str) -> str:
-    """Return the help of a console script, or of one of its commands."""
+def program_help(name: str) -> str:
+    """Return the help of a console script."""
     script = Path(sys.executable).with_name(name)
-    environment = {**os.environ, "COLUMNS": "100"}
-    call = [str(script), *command, "--help"]
-    return subprocess.run(call, env=environment, capture_output=True, text=True, check=True).stdout  # noqa: S603
+    return subprocess.run([str(script), "--help"], capture_output=True, text=True, check=True).stdout  # noqa: S603
 
 
 class Mermaid(SphinxDirective):

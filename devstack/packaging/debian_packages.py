@@ -24,9 +24,7 @@ SERVICES = ("scheduler", "conductor", "compute", "placement", "nova-bridge", "da
 UNITS = Path("devstack/systemd")
 TEMPLATE = Path("devstack/packaging/debian")
 SAMPLE = Path("devstack/etc/gantt.conf.sample")
-COMPLETION = Path("rpcapi/cli/static")
 SHARED_KINDS = ("postinst", "prerm", "postrm", "lintian-overrides")
-COMPLETIONS = {"gantt.bash": "gantt", "_gantt": "_gantt"}  # bash looks for a file with the command's name
 UNIT_FOLDER = "lib/systemd/system"
 SUPPRESSED = "initial-upload-closes-no-bugs"  # the packages are in no archive of Debian's
 MAINTAINER = "gantt contributors <maintainers@gantt.example.org>"
@@ -55,9 +53,6 @@ def prepare(tree: Path, built: Distribution, revision: int, source: Path) -> Non
     (tree / "dist").mkdir()
     shutil.copy(built.wheel, tree / "dist")
     shutil.copy(source / lock.PATH, tree / "lock.txt")
-    (tree / "completion").mkdir()
-    for name, shell_file in COMPLETIONS.items():
-        shutil.copy(source / COMPLETION / name, tree / "completion" / shell_file)
     (tree / distribution.CHANGELOG).write_bytes(built.changelog)
     for path in (source / SAMPLE, source / "README.md", *(source / UNITS).iterdir()):
         shutil.copy(path, tree)

@@ -9,37 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 from cliff import command, lister, show
 
-from rpcapi.cli import client_imports, error_messages, formatters
-from rpcapi.cli.help_format import HelpFormatter
+from rpcapi.cli import error_messages, tables
+from rpcapi.cli.columns import machine_value
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
 
 LOG = logging.getLogger("gantt.shell")
+FORMATS_WITHOUT_NULL = ("csv", "shell", "value")
 
 
 class _SessionCommand:
     """A command that calls the services, of the application ``gantt`` or of ``openstack``."""
 
     app: Any
-    _hooks: Any
     exit_code = 0  # exit code after the output
     auth_required = True  # openstackclient has Keystone authenticate the user before it runs the command
-
-    def _load_hooks(self) -> None:
-        """Load no hooks: cliff would search all installed packages for them."""
-        self._hooks = []
 
     def get_epilog(self) -> str:
         """Return no epilog: cliff would read the metadata of all installed packages for it."""
         return ""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """Return a parser whose help looks the same with every Python."""
-        parser: argparse.ArgumentParser = super().get_parser(prog_name)  # type: ignore[misc]
-        parser.formatter_class = HelpFormatter
-        parser.color = False  # type: ignore[attr-defined] # of Python 3.14: the files of help have no colours either
-        return parser
 
     @functools.cached_property
     def session(self) -> "Session":
@@ -54,7 +43,6 @@ class _SessionCommand:
         LOG.info(line)
 
     def run(self, parsed_args: argparse.Namespace) -> int:
-        client_imports.import_messaging()
         try:
             code = super().run(parsed_args)  # type: ignore[misc]
         except (BrokenPipeError, error_messages.CommandFailed):
@@ -73,29 +61,34 @@ class Command(_SessionCommand, command.Command):
     """A command without output."""
 
 
-class Lister(_SessionCommand, lister.Lister):
-    """A command that prints a table of rows."""
+class _OutputCommand(_SessionCommand):
+    """A command that prints in the format of -f."""
 
     def _load_formatter_plugins(self) -> Any:
-        return formatters.LIST_FORMATTERS
+        plugins = super()._load_formatter_plugins()  # type: ignore[misc]
+        plugins["table"].obj = tables.TableFormatter()
+        return plugins
+
+
+class Lister(_OutputCommand, lister.Lister):
+    """A command that prints a table of rows."""
 
     def produce_output(
         self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Iterable[Sequence[Any]]
     ) -> int:
-        """Print empty values for None in text formats, where cliff prints "None"."""
-        if parsed_args.formatter not in formatters.FORMATS_WITH_NULL:
-            data = [[formatters.empty_for_none(item) for item in row] for row in data]
-        return super().produce_output(parsed_args, column_names, data)
+        rows = (_without_null(row, parsed_args.formatter) for row in data)
+        return super().produce_output(parsed_args, column_names, rows)
 
 
-class ShowOne(_SessionCommand, show.ShowOne):
+class ShowOne(_OutputCommand, show.ShowOne):
     """A command that prints the fields of one object."""
 
-    def _load_formatter_plugins(self) -> Any:
-        return formatters.ONE_FORMATTERS
-
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Sequence[Any]) -> int:
-        """Print empty values for None in text formats, where cliff prints "None"."""
-        if parsed_args.formatter not in formatters.FORMATS_WITH_NULL:
-            data = [formatters.empty_for_none(item) for item in data]
-        return super().produce_output(parsed_args, column_names, data)
+        return super().produce_output(parsed_args, column_names, _without_null(data, parsed_args.formatter))
+
+
+def _without_null(cells: Sequence[Any], formatter: str) -> Sequence[Any]:
+    """Return the cells, with an empty text for None in formats without null, where cliff would print "None"."""
+    if formatter not in FORMATS_WITHOUT_NULL:
+        return cells
+    return ["" if machine_value(cell) is None else cell for cell in cells]

@@ -1,114 +1,83 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of text that fit a width: wide columns are wrapped, and if that is not enough the last ones are omitted."""
+"""Tables that fit the terminal: wide columns are wrapped, and if that is not enough the last ones are omitted."""
 
-import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
+import argparse
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+from cliff.formatters import table
+from prettytable import PrettyTable
 
 MIN_WIDTH = 8  # a column is not wrapped to less
 FRAME = 3  # characters of a column's padding and border; the table has one more
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column: its name and the text of each row."""
+class TableFormatter(table.TableFormatter):
+    """cliff's table, as wide as the terminal or ``--max-width``."""
 
-    name: str
-    cells: Sequence[str]
-    align_right: bool = False
+    def add_rows(self, table: PrettyTable, column_names: Sequence[str], data: Iterable[Sequence[Any]]) -> None:
+        super().add_rows(table, column_names, (["-" if cell is None else cell for cell in row] for row in data))
 
-    def natural_width(self) -> int:
-        """Return the width without wrapping."""
-        return max(len(line) for cell in (self.name, *self.cells) for line in cell.split("\n"))
+    def emit_list(
+        self,
+        column_names: Sequence[str],
+        data: Iterable[Sequence[Any]],
+        stdout: TextIO,
+        parsed_args: argparse.Namespace,
+    ) -> None:
+        output = PrettyTable(column_names, print_empty=parsed_args.print_empty)
+        self.add_rows(output, column_names, data)
+        omitted = fit(output, _width(parsed_args, stdout), may_omit=not parsed_args.columns)
+        stdout.write(f"{output.get_string()}\n")
+        if omitted:
+            stdout.write(f"Omitted to fit the terminal: {', '.join(omitted)}; choose columns with -c, or --max-width\n")
 
-    def min_width(self) -> int:
-        """Return the smallest acceptable width; a name is wrapped only at underscores."""
-        return min(self.natural_width(), max(MIN_WIDTH, *(len(part) for part in _name_parts(self.name))))
-
-
-def fit_columns(columns: Sequence[Column], width: int) -> list[Column]:
-    """Return the first columns, at least one, that fit into ``width`` at their smallest widths."""
-    fitting: list[Column] = []
-    used = 1
-    for column in columns:
-        used += column.min_width() + FRAME
-        if fitting and used > width:
-            break
-        fitting.append(column)
-    return fitting
-
-
-def render(columns: Sequence[Column], width: int | None = None) -> str:
-    """Return the table, wrapped to ``width`` as far as the smallest widths allow; None: unlimited."""
-    widths = _fit_widths(columns, width)
-    rule = "+" + "+".join("-" * (column_width + 2) for column_width in widths) + "+"
-    header = [_wrap_name(column.name, column_width) for column, column_width in zip(columns, widths, strict=True)]
-    rows = [
-        [_wrap(cell, column_width) for cell, column_width in zip(row, widths, strict=True)]
-        for row in zip(*(column.cells for column in columns), strict=True)
-    ]
-    return "\n".join(
-        [
-            rule,
-            *_lines(header, widths, columns),
-            rule,
-            *(line for row in rows for line in _lines(row, widths, columns)),
-            rule,
-        ]
-    )
+    def emit_one(
+        self, column_names: Sequence[str], data: Sequence[Any], stdout: TextIO, parsed_args: argparse.Namespace
+    ) -> None:
+        output = PrettyTable(["Field", "Value"])
+        self.add_rows(output, output.field_names, zip(column_names, data, strict=True))
+        output.align = "l"
+        fit(output, _width(parsed_args, stdout), may_omit=False)
+        stdout.write(f"{output.get_string()}\n")
 
 
-def _fit_widths(columns: Sequence[Column], width: int | None) -> list[int]:
-    """Limit the widest columns to one common width, the largest with which the table fits."""
-    widths = [column.natural_width() for column in columns]
-    if width is None:
-        return widths
-    smallest = [column.min_width() for column in columns]
-    available = width - 1 - FRAME * len(columns)
-    limit = max(widths, default=0)
-    while limit > MIN_WIDTH and sum(_limit(widths, smallest, limit)) > available:
+def fit(output: PrettyTable, width: int | None, *, may_omit: bool) -> Sequence[str]:
+    """Limit the widest columns to one common width, the largest with which the table fits; None: unlimited.
+
+    The last columns that do not fit at MIN_WIDTH either are omitted if that is allowed; their names are returned.
+    """
+    if width is None or not output.rows:
+        return []
+    names = output.field_names
+    cell_widths = (max(map(_longest_line, cells)) for cells in zip(*output.rows, strict=True))
+    columns = list(zip(map(len, names), cell_widths, strict=True))
+    shown = len(columns)
+    while may_omit and shown > 1 and _total(columns[:shown], MIN_WIDTH) > width:
+        shown -= 1
+    limit = max(cell_width for _, cell_width in columns)
+    while limit > MIN_WIDTH and _total(columns[:shown], limit) > width:
         limit -= 1
-    return _limit(widths, smallest, limit)
+    output.max_width = limit
+    output.fields = names[:shown]
+    return names[shown:]
 
 
-def _limit(widths: Sequence[int], smallest: Sequence[int], limit: int) -> list[int]:
-    return [max(least, min(natural, limit)) for natural, least in zip(widths, smallest, strict=True)]
+def _longest_line(cell: Any) -> int:
+    return max(map(len, str(cell).split("\n")))
 
 
-def _lines(row: Sequence[Sequence[str]], widths: Sequence[int], columns: Sequence[Column]) -> list[str]:
-    height = max((len(cell) for cell in row), default=1)
-    return [
-        "|"
-        + "|".join(
-            f" {_pad(cell[number] if number < len(cell) else '', width, column.align_right)} "
-            for cell, width, column in zip(row, widths, columns, strict=True)
-        )
-        + "|"
-        for number in range(height)
-    ]
+def _total(columns: Iterable[tuple[int, int]], limit: int) -> int:
+    """Return the width of a table of columns, given by the widths of name and cells; a name is not wrapped."""
+    return 1 + sum(FRAME + max(name_width, min(cell_width, limit)) for name_width, cell_width in columns)
 
 
-def _pad(text: str, width: int, align_right: bool) -> str:
-    return text.rjust(width) if align_right else text.ljust(width)
-
-
-def _wrap(cell: str, width: int) -> list[str]:
-    return [part for line in cell.split("\n") for part in (_wrap_line(line, width) if len(line) > width else [line])]
-
-
-def _wrap_line(line: str, width: int) -> list[str]:
-    return textwrap.wrap(line, width, break_on_hyphens=False, drop_whitespace=True) or [""]
-
-
-def _name_parts(name: str) -> list[str]:
-    *parts, last = name.split("_")
-    return [*(f"{part}_" for part in parts), last]
-
-
-def _wrap_name(name: str, width: int) -> list[str]:
-    lines = [""]
-    for part in _name_parts(name):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines.append("")
-        lines[-1] += part
-    return lines
+def _width(args: argparse.Namespace, stdout: TextIO) -> int | None:
+    if args.max_width > 0:
+        return int(args.max_width)
+    try:
+        return os.get_terminal_size(stdout.fileno()).columns or None
+    except (OSError, ValueError):  # not a terminal
+        return shutil.get_terminal_size().columns if args.fit_width else None

@@ -6,14 +6,7 @@ import sys
 
 import pytest
 
-UNUSED = (
-    "eventlet",
-    "cotyledon",
-    "oslo_log.log",
-    "oslo_messaging._drivers.impl_rabbit",
-    "rfc3986.misc",
-    "psutil._common",
-)
+UNUSED = ("oslo_messaging._drivers.impl_rabbit", "eventlet.support.greendns")
 SCRIPT = """
 import sys
 from rpcapi.cli import __main__ as program
@@ -35,15 +28,7 @@ def run_gantt(tmp_path):
     return run
 
 
-def test_command_imports_the_client_of_its_bus_without_modules_of_servers(run_gantt):
+def test_command_imports_the_client_of_its_bus_alone(run_gantt):
     result = run_gantt((*UNUSED, "rpcapi.messaging.drivers.redis_bus"), "server", "list")
     assert result.stdout.splitlines()[-1] == "exit code 1 rpcapi.messaging.drivers.redis_bus", result.stderr
     assert "The message bus cannot be reached" in result.stderr
-
-
-@pytest.mark.parametrize("argv", [["--help"], ["-h"], ["help"], ["complete", "bash"], ["complete", "zsh"]])
-def test_help_and_completion_import_no_library(argv):
-    script = SCRIPT.format(names=("cliff", "stevedore", "oslo_config", "oslo_messaging", "argparse"))
-    run = subprocess.run([sys.executable, "-c", script, *argv], capture_output=True, text=True, check=False, timeout=60)
-    assert run.stdout.splitlines()[-1] == "exit code 0", run.stderr
-    assert "weigher list" in run.stdout
