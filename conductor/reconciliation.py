@@ -48,7 +48,7 @@ class RecordReconciler(BackgroundLoop):
     """Compares all settled records with their claims, one page at a time, once in ``interval`` seconds.
 
     Settled is an instance on its host without a step under way, such as an ACTIVE one, or one that only waits there to
-    be offloaded. Also compared are records that rest in ERROR since before this store may have forgotten something.
+    be offloaded. Also compared are records that rest in ERROR and are not certain since this store forgot something.
 
     A record whose claim was fenced goes to ERROR, unless step ABORT finds another claim of the instance. One whose
     claim ended otherwise, or does not exist although no host is awaited that may report it, does so when the next
@@ -247,12 +247,9 @@ def _is_settled(instance: InstanceRecord) -> bool:
 
 
 def _is_doubtful_error(instance: InstanceRecord, epoch: int) -> bool:
-    """Return whether the record rests in ERROR since before the store may have forgotten that it left it.
-
-    An epoch is not below the server's clock in ms at its begin.
-    """
+    """Return whether the record rests in ERROR although the store may have forgotten what runs."""
     is_error = instance.status == InstanceStatus.ERROR and instance.step == SagaStep.DONE
-    return is_error and instance.updated_ms < epoch
+    return is_error and instance.certain_epoch != epoch
 
 
 def _own_claim(instance: InstanceRecord) -> _Claim:

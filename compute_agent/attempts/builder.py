@@ -52,15 +52,15 @@ class AdmissionController:
     def terminate(self, refs: Sequence[AttemptRef], request_id: str, owner: dict[str, str]) -> None:
         """End attempts, whether or not the journal has them, so that the saga releases their claims.
 
-        Older live attempts that do not move end too: the store prepares an attempt only after the previous one has
-        ended. The record also rejects a build of the same attempt that arrives later.
+        Older attempts that wait for their confirmation end too: the store prepares an attempt only after the previous
+        one has ended. The record also rejects a build of the same attempt that arrives later.
         """
         ended_attempts = []
         for ref in refs:
             ended_attempts += [
                 self._end_with_release(older, AttemptResult.GONE, "a later attempt was terminated")
                 for older in self._guest_manager.journal.of_instance(ref.uuid)
-                if _has_ended_before(older, ref)
+                if older.stage is Stage.INTENT and _has_ended_before(older, ref)
             ]
             attempt = self._guest_manager.journal.get(ref) or Attempt(
                 *ref, stage=Stage.INTENT, at_ms=self._clock(), owner=owner

@@ -67,6 +67,8 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord | None:
     if instance.step == SagaStep.SWITCH:
         # The destination may run it. Where its memory was not completely copied, it is lost.
         is_copied = instance.move.copy_phase == DONE
+        if instance.move.is_resumed and not instance.move.copy_phase:
+            return _finish(instance)  # it was removed when all was copied, which this store forgot
         return None if is_copied else lose_guest(instance, f"its memory was lost in post-copy: {reason}")
     is_prepared = instance.step in (*PREPARING, SagaStep.TERMINATE) and instance.status != InstanceStatus.DELETING
     ended = moves.end_source(instance, reason)
@@ -107,6 +109,10 @@ def _apply_copy(instance: InstanceRecord, result: BuildResult) -> InstanceRecord
 
 def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     """Return the record as a report of the destination changes it, or None."""
+    if result.kind == ACTIVE and instance.step in PREPARING:
+        # This store forgot the end of the copy: only after that the destination runs the guest.
+        migration = replace(instance.move, status=MigrationStatus.MIGRATING, copy_phase="", is_resumed=True)
+        return set_step(instance, SagaStep.SWITCH, migration=migration)
     if result.kind == INCOMING:
         return set_step(instance, SagaStep.COPY) if instance.step == SagaStep.PREPARE_COPY else None
     if result.kind == ACTIVE and instance.step == SagaStep.SWITCH and not instance.move.is_resumed:

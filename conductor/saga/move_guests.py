@@ -7,7 +7,7 @@ Each request is repeated until that end reports the change.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from conductor.saga import cast, moves
+from conductor.saga import cast, live_moves, moves
 from conductor.saga.claims import find_end
 from conductor.saga.evacuations import LOST
 from conductor.saga.saga_pass import SagaPass
@@ -53,7 +53,7 @@ def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -
 
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Remove the guests from their sources, which then release their claims."""
-    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: END, moves.end_source))
+    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: END, _finish_source))
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -71,6 +71,11 @@ def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
 
 def _resumed(instance: InstanceRecord) -> str:
     return STOP if instance.move.was_stopped else RUN
+
+
+def _finish_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
+    end = live_moves.end_source if live_moves.moves_live(instance) else moves.end_source
+    return end(instance, reason) or instance
 
 
 def _lose_claim(instance: InstanceRecord, reason: str) -> InstanceRecord:

@@ -91,7 +91,7 @@ class Beside:
     @property
     def pending(self):
         """Decisions whose counterpart is awaited."""
-        (observation,) = self.cloud.service._worker.nova.tasks
+        observation, _ = self.cloud.service._worker.nova.tasks
         return observation._act.__self__._pending
 
     def answer_after_the_shadow(self):

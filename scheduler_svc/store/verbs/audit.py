@@ -138,12 +138,12 @@ def _make_room(partition: PartitionState, live: Claim | None, claim: Claim, now:
 
 def _reassert(partition: PartitionState, live: Claim | None, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
     """Believe what the host reports: the store has forgotten it."""
-    reported = _reported_claim(partition, claim, now, live)
-    _make_room(partition, live, reported, now)
     if not claim.confirmed:
         # Only this host could have confirmed it, and it reports that it has not.
         partition.add_tombstone(claim.ref, ClaimState.ABORTED, now)
         return Answer.ABORTED, False
+    reported = _reported_claim(partition, claim, now, live)
+    _make_room(partition, live, reported, now)
     partition.add_claim(reported)
     return Answer.CONFIRMED, True
 

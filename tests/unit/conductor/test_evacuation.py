@@ -81,11 +81,11 @@ def test_instance_of_a_fenced_host_is_built_on_another_one(fenced: SimulatedClus
     fenced.settle()
     assert fenced.statuses(UUIDS) == shown(fenced) == ["ACTIVE"] * 3
     fenced.check(UUIDS)
-    assert fenced.record(FIRST).attempt == 2
+    assert fenced.record(FIRST).attempt == 3
     record = migration(fenced)
     assert (record.kind, record.status, record.instance) == (MigrationKind.EVACUATION, MigrationStatus.COMPLETED, FIRST)
     assert (record.source_host, record.source_attempt) == ("h1/n", 1)
-    assert (record.destination_host, record.destination_attempt) == (fenced.record(FIRST).host, 2)
+    assert (record.destination_host, record.destination_attempt) == (fenced.record(FIRST).host, 3)
     assert fenced.scheduler.specs[-1].ignore_hosts == ["h1"]
 
 
@@ -139,14 +139,14 @@ def test_instance_that_was_off_ends_off(cluster: SimulatedCluster, status: str) 
 
 
 def test_alternates_are_tried_as_for_a_build(fenced: SimulatedCluster) -> None:
-    fenced.hosts.behaviours[FIRST, 2] = "refused"
+    fenced.hosts.behaviours[FIRST, 3] = "refused"
     fenced.evacuate([FIRST])
     fenced.settle()
     assert fenced.statuses([FIRST]) == ["ACTIVE"]
-    assert history(fenced, FIRST) == [(2, "h2/n", "refused")]
+    assert history(fenced, FIRST) == [(3, "h2/n", "refused")]
     record = migration(fenced)
-    assert (record.status, record.destination_host, record.destination_attempt) == ("completed", "h3/n", 3)
-    assert [entry["attempt"] for entry in record.history] == [2]
+    assert (record.status, record.destination_host, record.destination_attempt) == ("completed", "h3/n", 4)
+    assert [entry["attempt"] for entry in record.history] == [3]
     fenced.check(UUIDS)
 
 
@@ -201,8 +201,8 @@ def test_evacuated_instance_can_be_evacuated_from_its_new_host(fenced: Simulated
     fenced.evacuate([FIRST], series=2)
     fenced.settle()
     again = migration(fenced, move_of(FIRST, 2))
-    assert (again.source_host, again.source_attempt) == (f"{new_host}/n", 2)
-    assert fenced.statuses([FIRST]) == ["ACTIVE"] and fenced.record(FIRST).attempt == 3
+    assert (again.source_host, again.source_attempt) == (f"{new_host}/n", 3)
+    assert fenced.statuses([FIRST]) == ["ACTIVE"] and fenced.record(FIRST).attempt == 4
 
 
 def test_requested_target_is_the_only_candidate_and_a_forced_host_is_not_kept(fenced: SimulatedCluster) -> None:
@@ -263,7 +263,7 @@ def test_rebuild_of_an_instance_of_a_fenced_host_is_an_evacuation(fenced: Simula
     assert fenced.store.get(UUIDS) == before and shown(fenced) == ["REBUILD", "REBUILD", "ACTIVE"]
     fenced.settle()
     assert fenced.statuses(UUIDS) == ["ACTIVE"] * 3
-    assert fenced.record(FIRST).attempt == 2
+    assert fenced.record(FIRST).attempt == 3
     assert [action for action, _number in fenced.hosts.operations[SECOND, 1]] == ["rebuild"]
     (record,) = fenced.store.page_migrations(None, 10).migrations
     assert (record.kind, record.instance, record.status) == ("evacuation", FIRST, "completed")

@@ -145,11 +145,11 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
     end
     return 'aborted', 0
   end
-  make_room(live, claim)
   if not confirmed then
     add_tombstone(consumer, attempt, 'aborted') -- only this host could have confirmed it, and it has not
     return 'aborted', 0
   end
+  make_room(live, claim)
   return reassert(claim)
 end
 

@@ -65,13 +65,22 @@ def test_terminate_during_an_unconfirmed_build_ends_it(rig: AgentRig) -> None:
     assert rig.conductor.outcomes == {("a", 1): ["gone"]}
 
 
-def test_terminate_of_later_attempt_ends_earlier_attempts(rig: AgentRig) -> None:
+def test_terminate_of_later_attempt_ends_earlier_ones_that_wait_for_confirmation(rig: AgentRig) -> None:
     rig.build(rig.intent("a", 1))
-    rig.queue.settle()
     rig.terminate(("a", 2))
     rig.queue.settle()
     assert rig.guests() == {}
     assert rig.ledger.live() == {}
+    assert [rig.conductor.last(("a", attempt)) for attempt in (1, 2)] == ["gone", "gone"]
+
+
+def test_terminate_of_later_attempt_keeps_a_guest_with_a_confirmed_claim(rig: AgentRig) -> None:
+    rig.build(rig.intent("a", 1))
+    rig.queue.settle()
+    rig.terminate(("a", 2))  # as of a resize on this host that the conductors' store forgot
+    rig.queue.settle()
+    assert list(rig.guests()) == [("a", 1)]
+    assert rig.ledger.live() == {("a", 1): "confirmed"}
     assert rig.conductor.last(("a", 2)) == "gone"
 
 

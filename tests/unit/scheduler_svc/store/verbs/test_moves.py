@@ -194,6 +194,21 @@ def test_forgotten_move_ends_no_guest(hosts: StorePartition, part: str, first: s
     assert (hosts.used("h1"), hosts.used("h2")) == (SMALL, SMALL)
 
 
+def test_unconfirmed_destination_of_a_forgotten_move_ends_no_claim(hosts: StorePartition) -> None:
+    # Given a move that failed, and a store that forgot its begin and its destination
+    mark = hosts.mark()
+    begin(hosts)
+    hosts.prepare("c1", "h2", attempt=2)
+    hosts.forget_since(mark)
+    assert end(hosts).answer is Answer.CONFIRMED
+    # When the destination audits, which never confirmed its claim
+    intent = replace(destination(), confirmed=False)
+    assert audit(hosts, "h2", intent).answers[0].answer is Answer.ABORTED
+    # Then the guest at the source keeps its claim
+    assert audit(hosts, "h1", running(REF, "h1")).answers[0].answer is Answer.CONFIRMED
+    assert roles(hosts) == {REF: ("c1", "only", None)}
+
+
 @pytest.mark.parametrize("first", ["h1", "h2"])
 def test_forgotten_claims_are_restored_as_ends_of_their_move(partition: StorePartition, first: str) -> None:
     for host in ("h1", "h2"):
