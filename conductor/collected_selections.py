@@ -23,7 +23,7 @@ MAX_INSTANCES = 64  # of one call; one with more is sent alone
 
 
 @dataclass(frozen=True, slots=True)
-class _Selection:
+class _CollectedCall:
     """One call of select_destinations."""
 
     ctxt: RequestContext
@@ -43,7 +43,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
     def __init__(self, conf: cfg.ConfigOpts, transport: Any, backend: SchedulerBackend | None = None) -> None:
         super().__init__(conf, transport, backend)
         limits = RoundLimits(MAX_INSTANCES, MAX_INSTANCES // 4, CALLS_AT_ONCE)
-        self._rounds = Rounds[_Selection, objects.Selections | None](self._send, limits)
+        self._rounds = Rounds[_CollectedCall, objects.Selections | None](self._send, limits)
 
     def select_destinations(
         self,
@@ -56,13 +56,13 @@ class CollectingSchedulerAPI(SchedulerAPI):
         fresh: bool = False,
     ) -> objects.Selections:
         """Select and claim a host for each uuid, as SchedulerAPI does."""
-        selection = _Selection(ctxt, spec, uuids, attempt, alternates, fresh)
+        selection = _CollectedCall(ctxt, spec, uuids, attempt, alternates, fresh)
         selections: objects.Selections | None = None
         if len(uuids) < MAX_INSTANCES:
             selections = self._rounds.call(selection, ctxt.project_id or "", len(uuids))
         return selections or self._send_alone(selection)
 
-    def _send_alone(self, selection: _Selection) -> objects.Selections:
+    def _send_alone(self, selection: _CollectedCall) -> objects.Selections:
         return super().select_destinations(
             selection.ctxt,
             selection.spec,
@@ -72,7 +72,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
             fresh=selection.fresh,
         )
 
-    def _send(self, calls: Sequence[_Selection]) -> Sequence[objects.Selections | Exception | None]:
+    def _send(self, calls: Sequence[_CollectedCall]) -> Sequence[objects.Selections | Exception | None]:
         """Return the answer to each selection, or its error; None: it is to be sent alone."""
         metrics.SELECTIONS_PER_CALL.observe(len(calls))
         if len(calls) == 1:
@@ -91,7 +91,7 @@ class CollectingSchedulerAPI(SchedulerAPI):
         return [next(outcomes) if is_sent else None for is_sent in is_distinct]
 
 
-def _common_context(calls: Sequence[_Selection]) -> RequestContext:
+def _common_context(calls: Sequence[_CollectedCall]) -> RequestContext:
     """Return a context that lasts as long as that of any call: each has a deadline of its own."""
     ctxt, deadlines = context.new(), [call.ctxt.deadline for call in calls]
     if all(deadlines):
@@ -99,7 +99,7 @@ def _common_context(calls: Sequence[_Selection]) -> RequestContext:
     return ctxt
 
 
-def _requests(calls: Sequence[_Selection]) -> objects.SelectionRequests:
+def _requests(calls: Sequence[_CollectedCall]) -> objects.SelectionRequests:
     return objects.SelectionRequests.of(
         request_ids=[str(call.ctxt.request_id) for call in calls],
         specs=[call.spec for call in calls],

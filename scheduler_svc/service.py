@@ -99,7 +99,7 @@ class SchedulerService:
                 raise errors.StoreUnavailable(
                     why=f"it did not return the data of new filters and weighers within {RENEW_SECONDS:.0f} s"
                 )
-        self._worker.selection.current.policy = new_policy
+        self._worker.scheduling.current.policy = new_policy
 
 
 def make_service(conf: cfg.ConfigOpts, worker_index: int) -> SchedulerService:

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 
 from devstack.servers import redis_users
-from devstack.servers.redis_users import RedisUser, Selector
+from devstack.servers.redis_users import AclSelector, RedisUser
 from rpcapi.access import bus_users
 from rpcapi.access.rabbit_users import RabbitUser, exchanges_of
 from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
@@ -23,7 +23,7 @@ def bus_user(user: RabbitUser) -> RedisUser:
     return RedisUser(user.name, (), SESSION, selectors=(*_sending(user), *_reading(user), *_serving(user)))
 
 
-def _sending(user: RabbitUser) -> Iterable[Selector]:
+def _sending(user: RabbitUser) -> Iterable[AclSelector]:
     """Return what a user needs for its calls and replies: appending to its own lists."""
     exchanges = exchanges_of(user.calls)
     queues = [f"{kind}:{user.name}:{exchange}:*" for kind in ("topic", "server") for exchange in exchanges]
@@ -36,7 +36,7 @@ def _sending(user: RabbitUser) -> Iterable[Selector]:
         yield _selector(("+zrangebyscore",), *(f"fanout:{exchange}:*" for exchange in exchanges_of(user.fans_out)))
 
 
-def _reading(user: RabbitUser) -> Iterable[Selector]:
+def _reading(user: RabbitUser) -> Iterable[AclSelector]:
     """Return what a user needs to read its inboxes, and the queues of the services that it serves."""
     inboxes = [f"inbox:{sender}:{user.name}:*" for sender in bus_users.NAMES]
     queues = [
@@ -53,7 +53,7 @@ def _reading(user: RabbitUser) -> Iterable[Selector]:
     yield _selector(("+lrange",), f"dead_letters:{letters}")
 
 
-def _serving(user: RabbitUser) -> Iterable[Selector]:
+def _serving(user: RabbitUser) -> Iterable[AclSelector]:
     """Return what a user needs to register its servers."""
     exchanges = exchanges_of(user.serves)
     if exchanges:
@@ -61,8 +61,8 @@ def _serving(user: RabbitUser) -> Iterable[Selector]:
         yield _selector(MEMBERS, *(f"fanout:{exchange}:*" for exchange in exchanges))
 
 
-def _selector(commands: Iterable[str], *keys: str) -> Selector:
-    return Selector(tuple(f"{names.PREFIX}:{key}" for key in keys), tuple(commands))
+def _selector(commands: Iterable[str], *keys: str) -> AclSelector:
+    return AclSelector(tuple(f"{names.PREFIX}:{key}" for key in keys), tuple(commands))
 
 
 BUS_USERS = tuple(bus_user(user) for user in bus_users.USERS.values())

@@ -25,7 +25,7 @@ STORE_COMMANDS = (*DATA, "-@dangerous", *SESSION, *TRANSACTION, *KEY_LIFE, *SCRI
 
 
 @dataclass(frozen=True)
-class Selector:
+class AclSelector:
     """Commands that a user may run on some keys, besides those on all of its keys: key patterns and command rules."""
 
     keys: tuple[str, ...]
@@ -43,7 +43,7 @@ class RedisUser:
     keys: tuple[str, ...]
     commands: tuple[str, ...]
     channels: tuple[str, ...] = ()
-    selectors: tuple[Selector, ...] = ()
+    selectors: tuple[AclSelector, ...] = ()
 
     def line(self, password: str) -> str:
         """Return the user's line in an ACL file; it contains only a digest of the password."""
@@ -75,7 +75,7 @@ PLACEMENT = RedisUser(
         *IDENTITY,
         *FAILOVER,
     ),
-    selectors=(Selector((f"gantt:{{p:*}}:{ACKNOWLEDGED}",), ("+set",)),),
+    selectors=(AclSelector((f"gantt:{{p:*}}:{ACKNOWLEDGED}",), ("+set",)),),
 )
 # What gantt-nova-bridge writes: its documents, their log, and the members of aggregates whose decisions are repeated.
 BRIDGE_NAMESPACES = ("nova", "nova_bridge", "aggregate", "gantt.nova_bridge")
@@ -96,16 +96,16 @@ NOVA_BRIDGE = RedisUser(
         *FAILOVER,
     ),
     selectors=(
-        Selector(tuple(f"gantt:{{p:*}}:{word}" for word in BRIDGE_READ), ("+hget", "+hmget", "+hkeys", "+hgetall")),
+        AclSelector(tuple(f"gantt:{{p:*}}:{word}" for word in BRIDGE_READ), ("+hget", "+hmget", "+hkeys", "+hgetall")),
         # All scripts of a partition declare the keys of claims; commands in them are checked one by one.
-        Selector(
+        AclSelector(
             (
                 *BRIDGE_STATES,
                 *(f"gantt:{{p:*}}:{word}" for word in KEYS if word not in {*KEYS_WITHOUT_PLACEMENT, "state"}),
             ),
             RUN_SCRIPTS,
         ),
-        Selector((f"gantt:{{p:*}}:{ACKNOWLEDGED}",), ("+set",)),
+        AclSelector((f"gantt:{{p:*}}:{ACKNOWLEDGED}",), ("+set",)),
     ),
 )
 CONDUCTOR = RedisUser("conductor", ("gantt:{conductor}:*",), STORE_COMMANDS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the HTTP servers of daemons share, all of them cheroot's: how connections get a thread, TLS, and their log."""
+"""The HTTP server of a daemon's process: cheroot's, in which slow clients keep no threads from the others."""
 
+import select
 import socket
 import ssl
 import threading
@@ -8,17 +9,22 @@ from collections.abc import Callable
 from typing import Any
 
 from cheroot import wsgi
-from cheroot.makefile import MakeFile
 from cheroot.ssl import Adapter
 from oslo_log import log
 
 from rpcapi import errors
+from rpcapi.daemon.http_requests import Connection, Gateway
+from rpcapi.daemon.timed_sockets import IDLE_SECONDS, make_file
 
 LOG = log.getLogger(__name__)
 
+MAX_HEADERS = 64 << 10  # bytes of a request's header
+BACKLOG = 1024
+NEXT_REQUEST_MS = 5  # for which a thread keeps a connection that it has served, where others are free
+
 ContextSource = Callable[[], ssl.SSLContext]
-# Returns the reader or the writer of a connection, by its socket, mode and size of buffer.
-FileMaker = Callable[[socket.socket, str, int], Any]
+# Returns headers and body of an error, by its status, title and message.
+RenderError = Callable[[int, str, str], tuple[list[tuple[str, str]], bytes]]
 
 
 class TlsAdapter(Adapter):
@@ -27,9 +33,8 @@ class TlsAdapter(Adapter):
     ``load`` reads the certificate and raises BadConfiguration where it cannot be used.
     """
 
-    def __init__(self, load: ContextSource, make_file: FileMaker = MakeFile) -> None:
+    def __init__(self, load: ContextSource) -> None:
         self._load = load
-        self._make_file = make_file
         self._context = load()
 
     def reload(self) -> None:
@@ -51,11 +56,39 @@ class TlsAdapter(Adapter):
 
     def makefile(self, sock: socket.socket, mode: str = "r", bufsize: int = -1) -> Any:
         """Return the reader or the writer of a connection."""
-        return self._make_file(sock, mode, bufsize)
+        return make_file(sock, mode, bufsize)
 
 
-class Listener(wsgi.Server):
+def plain_error(status: int, title: str, message: str) -> tuple[list[tuple[str, str]], bytes]:
+    """Return the headers and the body of an error as text."""
+    body = f"{message or title}\n".encode()
+    return [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body)))], body
+
+
+class _Listener(wsgi.Server):
     """Cheroot's server, in which a connection that sends nothing takes no thread."""
+
+    ConnectionClass = Connection
+    max_request_header_size = MAX_HEADERS
+    render_error: RenderError
+
+    def prepare(self) -> None:
+        """Listen, and start the threads."""
+        self._waiting = threading.BoundedSemaphore(max(self.numthreads - 1, 1))
+        self.incomplete_requests = threading.BoundedSemaphore(max(self.numthreads // 2, 1))
+        super().prepare()
+
+    def await_request(self, poll: select.poll) -> bool:
+        """Return whether a served connection has its next request within NEXT_REQUEST_MS.
+
+        Returns at once where another connection needs the thread, or no other thread would be free for one.
+        """
+        if not self.ready or self.requests.qsize or not self._waiting.acquire(blocking=False):
+            return False
+        try:
+            return bool(poll.poll(NEXT_REQUEST_MS))
+        finally:
+            self._waiting.release()
 
     def process_conn(self, conn: Any) -> None:
         """Give a thread to a connection with something to read; a new one waits without a thread for its first bytes.
@@ -73,11 +106,38 @@ class Listener(wsgi.Server):
 
 
 class HttpServer:
-    """A listener in a thread of its own, with TLS where an adapter is given."""
+    """Serves an application in a thread of its own; raises BadConfiguration where a certificate cannot be used."""
 
-    def __init__(self, listener: Listener, tls: TlsAdapter | None) -> None:
-        self._listener = listener
-        self._tls = listener.ssl_adapter = tls
+    def __init__(
+        self,
+        application: Any,
+        host: str,
+        port: int,
+        threads: int,
+        *,
+        max_body: int,
+        shutdown_s: int,
+        tls: ContextSource | None = None,
+        reuse_port: bool = False,
+        render_error: RenderError = plain_error,
+    ) -> None:
+        """``max_body`` is in bytes, ``tls`` as in TlsAdapter; by ``reuse_port`` several processes share an address.
+
+        ``shutdown_s`` limits how long requests in progress may take once it is stopped.
+        """
+        self._listener = listener = _Listener(
+            (host, port),
+            application,
+            numthreads=threads,
+            request_queue_size=BACKLOG,
+            timeout=IDLE_SECONDS,
+            shutdown_timeout=shutdown_s,
+            reuse_port=reuse_port,
+        )
+        listener.gateway = Gateway
+        listener.max_request_body_size = max_body
+        listener.render_error = render_error
+        self._tls = listener.ssl_adapter = None if tls is None else TlsAdapter(tls)
         self._thread = threading.Thread(target=listener.serve, name="http", daemon=True)
 
     @property

@@ -6,6 +6,7 @@ from oslo_log import log
 
 from rpcapi.cli.session import Session
 from rpcapi.conf import dashboard, listener_tls
+from rpcapi.daemon.http_listener import HttpServer
 from rpcapi.dashboard import rendering
 from rpcapi.dashboard.actions import HostActions
 from rpcapi.dashboard.application import Dashboard
@@ -14,12 +15,14 @@ from rpcapi.dashboard.decision_pages import DecisionPages
 from rpcapi.dashboard.exporters import Exporters
 from rpcapi.dashboard.host_pages import HostPages
 from rpcapi.dashboard.login_sessions import LoginSessions
-from rpcapi.dashboard.server import HttpServer
 from rpcapi.dashboard.sign_in import make_sign_in
 from rpcapi.dashboard.status_pages import StatusPages
 from rpcapi.messaging import bus
 
 LOG = log.getLogger(__name__)
+
+MAX_BODY = 64 << 10  # bytes: forms only
+SHUTDOWN_SECONDS = 5  # for which requests in progress may take when it ends
 
 
 def make_application(conf: cfg.ConfigOpts, session: Session) -> Dashboard:
@@ -56,7 +59,9 @@ class DashboardService:
             options.host,
             options.port,
             options.threads,
-            listener_tls.context_source(self._conf, dashboard.GROUP),
+            max_body=MAX_BODY,
+            shutdown_s=SHUTDOWN_SECONDS,
+            tls=listener_tls.context_source(self._conf, dashboard.GROUP),
         )
         self._server.start()
         LOG.info("The dashboard is at %s", self._server.url)

@@ -10,7 +10,7 @@ from rpcapi.clients import claims
 from rpcapi.clients.scheduler import BusBackend
 from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
-from scheduler_svc.composition.selection import Selection, milliseconds
+from scheduler_svc.composition.scheduling import SchedulingParts, milliseconds
 from scheduler_svc.conf import namespaces
 from scheduler_svc.core import reads
 from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
@@ -32,17 +32,17 @@ def servers(
     conf: cfg.ConfigOpts,
     transport: Any,
     partition_set: PartitionSet,
-    selection: Selection,
+    scheduling: SchedulingParts,
     *,
     worker: str,
     on_unverified: UnverifiedHandler,
     serializer: GanttSerializer,
 ) -> list[Any]:
     """Return the servers of topics ``scheduler`` and ``claims.<partition>``, not started."""
-    endpoints: dict[str, list[Any]] = {BusBackend.TOPIC: _scheduler_endpoints(conf, partition_set, selection, worker)}
+    endpoints: dict[str, list[Any]] = {BusBackend.TOPIC: _scheduler_endpoints(conf, partition_set, scheduling, worker)}
     ttl_ms, stamps = milliseconds(conf.scheduler.claim_ttl), StampSigner(conf.scheduler.stamp_key)
     earlier_attempts = EarlierAttempts(partition_set.partitions)
-    for partition, alternates in zip(partition_set.served_partitions, selection.alternates, strict=True):
+    for partition, alternates in zip(partition_set.served_partitions, scheduling.alternates, strict=True):
         endpoints[claims.topic(partition.name)] = [
             ClaimsEndpoint(
                 partition.store,
@@ -61,26 +61,26 @@ def servers(
 
 
 def _scheduler_endpoints(
-    conf: cfg.ConfigOpts, partition_set: PartitionSet, selection: Selection, worker: str
+    conf: cfg.ConfigOpts, partition_set: PartitionSet, scheduling: SchedulingParts, worker: str
 ) -> list[Any]:
     partitions, registry = partition_set.partitions, namespaces.load(conf)
     states = {partition.name: HostStates(partition.store, registry) for partition in partitions}
     return [
         SelectionEndpoint(
-            selection.selector,
-            selection.dry_run,
+            scheduling.intake,
+            scheduling.dry_run,
             max_instances=conf.rpc.max_instances,
             max_requests=conf.solver.max_batch,
         ),
         HostStateEndpoint(
             partitions,
             DeploymentStates(partitions, states),
-            lambda: reads.required_keys(selection.current.policy.reads),
+            lambda: reads.required_keys(scheduling.current.policy.reads),
             StampSigner(conf.scheduler.stamp_key),
         ),
         AggregatesEndpoint(AggregateWriter(partitions, registry.find("aggregate"))),
         NovaAuditEndpoint(partitions.own.store, milliseconds(conf.nova.build_timeout)),
         DecisionsEndpoint(
-            partitions, lambda kind: extensions.list_entries(selection.current.policy.driver, kind), worker
+            partitions, lambda kind: extensions.list_entries(scheduling.current.policy.driver, kind), worker
         ),
     ]

@@ -14,15 +14,15 @@ from rpcapi.messaging import foreign
 from rpcapi.messaging.callers import ReplyQueueProbe
 from rpcapi.messaging.copies import CopyListener, CopySource
 from scheduler_svc import metrics
-from scheduler_svc.composition.selection import Selection
+from scheduler_svc.composition.scheduling import SchedulingParts
 from scheduler_svc.composition.tasks import BackgroundTask
 from scheduler_svc.conf import nova
 from scheduler_svc.endpoints.nova.scheduler import TOPIC, BaseEndpoint, NovaSchedulerEndpoint
 from scheduler_svc.endpoints.nova.serializer import NovaSerializer
 from scheduler_svc.endpoints.nova.shadow import ShadowEndpoint
-from scheduler_svc.nova.selector import NovaOptions, NovaSelector
+from scheduler_svc.nova.host_chooser import HostChooser, NovaOptions
 from scheduler_svc.nova.shadow.allocated_hosts import AllocatedHosts
-from scheduler_svc.nova.shadow.decisions import ShadowSelector
+from scheduler_svc.nova.shadow.decisions import ShadowScheduler
 from scheduler_svc.nova.shadow.observer import NovaObserver
 from scheduler_svc.nova.shadow.report import NovaShadowReport
 from scheduler_svc.nova.waking import StoreWaker
@@ -46,7 +46,7 @@ class NovaBus:
         foreign.probe(self.transport)
 
 
-def build(conf: cfg.ConfigOpts, partition_set: PartitionSet, selection: Selection) -> NovaBus | None:
+def build(conf: cfg.ConfigOpts, partition_set: PartitionSet, scheduling: SchedulingParts) -> NovaBus | None:
     """Return the server for Nova, None unless it is configured; raises BadConfiguration."""
     if not conf.nova.enabled or not conf.nova.transport_url:
         return None
@@ -60,21 +60,21 @@ def build(conf: cfg.ConfigOpts, partition_set: PartitionSet, selection: Selectio
         lock_path=conf.nova.lock_path,
         label=LABEL,
     )
-    make = _make_shadow if selection.is_shadow else _make_server
-    return make(conf, transport, partition_set, selection)
+    make = _make_shadow if scheduling.is_shadow else _make_server
+    return make(conf, transport, partition_set, scheduling)
 
 
 def _make_server(
-    conf: cfg.ConfigOpts, transport: RPCTransport, partition_set: PartitionSet, selection: Selection
+    conf: cfg.ConfigOpts, transport: RPCTransport, partition_set: PartitionSet, scheduling: SchedulingParts
 ) -> NovaBus:
-    selector = NovaSelector(
-        selection.selector,
-        selection.unclaimed,
+    chooser = HostChooser(
+        scheduling.intake,
+        scheduling.unclaimed,
         lambda: partition_set.partitions.own.replica.table,
         _options(conf),
     )
     waker = StoreWaker(partition_set.partitions.own.store)
-    endpoints = [NovaSchedulerEndpoint(selector, waker, max_instances=conf.rpc.max_instances), BaseEndpoint()]
+    endpoints = [NovaSchedulerEndpoint(chooser, waker, max_instances=conf.rpc.max_instances), BaseEndpoint()]
     server = foreign.get_server(
         transport,
         messaging.Target(exchange=conf.nova.exchange, topic=TOPIC, server=conf.scheduler.host),
@@ -93,16 +93,16 @@ def count_dropped(method: str) -> None:
 
 
 def _make_shadow(
-    conf: cfg.ConfigOpts, transport: RPCTransport, partition_set: PartitionSet, selection: Selection
+    conf: cfg.ConfigOpts, transport: RPCTransport, partition_set: PartitionSet, scheduling: SchedulingParts
 ) -> NovaBus:
     own = partition_set.partitions.own
-    shadow_selector = ShadowSelector(
-        selection.current, partition_set.partitions, selection.rewriter, selection.unclaimed, _options(conf)
+    scheduler = ShadowScheduler(
+        scheduling.current, partition_set.partitions, scheduling.rewriter, scheduling.unclaimed, _options(conf)
     )
     report = NovaShadowReport(own.store)
     allocated = AllocatedHosts(own.store, lambda: own.replica.table)
     observer = NovaObserver(allocated, report, conf.nova.shadow_patience)
-    endpoint = ShadowEndpoint(shadow_selector, observer, report, max_instances=conf.rpc.max_instances)
+    endpoint = ShadowEndpoint(scheduler, observer, report, max_instances=conf.rpc.max_instances)
     source = CopySource(conf.nova.exchange, TOPIC, f"gantt_shadow.{conf.rpc.partition}")
     listener = CopyListener(transport, source, endpoint.receive, label=LABEL)
     observation = Periodic(

@@ -9,7 +9,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from scheduler_svc import databases
-from scheduler_svc.composition.selection import milliseconds
+from scheduler_svc.composition.scheduling import milliseconds
 from scheduler_svc.conf import namespaces as namespaces_conf
 from scheduler_svc.core.namespaces import nova
 from scheduler_svc.core.namespaces.registry import NamespaceRegistry

@@ -9,6 +9,7 @@ from oslo_middleware import cors, http_proxy_to_wsgi
 
 from rpcapi.background import Periodic
 from rpcapi.conf import listener_tls
+from rpcapi.daemon.http_listener import HttpServer
 from scheduler_svc.composition.stores import open_partitions
 from scheduler_svc.conf import api
 from scheduler_svc.conf import placement as placement_conf
@@ -30,7 +31,7 @@ from scheduler_svc.endpoints.placement.providers import ProviderHandlers
 from scheduler_svc.endpoints.placement.reshaper import ReshaperHandlers
 from scheduler_svc.endpoints.placement.resource_classes import ResourceClassHandlers
 from scheduler_svc.endpoints.placement.routes import Route
-from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement.server import make_server
 from scheduler_svc.endpoints.placement.traits import TraitHandlers
 from scheduler_svc.endpoints.placement.usages import UsageHandlers
 from scheduler_svc.host_state.measurement import measure_silence
@@ -88,7 +89,7 @@ def build(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementParts:
 def build_worker(conf: cfg.ConfigOpts, opener: StoreOpener) -> PlacementWorker:
     """Build a worker; raises BadConfiguration."""
     parts, options = build(conf, opener), conf.placement
-    server = HttpServer(
+    server = make_server(
         parts.application,
         options.host,
         options.port,

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from oslo_config import cfg
 
 from rpcapi.conf import listener_tls
+from rpcapi.daemon.http_listener import HttpServer
 from scheduler_svc.conf import placement_shadow as shadow_conf
-from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement.server import make_server
 from scheduler_svc.endpoints.placement_shadow.proxy import ShadowProxy
 from scheduler_svc.placement_shadow.connections import HttpServerAt
 from scheduler_svc.placement_shadow.mirror import Mirror
@@ -40,7 +41,7 @@ def build(conf: cfg.ConfigOpts) -> ShadowParts:
     )
     report = ShadowReport(options.summary_interval)
     mirror = Mirror(gantt, options.max_waiting, report)
-    server = HttpServer(
+    server = make_server(
         ShadowProxy(placement, mirror),
         options.host,
         options.port,

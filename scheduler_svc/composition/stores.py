@@ -7,7 +7,7 @@ from oslo_config import cfg
 
 from rpcapi.conf import replicas
 from rpcapi.daemon.coordination import CoordinationGroup
-from scheduler_svc.composition.selection import milliseconds
+from scheduler_svc.composition.scheduling import milliseconds
 from scheduler_svc.conf import namespaces, partitions
 from scheduler_svc.core.reads import Reads
 from scheduler_svc.notifications import lease

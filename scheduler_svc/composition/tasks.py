@@ -13,7 +13,7 @@ from oslo_config import cfg
 from rpcapi.background import Periodic
 from rpcapi.clients.served_versions import served_versions
 from rpcapi.daemon.coordination import CoordinationGroup
-from scheduler_svc.composition.selection import milliseconds
+from scheduler_svc.composition.scheduling import milliseconds
 from scheduler_svc.composition.stores import liveness_source
 from scheduler_svc.conf import weighers
 from scheduler_svc.host_state import measurement

@@ -14,7 +14,7 @@ from rpcapi.messaging import bus
 from rpcapi.serializer import GanttSerializer
 from scheduler_svc.composition import endpoints, nova, policy, tasks
 from scheduler_svc.composition.nova import NovaBus
-from scheduler_svc.composition.selection import Selection
+from scheduler_svc.composition.scheduling import SchedulingParts
 from scheduler_svc.composition.stores import open_partitions
 from scheduler_svc.replication import known_hosts
 from scheduler_svc.replication.audit_requests import AuditAnnouncer
@@ -28,7 +28,7 @@ class SchedulerWorker:
     transport: Any
     nova: NovaBus | None
     partition_set: PartitionSet
-    selection: Selection
+    scheduling: SchedulingParts
     servers: Sequence[Any]
     tasks: Sequence[tasks.BackgroundTask]
 
@@ -44,20 +44,20 @@ def build(conf: cfg.ConfigOpts, worker_index: int, opener: StoreOpener) -> Sched
     # One worker of a daemon is enough to request audits.
     on_loaded = announcer.request_audits if worker_index == 0 else None
     partition_set = open_partitions(conf, opener, scheduling_policy.reads, on_loaded)
-    selection = Selection(conf, partition_set, scheduling_policy)
+    scheduling = SchedulingParts(conf, partition_set, scheduling_policy)
     servers = endpoints.servers(
         conf,
         transport,
         partition_set,
-        selection,
+        scheduling,
         worker=f"{conf.scheduler.host}:{worker_index}",
         on_unverified=announcer.check_unverified,
         serializer=GanttSerializer(ConductorBackport(conductor, conf.executor_thread_pool_size)),
     )
-    background = tasks.build(conf, partition_set, opener, worker_index, selection.nova_state)
+    background = tasks.build(conf, partition_set, opener, worker_index, scheduling.nova_state)
     background += bus_metrics.tasks(conf, transport, lambda: conf.scheduler.report_interval)
-    nova_bus = nova.build(conf, partition_set, selection)
+    nova_bus = nova.build(conf, partition_set, scheduling)
     if nova_bus is not None:
         servers.append(nova_bus.server)
         background += nova_bus.tasks
-    return SchedulerWorker(transport, nova_bus, partition_set, selection, servers, background)
+    return SchedulerWorker(transport, nova_bus, partition_set, scheduling, servers, background)

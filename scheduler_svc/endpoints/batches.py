@@ -8,8 +8,8 @@ from rpcapi.context import MAX_ID, RequestContext
 from rpcapi.validation.instances import check_uuids
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES
 from scheduler_svc.endpoints import bounds, decode, encode
-from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
-from scheduler_svc.scheduling.intake import RewritingSelector
+from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
+from scheduler_svc.scheduling.intake import RequestIntake
 
 CallOrError = tuple[RequestContext, SelectionCall] | errors.GanttError
 
@@ -31,10 +31,10 @@ def decode_calls(
     return [_decode_call(ctxt, requests, number) for number in range(len(requests.specs))]
 
 
-def select(selector: RewritingSelector, calls: Sequence[CallOrError]) -> list[SelectionOutcome]:
+def select(intake: RequestIntake, calls: Sequence[CallOrError]) -> list[SelectionOutcome]:
     """Select hosts for the valid calls together; return for each call its claims or its error."""
     valid = [call for call in calls if not isinstance(call, errors.GanttError)]
-    results = iter(selector.select_batch([own for own, _ in valid], [call for _, call in valid]))
+    results = iter(intake.select_batch([own for own, _ in valid], [call for _, call in valid]))
     return [call if isinstance(call, errors.GanttError) else next(results) for call in calls]
 
 
@@ -76,14 +76,14 @@ def answers(
     attempts: Sequence[int], outcomes: Sequence[SelectionOutcome], *, details: bool
 ) -> objects.SelectionAnswers:
     """Return the answers; errors have their fields if ``details`` are asked for."""
-    selected_numbers = [number for number, outcome in enumerate(outcomes) if isinstance(outcome, SelectionResult)]
+    selected_numbers = [number for number, outcome in enumerate(outcomes) if isinstance(outcome, ServedCall)]
     places = {number: place for place, number in enumerate(selected_numbers)}
-    errors_by_call = [None if isinstance(outcome, SelectionResult) else outcome for outcome in outcomes]
+    errors_by_call = [None if isinstance(outcome, ServedCall) else outcome for outcome in outcomes]
     return objects.SelectionAnswers.of(
         selections=[
             encode.selections(attempts[number], outcome)
             for number, outcome in enumerate(outcomes)
-            if isinstance(outcome, SelectionResult)
+            if isinstance(outcome, ServedCall)
         ],
         served=[places.get(number) for number in range(len(outcomes))],
         codes=[error.code if error else None for error in errors_by_call],

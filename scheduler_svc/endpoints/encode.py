@@ -11,14 +11,14 @@ from scheduler_svc.host_state.deployment import LocatedDocument
 from scheduler_svc.notifications.changes import ChangePage
 from scheduler_svc.replication.partitions import PartitionOverview
 from scheduler_svc.scheduling.alternates import PreparedBatch
-from scheduler_svc.scheduling.calls import SelectionResult
+from scheduler_svc.scheduling.calls import ServedCall
 from scheduler_svc.scheduling.extensions import CatalogueEntry
 from scheduler_svc.store.allocations import unheld_amounts
 from scheduler_svc.store.records import AuditOutcome, Verification
 from scheduler_svc.store.unverified import consumer_of
 
 
-def selections(attempt: int, selection_result: SelectionResult) -> objects.Selections:
+def selections(attempt: int, selection_result: ServedCall) -> objects.Selections:
     """Return the answer to select_destinations."""
     deadlines = [result.deadline_ms for result in selection_result.prepared if result.deadline_ms is not None]
     return objects.Selections.build(

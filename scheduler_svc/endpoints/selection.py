@@ -16,7 +16,7 @@ from scheduler_svc.endpoints import batches, bounds, decode, encode
 from scheduler_svc.endpoints.metered import MeteredEndpoint
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.dry_run import DryRun
-from scheduler_svc.scheduling.intake import RewritingSelector
+from scheduler_svc.scheduling.intake import RequestIntake
 
 DRY_RUN_SCOPES = (FilterScope.ALL, FilterScope.REBUILD)
 
@@ -26,9 +26,9 @@ class SelectionEndpoint(MeteredEndpoint):
 
     target = messaging.Target(version=SchedulerAPI.VERSION)
 
-    def __init__(self, selector: RewritingSelector, dry_run: DryRun, *, max_instances: int, max_requests: int) -> None:
+    def __init__(self, intake: RequestIntake, dry_run: DryRun, *, max_instances: int, max_requests: int) -> None:
         """``max_instances`` limits each call, ``max_requests`` a call of select_batch."""
-        self._selector = selector
+        self._intake = intake
         self._dry_run = dry_run
         self._max_instances = max_instances
         self._max_requests = max_requests
@@ -50,7 +50,7 @@ class SelectionEndpoint(MeteredEndpoint):
         bounds.check("alternates", alternates, 0, MAX_CANDIDATES - 1)
         request = decode.request(ctxt, spec)
         call = SelectionCall(request, uuids, attempt, alternates, spec.consumer_type, fresh=fresh is True)
-        return encode.selections(attempt, self._selector.select(ctxt, call))
+        return encode.selections(attempt, self._intake.select(ctxt, call))
 
     @expose
     def select_batch(
@@ -58,7 +58,7 @@ class SelectionEndpoint(MeteredEndpoint):
     ) -> objects.SelectionAnswers:
         """Select and claim hosts for several requests together."""
         calls = batches.decode_calls(ctxt, requests, max_requests=self._max_requests, max_instances=self._max_instances)
-        outcomes = batches.select(self._selector, calls)
+        outcomes = batches.select(self._intake, calls)
         return batches.answers(requests.attempts, outcomes, details=details is True)
 
     @expose

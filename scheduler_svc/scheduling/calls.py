@@ -28,7 +28,7 @@ class SelectionCall:
 
 
 @dataclass(frozen=True, slots=True)
-class SelectionResult:
+class ServedCall:
     """The claims, in the consumers' order, and the partition state that they were decided on.
 
     ``group_hosts`` are those that an affinity group was on before the call.
@@ -54,4 +54,4 @@ class RefusedCall:
     may_hold_claims: bool = False
 
 
-SelectionOutcome = SelectionResult | errors.GanttError  # the claims, or the error to raise
+SelectionOutcome = ServedCall | errors.GanttError  # the claims, or the error to raise

@@ -16,9 +16,9 @@ from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.decisions import refusal_document
 from scheduler_svc.scheduling.group_homes import ProposedHomes
 from scheduler_svc.scheduling.intake import RequestRewriter
-from scheduler_svc.scheduling.partitioned import PartitionedSelector
+from scheduler_svc.scheduling.partition_router import PartitionRouter
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import CurrentPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.shadow import ShadowStore
 
 ANSWER = "dry run"
@@ -85,15 +85,15 @@ class DryRun:
                 return DryRunResult(own.name, _document(record, [], error))
         batches: list[tuple[str, ClaimBatch]] = []
 
-        def make(partition: OpenPartition) -> Selector:
-            return Selector(DryRunStore(partition, batches), partition.replica, LIMITS)
+        def make(partition: OpenPartition) -> PartitionScheduler:
+            return PartitionScheduler(DryRunStore(partition, batches), partition.replica, LIMITS)
 
-        selector = PartitionedSelector(
+        router = PartitionRouter(
             self._partitions, make, claim_ttl_s=0.0, pins=ProposedPartitions(), homes=ProposedHomes(self._partitions)
         )
         refusal = None
         try:
-            selector.select(policy, ctxt, call)
+            router.select(policy, ctxt, call)
         except errors.NotClaimed:
             pass
         except errors.NoValidHost as error:

@@ -12,12 +12,12 @@ from scheduler_svc.core.prefilters import pipeline
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.replication.partitions import OpenPartitions
 from scheduler_svc.scheduling import nova_state, refusals
-from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.scheduling.calls import SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decisions import record_refusal
 from scheduler_svc.scheduling.nova_state import NovaStateAge
-from scheduler_svc.scheduling.partitioned import PartitionedSelector
+from scheduler_svc.scheduling.partition_router import PartitionRouter
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
-from scheduler_svc.scheduling.selector import Selector
 
 SOURCE_PARTITION_HINT = "source_partition"  # the hint of a move: the partition of its instance
 
@@ -70,22 +70,22 @@ class RequestRewriter:
         return instance_hosts
 
 
-class RewritingSelector:
+class RequestIntake:
     """Starts every call: reads the current policy, checks and rewrites the request, and selects hosts for it."""
 
     def __init__(
         self,
         current: CurrentPolicy,
-        selector: Selector | PartitionedSelector,
+        scheduler: PartitionScheduler | PartitionRouter,
         rewriter: RequestRewriter,
         partitions: OpenPartitions,
     ) -> None:
         self._current = current
-        self._selector = selector
+        self._scheduler = scheduler
         self._rewriter = rewriter
         self._partitions = partitions
 
-    def select(self, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+    def select(self, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
         """Select and claim a host for every consumer, or for none.
 
         Also raises UnknownDriver, and what RequestRewriter.rewrite raises.
@@ -93,7 +93,7 @@ class RewritingSelector:
         policy = self._current.policy
         rewritten = self._rewrite(policy, call)
         try:
-            return self._selector.select(policy, ctxt, rewritten)
+            return self._scheduler.select(policy, ctxt, rewritten)
         except errors.NoValidHost as error:
             refusals.count(error)
             raise nova_state.with_age(error, rewritten.request) from error
@@ -109,7 +109,7 @@ class RewritingSelector:
         rewritten = [self._try_rewrite(policy, call) for call in calls]
         are_ready = [isinstance(call, SelectionCall) for call in rewritten]
         ready = [call for call in rewritten if isinstance(call, SelectionCall)]
-        outcomes = self._selector.select_batch(policy, list(compress(contexts, are_ready)), ready)
+        outcomes = self._scheduler.select_batch(policy, list(compress(contexts, are_ready)), ready)
         for number, (call, outcome) in enumerate(zip(ready, outcomes, strict=True)):
             if isinstance(outcome, errors.PluginFailed):
                 self._record(policy, call, outcome)

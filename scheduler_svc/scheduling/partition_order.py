@@ -11,9 +11,9 @@ from rpcapi.resources.claims import PARTITION_UNAVAILABLE
 from scheduler_svc.core.drivers.driver import MAX_CANDIDATES_LARGE
 from scheduler_svc.scheduling import refusals
 from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot
-from scheduler_svc.scheduling.selector import Selector
 
 
 class PartitionProspects:
@@ -27,13 +27,13 @@ class PartitionProspects:
         self,
         policy: SchedulingPolicy,
         call: SelectionCall,
-        selectors: Sequence[Selector],
+        schedulers: Sequence[PartitionScheduler],
         unavailable_partitions: Sequence[str],
     ) -> None:
-        """``selectors`` has one for each partition, by its number in the table; some partitions must be available."""
+        """``schedulers`` has one for each partition, by its number in the table; some partitions must be available."""
         self._policy = policy
         self._call = call
-        self._selectors = selectors
+        self._schedulers = schedulers
         self._unavailable_partitions = frozenset(unavailable_partitions)
         self._count = len(call.consumers)
         self._rejected_snapshots: dict[str, RankingSnapshot] = {}
@@ -75,36 +75,36 @@ class PartitionProspects:
         candidates, homes = self.common_snapshot.ranking.candidates, self.common_snapshot.homes
         numbers = list(dict.fromkeys(homes[name] for names in candidates for name in names))
         if len(numbers) == 1:
-            name = self._selectors[numbers[0]].partition
+            name = self._schedulers[numbers[0]].partition
             self._snapshots[name] = self.common_snapshot
             yield name
         elif not numbers:
             return
-        for selector in self._ordered(numbers):
-            if selector.partition in self._snapshots:
+        for scheduler in self._ordered(numbers):
+            if scheduler.partition in self._snapshots:
                 continue
-            snapshot = self._partition_snapshot(selector)
+            snapshot = self._partition_snapshot(scheduler)
             if snapshot.ranking.candidates:
-                self._snapshots[selector.partition] = snapshot
-                yield selector.partition
+                self._snapshots[scheduler.partition] = snapshot
+                yield scheduler.partition
             else:
-                self._rejected_snapshots[selector.partition] = snapshot
+                self._rejected_snapshots[scheduler.partition] = snapshot
 
-    def _partition_snapshot(self, selector: Selector) -> RankingSnapshot:
+    def _partition_snapshot(self, scheduler: PartitionScheduler) -> RankingSnapshot:
         """Rank one partition; its part of the common ranking is used if that has enough candidates."""
         ranking, homes = self.common_snapshot.ranking, self.common_snapshot.homes
         if self._count == 1 and ranking.candidates:
-            is_here = [homes[name] == selector.number for name in ranking.candidates[0]]
+            is_here = [homes[name] == scheduler.number for name in ranking.candidates[0]]
             if sum(is_here) > max(MAX_CANDIDATES_LARGE - 1, self._call.alternates):
                 names = list(compress(ranking.candidates[0], is_here))
                 near = max(1, sum(is_here[: ranking.near]))
                 return replace(self.common_snapshot, ranking=replace(ranking, candidates=[names], near=near))
-        request = self._call.request.with_decision(partition=selector.partition)
-        snapshot = selector.take_snapshot(self._policy, request, self._count)
+        request = self._call.request.with_decision(partition=scheduler.partition)
+        snapshot = scheduler.take_snapshot(self._policy, request, self._count)
         return replace(snapshot, samples=snapshot.samples or self.common_snapshot.samples)
 
-    def _ordered(self, first: Sequence[int]) -> Iterator[Selector]:
-        """Yield the selectors of available partitions: those of ``first``, then the others."""
-        for number in dict.fromkeys([*first, *range(len(self._selectors))]):
-            if self._selectors[number].partition not in self._unavailable_partitions:
-                yield self._selectors[number]
+    def _ordered(self, first: Sequence[int]) -> Iterator[PartitionScheduler]:
+        """Yield the schedulers of available partitions: those of ``first``, then the others."""
+        for number in dict.fromkeys([*first, *range(len(self._schedulers))]):
+            if self._schedulers[number].partition not in self._unavailable_partitions:
+                yield self._schedulers[number]

@@ -7,14 +7,14 @@ from rpcapi import errors
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.scheduling import refusals
-from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionResult
+from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, ServedCall
 from scheduler_svc.scheduling.decision_round import CallTry, DecidedTry
 from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot
 from scheduler_svc.scheduling.server_groups import add_group_members
 
-PlacementOutcome = SelectionResult | RefusedCall | errors.GanttError
+ScheduledOutcome = ServedCall | RefusedCall | errors.GanttError
 
 
 class PendingCall:
@@ -34,7 +34,7 @@ class PendingCall:
         snapshot: RankingSnapshot | None = None,
     ) -> None:
         """``snapshot`` is the ranking of the first try, if there is one already."""
-        self.outcome: PlacementOutcome | None = None
+        self.outcome: ScheduledOutcome | None = None
         self.call = call
         self._policy = policy
         self.ctxt = ctxt
@@ -76,7 +76,7 @@ class PendingCall:
             self.outcome = errors.NotClaimed(request_id=self.call.request.id, hosts=hosts)
         elif decided.answer.accepted:
             group_hosts = decided.snapshot.group_hosts or ()
-            self.outcome = SelectionResult(decided.answer.prepared, *decided.log_position, self._partition, group_hosts)
+            self.outcome = ServedCall(decided.answer.prepared, *decided.log_position, self._partition, group_hosts)
         else:
             self.outcome = refusals.claim_error(decided.answer.prepared, self._partition) or self._lose(decided)
 

@@ -8,16 +8,16 @@ from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling import failing_hosts
 from scheduler_svc.scheduling.decision_store import ClaimStore
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
 from scheduler_svc.scheduling.replica_view import ReplicaView
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.shadow import ShadowStore
 
 ONCE = RetryLimits(max_tries=1)
 
 
-class SurveyingSelector(Selector):
+class SurveyingScheduler(PartitionScheduler):
     """Decides one call in shadow mode, and keeps the last survey and decision record; None where there is none."""
 
     def __init__(self, store: ClaimStore, replica: ReplicaView) -> None:

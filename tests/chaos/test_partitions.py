@@ -152,7 +152,7 @@ def test_server_group_stays_in_a_single_partition(cluster: RunningCluster):
         select(cluster, [str(uuid.uuid4()) for _ in range(7)], **group)
 
 
-@pytest.mark.long  # its short form, without processes, is in tests/unit/scheduler_svc/scheduling/test_partitioned.py
+@pytest.mark.long  # its short form, without processes, is in test_partition_router.py of the unit tests
 def test_repeated_request_uses_the_pinned_partition(cluster: RunningCluster, rigged):
     # Given a worker that dies after its claim, before its answer
     met = rigged("scheduler", PREPARE, when="after")

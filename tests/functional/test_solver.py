@@ -15,9 +15,9 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.core.request import SchedulingRequest
-from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
+from scheduler_svc.scheduling.calls import SelectionCall, ServedCall
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.redis import RedisStore
 from tests.functional import clusters
 from tests.unit.scheduler_svc.fakes import hosts
@@ -44,7 +44,7 @@ class SilentProgress:
 def worker(server, partition):
     store = RedisStore(server.url(), partition)
     replica_view = FollowingReplicaView(store)
-    return store, replica_view, Selector(store, replica_view, RetryLimits(max_tries=20))
+    return store, replica_view, PartitionScheduler(store, replica_view, RetryLimits(max_tries=20))
 
 
 def calls(number, worker_number):
@@ -95,15 +95,15 @@ def test_racing_batches_do_not_overcommit(redis_server: RedisServer, rounds):
                 # Each call is served whole or not at all, and its result says so
                 live = {claim.consumer for claim in partition.store.claims()[0]}
                 for call, result in answered:
-                    assert isinstance(result, SelectionResult | errors.NoValidHost)
+                    assert isinstance(result, ServedCall | errors.NoValidHost)
                     assert live & set(call.consumers) == (
-                        set(call.consumers) if isinstance(result, SelectionResult) else set()
+                        set(call.consumers) if isinstance(result, ServedCall) else set()
                     )
                 # No call is refused while capacity is free
                 used = partition.store.snapshot().used
                 free = [8 - used.get(f"h{at}/n", {}).get("VCPU", 0) for at in range(8)]
                 for call, result in answered:
-                    if call.request.group is None and not isinstance(result, SelectionResult):
+                    if call.request.group is None and not isinstance(result, ServedCall):
                         size = call.request.resources["VCPU"]
                         assert sum(free_amount // size for free_amount in free) < len(call.consumers)
                 assert set(partition.store.group_hosts(f"group-{number}").values()) == {1}

@@ -16,13 +16,13 @@ from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.weighers import scoring
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.shadow import ShadowStore
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.nova_clouds import NovaCloud, hosts_of, spec
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, select, selection_call
+from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, select, selection_call
 
 SIZES = {"VCPU": 400, "MEMORY_MB": 400_000, "DISK_GB": 20_000}
 BUILDS = {"a": 1, "b": 1, "c": 1, "idle": 0}
@@ -46,8 +46,8 @@ class Burst:
             {name: node(SIZES, metrics={"instances": 1, "io_ops": builds}) for name, builds in BUILDS.items()}
         )
         replica = FollowingReplicaView(partition.store, driver.reads)
-        self._selector = Selector(partition.store, replica, RetryLimits())
-        self._shadow = Selector(ShadowStore(partition.store), replica, RetryLimits())
+        self._scheduler = PartitionScheduler(partition.store, replica, RetryLimits())
+        self._shadow = PartitionScheduler(ShadowStore(partition.store), replica, RetryLimits())
         self.hosts = Counter()
 
     def call(self, number, count=1, resources=None):
@@ -55,7 +55,7 @@ class Burst:
         return selection_call(count, 100 * number, scheduling_request, consumer_type=self._type)
 
     def select(self, call):
-        self.hosts.update(result.host for result in select(self._selector, call, policy=self._policy).prepared)
+        self.hosts.update(result.host for result in select(self._scheduler, call, policy=self._policy).prepared)
 
     def select_without_a_claim(self, call):
         with pytest.raises(errors.NotClaimed) as caught:
@@ -64,7 +64,7 @@ class Burst:
 
     def select_round(self, calls):
         contexts = [context.new("p", "u")] * len(calls)
-        for result in self._selector.place_all(self._policy, contexts, calls, [None] * len(calls)):
+        for result in self._scheduler.schedule_all(self._policy, contexts, calls, [None] * len(calls)):
             self.hosts.update(prepared.host for prepared in result.prepared)
 
 

@@ -109,7 +109,7 @@ def test_copy_that_a_host_of_another_partition_reports_closes_the_instance_every
 
     def select(**more: Any) -> str | None:
         call = SelectionCall(request(**more), ["vm"])
-        return deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), call).prepared[0].host
+        return deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), call).prepared[0].host
 
     # Given an instance that runs in partition a, which was taken back to before it without a new epoch
     store = deployment.stores["a"]

@@ -102,7 +102,7 @@ def test_attempt_that_ran_in_another_partition_is_closed_everywhere() -> None:
 
     def select(**more: Any) -> str | None:
         call = SelectionCall(request(**more), ["vm"])
-        return deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), call).prepared[0].host
+        return deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), call).prepared[0].host
 
     store = deployment.stores["a"]
     assert select(force_hosts=("a1",)) == "a1"

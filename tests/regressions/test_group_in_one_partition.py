@@ -27,7 +27,7 @@ def select(worker, name, vcpus=1, memory=64):
     worker.follow()
     call = SelectionCall(request({"VCPU": vcpus, "MEMORY_MB": memory}, group=GROUP), [name], fresh=True)
     try:
-        return worker.selector.select(FILTER_POLICY, context.new("p", "u"), call).partition
+        return worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), call).partition
     except errors.GanttError as error:
         return type(error).__name__
 
@@ -46,13 +46,13 @@ def deployment():
     )
 
 
-@pytest.mark.parametrize("step", ["place", "agree"])
+@pytest.mark.parametrize("step", ["schedule", "agree"])
 def test_member_whose_worker_stops_before_its_claim_finds_the_groups_new_partition(deployment, step):
     slow, quick = deployment.workers
-    if step == "place":
-        owner, verb = slow.selector._selectors["a"], "place"
+    if step == "schedule":
+        owner, verb = slow.scheduler._schedulers["a"], "schedule"
     else:
-        owner, verb = slow.selector._homes, "_leave_others"
+        owner, verb = slow.scheduler._homes, "_leave_others"
     original, stopped, go_on = getattr(owner, verb), threading.Event(), threading.Event()
 
     def stopping(*args, **values):
@@ -189,15 +189,15 @@ def test_group_does_not_leave_the_partition_that_forgot_its_members(deployment, 
 def test_worker_agrees_again_on_a_partition_that_forgot_the_groups_departure(deployment):
     """The partition takes no claim that was decided for it before the group left it."""
     slow, quick = deployment.workers
-    selector = slow.selector._selectors["a"]
-    original, stopped, go_on = selector.place, threading.Event(), threading.Event()
+    scheduler = slow.scheduler._schedulers["a"]
+    original, stopped, go_on = scheduler.schedule, threading.Event(), threading.Event()
 
     def stopping(*args, **values):
         stopped.set()
         go_on.wait()
         return original(*args, **values)
 
-    selector.place = stopping
+    scheduler.schedule = stopping
     answers = {}
     thread = threading.Thread(target=lambda: answers.update(small=select(slow, "small", memory=8192)))
     thread.start()

@@ -3,7 +3,7 @@
 
 A part that was given back had used its attempt up, so that all instances ended in ERROR while they only had to wait;
 one that could not be given back was built without the rest; and affinity chose a host for the first part only.
-A real selector on a real store, and a real saga, whose clock the test steps.
+A real scheduler on a real store, and a real saga, whose clock the test steps.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from rpcapi.resources.claims import MAX_INSTANCES, Answer, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.endpoints import decode, encode
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from tests.unit.scheduler_svc.fakes.hosts import request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
 from tests.unit.scheduler_svc.store.backends import memory_partition, redis_partition
@@ -55,7 +55,7 @@ class Worker:
     def __init__(self, partition: StorePartition, ttl_ms: int = LONG_MS) -> None:
         self._partition = partition
         self._replica = FollowingReplicaView(partition.store)
-        self._selector = Selector(partition.store, self._replica, RetryLimits(ttl_ms=ttl_ms))
+        self._scheduler = PartitionScheduler(partition.store, self._replica, RetryLimits(ttl_ms=ttl_ms))
         self.lost_answers = 0
         self.attempts: list[int] = []
 
@@ -75,7 +75,7 @@ class Worker:
         self._replica.reach(self._partition.store.snapshot().position, 1)
         self.attempts.append(attempt)
         call = SelectionCall(decode.request(ctxt, spec), list(uuids), attempt, alternates, fresh=fresh)
-        result = self._selector.select(FILTER_POLICY, ctxt, call)
+        result = self._scheduler.select(FILTER_POLICY, ctxt, call)
         if self.lost_answers:
             self.lost_answers -= 1
             raise messaging.MessagingTimeout("the worker died")
@@ -236,8 +236,8 @@ def test_affinity_chooses_a_host_with_capacity_for_all(partition: StorePartition
     partition.store.audit("x", partition.store.snapshot().epoch, [], 0)
     add_host(partition, "y", size)
     spec = request({"VCPU": 1, "MEMORY_MB": 64}, group=ClaimGroup("g", GroupPolicy.AFFINITY))
-    selector = Selector(partition.store, FollowingReplicaView(partition.store), RetryLimits())
-    result = selector.select(FILTER_POLICY, CTXT, SelectionCall(spec, [f"vm-{number}" for number in range(size)]))
+    scheduler = PartitionScheduler(partition.store, FollowingReplicaView(partition.store), RetryLimits())
+    result = scheduler.select(FILTER_POLICY, CTXT, SelectionCall(spec, [f"vm-{number}" for number in range(size)]))
     assert {prepared.host for prepared in result.prepared} == {"y"}
 
 
@@ -248,11 +248,11 @@ def test_hosts_that_only_an_unwritten_batch_had_planned_stay_candidates(
     """Given hosts that others filled after the worker's last look, and an anti-affine group."""
     for number in range(hosts):
         add_host(partition, f"h{number}", 4)
-    selector = Selector(partition.store, FollowingReplicaView(partition.store), RetryLimits())
+    scheduler = PartitionScheduler(partition.store, FollowingReplicaView(partition.store), RetryLimits())
     others = [intent(f"other-{number}", f"h{number}") for number in range(filled)]
     assert partition.store.prepare(partition.batch(*others, resources={"VCPU": 4})).accepted
     spec = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
-    result = selector.select(FILTER_POLICY, CTXT, SelectionCall(spec, [f"vm-{number}" for number in range(size)]))
+    result = scheduler.select(FILTER_POLICY, CTXT, SelectionCall(spec, [f"vm-{number}" for number in range(size)]))
     assert len({prepared.host for prepared in result.prepared}) == size
 
 

@@ -14,11 +14,11 @@ from oslo_config import cfg
 from rpcapi import context
 from scheduler_svc import conf as scheduler_conf
 from scheduler_svc.composition import drivers
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, select, selection_call
+from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, select, selection_call
 
 NODES = 8
 SIZES = {"VCPU": 64, "MEMORY_MB": 65_536, "DISK_GB": 2_000}
@@ -39,20 +39,22 @@ class Cluster:
         self._policy = SchedulingPolicy(drivers.filter_driver(conf))
         self._partition = HostPartition({f"h{number}/n": node(SIZES) for number in range(NODES)})
         replicas = [FollowingReplicaView(self._partition.store, self._policy.reads) for _ in range(workers)]
-        self._workers = [(Selector(self._partition.store, replica, RetryLimits()), replica) for replica in replicas]
+        self._workers = [
+            (PartitionScheduler(self._partition.store, replica, RetryLimits()), replica) for replica in replicas
+        ]
         self.servers = Counter()
 
     def select(self, number, resources, count=1):
-        selector, replica = self._workers[number % len(self._workers)]
+        scheduler, replica = self._workers[number % len(self._workers)]
         replica.reach(self._partition.store.snapshot().position, 1)
-        prepared = select(selector, _call(number, resources, count), policy=self._policy).prepared
+        prepared = select(scheduler, _call(number, resources, count), policy=self._policy).prepared
         self.servers.update(result.host for result in prepared)
 
     def select_round(self, flavors):
-        selector, _ = self._workers[0]
+        scheduler, _ = self._workers[0]
         calls = [_call(number, resources, 1) for number, resources in enumerate(flavors)]
         contexts = [context.new("p", "u")] * len(calls)
-        for result in selector.place_all(self._policy, contexts, calls, [None] * len(calls)):
+        for result in scheduler.schedule_all(self._policy, contexts, calls, [None] * len(calls)):
             self.servers.update(prepared.host for prepared in result.prepared)
 
 

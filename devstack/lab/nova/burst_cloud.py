@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from devstack.lab.nova.bursts import GROUP, HOSTS, BootedServer, Burst, BurstResult
-from devstack.lab.nova.select_cloud import OURS, THEIRS
+from devstack.lab.nova.paired_cloud import OURS, THEIRS
 from devstack.lab.temporary_folder import in_temporary_folder
 from devstack.nova import records
 from devstack.nova.client import NovaClient, wait_until

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from devstack.lab.nova.select_cloud import OURS, THEIRS
+from devstack.lab.nova.paired_cloud import OURS, THEIRS
 from devstack.lab.rows import Bound, ResultRow
 
 HOSTS = 4

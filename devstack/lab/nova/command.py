@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from devstack.lab.benchmark import Benchmark, host_count, list_of, names_of, positive
-from devstack.lab.nova import burst_cloud, bursts, placement_race, select_cloud, selects
+from devstack.lab.nova import burst_cloud, bursts, paired_cloud, placement_race, selects
 from devstack.lab.peers.environments import PeerMissing
 from devstack.lab.peers.side import PeerFailed
 from devstack.lab.placement import ours, peer
@@ -90,7 +90,7 @@ class NovaBenchmark(Benchmark):
 
     def _select(self, args: argparse.Namespace) -> Iterator[ResultRow]:
         total = sum(len(selects.limits(size)) for size in args.hosts) * (selects.BLOCKS + 1)
-        with self.bar(total, "select", args) as bar, select_cloud.running() as cloud:
+        with self.bar(total, "select", args) as bar, paired_cloud.running() as cloud:
             yield from selects.measure(cloud, args.hosts, args.calls, _update(bar))
 
     def _race(self, args: argparse.Namespace) -> Iterator[ResultRow]:
@@ -104,7 +104,7 @@ class NovaBenchmark(Benchmark):
             yield from placement_race.measure(clients, args.rounds, _update(bar))
 
     def _bursts(self, args: argparse.Namespace) -> Iterator[ResultRow]:
-        sides = [select_cloud.OURS] if args.alone else [select_cloud.THEIRS, select_cloud.OURS]
+        sides = [paired_cloud.OURS] if args.alone else [paired_cloud.THEIRS, paired_cloud.OURS]
         total = len(sides) * len(args.schedulers) * (len(bursts.bursts(args.bursts)) + 1)
         with self.bar(total, "bursts", args) as bar:
             yield from bursts.measure(burst_cloud.running, args.bursts, args.schedulers, _update(bar), sides)

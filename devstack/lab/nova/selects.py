@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from devstack.lab.nova.select_cloud import ECHO, OURS, THEIRS
+from devstack.lab.nova.paired_cloud import ECHO, OURS, THEIRS
 from devstack.lab.peers.comparison import TimedCalls, alternate
 from devstack.lab.rows import ResultRow
 
@@ -17,7 +17,7 @@ BLOCK_HOSTS = 5_000  # that Nova handles in a block
 
 
 class BothSides(Protocol):
-    """What is measured: see SelectCloud."""
+    """What is measured: see PairedCloud."""
 
     def grow(self, size: int) -> None:
         """Write computes up to this number."""

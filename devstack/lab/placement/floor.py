@@ -16,7 +16,7 @@ from typing import Any
 
 from devstack.servers.ports import free_port
 from devstack.servers.process import ServerProcess
-from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement.server import make_server
 
 THREADS = 4  # the default of [placement] threads
 SHUTDOWN_SECONDS = 5
@@ -64,7 +64,7 @@ def main(arguments: list[str]) -> None:
     port, path = arguments
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    server = HttpServer(
+    server = make_server(
         application(Path(path).read_bytes()), "127.0.0.1", int(port), THREADS, shutdown_s=SHUTDOWN_SECONDS
     )
     server.start()

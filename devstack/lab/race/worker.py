@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker process of a race: its own store, replica and selector, and the tally of its results."""
+"""A worker process of a race: its own store, replica and scheduler, and the tally of its results."""
 
 import functools
 import multiprocessing
@@ -19,8 +19,8 @@ from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, ClaimBatch
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.redis import RedisStore
 
@@ -153,12 +153,12 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
     try:
         replica.load()
         replica.start()
-        selector = Selector(CountingStore(store, tally), replica, RetryLimits(ttl_ms=TTL_MS))
+        scheduler = PartitionScheduler(CountingStore(store, tally), replica, RetryLimits(ttl_ms=TTL_MS))
         policy = SchedulingPolicy(ranker)
         pipe.send(READY)
         pipe.recv()
         with ThreadPoolExecutor(settings.callers) as callers:
-            outcomes = callers.map(functools.partial(_place, selector, policy), servers)
+            outcomes = callers.map(functools.partial(_place, scheduler, policy), servers)
             for server, is_placed in zip(servers, outcomes, strict=True):
                 done[index] += 1
                 if is_placed:
@@ -175,10 +175,10 @@ def _work(settings: RaceSettings, partition: str, done: Any, pipe: PipeEnd, inde
     pipe.send(tally)
 
 
-def _place(selector: Selector, policy: SchedulingPolicy, server: ServerRequest) -> bool:
+def _place(scheduler: PartitionScheduler, policy: SchedulingPolicy, server: ServerRequest) -> bool:
     """Return whether the server got a host."""
     try:
-        selector.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
+        scheduler.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
     except errors.NoValidHost:
         return False
     return True

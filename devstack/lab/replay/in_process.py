@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement in this process: a worker's selector and replica on a store, without bus, conductor and agents."""
+"""Placement in this process: a worker's scheduler and replica on a store, without bus, conductor and agents."""
 
 import contextlib
 import time
@@ -17,9 +17,9 @@ from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
-from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
+from scheduler_svc.scheduling.calls import SelectionCall, ServedCall
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.redis import RedisStore
@@ -44,7 +44,7 @@ class InProcessPlacer:
         self._replica = replica
         self._follows = follows_in_thread
         self._policy = SchedulingPolicy(driver)
-        self._selector = Selector(store, replica, RetryLimits(ttl_ms=LONG_MS))
+        self._scheduler = PartitionScheduler(store, replica, RetryLimits(ttl_ms=LONG_MS))
         self._batch = BATCH if driver.batches(SchedulingRequest("look", {})) else 1
         self._unreaped = 0
 
@@ -82,8 +82,8 @@ class InProcessPlacer:
         ]
         assignments: list[AssignedHosts] = []
         contexts = [context.new("lab", "lab")] * len(calls)
-        for outcome in self._selector.select_batch(self._policy, contexts, calls):
-            if isinstance(outcome, SelectionResult):
+        for outcome in self._scheduler.select_batch(self._policy, contexts, calls):
+            if isinstance(outcome, ServedCall):
                 assignments.append([str(prepared.host) for prepared in outcome.prepared])
             elif isinstance(outcome, errors.NoValidHost):
                 assignments.append(None)

@@ -11,8 +11,8 @@ from rpcapi.context import RequestContext
 from rpcapi.validation.instances import check_uuids
 from scheduler_svc.endpoints.nova.answering import answers_nova
 from scheduler_svc.nova import selection
+from scheduler_svc.nova.host_chooser import HostChooser
 from scheduler_svc.nova.primitives import DATA
-from scheduler_svc.nova.selector import NovaSelector
 from scheduler_svc.nova.waking import BridgeWaker
 
 TOPIC = "scheduler"
@@ -27,8 +27,8 @@ class NovaSchedulerEndpoint:
 
     target = messaging.Target(version=VERSION)
 
-    def __init__(self, selector: NovaSelector, waker: BridgeWaker, *, max_instances: int) -> None:
-        self._selector = selector
+    def __init__(self, chooser: HostChooser, waker: BridgeWaker, *, max_instances: int) -> None:
+        self._chooser = chooser
         self._waker = waker
         self._max_instances = max_instances
 
@@ -49,11 +49,11 @@ class NovaSchedulerEndpoint:
         if instance_uuids is not None:
             check_uuids(instance_uuids, self._max_instances)
         with_objects = return_objects is True
-        choices = self._selector.select(
+        choices = self._chooser.select(
             ctxt, spec_obj, instance_uuids, with_alternates=with_objects and return_alternates is True
         )
         return (
-            self._selector.to_objects(choices)
+            self._chooser.to_objects(choices)
             if with_objects
             else [selection.to_dict(choice.host) for choice in choices]
         )

@@ -9,7 +9,7 @@ from oslo_log import log
 from rpcapi import errors
 from rpcapi.validation.instances import check_uuids
 from scheduler_svc.endpoints.nova.serializer import NovaSerializer
-from scheduler_svc.nova.shadow.decisions import ShadowSelector
+from scheduler_svc.nova.shadow.decisions import ShadowScheduler
 from scheduler_svc.nova.shadow.observer import NovaObserver
 from scheduler_svc.nova.shadow.report import NovaShadowReport, Skipped
 
@@ -22,9 +22,9 @@ class ShadowEndpoint:
     """Decides each call for hosts, and has the decision compared; every other call is ignored."""
 
     def __init__(
-        self, shadow_selector: ShadowSelector, observer: NovaObserver, report: NovaShadowReport, *, max_instances: int
+        self, scheduler: ShadowScheduler, observer: NovaObserver, report: NovaShadowReport, *, max_instances: int
     ) -> None:
-        self._selector = shadow_selector
+        self._scheduler = scheduler
         self._observer = observer
         self._report = report
         self._max_instances = max_instances
@@ -45,7 +45,7 @@ class ShadowEndpoint:
             check_uuids(uuids, self._max_instances)
             ctxt = self._serializer.deserialize_context(dict(context))
             ctxt.update_store()
-            decision = self._selector.decide(ctxt, arguments.get("spec_obj"), uuids)
+            decision = self._scheduler.decide(ctxt, arguments.get("spec_obj"), uuids)
             if decision is None:
                 self._report.skip(Skipped.UNCLAIMED)
             else:

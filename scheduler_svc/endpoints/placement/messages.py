@@ -12,6 +12,7 @@ import jsonschema
 import orjson
 import webob.acceptparse
 
+from rpcapi.daemon.http_requests import BodyTooLarge
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.schemas.validators import Validator
 from scheduler_svc.placement.problems import DUPLICATE_PARAMETER, Problem, bad_request
@@ -22,10 +23,6 @@ MAX_PARAMETERS = 1000  # of a query string
 MAX_QUOTED = 4000  # characters of a validation message, which may quote the whole body
 
 Environ = Mapping[str, Any]
-
-
-class BodyTooLarge(Exception):
-    """Raised by a server when a body of unknown length becomes larger than MAX_BODY."""
 
 
 class Caller(NamedTuple):

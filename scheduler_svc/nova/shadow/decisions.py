@@ -10,12 +10,12 @@ from rpcapi.context import RequestContext
 from scheduler_svc.core.filtering.survey import HostSurvey
 from scheduler_svc.nova import request_spec
 from scheduler_svc.nova.exceptions import NovaError
-from scheduler_svc.nova.selector import NovaOptions, NovaSelector
+from scheduler_svc.nova.host_chooser import HostChooser, NovaOptions
 from scheduler_svc.replication.partitions import OpenPartitions
-from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
+from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.policy import CurrentPolicy
 from scheduler_svc.scheduling.shadow import SHADOW
-from scheduler_svc.scheduling.surveys import SurveyingSelector
+from scheduler_svc.scheduling.surveys import SurveyingScheduler
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 
@@ -36,7 +36,7 @@ class ShadowDecision:
     document: Mapping[str, Any]
 
 
-class ShadowSelector:
+class ShadowScheduler:
     """Decides on the table and the policy of a worker; safe to call from many threads."""
 
     def __init__(
@@ -63,13 +63,13 @@ class ShadowSelector:
         if request.is_rebuild:
             return None
         own = self._partitions.own
-        selector = SurveyingSelector(own.store, own.replica)
-        rewriting = RewritingSelector(self._current, selector, self._rewriter, self._partitions)
-        nova_selector = NovaSelector(rewriting, self._ranker, lambda: own.replica.table, self._options)
-        hosts, why = _answer(lambda: nova_selector.select(ctxt, spec, uuids, with_alternates=False))
-        document = selector.document or _refusal(len(uuids), why)
+        scheduler = SurveyingScheduler(own.store, own.replica)
+        intake = RequestIntake(self._current, scheduler, self._rewriter, self._partitions)
+        nova_scheduler = HostChooser(intake, self._ranker, lambda: own.replica.table, self._options)
+        hosts, why = _answer(lambda: nova_scheduler.select(ctxt, spec, uuids, with_alternates=False))
+        document = scheduler.document or _refusal(len(uuids), why)
         ignored = frozenset(request.spec.ignore_hosts or ())
-        return ShadowDecision(ctxt.request_id, tuple(uuids), hosts, why, ignored, selector.survey, document)
+        return ShadowDecision(ctxt.request_id, tuple(uuids), hosts, why, ignored, scheduler.survey, document)
 
 
 def _answer(select: Callable[[], object]) -> tuple[Sequence[str], str]:

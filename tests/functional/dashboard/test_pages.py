@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dashboard of a real cluster: who may see it, what its pages show, and that it changes nothing."""
 
+import contextlib
 import json
 import os
 import re
 import signal
+import urllib.parse
 import uuid
 from collections.abc import Iterator
 
@@ -19,6 +21,7 @@ from tests.functional import clusters
 from tests.functional.booting import SERVER_RESOURCES, boot, gantt
 from tests.functional.clusters import RunningCluster
 from tests.functional.dashboard.visitor import Visitor, eventually, gantt_json, is_served, shown
+from tests.slow_clients import IN_BODY, IN_HEADER, slow_clients
 
 SIZE = ClusterSize(computes=2, nodes_per_host=2, schedulers=1, dashboard_port=0, metrics=True)
 MAP = "/heat-map?class=VCPU&group=zone"
@@ -57,6 +60,19 @@ def test_nothing_is_shown_without_signing_in(stranger: Visitor, path: str) -> No
     assert answer.path.startswith("/sign-in?next=")
     assert answer.heading == "Sign in"
     assert "confirmed" not in answer.text
+
+
+@pytest.mark.parametrize("begin", [b"", IN_HEADER, IN_BODY])
+def test_pages_and_metrics_are_served_beside_slow_clients(
+    visitor: Visitor, cluster: RunningCluster, begin: bytes
+) -> None:
+    ports = cluster.cluster.size.metrics_ports
+    with contextlib.ExitStack() as stack:
+        for port in (urllib.parse.urlsplit(visitor.url).port or 0, *ports.values()):
+            stack.enter_context(slow_clients(port, begin))
+        assert [visitor.get(path).status for path in PAGES] == [200] * len(PAGES)
+        for port in ports.values():
+            assert "gantt_build_info" in Visitor(f"http://127.0.0.1:{port}").get("/metrics").text
 
 
 def test_wrong_token_is_refused(stranger: Visitor) -> None:

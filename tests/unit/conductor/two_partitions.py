@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulated cluster of two partitions with stores of their own, and the real selector of several partitions."""
+"""A simulated cluster of two partitions with stores of their own, and the real scheduler of several partitions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from tests.unit.conductor.fakes import FakeClaims, FakeScheduler
 from tests.unit.conductor.ledger import PARTITION, TTL_MS, Ledger
 from tests.unit.conductor.saga.simulated_cluster import LIMITS, SimulatedCluster
 from tests.unit.scheduler_svc.fakes.deployments import DeploymentWorker, FragileStore
-from tests.unit.scheduler_svc.fakes.selectors import FILTER_POLICY
+from tests.unit.scheduler_svc.fakes.schedulers import FILTER_POLICY
 
 WEST = "west"  # the other partition
 
@@ -79,7 +79,7 @@ class PartitionedClaims(FakeClaims):
 
 
 class PartitionedScheduler(FakeScheduler):
-    """Selects with the real selector of several partitions."""
+    """Selects with the real scheduler of several partitions."""
 
     def __init__(self, ledger: Ledger, worker: DeploymentWorker) -> None:
         super().__init__(ledger)
@@ -98,7 +98,7 @@ class PartitionedScheduler(FakeScheduler):
     ) -> objects.Selections:
         self._worker.follow()
         call = SelectionCall(decode.request(ctxt, spec), uuids, attempt, alternates, spec.consumer_type, fresh=fresh)
-        return encode.selections(attempt, self._worker.selector.select(FILTER_POLICY, ctxt, call))
+        return encode.selections(attempt, self._worker.scheduler.select(FILTER_POLICY, ctxt, call))
 
 
 class TwoPartitionCluster(SimulatedCluster):

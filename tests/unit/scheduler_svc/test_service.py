@@ -24,7 +24,7 @@ def worker():
 
 
 def test_reload_applies_filters_and_weighers_unless_invalid(worker):
-    current = worker.service._worker.selection.current
+    current = worker.service._worker.scheduling.current
     before = current.policy
     worker.service.reset()
     assert isinstance(current.policy.driver["filter"], FilterDriver) and current.policy is not before
@@ -37,16 +37,16 @@ def test_reload_applies_filters_and_weighers_unless_invalid(worker):
 
 
 def test_reload_rejects_configuration_that_start_rejects(worker):
-    previous = worker.service._worker.selection.current.policy
+    previous = worker.service._worker.scheduling.current.policy
     worker.conf.set_override("weight_setting", ["cpu.percent=-1.0"], group="metrics")
     worker.conf.set_override("enabled_weighers", ["MetricsWeigher"], group="filter_scheduler")
     try:
         with pytest.raises(errors.BadConfiguration, match="MetricsFilter, which enforces it"):
             worker.service.reset()
-        assert worker.service._worker.selection.current.policy is previous
+        assert worker.service._worker.scheduling.current.policy is previous
         worker.conf.set_override("required", False, group="metrics")
         worker.service.reset()
-        assert worker.service._worker.selection.current.policy is not previous
+        assert worker.service._worker.scheduling.current.policy is not previous
     finally:
         for group, option in (
             ("metrics", "weight_setting"),

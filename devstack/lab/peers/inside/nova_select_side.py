@@ -17,7 +17,7 @@ from peer_wire import serve
 FLAVOR = {"vcpus": 1, "memory_mb": 512, "root_gb": 1}
 
 
-class TimedSelects:
+class BusClients:
     """One client for each bus, by name."""
 
     def __init__(self) -> None:
@@ -56,5 +56,5 @@ class TimedSelects:
 
 
 if __name__ == "__main__":
-    selects = TimedSelects()
+    selects = BusClients()
     serve({"connect": selects.connect, "select": selects.select, "sync": selects.sync})

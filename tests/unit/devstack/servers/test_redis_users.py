@@ -15,8 +15,8 @@ from devstack.servers.redis_users import (
     NOVA_BRIDGE,
     PLACEMENT,
     SCHEDULER,
+    AclSelector,
     RedisUser,
-    Selector,
     acl_file,
 )
 from scheduler_svc.store.redis.scripts import load, script_keys
@@ -35,7 +35,7 @@ def test_line_resets_everything_and_has_only_a_digest_of_the_password():
 
 
 def test_selector_limits_commands_to_its_keys():
-    user = RedisUser("u", (), ("+ping",), selectors=(Selector(("a:*", "b"), ("+lpush",)),))
+    user = RedisUser("u", (), ("+ping",), selectors=(AclSelector(("a:*", "b"), ("+lpush",)),))
     assert user.line("word").endswith(" resetkeys resetchannels -@all +ping (-@all +lpush ~a:* ~b)")
 
 

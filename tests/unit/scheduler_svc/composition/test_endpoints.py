@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.composition import endpoints, policy, stores
-from scheduler_svc.composition.selection import Selection
+from scheduler_svc.composition.scheduling import SchedulingParts
 from scheduler_svc.endpoints.aggregates import AggregatesEndpoint
 from scheduler_svc.endpoints.claims import ClaimsEndpoint
 from scheduler_svc.endpoints.decisions import DecisionsEndpoint
@@ -33,8 +33,8 @@ def test_worker_serves_the_scheduler_and_the_claims_of_its_served_partitions(con
     conf.set_override("claims_partitions", ["east", "default"], group="scheduler")
     scheduling_policy = policy.load(conf)
     partition_set = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
-    selection = Selection(conf, partition_set, scheduling_policy)
-    names = endpoints.servers(conf, None, partition_set, selection, worker="s1:0", on_unverified=None, serializer=None)
+    scheduling = SchedulingParts(conf, partition_set, scheduling_policy)
+    names = endpoints.servers(conf, None, partition_set, scheduling, worker="s1:0", on_unverified=None, serializer=None)
     assert names == ["scheduler", "claims.east", "claims.default"]
     scheduler_endpoints = [
         SelectionEndpoint,

@@ -24,7 +24,7 @@ def test_built_worker_has_read_nothing(conf):
     assert not replica.ready
     reads = replica.unchecked_table.reads
     assert reads
-    assert built.selection.current.policy.reads == reads
+    assert built.scheduling.current.policy.reads == reads
 
 
 @pytest.mark.parametrize(("worker_index", "announces"), [(0, True), (1, False)])

@@ -18,7 +18,7 @@ from scheduler_svc.endpoints import encode
 from scheduler_svc.host_state.deployment import LocatedDocument
 from scheduler_svc.replication.partitions import PartitionOverview
 from scheduler_svc.scheduling.alternates import PreparedBatch
-from scheduler_svc.scheduling.calls import SelectionResult
+from scheduler_svc.scheduling.calls import ServedCall
 from scheduler_svc.scheduling.extensions import CatalogueEntry
 from scheduler_svc.store.records import AuditOutcome, Verification
 
@@ -30,7 +30,7 @@ def prepared(consumer, host, alternates=(), deadline_ms=500, allocations=None):
 
 
 def test_selection_has_hosts_alternates_and_the_earliest_deadline():
-    result = SelectionResult([prepared("c1", "a", ["b"], 900), prepared("c2", "b", [], 700)], 7, 42, "east")
+    result = ServedCall([prepared("c1", "a", ["b"], 900), prepared("c2", "b", [], 700)], 7, 42, "east")
     answer = encode.selections(3, result)
     assert [answer.host(number) for number in range(2)] == ["a", "b"]
     assert [list(answer.alternates_of(number)) for number in range(2)] == [["b"], []]
@@ -44,9 +44,9 @@ def test_selection_has_hosts_alternates_and_the_earliest_deadline():
 
 
 def test_allocations_are_sent_only_if_a_claim_has_its_own():
-    plain = SelectionResult([prepared("c1", "a"), prepared("c2", "b")], 7, 42, "east")
+    plain = ServedCall([prepared("c1", "a"), prepared("c2", "b")], 7, 42, "east")
     assert encode.selections(1, plain).allocations == []
-    mixed = SelectionResult([prepared("c1", "a"), prepared("c2", "b", allocations=TREE)], 7, 42, "east")
+    mixed = ServedCall([prepared("c1", "a"), prepared("c2", "b", allocations=TREE)], 7, 42, "east")
     assert encode.selections(1, mixed).allocations == [None, TREE]
 
 

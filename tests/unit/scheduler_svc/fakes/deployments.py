@@ -8,8 +8,8 @@ from rpcapi import errors
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.replication.replica import Replica
-from scheduler_svc.scheduling.partitioned import PartitionedSelector
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.partition_router import PartitionRouter
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 
@@ -92,10 +92,10 @@ class DeploymentWorker:
         self.follow()
         limits = RetryLimits(ttl_ms=ttl_ms, **limits_)
 
-        def make(partition: OpenPartition) -> Selector:
-            return Selector(partition.store, partition.replica, limits)
+        def make(partition: OpenPartition) -> PartitionScheduler:
+            return PartitionScheduler(partition.store, partition.replica, limits)
 
-        self.selector = PartitionedSelector(self.partitions, make, ttl_ms / 1000)
+        self.scheduler = PartitionRouter(self.partitions, make, ttl_ms / 1000)
 
     def follow(self) -> None:
         """Apply all logs."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The replica view of selectors in tests: a table that follows its store only on demand."""
+"""The replica view of schedulers in tests: a table that follows its store only on demand."""
 
 from collections.abc import Collection, Sequence
 

@@ -6,14 +6,14 @@ from contextlib import ExitStack
 from devstack.servers.ports import free_port
 from rpcapi.daemon.http_listener import ContextSource
 from scheduler_svc.endpoints.placement.authentication import Application
-from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement.server import make_server
 
 SHUTDOWN_SECONDS = 30
 
 
 def serve(stack: ExitStack, application: Application, tls: ContextSource | None = None) -> str:
     """Serve an application until the stack is closed; return its URL."""
-    server = HttpServer(application, "127.0.0.1", free_port(), 2, shutdown_s=SHUTDOWN_SECONDS, tls=tls)
+    server = make_server(application, "127.0.0.1", free_port(), 2, shutdown_s=SHUTDOWN_SECONDS, tls=tls)
     server.start()
     stack.callback(server.wait)
     stack.callback(server.stop)

@@ -8,16 +8,16 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.solver.driver import SolverDriver, SolverLimits
 from scheduler_svc.core.records import ClaimGroup
-from scheduler_svc.scheduling.calls import SelectionResult
+from scheduler_svc.scheduling.calls import ServedCall
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.window import WindowLimits
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.core.drivers.solver.placements import AMPLE_S, AMPLE_WORK
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView, filter_driver
-from tests.unit.scheduler_svc.fakes.selectors import RefusingStore, selection_call
+from tests.unit.scheduler_svc.fakes.schedulers import RefusingStore, selection_call
 
 
 def make_store(*sizes):
@@ -27,26 +27,28 @@ def make_store(*sizes):
     return store
 
 
-class SolverSelector:
-    """A selector that always decides by one policy."""
+class SolverScheduler:
+    """A scheduler that always decides by one policy."""
 
-    def __init__(self, policy, selector):
+    def __init__(self, policy, scheduler):
         self.policy = policy
-        self.selector = selector
+        self.scheduler = scheduler
 
     def select(self, ctxt, call):
-        return self.selector.select(self.policy, ctxt, call)
+        return self.scheduler.select(self.policy, ctxt, call)
 
     def select_batch(self, ctxt, calls):
-        return self.selector.select_batch(self.policy, [ctxt] * len(calls), calls)
+        return self.scheduler.select_batch(self.policy, [ctxt] * len(calls), calls)
 
 
-def selector(store, double=None, packs=True, window=()):
+def scheduler(store, double=None, packs=True, window=()):
     policy = SchedulingPolicy(
         SolverDriver(filter_driver(), SolverLimits(packs=packs, work=AMPLE_WORK, limit_s=AMPLE_S))
     )
-    selector = Selector(double or store, FollowingReplicaView(store), RetryLimits(), window=WindowLimits(*window))
-    return SolverSelector(policy, selector)
+    scheduler = PartitionScheduler(
+        double or store, FollowingReplicaView(store), RetryLimits(), window=WindowLimits(*window)
+    )
+    return SolverScheduler(policy, scheduler)
 
 
 def call(number, size, count=1, **more):
@@ -60,7 +62,7 @@ def test_batch_serves_calls_that_sequential_selection_would_refuse():
     # Given capacities of 4 and 3, and calls in an order in which the first would take the wrong host
     store = make_store(4, 3)
     calls = [call(0, 3), call(1, 4)]
-    outcomes = selector(store, packs=False).select_batch(context.new("p", "u"), calls)
+    outcomes = scheduler(store, packs=False).select_batch(context.new("p", "u"), calls)
     assert [outcome.prepared[0].host for outcome in outcomes] == ["h1/n", "h0/n"]
     # And the decision record describes the batch
     document = store.find_decision("req-1")
@@ -71,8 +73,8 @@ def test_batch_serves_calls_that_sequential_selection_would_refuse():
 def test_each_call_of_a_batch_is_all_or_nothing():
     store = make_store(4)
     calls = [call(0, 3), call(1, 2, count=2), call(2, 9)]
-    first, both, large = selector(store).select_batch(context.new("p", "u"), calls)
-    assert sum(isinstance(result, SelectionResult) for result in (first, both)) == 1
+    first, both, large = scheduler(store).select_batch(context.new("p", "u"), calls)
+    assert sum(isinstance(result, ServedCall) for result in (first, both)) == 1
     assert isinstance(large, errors.NoValidHost)
     assert large.kwargs["reasons"] == {"not enough VCPU": 1}
     assert len(store.claims()[0]) in (1, 2)
@@ -81,10 +83,10 @@ def test_each_call_of_a_batch_is_all_or_nothing():
 def test_call_is_decided_again_after_others_claimed_its_host():
     # Given a worker that has not read another worker's claim
     store = make_store(4, 4)
-    late = selector(store)
-    selector(store).select(context.new("p", "u"), call(7, 4))
+    late = scheduler(store)
+    scheduler(store).select(context.new("p", "u"), call(7, 4))
     outcomes = late.select_batch(context.new("p", "u"), [call(0, 2), call(1, 2), call(2, 2)])
-    assert sorted(isinstance(outcome, SelectionResult) for outcome in outcomes) == [False, True, True]
+    assert sorted(isinstance(outcome, ServedCall) for outcome in outcomes) == [False, True, True]
     assert not store.verify().problems and not store.verify().excess
 
 
@@ -92,7 +94,7 @@ def test_call_that_loses_every_race_is_refused():
     store = make_store(4, 4)
     refusing = RefusingStore()
     refusing.group_hosts = store.group_hosts
-    outcomes = selector(store, refusing).select_batch(context.new("p", "u"), [call(0, 2), call(1, 2)])
+    outcomes = scheduler(store, refusing).select_batch(context.new("p", "u"), [call(0, 2), call(1, 2)])
     assert all(isinstance(outcome, errors.NoValidHost) for outcome in outcomes)
 
 
@@ -100,16 +102,16 @@ def test_two_calls_of_an_affinity_group_land_on_one_host():
     store = make_store(4, 4, 4)
     group = ClaimGroup("pets", GroupPolicy.AFFINITY, 1)
     calls = [call(number, 1, count=2, group=group) for number in range(2)]
-    outcomes = selector(store, packs=False).select_batch(context.new("p", "u"), calls)
+    outcomes = scheduler(store, packs=False).select_batch(context.new("p", "u"), calls)
     assert len({result.host for outcome in outcomes for result in outcome.prepared}) == 1
 
 
 def test_calls_of_an_anti_affinity_group_keep_apart_from_each_other_and_from_members():
     store = make_store(4, 4, 4, 4)
     group = ClaimGroup("pets", GroupPolicy.ANTI_AFFINITY, 1)
-    batch_selector = selector(store)
-    batch_selector.select(context.new("p", "u"), call(9, 1, group=group))
-    outcomes = batch_selector.select_batch(
+    batch_scheduler = scheduler(store)
+    batch_scheduler.select(context.new("p", "u"), call(9, 1, group=group))
+    outcomes = batch_scheduler.select_batch(
         context.new("p", "u"), [call(0, 1, count=2, group=group), call(1, 1, group=group)]
     )
     names = [result.host for outcome in outcomes for result in outcome.prepared]
@@ -119,24 +121,24 @@ def test_calls_of_an_anti_affinity_group_keep_apart_from_each_other_and_from_mem
 
 def test_repeated_batch_returns_the_same_hosts():
     store = make_store(4, 4)
-    batch_selector, calls = selector(store), [call(0, 3), call(1, 3)]
-    first, again = (batch_selector.select_batch(context.new("p", "u"), calls) for _ in range(2))
+    batch_scheduler, calls = scheduler(store), [call(0, 3), call(1, 3)]
+    first, again = (batch_scheduler.select_batch(context.new("p", "u"), calls) for _ in range(2))
     assert [result.prepared[0].host for result in first] == [result.prepared[0].host for result in again]
     assert len(store.claims()[0]) == 2
 
 
 def test_calls_in_one_window_are_ranked_together():
     store = make_store(4, 3)
-    batch_selector = selector(store, packs=False, window=(30.0, 2))  # closes when both have joined
+    batch_scheduler = scheduler(store, packs=False, window=(30.0, 2))  # closes when both have joined
     with ThreadPoolExecutor(2) as pool:
         results = list(
-            pool.map(lambda result: batch_selector.select(context.new("p", "u"), result), [call(0, 3), call(1, 4)])
+            pool.map(lambda result: batch_scheduler.select(context.new("p", "u"), result), [call(0, 3), call(1, 4)])
         )
     assert [result.prepared[0].host for result in results] == ["h1/n", "h0/n"]
 
 
 def test_single_call_in_a_window_is_decided_on_its_own():
     store = make_store(4)
-    batch_selector = selector(store, window=(0.001, 9))
-    assert batch_selector.select(context.new("p", "u"), call(0, 3)).prepared[0].host == "h0/n"
+    batch_scheduler = scheduler(store, window=(0.001, 9))
+    assert batch_scheduler.select(context.new("p", "u"), call(0, 3)).prepared[0].host == "h0/n"
     assert "batch" not in store.find_decision("req-0")

@@ -12,13 +12,13 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.drivers.driver import Ranking
 from scheduler_svc.core.drivers.filter import FilterDriver
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
-from scheduler_svc.scheduling.calls import SelectionResult
+from scheduler_svc.scheduling.calls import ServedCall
+from scheduler_svc.scheduling.partition_scheduler import LARGEST_IN_ROUND
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.selector import LARGEST_IN_ROUND
 from tests.unit.rpcapi.waiting_calls import SECONDS, wait_until, waiting_calls
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import filter_driver
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, StoreDouble, selection_call
+from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, StoreDouble, selection_call
 
 ONE_VCPU = {"VCPU": 1}
 FIRST = "first"  # the request that opens the first round
@@ -64,23 +64,23 @@ class Crowd:
     def __init__(self, nodes, first=ONE_VCPU, **limits):
         self.partition = HostPartition(nodes)
         self.store = HeldStore(self.partition.store)
-        self.selector, self.replica = self.partition.selector(self.store, **limits)
+        self.scheduler, self.replica = self.partition.scheduler(self.store, **limits)
         self.driver = CountingDriver()
         self._policy = SchedulingPolicy(self.driver)
         self._pool = ThreadPoolExecutor(128)
-        self._futures: list[Future[SelectionResult]] = []
+        self._futures: list[Future[ServedCall]] = []
         self._start(call(FIRST, first))
         assert self.store.began.wait(SECONDS)
         self.driver.counts.clear()
 
     def _start(self, selection, ctxt=None):
         self._futures.append(
-            self._pool.submit(self.selector.select, self._policy, ctxt or context.new("p", "u"), selection)
+            self._pool.submit(self.scheduler.select, self._policy, ctxt or context.new("p", "u"), selection)
         )
 
     def add(self, *calls, ctxt=None):
         """Start calls, each once the one before it waits."""
-        rounds = self.selector._rounds
+        rounds = self.scheduler._rounds
         for selection in calls:
             before = waiting_calls(rounds)
             self._start(selection, ctxt)
@@ -153,7 +153,7 @@ def test_where_not_all_have_room_some_are_served():
     crowd = Crowd({"a": node({"VCPU": 5}), "b": node({"VCPU": 5})})  # one VCPU is the first call's
     crowd.add(*calls(5))
     outcomes = crowd.outcomes()
-    served = [outcome for outcome in outcomes if isinstance(outcome, SelectionResult)]
+    served = [outcome for outcome in outcomes if isinstance(outcome, ServedCall)]
     assert len(served) == 4
     assert isinstance(next(o for o in outcomes if o not in served), errors.NoValidHost)
     assert not crowd.partition.store.verify().excess
@@ -192,7 +192,7 @@ def test_a_call_past_its_deadline_fails_alone_and_claims_nothing():
     wait_until(lambda: not ctxt.remaining(1.0))
     late, *others = crowd.outcomes()
     assert isinstance(late, errors.DeadlinePassed)
-    assert all(isinstance(outcome, SelectionResult) for outcome in others)
+    assert all(isinstance(outcome, ServedCall) for outcome in others)
     assert crowd.store.packets[1] == ["r0", "r1"]
 
 
@@ -201,17 +201,17 @@ def test_a_failing_plugin_fails_only_its_own_call():
     crowd.add(*calls(2), call("broken", {"VCPU": 2}, project="broken"))
     *others, broken = crowd.outcomes()
     assert isinstance(broken, errors.PluginFailed)
-    assert all(isinstance(outcome, SelectionResult) for outcome in others)
+    assert all(isinstance(outcome, ServedCall) for outcome in others)
 
 
 def test_a_lost_race_is_repeated_alone():
     crowd = Crowd({**FOUR, "full": node({"VCPU": 2})})
-    other, _ = crowd.partition.selector()
+    other, _ = crowd.partition.scheduler()
     crowd.add(*calls(2), call("loser", {"VCPU": 2}, force_hosts=("full",)))
     other.select(crowd._policy, context.new("p", "u"), call("other", {"VCPU": 2}, force_hosts=("full",)))
     *others, loser = crowd.outcomes()
     assert isinstance(loser, errors.NoValidHost)
-    assert all(isinstance(outcome, SelectionResult) for outcome in others)
+    assert all(isinstance(outcome, ServedCall) for outcome in others)
     assert crowd.store.packets[1:] == [["r0", "r1", "loser"], ["loser"]]
 
 
@@ -222,7 +222,7 @@ def test_where_the_outcome_is_unknown_each_call_finds_its_claim_again():
     assert [type(outcome) for outcome in crowd.outcomes()] == [errors.StoreUnavailable] * 3
     claimed = {claim.consumer: claim.host for claim in crowd.partition.live()}
     for number in range(3):
-        again = crowd.selector.select(crowd._policy, context.new("p", "u"), calls(3)[number])
+        again = crowd.scheduler.select(crowd._policy, context.new("p", "u"), calls(3)[number])
         assert again.prepared[0].host == claimed[f"r{number}-0"]
     assert len(crowd.partition.live()) == 4
 
@@ -240,7 +240,7 @@ def test_projects_take_turns():
     for number in range(70):
         crowd.add(call(f"a{number}", {"VCPU": 1}), ctxt=context.new("busy", "u"))
     crowd.add(call("b", {"VCPU": 1}), ctxt=context.new("quiet", "u"))
-    assert all(isinstance(outcome, SelectionResult) for outcome in crowd.outcomes())
+    assert all(isinstance(outcome, ServedCall) for outcome in crowd.outcomes())
     _, second, *_ = crowd.store.packets
     assert second[:2] == ["a0", "b"]
     assert len(second) == 1 + LARGEST_IN_ROUND
@@ -249,7 +249,7 @@ def test_projects_take_turns():
 def test_the_record_names_round_and_place_and_replays_alone():
     crowd = Crowd(TWENTY, first={"VCPU": 99})  # it claims nothing
     crowd.add(call("other", {"VCPU": 8}), *calls(3))
-    _, before = crowd.partition.selector()
+    _, before = crowd.partition.scheduler()
     hosts = crowd.hosts()
     documents = [crowd.partition.store.find_decision(name) for name in ("other", "r0", "r1", "r2")]
     assert [document["round"] for document in documents] == [{"place": place, "calls": 4} for place in range(4)]
@@ -281,11 +281,11 @@ def test_batch_of_calls_is_placed_in_rounds_of_its_own():
     crowd = Crowd(TWENTY)
     crowd.store.release.set()
     selections = [*calls(40, {"VCPU": 1}), call("none", {"VCPU": 99}), *calls(40, {"VCPU": 1})[30:]]
-    outcomes = crowd.selector.place_all(
+    outcomes = crowd.scheduler.schedule_all(
         crowd._policy, [context.new("p", "u")] * len(selections), selections, [None] * len(selections)
     )
-    assert sum(isinstance(outcome, SelectionResult) for outcome in outcomes) == 50
-    assert not isinstance(outcomes[40], SelectionResult)
+    assert sum(isinstance(outcome, ServedCall) for outcome in outcomes) == 50
+    assert not isinstance(outcomes[40], ServedCall)
     assert [len(packet) for packet in crowd.store.packets[1:]] == [51]
     # A repeated consumer gets its claim
     assert [outcome.prepared[0].host for outcome in outcomes[41:]] == [

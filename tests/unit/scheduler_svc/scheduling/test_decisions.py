@@ -11,9 +11,9 @@ from scheduler_svc.core.filtering import samples
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.scheduling.decisions import DecisionBuilder
 from scheduler_svc.store import validation
-from tests.unit.scheduler_svc.fakes import selectors
+from tests.unit.scheduler_svc.fakes import schedulers
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingStore, select, selection_call
+from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, RefusingStore, select, selection_call
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def find_record(partition, call):
 
 def test_refusal_names_hosts_for_each_reason(partition):
     call = selection_call(scheduling_request=request({"VCPU": 1000}, ignore_hosts=("h1",)))
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     with pytest.raises(errors.NoValidHost):
-        selectors.select(selector, call)
+        schedulers.select(scheduler, call)
     record = find_record(partition, call)
     assert record["reasons"] == {"ignored host": 1, "not enough VCPU": 3}
     assert record["samples"] == {"ignored host": ["h1/n"], "not enough VCPU": ["h0/n", "h2/n", "h3/n"]}
@@ -38,34 +38,34 @@ def test_refusal_names_hosts_for_each_reason(partition):
 def test_served_request_collects_no_sample_hosts(partition, monkeypatch):
     monkeypatch.setattr(samples, "collect", lambda *args: pytest.fail("host names were collected"))
     call = selection_call()
-    selector, _ = partition.selector()
-    selectors.select(selector, call)
+    scheduler, _ = partition.scheduler()
+    schedulers.select(scheduler, call)
     assert "samples" not in find_record(partition, call)
 
 
 def test_record_has_the_time_since_the_last_contact(partition):
     call = selection_call()
-    selector, replica_view = partition.selector()
+    scheduler, replica_view = partition.scheduler()
     replica_view.last_contact_s = 1.23456
-    selectors.select(selector, call)
+    schedulers.select(scheduler, call)
     assert find_record(partition, call)["heard_s"] == 1.235
 
 
 def test_decision_on_a_fresh_table_lags_by_its_own_entry(partition):
     call = selection_call()
-    selector, _ = partition.selector()
-    selectors.select(selector, call)
+    scheduler, _ = partition.scheduler()
+    schedulers.select(scheduler, call)
     record = find_record(partition, call)
     assert record["answered_position"] - record["position"] == 1
 
 
 def test_decision_on_a_stale_table_lags_by_unread_entries(partition):
-    selector, _ = partition.selector()
-    others = [partition.selector()[0] for _ in range(2)]
+    scheduler, _ = partition.scheduler()
+    others = [partition.scheduler()[0] for _ in range(2)]
     for number, other in enumerate(others):
-        selectors.select(other, selection_call(first=10 + number))
+        schedulers.select(other, selection_call(first=10 + number))
     call = selection_call()
-    selectors.select(selector, call)
+    schedulers.select(scheduler, call)
     record = find_record(partition, call)
     assert record["answered_position"] - record["position"] == 3
 
@@ -73,12 +73,12 @@ def test_decision_on_a_stale_table_lags_by_unread_entries(partition):
 def test_record_of_a_refusal_names_candidates_lost_before():
     partition = HostPartition({"h0/n": node(), "h1/n": node()})
     eight = request({"VCPU": 8})
-    late, _ = partition.selector()
-    early, _ = partition.selector()
-    selectors.select(early, selection_call(2, first=10, scheduling_request=eight))
+    late, _ = partition.scheduler()
+    early, _ = partition.scheduler()
+    schedulers.select(early, selection_call(2, first=10, scheduling_request=eight))
     call = selection_call(scheduling_request=replace(eight, id="req-2"))
     with pytest.raises(errors.NoValidHost):
-        selectors.select(late, call)
+        schedulers.select(late, call)
     record = find_record(partition, call)
     assert record["reasons"] == {"not enough VCPU": 2}
     assert sorted(record["lost"]) == [["h0/n", "CONCURRENT"], ["h1/n", "CONCURRENT"]]
@@ -86,9 +86,9 @@ def test_record_of_a_refusal_names_candidates_lost_before():
 
 def test_decision_record_has_position_seed_and_verdicts():
     partition = HostPartition()
-    selector, replica_view = partition.selector()
+    scheduler, replica_view = partition.scheduler()
     before = replica_view.table.position
-    select(selector, selection_call(scheduling_request=request(required_traits=())))
+    select(scheduler, selection_call(scheduling_request=request(required_traits=())))
     record = partition.store.find_decision("req-1")
     assert record["position"] == before
     assert record["seed"] == request().seed
@@ -101,26 +101,26 @@ def test_largest_affinity_request_has_as_many_candidates_as_one_batch_may_have()
     big = {"VCPU": 4 * MAX_INSTANCES, "MEMORY_MB": 1 << 24, "DISK_GB": 1 << 20}
     partition = HostPartition({f"h{number:02}": node(big) for number in range(20)})
     refusing = RefusingStore()
-    selector, _ = partition.selector(refusing, max_tries=1)
+    scheduler, _ = partition.scheduler(refusing, max_tries=1)
     together = request(group=ClaimGroup("g", GroupPolicy.AFFINITY))
     refusing.group_hosts = partition.store.group_hosts
     with pytest.raises(errors.NoValidHost):
-        select(selector, selection_call(MAX_INSTANCES, scheduling_request=together))
+        select(scheduler, selection_call(MAX_INSTANCES, scheduling_request=together))
     (batch,) = refusing.batches
     validation.check_batch(batch)
     assert {len(intent.candidates) for intent in batch.intents} == {8}
-    selector, _ = partition.selector()
-    assert len(select(selector, selection_call(MAX_INSTANCES, scheduling_request=together)).prepared) == MAX_INSTANCES
+    scheduler, _ = partition.scheduler()
+    assert len(select(scheduler, selection_call(MAX_INSTANCES, scheduling_request=together)).prepared) == MAX_INSTANCES
 
 
 def test_candidates_of_wide_trees_are_fewer_in_a_large_request():
     wide = {name: {"CUSTOM_PART": 1} for name in map(str, range(16))}
     partition = HostPartition()
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     names = [f"h{number}/n" for number in range(4)] * 2
     for count, candidates in ((1, 8), (100, 8), (MAX_INSTANCES, 4)):
         call = selection_call(count)
-        snapshot = selector.take_snapshot(selectors.FILTER_POLICY, call.request, 1)
+        snapshot = scheduler.take_snapshot(schedulers.FILTER_POLICY, call.request, 1)
         ranking = replace(
             snapshot.ranking, candidates=[names] * count, allocations=[dict.fromkeys(names, wide)] * count
         )

@@ -158,7 +158,7 @@ def test_hints_of_a_client_of_one_project_name_its_instances_only(worker, hint):
     """Called without the bus: the dispatcher sets the project of a sender."""
     (own,), _ = worker.select(ctxt=context.new("one"))
     (other,), _ = worker.select(ctxt=context.new("two"))
-    dry_run = worker.service._worker.selection.dry_run
+    dry_run = worker.service._worker.scheduling.dry_run
 
     def decide(*instances, project="one"):
         ctxt = context.new("one")

@@ -26,7 +26,7 @@ def locate(deployment, attempt=1):
 
 def select(deployment, partition, attempt=1):
     call = SelectionCall(request(force_hosts=(f"{partition}1",)), ["vm"], attempt, fresh=True)
-    return deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u"), call)
+    return deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), call)
 
 
 def test_unknown_attempt_is_in_no_partition(deployment):

@@ -11,7 +11,7 @@ from scheduler_svc.core.filters import nova as nova_filter
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
+from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.nova_state import AgeLimits, NovaStateAge, with_age
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from scheduler_svc.store.memory import MemoryStore
@@ -126,14 +126,14 @@ def test_selection_checks_the_age_and_refusals_name_it(batched):
     worker = PartitionedDeployment(p={"a": node()}).worker
     current = CurrentPolicy(SchedulingPolicy(filter_driver()))
     rewriter = RequestRewriter(worker.partitions, Aged())
-    selector = RewritingSelector(current, worker.selector, rewriter, worker.partitions)
+    scheduler = RequestIntake(current, worker.scheduler, rewriter, worker.partitions)
     ctxt, call = context.RequestContext(request_id="req-1"), SelectionCall(request({"VCPU": 10_000}), ("c1",))
     outcome = None
     if batched:
-        (outcome,) = selector.select_batch([ctxt], [call])
+        (outcome,) = scheduler.select_batch([ctxt], [call])
     else:
         with pytest.raises(errors.NoValidHost) as refusal:
-            selector.select(ctxt, call)
+            scheduler.select(ctxt, call)
         outcome = refusal.value
     assert "last read 90 s ago" in str(outcome)
 

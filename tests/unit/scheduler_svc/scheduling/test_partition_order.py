@@ -22,7 +22,7 @@ def call(count=1, first=0, scheduling_request=None, **more):
 
 
 def select(worker, selection_call):
-    return worker.selector.select(FILTER_POLICY, context.new("p", "u"), selection_call)
+    return worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), selection_call)
 
 
 def test_best_host_of_all_partitions_is_selected():

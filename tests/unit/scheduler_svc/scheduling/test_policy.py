@@ -9,7 +9,7 @@ from rpcapi import context
 from scheduler_svc.core.matching.predicate import Filter
 from scheduler_svc.core.prefilters.prefilter import Prefilter
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
+from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
 from tests.unit.scheduler_svc.fakes.deployments import PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -53,7 +53,7 @@ def test_call_that_started_before_a_reload_is_decided_by_the_earlier_policy():
             return self._name
 
     current = CurrentPolicy(SchedulingPolicy(ReloadingDriver("first")))
-    selector = RewritingSelector(current, worker.selector, RequestRewriter(worker.partitions), worker.partitions)
+    scheduler = RequestIntake(current, worker.scheduler, RequestRewriter(worker.partitions), worker.partitions)
     for number in range(2):
-        selector.select(context.new("p", "u"), SelectionCall(request(), [f"vm-{number}"]))
+        scheduler.select(context.new("p", "u"), SelectionCall(request(), [f"vm-{number}"]))
     assert drivers == [("first", "check"), ("first", "rank"), ("next", "check"), ("next", "rank")]

@@ -8,14 +8,14 @@ from rpcapi.resources.claims import Answer, ClaimState, GroupPolicy
 from scheduler_svc.core.records import Candidate, ClaimBatch, ClaimGroup, Intent
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import CurrentPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView
-from tests.unit.scheduler_svc.fakes.selectors import select
+from tests.unit.scheduler_svc.fakes.schedulers import select
 from tests.unit.scheduler_svc.fakes.workers import FakeTransportWorker
 
 FOUR = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 instances each
@@ -30,7 +30,8 @@ class ShadowPartition:
         self.before = self.store.state.position
         self.replica_view = FollowingReplicaView(self.store)
         self.claiming, self.shadow = (
-            Selector(store, self.replica_view, RetryLimits()) for store in (self.store, ShadowStore(self.store))
+            PartitionScheduler(store, self.replica_view, RetryLimits())
+            for store in (self.store, ShadowStore(self.store))
         )
 
     def ask(self, *consumers, **more):
@@ -216,6 +217,6 @@ def test_audits_add_claims_in_shadow_mode(worker):
 
 
 def test_policy_is_replaced_on_reload(worker):
-    before = worker.service._worker.selection.current.policy
+    before = worker.service._worker.scheduling.current.policy
     worker.service.reset()
-    assert worker.service._worker.selection.current.policy is not before
+    assert worker.service._worker.scheduling.current.policy is not before

@@ -13,7 +13,7 @@ from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.window import BatchWindow
 from tests.unit.scheduler_svc.fakes.hosts import request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, filter_driver
-from tests.unit.scheduler_svc.fakes.selectors import selection_call
+from tests.unit.scheduler_svc.fakes.schedulers import selection_call
 
 
 def call(number, size, count=1, **more):

@@ -7,7 +7,7 @@ import pytest
 
 from devstack.lab.nova import bursts
 from devstack.lab.nova.bursts import ONE_GROUP, SPREAD, WARM_UP, BootedServer, Burst, BurstResult
-from devstack.lab.nova.select_cloud import OURS, THEIRS
+from devstack.lab.nova.paired_cloud import OURS, THEIRS
 
 FAULTS = "refused, leaks, oversold, group violations"
 

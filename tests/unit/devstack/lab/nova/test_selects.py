@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from devstack.lab.nova import selects
-from devstack.lab.nova.select_cloud import ECHO, OURS, THEIRS
+from devstack.lab.nova.paired_cloud import ECHO, OURS, THEIRS
 
 SECONDS = {OURS: 0.002, ECHO: 0.001, THEIRS: 1.0}
 

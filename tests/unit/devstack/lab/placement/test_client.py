@@ -8,7 +8,7 @@ import pytest
 from devstack.lab.placement.client import HttpClient, RequestFailed
 from devstack.lab.placement.floor import application
 from devstack.servers.ports import free_port
-from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement.server import make_server
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def serve():
 
         def start(app):
             port = free_port()
-            server = HttpServer(app, "127.0.0.1", port, 2, shutdown_s=5)
+            server = make_server(app, "127.0.0.1", port, 2, shutdown_s=5)
             server.start()
             stack.callback(server.wait)
             stack.callback(server.stop)

@@ -12,8 +12,8 @@ from devstack.lab.race import command, regret, worker
 from rpcapi import context, errors
 from scheduler_svc.core.records import Candidate, ClaimBatch, Intent
 from scheduler_svc.scheduling.calls import SelectionCall
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
 from tests.unit.scheduler_svc.fakes.replica_views import FollowingReplicaView
@@ -97,14 +97,14 @@ def store():
         yield memory_store
 
 
-def test_claims_of_a_single_selector_have_no_regret(store):
-    # Given a single selector that placed some servers
+def test_claims_of_a_single_scheduler_have_no_regret(store):
+    # Given a single scheduler that placed some servers
     before = store.snapshot()
     sight = FollowingReplicaView(store, default_driver.default().reads)
-    selector = Selector(worker.CountingStore(store, worker.RaceTally()), sight, RetryLimits())
+    scheduler = PartitionScheduler(worker.CountingStore(store, worker.RaceTally()), sight, RetryLimits())
     policy = SchedulingPolicy(default_driver.default())
     for server, _ in zip(requests.stream(1), range(40), strict=False):
-        selector.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
+        scheduler.select(policy, context.new("lab", "lab"), SelectionCall(server.request, [server.consumer]))
     # When its claims are judged
     memory_store = list(regret.judged_claims(before, regret.entries(store, before.position), 1))
     # Then each was the best host, by the score that the driver recorded

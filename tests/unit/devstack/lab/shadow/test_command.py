@@ -8,7 +8,7 @@ import pytest
 from rpcapi import context, errors
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.devstack.lab import asking
@@ -86,12 +86,14 @@ def test_exported_records_are_readable_and_a_shadow_agrees_with_its_scheduler(tm
     for name, shadowing in (("claiming", False), ("looking", True)):
         store = MemoryStore("p")
         hosts.join(store, {f"h{number}/n": hosts.node() for number in range(3)})
-        selector = Selector(ShadowStore(store) if shadowing else store, FollowingReplicaView(store), RetryLimits())
+        scheduler = PartitionScheduler(
+            ShadowStore(store) if shadowing else store, FollowingReplicaView(store), RetryLimits()
+        )
         # When both get the same requests
         for number, vcpus in enumerate((2, 99)):
             try:
                 call = SelectionCall(SchedulingRequest(f"req-{number}", {"VCPU": vcpus}), (f"c-{number}",))
-                selector.select(FILTER_POLICY, context.new("p", "u"), call)
+                scheduler.select(FILTER_POLICY, context.new("p", "u"), call)
             except (errors.NotClaimed, errors.NoValidHost):
                 pass
         exported, _ = store.list_decisions()

@@ -12,7 +12,7 @@ import pytest
 
 from devstack.servers.ports import free_port
 from rpcapi import errors
-from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement.server import make_server
 
 SECONDS = 30
 
@@ -51,7 +51,7 @@ def application():
 @pytest.fixture
 def port(application):
     number = free_port()
-    server = HttpServer(application, "127.0.0.1", number, threads=2, shutdown_s=SECONDS)
+    server = make_server(application, "127.0.0.1", number, threads=2, shutdown_s=SECONDS)
     server.start()
     application.stop = server.stop
     yield number
@@ -143,6 +143,6 @@ def test_stop_answers_what_was_read(application, port):
 
 
 def test_address_that_cannot_be_bound_is_a_bad_configuration():
-    server = HttpServer(Application(), "192.0.2.1", 80, threads=1, shutdown_s=1)
+    server = make_server(Application(), "192.0.2.1", 80, threads=1, shutdown_s=1)
     with pytest.raises(errors.BadConfiguration, match=r"http://192\.0\.2\.1:80 cannot be served"):
         server.start()

@@ -11,7 +11,7 @@ import pytest
 
 from devstack.servers.ports import free_port
 from rpcapi import errors, tls
-from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement.server import make_server
 from tests.certificates import SERVER_NAME, write_certificates
 
 SECONDS = 20  # less than the server gives an idle connection
@@ -36,7 +36,7 @@ def start(folder):
         names = {"cert_file": "server.pem", "key_file": "server.key", **files}
         paths = {option: str(folder / name) for option, name in names.items()}
         load = functools.partial(tls.server_context, "the option", **paths)
-        server = HttpServer(echo_scheme, "127.0.0.1", free_port(), 2, shutdown_s=SECONDS, tls=load)
+        server = make_server(echo_scheme, "127.0.0.1", free_port(), 2, shutdown_s=SECONDS, tls=load)
         server.start()
         servers.append(server)
         return server

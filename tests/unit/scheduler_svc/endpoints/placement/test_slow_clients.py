@@ -9,10 +9,10 @@ import time
 import pytest
 
 from devstack.servers.ports import free_port
-from scheduler_svc.endpoints.placement import server as http_server
+from rpcapi.daemon import http_listener, http_requests
 from scheduler_svc.endpoints.placement.messages import Caller, Request
 from scheduler_svc.endpoints.placement.microversions import LATEST
-from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement.server import make_server
 from scheduler_svc.placement.problems import Problem
 
 SECONDS = 20  # less than the server gives an idle connection
@@ -46,7 +46,7 @@ def application(environ, start_response):
 @pytest.fixture
 def port():
     number = free_port()
-    server = HttpServer(application, "127.0.0.1", number, threads=THREADS, shutdown_s=SECONDS)
+    server = make_server(application, "127.0.0.1", number, threads=THREADS, shutdown_s=SECONDS)
     server.start()
     yield number
     server.stop()
@@ -73,10 +73,10 @@ def test_idle_connections_take_no_thread(port):
 
 
 def test_requests_that_follow_each_other_are_served_by_one_thread_while_another_is_free(port, monkeypatch):
-    monkeypatch.setattr(http_server, "NEXT_REQUEST_MS", 1000 * SECONDS)
+    monkeypatch.setattr(http_listener, "NEXT_REQUEST_MS", 1000 * SECONDS)
     hand_overs = []
-    put_conn = http_server._Server.put_conn
-    monkeypatch.setattr(http_server._Server, "put_conn", lambda *args: hand_overs.append(args) or put_conn(*args))
+    put_conn = http_listener._Listener.put_conn
+    monkeypatch.setattr(http_listener._Listener, "put_conn", lambda *args: hand_overs.append(args) or put_conn(*args))
     with connect(port) as connection, connect(port) as second, connect(port) as third:
         for other in (second, third, second, third):
             for client in (connection, other):
@@ -98,7 +98,7 @@ def assert_refused_but_half_of_the_threads(waiting):
 
 
 def test_half_of_the_threads_wait_for_the_rest_of_headers(port, monkeypatch):
-    monkeypatch.setattr(http_server, "HEADER_SECONDS", 10 * SECONDS)
+    monkeypatch.setattr(http_requests, "HEADER_SECONDS", 10 * SECONDS)
     waiting = [connect(port) for _ in range(10)]
     for connection in waiting:
         connection.sendall(b"GET / HTTP/1.1\r\nHost:")
@@ -113,7 +113,7 @@ def test_half_of_the_threads_wait_for_the_rest_of_headers(port, monkeypatch):
 
 
 def test_half_of_the_threads_wait_for_the_rest_of_bodies(port, monkeypatch):
-    monkeypatch.setattr(http_server, "BODY_SECONDS", 10 * SECONDS)
+    monkeypatch.setattr(http_requests, "BODY_SECONDS", 10 * SECONDS)
     waiting = [connect(port) for _ in range(10)]
     for connection in waiting:
         connection.sendall(BEGIN + b"Content-Length: 2\r\n\r\n{")
@@ -150,7 +150,7 @@ INCOMPLETE = [
 
 @pytest.mark.parametrize(("limit", "begin"), INCOMPLETE)
 def test_request_of_which_no_more_comes_is_ended(port, monkeypatch, limit, begin):
-    monkeypatch.setattr(http_server, limit, 0.5)
+    monkeypatch.setattr(http_requests, limit, 0.5)
     with connect(port) as connection:
         connection.sendall(begin)
         assert status_of(connection)[0] == 408  # before the connection would be idle for too long
@@ -158,7 +158,7 @@ def test_request_of_which_no_more_comes_is_ended(port, monkeypatch, limit, begin
 
 @pytest.mark.parametrize(("limit", "begin"), INCOMPLETE)
 def test_request_that_trickles_is_ended(port, monkeypatch, limit, begin):
-    monkeypatch.setattr(http_server, limit, 0.5)
+    monkeypatch.setattr(http_requests, limit, 0.5)
     with connect(port) as connection:
         status, _ = trickle(connection, begin)
         assert status == 408
@@ -166,7 +166,7 @@ def test_request_that_trickles_is_ended(port, monkeypatch, limit, begin):
 
 
 def test_answer_that_a_client_does_not_take_is_ended(port, monkeypatch):
-    monkeypatch.setattr(http_server, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(http_requests, "ANSWER_SECONDS", 0.5)
     with connect(port) as connection:
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n")
         with connect(port) as other:
@@ -205,7 +205,7 @@ REFUSED = BEGIN + b"Content-Length: 99999999\r\n\r\n"
 
 
 def test_body_of_a_refused_request_is_read_after_the_answer(port, monkeypatch):
-    monkeypatch.setattr(http_server, "LINGER_SECONDS", SECONDS)
+    monkeypatch.setattr(http_requests, "LINGER_SECONDS", SECONDS)
     with connect(port) as connection:
         connection.sendall(REFUSED)
         assert status_of(connection)[0] == 413
@@ -214,7 +214,7 @@ def test_body_of_a_refused_request_is_read_after_the_answer(port, monkeypatch):
 
 
 def test_body_of_a_refused_request_is_not_read_forever(port, monkeypatch):
-    monkeypatch.setattr(http_server, "LINGER_SECONDS", 0.5)
+    monkeypatch.setattr(http_requests, "LINGER_SECONDS", 0.5)
     with connect(port) as connection:
         connection.sendall(REFUSED)
         assert status_of(connection)[0] == 413

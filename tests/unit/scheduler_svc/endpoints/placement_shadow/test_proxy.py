@@ -11,7 +11,7 @@ import pytest
 from devstack.servers.ports import free_port
 from scheduler_svc.endpoints.placement.authentication import trust_tokens
 from scheduler_svc.endpoints.placement.messages import MAX_BODY, BodyTooLarge
-from scheduler_svc.endpoints.placement.server import HttpServer
+from scheduler_svc.endpoints.placement.server import make_server
 from scheduler_svc.endpoints.placement_shadow.proxy import ShadowProxy
 from scheduler_svc.placement_shadow.connections import HttpServerAt
 from scheduler_svc.placement_shadow.exchanges import Answer
@@ -57,7 +57,7 @@ class ShadowedApi:
     @staticmethod
     def _start(stack, application):
         port = free_port()
-        server = HttpServer(application, "127.0.0.1", port, 2, shutdown_s=SECONDS)
+        server = make_server(application, "127.0.0.1", port, 2, shutdown_s=SECONDS)
         server.start()
         stack.callback(server.wait)
         stack.callback(server.stop)

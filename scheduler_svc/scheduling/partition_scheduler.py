@@ -16,11 +16,11 @@ from scheduler_svc.core.drivers.driver import LARGE_REQUEST
 from scheduler_svc.core.records import BatchAnswer, IntentResult
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.scheduling.batch import BatchRanker
-from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.decision_round import CallTry, DecidedTry, DecisionRound
 from scheduler_svc.scheduling.decision_store import DecisionStore
 from scheduler_svc.scheduling.decisions import record_refusal
-from scheduler_svc.scheduling.pending_call import PendingCall, PlacementOutcome
+from scheduler_svc.scheduling.pending_call import PendingCall, ScheduledOutcome
 from scheduler_svc.scheduling.policy import SchedulingPolicy
 from scheduler_svc.scheduling.ranking import RankingSnapshot, rank_hosts
 from scheduler_svc.scheduling.replica_view import ReplicaView
@@ -42,7 +42,7 @@ class RetryLimits:
     catch_up_s: float = 2.0
 
 
-class Selector:
+class PartitionScheduler:
     """Decides in one partition for one worker; safe to call from many threads.
 
     Concurrent calls are decided in rounds: what arrives while a round is ranked and claimed makes the next one. A call
@@ -75,14 +75,14 @@ class Selector:
         """The partition's number in the table."""
         return self._replica.number
 
-    def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
+    def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
         """Select and claim a host for every consumer, or for none; ranked together with calls in the same window.
 
         A repeated call returns the same answer while its claims live. Raises NoValidHost, UnknownHost for an unknown
         forced host, DeadlinePassed, ClaimEnded or ClaimConflict where the attempt has ended or another one lives,
         NotReady and StoreUnavailable.
         """
-        outcome = self.place(policy, ctxt, call, self._batch_ranker.rank_in_window(policy, call))
+        outcome = self.schedule(policy, ctxt, call, self._batch_ranker.rank_in_window(policy, call))
         if isinstance(outcome, RefusedCall):
             raise outcome.error
         return outcome
@@ -98,7 +98,7 @@ class Selector:
         outcomes: dict[int, SelectionOutcome] = {}
         for is_ranked in (True, False):
             numbers = [number for number in range(len(calls)) if (snapshots[number] is not None) is is_ranked]
-            results = self.place_all(
+            results = self.schedule_all(
                 policy,
                 [contexts[number] for number in numbers],
                 [calls[number] for number in numbers],
@@ -108,28 +108,28 @@ class Selector:
                 outcomes[number] = outcome.error if isinstance(outcome, RefusedCall) else outcome
         return [outcomes[number] for number in range(len(calls))]
 
-    def place(
+    def schedule(
         self,
         policy: SchedulingPolicy,
         ctxt: RequestContext,
         call: SelectionCall,
         snapshot: RankingSnapshot | None = None,
-    ) -> SelectionResult | RefusedCall:
+    ) -> ServedCall | RefusedCall:
         """Select as ``select`` does, but return a refusal. The first try uses ``snapshot``, if there is one."""
-        (outcome,) = self._place(policy, [ctxt], [call], [snapshot], self._decide_beside_others)
+        (outcome,) = self._schedule(policy, [ctxt], [call], [snapshot], self._decide_beside_others)
         if isinstance(outcome, errors.GanttError):
             raise outcome
         return outcome
 
-    def place_all(
+    def schedule_all(
         self,
         policy: SchedulingPolicy,
         contexts: Sequence[RequestContext],
         calls: Sequence[SelectionCall],
         snapshots: Sequence[RankingSnapshot | None],
-    ) -> list[PlacementOutcome]:
-        """Place calls in rounds of their own; return for each what ``place`` returns, or the error that it raises."""
-        return self._place(policy, contexts, calls, snapshots, self._decide_together)
+    ) -> list[ScheduledOutcome]:
+        """Schedule calls in rounds of their own; return for each what ``schedule`` returns, or its error."""
+        return self._schedule(policy, contexts, calls, snapshots, self._decide_together)
 
     def take_snapshot(
         self,
@@ -144,15 +144,15 @@ class Selector:
         with self._replica.table.reading() as view:
             return rank_hosts(policy, view, request, count, request.seed ^ salt, explains=explains)
 
-    def _place(
+    def _schedule(
         self,
         policy: SchedulingPolicy,
         contexts: Sequence[RequestContext],
         calls: Sequence[SelectionCall],
         snapshots: Sequence[RankingSnapshot | None],
         decide: Callable[[Sequence[CallTry]], Sequence[DecidedTry | Exception]],
-    ) -> list[PlacementOutcome]:
-        """Place calls with as many tries as the limits allow."""
+    ) -> list[ScheduledOutcome]:
+        """Schedule calls with as many tries as the limits allow."""
         pending = [
             PendingCall(
                 policy, ctxt, call, partition=self.partition, max_tries=self._limits.max_tries, snapshot=snapshot
@@ -205,10 +205,10 @@ class Selector:
                 decided += [error] * len(chunk)
         return decided
 
-    def _conclude(self, pending: PendingCall) -> PlacementOutcome:
+    def _conclude(self, pending: PendingCall) -> ScheduledOutcome:
         outcome = pending.outcome
         assert outcome is not None  # noqa: S101 - no tries are left
-        if isinstance(outcome, SelectionResult):
+        if isinstance(outcome, ServedCall):
             # Debug only: the caller logs the request id, `explain` has the details, and a log line costs a fifteenth of
             # the call.
             LOG.debug("Selected hosts for %d instances", len(outcome.prepared))

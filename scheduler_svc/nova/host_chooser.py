@@ -23,8 +23,8 @@ from scheduler_svc.nova.cell_hosts import CellHosts
 from scheduler_svc.nova.hosts import NovaHost
 from scheduler_svc.nova.request_spec import NovaRequest
 from scheduler_svc.scheduling import requests
-from scheduler_svc.scheduling.calls import SelectionCall, SelectionResult
-from scheduler_svc.scheduling.intake import RewritingSelector
+from scheduler_svc.scheduling.calls import SelectionCall, ServedCall
+from scheduler_svc.scheduling.intake import RequestIntake
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 
 
@@ -49,17 +49,17 @@ class Choice:
     alternates: Sequence[tuple[NovaHost, AllocationCandidate | None]] = ()
 
 
-class NovaSelector:
+class HostChooser:
     """Selects hosts for Nova; safe to call from many threads. ``table`` returns this worker's table."""
 
     def __init__(
         self,
-        selector: RewritingSelector,
+        intake: RequestIntake,
         ranker: UnclaimedRanker,
         table: Callable[[], HostTable],
         options: NovaOptions = NovaOptions(),
     ) -> None:
-        self._selector = selector
+        self._intake = intake
         self._ranker = ranker
         self._table = table
         self._options = options
@@ -128,7 +128,7 @@ class NovaSelector:
             fresh=True,
             final=True,
         )
-        return self._claimed_choices(ctxt, call, self._selector.select(ctxt, call), alternates)
+        return self._claimed_choices(ctxt, call, self._intake.select(ctxt, call), alternates)
 
     def _scheduling_request(
         self, ctxt: RequestContext, request: NovaRequest, spec: objects.RequestSpec
@@ -152,7 +152,7 @@ class NovaSelector:
         )
 
     def _claimed_choices(
-        self, ctxt: RequestContext, call: SelectionCall, result: SelectionResult, alternates: int
+        self, ctxt: RequestContext, call: SelectionCall, result: ServedCall, alternates: int
     ) -> list[Choice]:
         choices = self._choices_among(call.request, result, alternates, {})
         cells = {choice.host.cell for choice in choices if len(choice.alternates) < alternates}
@@ -165,7 +165,7 @@ class NovaSelector:
     def _choices_among(
         self,
         request: SchedulingRequest,
-        result: SelectionResult,
+        result: ServedCall,
         alternates: int,
         further: Mapping[str, Sequence[str]],
     ) -> list[Choice]:
@@ -211,11 +211,11 @@ def _claimed_choice(
     return Choice(host, reader.claimed(host, prepared.allocations), list(islice(fitting, alternates)))
 
 
-def _selected(result: SelectionResult) -> set[str]:
+def _selected(result: ServedCall) -> set[str]:
     return {str(prepared.host) for prepared in result.prepared}
 
 
-def _alternate_rule(request: SchedulingRequest, result: SelectionResult) -> Callable[[str], bool]:
+def _alternate_rule(request: SchedulingRequest, result: ServedCall) -> Callable[[str], bool]:
     """Return which hosts may be alternates: for several of an affinity group only those that it was already on."""
     if not request.is_affinity or len(result.prepared) == 1:
         return lambda name: True

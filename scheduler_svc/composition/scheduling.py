@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds what decides in a worker: the selector, the dry run, and the claimers of alternates."""
+"""Builds what decides in a worker: the intake of calls, the dry run, and the claimers of alternates."""
 
 from collections.abc import Sequence
 
@@ -10,17 +10,17 @@ from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling.alternates import AlternateClaimer
 from scheduler_svc.scheduling.decision_store import ClaimStore
 from scheduler_svc.scheduling.dry_run import DryRun
-from scheduler_svc.scheduling.intake import RequestRewriter, RewritingSelector
+from scheduler_svc.scheduling.intake import RequestIntake, RequestRewriter
 from scheduler_svc.scheduling.nova_state import AgeLimits, NovaStateAge
-from scheduler_svc.scheduling.partitioned import PartitionedSelector
+from scheduler_svc.scheduling.partition_router import PartitionRouter
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import CurrentPolicy, SchedulingPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from scheduler_svc.scheduling.shadow import SHADOW, ShadowStore
 from scheduler_svc.scheduling.unclaimed import UnclaimedRanker
 from scheduler_svc.scheduling.window import WindowLimits
 
 
-class Selection:
+class SchedulingParts:
     """The parts of a worker that decide. ``alternates`` are those of the served partitions, in their order."""
 
     def __init__(self, conf: cfg.ConfigOpts, partition_set: PartitionSet, policy: SchedulingPolicy) -> None:
@@ -29,7 +29,7 @@ class Selection:
         self.is_shadow = _is_shadow(conf)
         self.rewriter = rewriter = RequestRewriter(partitions, self.nova_state)
         self.current = CurrentPolicy(policy)
-        self.selector = RewritingSelector(self.current, _make_selector(conf, partitions), rewriter, partitions)
+        self.intake = RequestIntake(self.current, _make_scheduler(conf, partitions), rewriter, partitions)
         self.dry_run = DryRun(self.current, partitions, rewriter)
         self.unclaimed = UnclaimedRanker(self.current, partitions, rewriter)
         self.alternates: Sequence[AlternateClaimer] = [
@@ -50,15 +50,17 @@ def _nova_state_age(conf: cfg.ConfigOpts, partition: OpenPartition) -> NovaState
     return NovaStateAge(partition.store, AgeLimits(options.service_down_time, options.bridge_patience))
 
 
-def _make_selector(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> Selector | PartitionedSelector:
+def _make_scheduler(conf: cfg.ConfigOpts, partitions: OpenPartitions) -> PartitionScheduler | PartitionRouter:
     limits = _retry_limits(conf)
     window = WindowLimits(conf.solver.window / 1000, conf.solver.max_batch)
 
-    def make(partition: OpenPartition) -> Selector:
-        return Selector(_store(conf, partition), partition.replica, limits, conf.scheduler.round_limit, window)
+    def make(partition: OpenPartition) -> PartitionScheduler:
+        return PartitionScheduler(
+            _store(conf, partition), partition.replica, limits, conf.scheduler.round_limit, window
+        )
 
     if len(partitions) > 1:
-        return PartitionedSelector(partitions, make, conf.scheduler.claim_ttl)
+        return PartitionRouter(partitions, make, conf.scheduler.claim_ttl)
     return make(partitions.own)
 
 

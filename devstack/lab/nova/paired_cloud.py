@@ -63,7 +63,7 @@ ServerGroupAntiAffinityFilter,ServerGroupAffinityFilter
 GANTT_SETTINGS = f"[nova]\nservice_down_time = {SECONDS_DOWN}\n"
 
 
-class SelectCloud:
+class PairedCloud:
     """Both sides with as many computes as ``grow`` made; nova-scheduler runs after ``run_nova_scheduler``."""
 
     def __init__(self, folder: Path) -> None:
@@ -218,9 +218,9 @@ class SelectCloud:
 
 
 @contextlib.contextmanager
-def running() -> Iterator[SelectCloud]:
+def running() -> Iterator[PairedCloud]:
     """Start a cloud in a temporary folder, and remove it at the end; raises ServerError and PeerFailed."""
-    with in_temporary_folder(SelectCloud, SelectCloud.close) as cloud:
+    with in_temporary_folder(PairedCloud, PairedCloud.close) as cloud:
         cloud.start()
         yield cloud
 

@@ -12,13 +12,13 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import Verdict
 from scheduler_svc.scheduling.calls import SelectionCall
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingStore, select, selection_call
+from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, RefusingStore, select, selection_call
 
 
 def test_lost_race_claims_the_next_candidate_in_the_same_try():
     partition = HostPartition({"a": node(), "b": node({"VCPU": 4, "MEMORY_MB": 8192, "DISK_GB": 100})})
-    slow, replica_view = partition.selector()
-    fast, _ = partition.selector()
+    slow, replica_view = partition.scheduler()
+    fast, _ = partition.scheduler()
     select(fast, selection_call(4, first=10, scheduling_request=request(force_hosts=("a",))))
     assert select(slow, selection_call()).prepared[0].host == "b"
     assert replica_view.reached == []
@@ -28,8 +28,8 @@ def test_losing_all_candidates_ranks_again_on_a_table_at_least_as_fresh():
     nodes = {f"h{number:02}": node({"VCPU": 2 if number < 16 else 1}) for number in range(20)}
     best = tuple(nodes)[:16]
     partition = HostPartition(nodes)
-    slow, replica_view = partition.selector()
-    fast, _ = partition.selector()
+    slow, replica_view = partition.scheduler()
+    fast, _ = partition.scheduler()
     select(fast, selection_call(32, first=10, scheduling_request=request({"VCPU": 1}, force_hosts=best)))
     selection = select(slow, selection_call(scheduling_request=request({"VCPU": 1})))
     assert selection.prepared[0].host not in best
@@ -39,8 +39,8 @@ def test_losing_all_candidates_ranks_again_on_a_table_at_least_as_fresh():
 
 def test_first_choice_is_counted_once_for_a_repeated_call():
     partition = HostPartition({"a": node(), "b": node({"VCPU": 3, "MEMORY_MB": 6144, "DISK_GB": 100})})
-    slow, _ = partition.selector()
-    fast, _ = partition.selector()
+    slow, _ = partition.scheduler()
+    fast, _ = partition.scheduler()
 
     def first_choices():
         return REGISTRY.get_sample_value("gantt_scheduler_first_choices_total")
@@ -63,9 +63,9 @@ def test_first_choice_is_counted_once_for_a_repeated_call():
 )
 def test_tries_are_bounded_when_the_store_always_refuses(verdict, reason):
     refusing = RefusingStore(verdict)
-    selector, _ = HostPartition().selector(refusing, max_tries=3)
+    scheduler, _ = HostPartition().scheduler(refusing, max_tries=3)
     with pytest.raises(errors.NoValidHost, match=reason):
-        select(selector, selection_call())
+        select(scheduler, selection_call())
     assert [batch.record["retry"] for batch in refusing.batches] == [0, 1, 2]
     assert len({batch.record["seed"] for batch in refusing.batches}) == 3
 
@@ -74,30 +74,30 @@ def test_tries_are_bounded_when_the_store_always_refuses(verdict, reason):
     ("catch_up_s", "remaining_s", "max_wait_s"), [(2.0, None, 2.0), (2.0, 60.0, 2.0), (900.0, 60.0, 60.0)]
 )
 def test_catch_up_ends_at_its_limit_or_the_deadline(catch_up_s, remaining_s, max_wait_s):
-    selector, replica_view = HostPartition().selector(RefusingStore(), max_tries=2, catch_up_s=catch_up_s)
+    scheduler, replica_view = HostPartition().scheduler(RefusingStore(), max_tries=2, catch_up_s=catch_up_s)
     ctxt = context.new() if remaining_s is None else context.new().with_timeout(remaining_s)
     with pytest.raises(errors.NoValidHost):
-        select(selector, selection_call(), ctxt)
+        select(scheduler, selection_call(), ctxt)
     assert len(replica_view.waited) == 1  # not after the last try
     assert max_wait_s / 2 < max(replica_view.waited) <= max_wait_s
 
 
 def test_unread_epoch_raises_not_ready():
-    selector, _ = HostPartition().selector(RefusingStore(current=False), max_tries=2)
+    scheduler, _ = HostPartition().scheduler(RefusingStore(current=False), max_tries=2)
     with pytest.raises(errors.NotReady, match="new epoch"):
-        select(selector, selection_call())
+        select(scheduler, selection_call())
 
 
-def test_racing_selectors_never_overcommit():
+def test_racing_schedulers_never_overcommit():
     partition = HostPartition({f"h{number}": node() for number in range(25)})  # capacity for 100
     refused = Counter()
 
     def work(name):
-        selector, _ = partition.selector(max_tries=10)
+        scheduler, _ = partition.scheduler(max_tries=10)
         for number in range(40):
             call = SelectionCall(replace(request(), id=f"{name}-{number}"), [f"{name}-{number}"])
             try:
-                select(selector, call)
+                select(scheduler, call)
             except errors.NoValidHost:
                 refused[name] += 1
 

@@ -10,7 +10,7 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import MAX_INSTANCES, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup
 from tests.unit.scheduler_svc.fakes.hosts import join, node, request
-from tests.unit.scheduler_svc.fakes.selectors import (
+from tests.unit.scheduler_svc.fakes.schedulers import (
     AnswerLosingStore,
     HostPartition,
     StoreDouble,
@@ -38,8 +38,8 @@ def claim_counts(partition):
 @pytest.mark.parametrize("size", SIZES)
 def test_request_that_fits_exactly_is_claimed_by_one_script(size):
     partition = HostPartition(hosts_for(size))
-    selector, _ = partition.selector()
-    result = select(selector, selection_call(size, scheduling_request=ONE))
+    scheduler, _ = partition.scheduler()
+    result = select(scheduler, selection_call(size, scheduling_request=ONE))
     assert len({prepared.consumer for prepared in result.prepared}) == size
     assert max(Counter(prepared.host for prepared in result.prepared).values()) == min(size, 4)
     assert claim_counts(partition)["prepared"] == size
@@ -49,16 +49,16 @@ def test_request_that_fits_exactly_is_claimed_by_one_script(size):
 @pytest.mark.parametrize("size", SIZES)
 def test_request_for_one_too_many_claims_nothing_and_keeps_its_attempt(size):
     partition = HostPartition(hosts_for(size))
-    selector, replica_view = partition.selector()
-    select(selector, selection_call(scheduling_request=ONE, first=MAX_INSTANCES))
+    scheduler, replica_view = partition.scheduler()
+    select(scheduler, selection_call(scheduling_request=ONE, first=MAX_INSTANCES))
     replica_view.reach(partition.store.snapshot().position, 1)
     call = selection_call(size, scheduling_request=ONE)
     with pytest.raises(errors.NoValidHost):
-        select(selector, call)
+        select(scheduler, call)
     assert claim_counts(partition)["prepared"] == 1
     join(partition.store, {"another": roomy(1)})
     replica_view.reach(partition.store.snapshot().position, 1)
-    assert {prepared.attempt for prepared in select(selector, call).prepared} == {1}
+    assert {prepared.attempt for prepared in select(scheduler, call).prepared} == {1}
     assert claim_counts(partition)["prepared"] == size + 1
     assert partition.store.verify().problems == []
 
@@ -66,13 +66,13 @@ def test_request_for_one_too_many_claims_nothing_and_keeps_its_attempt(size):
 @pytest.mark.parametrize("size", SIZES)
 def test_repeated_request_whose_answer_was_lost_returns_its_claims(size):
     partition = HostPartition(hosts_for(size))
-    selector, _ = partition.selector(AnswerLosingStore(partition.store))
+    scheduler, _ = partition.scheduler(AnswerLosingStore(partition.store))
     with pytest.raises(errors.StoreUnavailable, match="lost"):
-        select(selector, selection_call(size, scheduling_request=ONE))
+        select(scheduler, selection_call(size, scheduling_request=ONE))
     assert claim_counts(partition)["prepared"] == size
     # Another worker, on a table that shows no capacity.
-    selector, _ = partition.selector()
-    assert len(select(selector, selection_call(size, scheduling_request=ONE)).prepared) == size
+    scheduler, _ = partition.scheduler()
+    assert len(select(scheduler, selection_call(size, scheduling_request=ONE)).prepared) == size
     assert claim_counts(partition)["prepared"] == size
 
 
@@ -84,9 +84,9 @@ def test_affinity_takes_a_host_with_capacity_for_all(size):
         "y": node({"VCPU": size + 1, "MEMORY_MB": size}),
     }
     partition = HostPartition(nodes)
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     together = request({"VCPU": 1, "MEMORY_MB": 1}, group=ClaimGroup("g", GroupPolicy.AFFINITY))
-    result = select(selector, selection_call(size, scheduling_request=together))
+    result = select(scheduler, selection_call(size, scheduling_request=together))
     assert {prepared.host for prepared in result.prepared} == {"x" if size == 1 else "y"}
 
 
@@ -95,11 +95,11 @@ def test_anti_affinity_on_a_table_that_lacks_claims_of_others_is_served_from_the
     """Given hosts that were filled since the worker's last look, and as many hosts left as the request needs."""
     filled = 40
     partition = HostPartition({f"h{number:03}": roomy(1) for number in range(size + filled)})
-    selector, _ = partition.selector()
-    others, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
+    others, _ = partition.scheduler()
     select(others, selection_call(filled, first=MAX_INSTANCES, scheduling_request=ONE))
     apart = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.ANTI_AFFINITY))
-    result = select(selector, selection_call(size, scheduling_request=apart))
+    result = select(scheduler, selection_call(size, scheduling_request=apart))
     assert len({prepared.host for prepared in result.prepared}) == size
     assert partition.store.verify().problems == []
 
@@ -107,10 +107,10 @@ def test_anti_affinity_on_a_table_that_lacks_claims_of_others_is_served_from_the
 def test_workers_on_one_look_place_their_groups_on_all_hosts():
     """Given hosts for one instance each, and workers whose tables show all of them as free."""
     partition = HostPartition({f"h{number:03}": roomy(1) for number in range(100)})
-    selectors = [partition.selector()[0] for _ in range(5)]
-    for number, selector in enumerate(selectors):
+    schedulers = [partition.scheduler()[0] for _ in range(5)]
+    for number, scheduler in enumerate(schedulers):
         apart = request({"VCPU": 1}, group=ClaimGroup(f"g{number}", GroupPolicy.ANTI_AFFINITY))
-        select(selector, selection_call(20, first=20 * number, scheduling_request=apart))
+        select(scheduler, selection_call(20, first=20 * number, scheduling_request=apart))
     assert claim_counts(partition)["prepared"] == 100
 
 
@@ -123,18 +123,18 @@ def test_request_past_its_deadline_claims_nothing():
             ctxt.deadline = time.time() - 1
             return self._store.group_hosts(group_id)
 
-    selector, _ = partition.selector(Slow(partition.store))
+    scheduler, _ = partition.scheduler(Slow(partition.store))
     apart = request({"VCPU": 1}, group=ClaimGroup("g", GroupPolicy.SOFT_ANTI_AFFINITY))
     with pytest.raises(errors.DeadlinePassed):
-        select(selector, selection_call(101, scheduling_request=apart), ctxt)
+        select(scheduler, selection_call(101, scheduling_request=apart), ctxt)
     assert claim_counts(partition)["prepared"] == 0
 
 
 def test_claims_of_an_earlier_call_survive_a_later_refusal():
     partition = HostPartition(hosts_for(120))
-    selector, replica_view = partition.selector()
-    select(selector, selection_call(100, scheduling_request=ONE))
+    scheduler, replica_view = partition.scheduler()
+    select(scheduler, selection_call(100, scheduling_request=ONE))
     replica_view.reach(partition.store.snapshot().position, 1)
     with pytest.raises(errors.NoValidHost):
-        select(selector, selection_call(121, scheduling_request=ONE))
+        select(scheduler, selection_call(121, scheduling_request=ONE))
     assert claim_counts(partition)["prepared"] == 100

@@ -12,7 +12,7 @@ from rpcapi import context, errors
 from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.partitioned import LINGER_S
+from scheduler_svc.scheduling.partition_router import LINGER_S
 from tests.unit.scheduler_svc.fakes.deployments import TTL_MS, PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import join, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
@@ -42,7 +42,7 @@ class DeploymentMachine(RuleBasedStateMachine):
             selected_worker.follow()
         scheduling_request = replace(request({"VCPU": 2}, group=GROUP if "grouped" in call else None), id=call)
         try:
-            selected_worker.selector.select(
+            selected_worker.scheduler.select(
                 FILTER_POLICY,
                 context.new("p", "u"),
                 SelectionCall(scheduling_request, CALLS[call], self.attempts[call]),

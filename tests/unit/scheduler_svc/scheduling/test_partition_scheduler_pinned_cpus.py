@@ -6,7 +6,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.groups import RequestGroup
 from tests.unit.scheduler_svc.fakes.hosts import node, request
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, allocations_by_consumer, select, selection_call
+from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, allocations_by_consumer, select, selection_call
 
 
 def celled(host, pinned):
@@ -37,22 +37,22 @@ def test_host_that_cannot_pin_the_guest_is_not_claimed():
     nodes = celled("a", ["", ""])
     nodes["a"]["numa"][0]["cores"] = [[0]]
     partition = HostPartition(nodes)
-    selector, _ = partition.selector()
-    select(selector, selection_call(scheduling_request=pinned_guest(2)))
+    scheduler, _ = partition.scheduler()
+    select(scheduler, selection_call(scheduling_request=pinned_guest(2)))
     assert allocations_by_consumer(partition) == {
         "vm-0": {"a": {"DISK_GB": 1}, "a/numa1": {"PCPU": 2, "MEMORY_MB": 64}}
     }
     with pytest.raises(errors.NoValidHost, match="1 no fitting provider tree was accepted"):
-        select(partition.selector()[0], selection_call(first=1, scheduling_request=pinned_guest(2)))
-    select(partition.selector()[0], selection_call(first=2, scheduling_request=pinned_guest(1)))
+        select(partition.scheduler()[0], selection_call(first=1, scheduling_request=pinned_guest(2)))
+    select(partition.scheduler()[0], selection_call(first=2, scheduling_request=pinned_guest(1)))
     assert allocations_by_consumer(partition)["vm-2"]["a/numa0"] == {"PCPU": 1, "MEMORY_MB": 64}
 
 
 def test_instances_of_a_call_are_pinned_to_different_cpus():
     partition = HostPartition(celled("a", ["", ""]) | celled("b", ["0", ""]))
-    selector, _ = partition.selector()
-    select(selector, selection_call(4, scheduling_request=pinned_guest(1)))
-    select(partition.selector()[0], selection_call(2, first=4, scheduling_request=pinned_guest(2)))
+    scheduler, _ = partition.scheduler()
+    select(scheduler, selection_call(4, scheduling_request=pinned_guest(1)))
+    select(partition.scheduler()[0], selection_call(2, first=4, scheduling_request=pinned_guest(2)))
     cells = [
         (name, amounts["PCPU"])
         for allocations in allocations_by_consumer(partition).values()

@@ -12,17 +12,17 @@ from scheduler_svc.core.filtering import pipeline
 from scheduler_svc.core.matching.options import FilterOptions
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.core.weighers import scoring
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
 from tests.unit.scheduler_svc.fakes.hosts import SMALL_REQUEST, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY, FollowingReplicaView, filter_driver
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, RefusingStore, StoreDouble, select, selection_call
+from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, RefusingStore, StoreDouble, select, selection_call
 
 
 def test_an_instance_gets_a_host_a_claim_and_alternates():
     partition = HostPartition()
-    selector, _ = partition.selector()
-    result_ = select(selector, selection_call(alternates=2))
+    scheduler, _ = partition.scheduler()
+    result_ = select(scheduler, selection_call(alternates=2))
     (claim,) = partition.live()
     (result,) = result_.prepared
     assert (claim.consumer, claim.attempt, claim.state) == ("vm-0", 1, "prepared")
@@ -34,8 +34,8 @@ def test_an_instance_gets_a_host_a_claim_and_alternates():
 
 def test_table_counts_own_claims_immediately():
     partition = HostPartition({"a": node(), "b": node()})
-    selector, replica_view = partition.selector()
-    selected_hosts = [select(selector, selection_call(first=number)).prepared[0].host for number in range(8)]
+    scheduler, replica_view = partition.scheduler()
+    selected_hosts = [select(scheduler, selection_call(first=number)).prepared[0].host for number in range(8)]
     assert Counter(selected_hosts) == {"a": 4, "b": 4}
     assert [set(selected_hosts[pair : pair + 2]) for pair in (0, 2, 4, 6)] == [{"a", "b"}] * 4
     assert replica_view.reached == []
@@ -48,33 +48,33 @@ def test_table_counts_own_builds_until_their_hosts_report(volume):
     policy = SchedulingPolicy(driver)
     partition = HostPartition({"a": node(metrics={"instances": 1})})
     replica_view = FollowingReplicaView(partition.store, driver.reads)
-    selector = Selector(partition.store, replica_view, RetryLimits())
+    scheduler = PartitionScheduler(partition.store, replica_view, RetryLimits())
     if volume:
-        select(selector, selection_call(consumer_type="VOLUME"), policy=policy)
+        select(scheduler, selection_call(consumer_type="VOLUME"), policy=policy)
     for number in (1, 2):
-        select(selector, selection_call(first=number), policy=policy)
+        select(scheduler, selection_call(first=number), policy=policy)
     with pytest.raises(errors.NoValidHost) as caught:
-        select(selector, selection_call(first=3), policy=policy)
+        select(scheduler, selection_call(first=3), policy=policy)
     assert caught.value.kwargs["reasons"] == {"too many instances": 1}
 
 
 def test_repeated_call_returns_the_same_answer_on_a_full_host():
     partition = HostPartition({"a": node()})
-    selector, replica_view = partition.selector()
-    first = select(selector, selection_call(4)).prepared
+    scheduler, replica_view = partition.scheduler()
+    first = select(scheduler, selection_call(4)).prepared
     replica_view.reach(partition.store.snapshot().position, 1)
-    again = select(selector, selection_call(4)).prepared
+    again = select(scheduler, selection_call(4)).prepared
     assert [result.host for result in again] == [result.host for result in first]
     assert len(partition.live()) == 4
     with pytest.raises(errors.NoValidHost):
-        select(selector, selection_call(first=4))
+        select(scheduler, selection_call(first=4))
 
 
 def test_a_refusal_counts_reasons_and_is_recorded():
     partition = HostPartition()
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     with pytest.raises(errors.NoValidHost, match="No valid host: 4 not enough VCPU") as caught:
-        select(selector, selection_call(scheduling_request=request({"VCPU": 100})))
+        select(scheduler, selection_call(scheduling_request=request({"VCPU": 100})))
     assert caught.value.kwargs["reasons"] == {"not enough VCPU": 4}
     record = partition.store.find_decision("req-1")
     assert (record["outcome"], record["reasons"], record["hosts"]) == ("refused", {"not enough VCPU": 4}, 4)
@@ -82,56 +82,56 @@ def test_a_refusal_counts_reasons_and_is_recorded():
 
 
 def test_empty_partition_is_refused_with_its_own_reason():
-    selector, _ = HostPartition({}).selector()
+    scheduler, _ = HostPartition({}).scheduler()
     with pytest.raises(errors.NoValidHost, match="no host has reported"):
-        select(selector, selection_call())
+        select(scheduler, selection_call())
 
 
 def test_new_epoch_closes_hosts_until_they_are_audited():
     partition = HostPartition()
-    selector, replica_view = partition.selector()
+    scheduler, replica_view = partition.scheduler()
     epoch = partition.store.begin_epoch()
     with pytest.raises(errors.NoValidHost, match="4 not audited in this epoch"):
-        select(selector, selection_call())
+        select(scheduler, selection_call())
     assert replica_view.table.epoch == epoch
     partition.store.audit("h2", epoch, [], 0)
     replica_view.reach(partition.store.snapshot().position, 1)
-    assert select(selector, selection_call()).prepared[0].host == "h2/n"
+    assert select(scheduler, selection_call()).prepared[0].host == "h2/n"
 
 
 def test_host_disabled_after_ranking_is_not_claimed():
     partition = HostPartition({"a": node(), "b": node()})
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     for name in ("a", "b"):
         version, _document = partition.store.get_state("service", name)
         partition.store.put_state("service", name, version, {"enabled": False})
     with pytest.raises(errors.NoValidHost, match="2 service disabled"):
-        select(selector, selection_call())
+        select(scheduler, selection_call())
 
 
 def test_ended_attempt_is_not_claimed_again():
     partition = HostPartition()
-    selector, _ = partition.selector()
-    select(selector, selection_call())
+    scheduler, _ = partition.scheduler()
+    select(scheduler, selection_call())
     partition.store.abort([ClaimRef("vm-0", 1)])
     with pytest.raises(errors.ClaimEnded):
-        select(selector, selection_call())
-    select(selector, selection_call(attempt=2))
+        select(scheduler, selection_call())
+    select(scheduler, selection_call(attempt=2))
     with pytest.raises(errors.ClaimConflict):
-        select(selector, selection_call(attempt=3))
+        select(scheduler, selection_call(attempt=3))
 
 
 def test_deadline_passed_before_the_decision_claims_nothing():
     partition = HostPartition()
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     with pytest.raises(errors.DeadlinePassed):
-        select(selector, selection_call(), context.new(deadline=time.time() - 1))
+        select(scheduler, selection_call(), context.new(deadline=time.time() - 1))
     assert partition.live() == []
 
 
 def test_deadline_passed_while_deciding_claims_nothing():
     partition = HostPartition()
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     ctxt = context.new(deadline=time.time() + 60)
     driver = FILTER_POLICY.driver
 
@@ -144,15 +144,15 @@ def test_deadline_passed_while_deciding_claims_nothing():
             return driver.rank(*args)
 
     with pytest.raises(errors.DeadlinePassed):
-        select(selector, selection_call(), ctxt, SchedulingPolicy(Slow()))
+        select(scheduler, selection_call(), ctxt, SchedulingPolicy(Slow()))
     assert partition.live() == []
 
 
 def test_unknown_forced_host_is_named_in_the_error():
-    selector, _ = HostPartition().selector()
+    scheduler, _ = HostPartition().scheduler()
     with pytest.raises(errors.UnknownHost, match="h9"):
-        select(selector, selection_call(scheduling_request=request(force_hosts=("h0", "h9"))))
-    assert select(selector, selection_call(scheduling_request=request(force_hosts=("h1",)))).prepared[0].host == "h1/n"
+        select(scheduler, selection_call(scheduling_request=request(force_hosts=("h0", "h9"))))
+    assert select(scheduler, selection_call(scheduling_request=request(force_hosts=("h1",)))).prepared[0].host == "h1/n"
 
 
 def test_unknown_forced_host_is_refused_although_the_record_fails(caplog):
@@ -163,17 +163,17 @@ def test_unknown_forced_host_is_refused_although_the_record_fails(caplog):
         def record_decision(self, request_id, document):
             raise errors.StoreUnavailable(why="it is away")
 
-    selector, _ = partition.selector(SilentStore(partition.store))
+    scheduler, _ = partition.scheduler(SilentStore(partition.store))
     with pytest.raises(errors.UnknownHost, match="h9"):
-        select(selector, selection_call(scheduling_request=request(force_hosts=("h9",))))
+        select(scheduler, selection_call(scheduling_request=request(force_hosts=("h9",))))
     assert "Cannot record the refusal of request req-1" in caplog.text
 
 
 def test_served_request_is_logged_at_debug_level_only(caplog):
-    logger = "scheduler_svc.scheduling.selector"
+    logger = "scheduler_svc.scheduling.partition_scheduler"
     caplog.set_level("DEBUG", logger=logger)
-    selector, _ = HostPartition().selector()
-    select(selector, selection_call(3))
+    scheduler, _ = HostPartition().scheduler()
+    select(scheduler, selection_call(3))
     messages = [(record.levelname, record.getMessage()) for record in caplog.records if record.name == logger]
     assert messages == [("DEBUG", "Selected hosts for 3 instances")]
 
@@ -187,7 +187,7 @@ def test_driver_knows_how_many_tries_were_lost(monkeypatch):
 
     driver = filter_driver()
     monkeypatch.setattr(driver, "rank", rank.__get__(driver))
-    selector, _ = HostPartition().selector(RefusingStore(), max_tries=3)
+    scheduler, _ = HostPartition().scheduler(RefusingStore(), max_tries=3)
     with pytest.raises(errors.NoValidHost):
-        select(selector, selection_call(), policy=SchedulingPolicy(driver))
+        select(scheduler, selection_call(), policy=SchedulingPolicy(driver))
     assert lost_tries == [0, 1, 2]

@@ -14,7 +14,7 @@ from scheduler_svc.scheduling.policy import CurrentPolicy
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
-from tests.unit.scheduler_svc.fakes.selectors import HostPartition, allocations_by_consumer, select, selection_call
+from tests.unit.scheduler_svc.fakes.schedulers import HostPartition, allocations_by_consumer, select, selection_call
 
 GPU = "CUSTOM_GPU"
 
@@ -34,8 +34,8 @@ def device_request(groups=1, policy="isolate", resources=None, **more):
 
 def test_claim_covers_several_providers():
     partition = HostPartition(cards("a", 2) | {"b": node()})
-    selector, _ = partition.selector()
-    selection = select(selector, selection_call(scheduling_request=device_request(2)))
+    scheduler, _ = partition.scheduler()
+    selection = select(scheduler, selection_call(scheduling_request=device_request(2)))
     assert [result.host for result in selection.prepared] == ["a"]
     assert allocations_by_consumer(partition) == {"vm-0": {"a": {"VCPU": 1}, "a/gpu0": {GPU: 1}, "a/gpu1": {GPU: 1}}}
     assert partition.store.verify().problems == []
@@ -43,8 +43,8 @@ def test_claim_covers_several_providers():
 
 def test_instances_of_a_call_get_distinct_providers():
     partition = HostPartition(cards("a", 3) | cards("b", 2))
-    selector, _ = partition.selector()
-    selection = select(selector, selection_call(5, scheduling_request=device_request()))
+    scheduler, _ = partition.scheduler()
+    selection = select(scheduler, selection_call(5, scheduling_request=device_request()))
     assert sorted(result.host for result in selection.prepared) == ["a"] * 3 + ["b"] * 2
     assert len({tuple(set(amounts) - {"a", "b"}) for amounts in allocations_by_consumer(partition).values()}) == 5
     assert all(len(result.verdicts) == 1 for result in selection.prepared)  # no instance lost its first choice
@@ -52,9 +52,9 @@ def test_instances_of_a_call_get_distinct_providers():
 
 def test_call_with_too_many_instances_is_refused_with_a_reason_for_every_host():
     partition = HostPartition(cards("a", 3) | cards("b", 2) | {"c": node()})
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     with pytest.raises(errors.NoValidHost) as caught:
-        select(selector, selection_call(6, scheduling_request=device_request()))
+        select(scheduler, selection_call(6, scheduling_request=device_request()))
     assert "1 no provider for group _0" in str(caught.value)
     assert "2 no" in str(caught.value)
     assert partition.live() == []
@@ -67,9 +67,9 @@ def test_host_whose_tree_fits_groups_only_separately_is_dropped():
         | {"b": node({"VCPU": 8}), "b/x": node({GPU: 1, "CUSTOM_VF": 1}) | {"parent": "b"}, "b/y": card("b")}
     )
     groups = (RequestGroup("_g", {GPU: 1}), RequestGroup("_v", {"CUSTOM_VF": 1}))
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     selection = select(
-        selector, selection_call(scheduling_request=request({"VCPU": 1}, groups=groups, groups_policy="isolate"))
+        scheduler, selection_call(scheduling_request=request({"VCPU": 1}, groups=groups, groups_policy="isolate"))
     )
     assert [result.host for result in selection.prepared] == ["b"]
     document = partition.store.find_decision("req-1")
@@ -83,8 +83,8 @@ def test_each_instance_of_a_large_request_gets_a_provider_of_its_own(count):
     nodes = {f"h{number}": node(root) for number in hosts_of_eight}
     nodes |= {f"h{number}/gpu{slot}": card(f"h{number}") for number in hosts_of_eight for slot in range(8)}
     partition = HostPartition(nodes)
-    selector, _ = partition.selector()
-    result = select(selector, selection_call(count, scheduling_request=device_request()))
+    scheduler, _ = partition.scheduler()
+    result = select(scheduler, selection_call(count, scheduling_request=device_request()))
     providers = {name for prepared in result.prepared for name in prepared.allocations or () if "/" in name}
     assert len(providers) == len(result.prepared) == count
     assert partition.store.verify().problems == []
@@ -93,24 +93,24 @@ def test_each_instance_of_a_large_request_gets_a_provider_of_its_own(count):
 def test_exhausted_search_steps_are_a_refusal_reason(monkeypatch):
     monkeypatch.setattr(finder, "MAX_DECISION_STEPS", finder.TREE_READ_STEPS)
     partition = HostPartition(cards("a", 2) | cards("b", 2))
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     with pytest.raises(errors.NoValidHost, match="2 no provider tree found within the steps allowed"):
-        select(selector, selection_call(2, scheduling_request=device_request(2)))
+        select(scheduler, selection_call(2, scheduling_request=device_request(2)))
     assert partition.live() == []
 
 
 def test_shared_pool_is_claimed_with_the_host():
     nodes = {"a": node({"VCPU": 8}), "pool": node({"DISK_GB": 100}, [SHARING_TRAIT]) | {"kind": "volume"}}
     partition = HostPartition(nodes, namespaces=("aggregate",))
-    selector, replica_view = partition.selector()
+    scheduler, replica_view = partition.scheduler()
     replica_view.table.add_reads({"aggregate": frozenset({"hosts", "metadata"})})
     with replica_view.table.reading() as view:
         assert view.trees.sharing_rows.tolist() == [view.row("pool")]
     with pytest.raises(errors.NoValidHost, match="not enough DISK_GB"):
-        select(selector, selection_call(scheduling_request=request({"VCPU": 1, "DISK_GB": 10})))
+        select(scheduler, selection_call(scheduling_request=request({"VCPU": 1, "DISK_GB": 10})))
     partition.store.put_state("aggregate", "rack", 0, {"name": "rack", "hosts": ["a", "pool"], "metadata": {}})
     replica_view.reach(partition.store.state.position, 1)
-    select(selector, selection_call(scheduling_request=request({"VCPU": 1, "DISK_GB": 10})))
+    select(scheduler, selection_call(scheduling_request=request({"VCPU": 1, "DISK_GB": 10})))
     assert allocations_by_consumer(partition) == {"vm-0": {"a": {"VCPU": 1}, "pool": {"DISK_GB": 10}}}
 
 
@@ -121,26 +121,28 @@ def test_volume_request_claims_space_of_its_pool():
     }
     partition = HostPartition({"a": node()} | pools, namespaces=("aggregate",))
     partition.store.put_state("aggregate", "rack", 0, {"name": "rack", "hosts": ["a", *pools], "metadata": {}})
-    selector, replica_view = partition.selector()
+    scheduler, replica_view = partition.scheduler()
     replica_view.table.add_reads({"aggregate": frozenset({"hosts", "metadata"})})
     replica_view.replica.load()
-    (result,) = select(selector, selection_call(scheduling_request=request({"DISK_GB": 10}, service="volume"))).prepared
+    (result,) = select(
+        scheduler, selection_call(scheduling_request=request({"DISK_GB": 10}, service="volume"))
+    ).prepared
     assert (result.host, result.alternates) == ("pool1", ())
     assert allocations_by_consumer(partition) == {"vm-0": {"pool1": {"DISK_GB": 10}}}
 
 
 def test_affinity_group_lands_on_a_tree_that_fits_all_instances():
     partition = HostPartition(cards("a", 1) | cards("b", 3) | cards("c", 2))
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     group = ClaimGroup("g", GroupPolicy.AFFINITY)
-    selection = select(selector, selection_call(3, scheduling_request=device_request(group=group)))
+    selection = select(scheduler, selection_call(3, scheduling_request=device_request(group=group)))
     assert {result.host for result in selection.prepared} == {"b"}
 
 
 def test_worker_retries_with_another_device_after_losing_one():
     partition = HostPartition(cards("a", 2))
-    first, _ = partition.selector()
-    second, replica_view = partition.selector()
+    first, _ = partition.scheduler()
+    second, replica_view = partition.scheduler()
     select(first, selection_call(scheduling_request=device_request()))
     select(second, selection_call(first=1, scheduling_request=device_request()))  # it has not read the first claim yet
     assert sorted(name for amounts in allocations_by_consumer(partition).values() for name in amounts) == [
@@ -154,16 +156,16 @@ def test_worker_retries_with_another_device_after_losing_one():
 
 def test_ordinary_request_claims_from_the_root_of_a_nested_host():
     partition = HostPartition(cards("a", 2))
-    selector, _ = partition.selector()
-    select(selector, selection_call(3))
+    scheduler, _ = partition.scheduler()
+    select(scheduler, selection_call(3))
     assert all(amounts.keys() == {"a"} for amounts in allocations_by_consumer(partition).values())
 
 
 def test_ordinary_request_on_a_numa_host_claims_from_one_cell():
     cell = node({"VCPU": 4, "MEMORY_MB": 8192}) | {"parent": "a"}
     partition = HostPartition({"a": node({"DISK_GB": 100}), "a/numa0": cell, "a/numa1": cell})
-    selector, _ = partition.selector()
-    select(selector, selection_call(4))
+    scheduler, _ = partition.scheduler()
+    select(scheduler, selection_call(4))
     by_cell = [name for amounts in allocations_by_consumer(partition).values() for name in amounts if name != "a"]
     assert sorted(by_cell) == ["a/numa0"] * 2 + ["a/numa1"] * 2
 
@@ -174,22 +176,22 @@ def test_overcommitted_provider_does_not_reduce_its_siblings():
     scheduling_request = request({"VCPU": 1}, groups=(RequestGroup("_pci0", {device: 1}),))
     documents = {"a": node()} | {f"a/nic{number}": node({device: 2}) | {"parent": "a"} for number in range(2)}
     partition = HostPartition(documents)
-    selector, _ = partition.selector()
-    select(selector, selection_call(2, scheduling_request=scheduling_request))
+    scheduler, _ = partition.scheduler()
+    select(scheduler, selection_call(2, scheduling_request=scheduling_request))
     (used,) = {name for amounts in allocations_by_consumer(partition).values() for name in amounts if name != "a"}
     hosts.join(partition.store, documents | {used: node() | {"parent": "a"}}, sequence=2)
-    selector, _ = partition.selector()
-    select(selector, selection_call(2, first=2, scheduling_request=scheduling_request))
+    scheduler, _ = partition.scheduler()
+    select(scheduler, selection_call(2, first=2, scheduling_request=scheduling_request))
     assert len(partition.live()) == 4
 
 
 def test_refusal_names_hosts_whose_trees_do_not_fit():
     """Each group alone fits a device of "a", both together do not."""
     partition = HostPartition(cards("a", 1, amount=2) | {"b": node()})
-    selector, _ = partition.selector()
+    scheduler, _ = partition.scheduler()
     groups = (RequestGroup("_0", {GPU: 1}), RequestGroup("_1", {GPU: 2}))
     with pytest.raises(errors.NoValidHost):
-        select(selector, selection_call(scheduling_request=request({"VCPU": 1}, groups=groups, groups_policy="none")))
+        select(scheduler, selection_call(scheduling_request=request({"VCPU": 1}, groups=groups, groups_policy="none")))
     documents = partition.store.find_decision("req-1")
     assert documents["reasons"] == {"no provider for group _0": 1, "no provider tree fits": 1}
     assert documents["samples"] == {"no provider for group _0": ["b"], "no provider tree fits": ["a"]}
@@ -197,8 +199,8 @@ def test_refusal_names_hosts_whose_trees_do_not_fit():
 
 def test_alternates_get_current_allocations_of_their_trees():
     partition = HostPartition(cards("a", 1) | cards("b", 2) | cards("c", 1))
-    selector, replica_view = partition.selector()
-    select(selector, selection_call(first=7, scheduling_request=device_request(force_hosts=("b",))))
+    scheduler, replica_view = partition.scheduler()
+    select(scheduler, selection_call(first=7, scheduling_request=device_request(force_hosts=("b",))))
     replica_view.reach(partition.store.state.position, 1)
     alternates = AlternateClaimer(CurrentPolicy(FILTER_POLICY), partition.store, replica_view, catch_up_s=1.0)
     state = partition.store.state

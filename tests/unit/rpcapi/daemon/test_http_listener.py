@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dashboard's HTTP server: its bounds, and TLS whose certificate is renewed."""
+"""The HTTP server of daemons: its bounds, and TLS whose certificate is renewed."""
 
 import contextlib
 import functools
 import shutil
 import socket
 import ssl
-import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,10 +15,12 @@ import pytest
 
 from devstack.servers.ports import LOOPBACK, free_port
 from rpcapi import errors, tls
-from rpcapi.daemon.http_listener import ContextSource
-from rpcapi.dashboard import server
-from rpcapi.dashboard.server import HttpServer
+from rpcapi.daemon import http_listener, http_requests
+from rpcapi.daemon.http_listener import ContextSource, HttpServer
 from tests.certificates import write_certificates
+from tests.slow_clients import IN_BODY, IN_HEADER, slow_clients
+
+MAX_BODY = 64 << 10  # bytes
 
 
 def hello(environ, start_response):
@@ -30,9 +30,9 @@ def hello(environ, start_response):
 
 
 @contextlib.contextmanager
-def serving(make_context: ContextSource | None = None) -> Iterator[tuple[int, HttpServer]]:
+def serving(make_context: ContextSource | None = None, threads: int = 2) -> Iterator[tuple[int, HttpServer]]:
     port = free_port()
-    http = HttpServer(hello, LOOPBACK, port, 2, make_context)
+    http = HttpServer(hello, LOOPBACK, port, threads, max_body=MAX_BODY, shutdown_s=5, tls=make_context)
     http.start()
     try:
         yield port, http
@@ -55,20 +55,20 @@ def test_requests_are_answered() -> None:
 
 def test_large_body_is_refused() -> None:
     with serving() as (_, http), pytest.raises(urllib.error.HTTPError) as caught:
-        fetch(http.url, bytes(server.MAX_BODY + 1))
+        fetch(http.url, bytes(MAX_BODY + 1))
     assert caught.value.code == 413
     caught.value.close()
 
 
 def test_large_header_is_refused() -> None:
     with serving() as (port, _), socket.create_connection((LOOPBACK, port), timeout=10) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + bytes(server.MAX_HEADERS) + b"\r\n\r\n")
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + bytes(http_listener.MAX_HEADERS) + b"\r\n\r\n")
         assert b" 413 " in connection.recv(100)
 
 
 def test_port_in_use_is_named() -> None:
     with serving() as (port, _), pytest.raises(errors.BadConfiguration, match=rf"{port} cannot be served"):
-        HttpServer(hello, LOOPBACK, port, 1, None).start()
+        HttpServer(hello, LOOPBACK, port, 1, max_body=1, shutdown_s=1).start()
 
 
 def test_client_that_sends_nothing_does_not_stop_the_others(tmp_path: Path) -> None:
@@ -82,26 +82,13 @@ def test_client_that_sends_nothing_does_not_stop_the_others(tmp_path: Path) -> N
         assert fetch(http.url, authority=certificates / "ca.pem") == "https 0"
 
 
-def test_client_that_sends_slowly_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "REQUEST_SECONDS", 1)
-    with serving() as (port, http), contextlib.ExitStack() as stack:
-        slow = [stack.enter_context(socket.create_connection((LOOPBACK, port), timeout=10)) for _ in range(2)]
-        for connection in slow:
-            connection.sendall(b"G")
-        while http._listener.requests.idle:  # until the slow clients have taken both threads
-            time.sleep(0.01)
-        ended = threading.Event()
-        stack.callback(ended.set)
-
-        def drip() -> None:
-            while not ended.wait(0.2):
-                for connection in slow:
-                    with contextlib.suppress(OSError):
-                        connection.sendall(b"G")
-
-        threading.Thread(target=drip, daemon=True).start()
-
-        assert fetch(http.url) == "http 0"
+@pytest.mark.parametrize("begin", [b"", b"G", IN_HEADER, IN_BODY])
+def test_slow_clients_keep_no_thread_from_others(monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
+    """Given more slow clients than threads, all of which the server would wait for longer than a client does."""
+    monkeypatch.setattr(http_requests, "HEADER_SECONDS", 600)
+    monkeypatch.setattr(http_requests, "BODY_SECONDS", 600)
+    with serving(threads=8) as (port, http), slow_clients(port, begin):
+        assert fetch(http.url, b"12345") == "http 5"
 
 
 def test_renewed_certificate_counts_after_a_reload(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selectors on a memory store with hosts, and stores that refuse or fail."""
+"""Partition schedulers on a memory store with hosts, and stores that refuse or fail."""
 
 from rpcapi import context, errors
 from rpcapi.resources.claims import Answer, Verdict
 from scheduler_svc.core.records import BatchAnswer, BatchOutcomes, IntentResult
 from scheduler_svc.scheduling.calls import SelectionCall
-from scheduler_svc.scheduling.selector import RetryLimits, Selector
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler, RetryLimits
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes import hosts
 from tests.unit.scheduler_svc.fakes.hosts import node, request
@@ -15,15 +15,15 @@ FOUR_HOSTS = {f"h{number}/n": node() for number in range(4)}  # capacity for 4 i
 
 
 class HostPartition:
-    """A memory store with hosts, and selectors with separate tables."""
+    """A memory store with hosts, and schedulers with separate tables."""
 
     def __init__(self, nodes=FOUR_HOSTS, namespaces=()):
         self.store = MemoryStore("p", namespaces=namespaces)
         hosts.join(self.store, nodes)
 
-    def selector(self, store=None, **limits):
+    def scheduler(self, store=None, **limits):
         replica = FollowingReplicaView(self.store)
-        return Selector(store or self.store, replica, RetryLimits(**limits)), replica
+        return PartitionScheduler(store or self.store, replica, RetryLimits(**limits)), replica
 
     def live(self):
         return self.store.claims()[0]
@@ -37,8 +37,8 @@ def selection_call(count=1, first=0, scheduling_request=None, **fields):
     )
 
 
-def select(selector, call, ctxt=None, policy=FILTER_POLICY):
-    return selector.select(policy, ctxt or context.new("p", "u"), call)
+def select(scheduler, call, ctxt=None, policy=FILTER_POLICY):
+    return scheduler.select(policy, ctxt or context.new("p", "u"), call)
 
 
 class StoreDouble:

@@ -8,7 +8,7 @@ from rpcapi.resources.claims import GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.scheduling.calls import SelectionCall
 from scheduler_svc.scheduling.group_homes import LIFETIME_MS
-from scheduler_svc.scheduling.partitioned import LINGER_S, REASON_GROUP
+from scheduler_svc.scheduling.partition_router import LINGER_S, REASON_GROUP
 from tests.unit.scheduler_svc.fakes.deployments import TTL_MS, PartitionedDeployment
 from tests.unit.scheduler_svc.fakes.hosts import join, node, request
 from tests.unit.scheduler_svc.fakes.replica_views import FILTER_POLICY
@@ -26,7 +26,7 @@ def call(count=1, first=0, scheduling_request=None, **more):
 
 
 def select(worker, selection_call):
-    return worker.selector.select(FILTER_POLICY, context.new("p", "u"), selection_call)
+    return worker.scheduler.select(FILTER_POLICY, context.new("p", "u"), selection_call)
 
 
 def test_large_call_refused_in_one_partition_moves_to_the_next():
@@ -69,7 +69,7 @@ def test_call_goes_to_a_partition_at_its_bound_at_once_where_no_other_has_room(m
 def test_call_past_its_deadline_records_no_pin():
     deployment = PartitionedDeployment(a={"a1": node()}, b={"b1": node()})
     with pytest.raises(errors.DeadlinePassed):
-        deployment.worker.selector.select(FILTER_POLICY, context.new("p", "u", deadline=1.0), call())
+        deployment.worker.scheduler.select(FILTER_POLICY, context.new("p", "u", deadline=1.0), call())
     assert not any(store.state.pins for store in deployment.stores.values())
 
 

@@ -13,13 +13,13 @@ from scheduler_svc import metrics
 from scheduler_svc.core.records import ClaimGroup
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
 from scheduler_svc.scheduling import refusals
-from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, SelectionResult
+from scheduler_svc.scheduling.calls import RefusedCall, SelectionCall, SelectionOutcome, ServedCall
 from scheduler_svc.scheduling.earlier_attempts import EarlierAttempts
 from scheduler_svc.scheduling.group_homes import GroupHomes
 from scheduler_svc.scheduling.partition_order import PartitionProspects
+from scheduler_svc.scheduling.partition_scheduler import PartitionScheduler
 from scheduler_svc.scheduling.pins import PartitionPins
 from scheduler_svc.scheduling.policy import SchedulingPolicy
-from scheduler_svc.scheduling.selector import Selector
 from scheduler_svc.store.records import GroupHome
 
 LOG = log.getLogger(__name__)
@@ -49,7 +49,7 @@ class Homes(Protocol):
         """Return the partition after ``home`` was left: ``to``, or another worker's choice."""
 
 
-class PartitionedSelector:
+class PartitionRouter:
     """Serves each call in one partition; safe to call from many threads.
 
     The first worker to decide a call records its partition, and repeated calls go there while claims of the first may
@@ -60,25 +60,27 @@ class PartitionedSelector:
     def __init__(
         self,
         partitions: OpenPartitions,
-        make: Callable[[OpenPartition], Selector],
+        make: Callable[[OpenPartition], PartitionScheduler],
         claim_ttl_s: float,
         pins: Pins | None = None,
         homes: Homes | None = None,
     ) -> None:
-        """``make`` builds the selector of a partition; ``claim_ttl_s`` is the lifetime of an unconfirmed claim.
+        """``make`` builds the scheduler of a partition; ``claim_ttl_s`` is the lifetime of an unconfirmed claim.
 
         ``pins`` and ``homes`` are by default those that the partitions' stores record.
         """
         self._partitions = partitions
-        self._selectors: Mapping[str, Selector] = {partition.name: make(partition) for partition in partitions}
+        self._schedulers: Mapping[str, PartitionScheduler] = {
+            partition.name: make(partition) for partition in partitions
+        }
         self._claim_ttl_s = claim_ttl_s
         self._pin_ms = round(1000 * (claim_ttl_s + LINGER_S))
         self._pins = pins or PartitionPins(list(partitions), claim_ttl_s + LINGER_S)
         self._homes = homes or GroupHomes(partitions)
         self._earlier_attempts = EarlierAttempts(partitions)
 
-    def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> SelectionResult:
-        """Select as Selector.select does, in the best partition or the one recorded for the call.
+    def select(self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall) -> ServedCall:
+        """Select as PartitionScheduler.select does, in the best partition or the one recorded for the call.
 
         Also raises StoreUnavailable if an unavailable partition may have claims of the call. A call that is not fresh
         is served where its claims are, and else only when no partition awaits hosts that may run them.
@@ -109,8 +111,8 @@ class PartitionedSelector:
 
     def _select(
         self, policy: SchedulingPolicy, ctxt: RequestContext, call: SelectionCall, unavailable: list[str]
-    ) -> SelectionResult:
-        prospects = PartitionProspects(policy, call, list(self._selectors.values()), unavailable)
+    ) -> ServedCall:
+        prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
         partition = self._agree(call, self._propose(prospects, unavailable))
         refused: dict[str, RefusedCall] = {}
         while partition not in refused:
@@ -118,8 +120,8 @@ class PartitionedSelector:
                 self._check_over(call, partition)
                 refused[partition] = RefusedCall(refusals.no_valid_host(0, {}), 0, {})
             else:
-                outcome = self._place(policy, ctxt, call, partition, prospects=prospects)
-                if isinstance(outcome, SelectionResult):
+                outcome = self._schedule(policy, ctxt, call, partition, prospects=prospects)
+                if isinstance(outcome, ServedCall):
                     return outcome
                 if outcome.may_hold_claims or not isinstance(outcome.error, errors.NoValidHost):
                     raise outcome.error
@@ -138,10 +140,10 @@ class PartitionedSelector:
         call: SelectionCall,
         partition: str,
         unavailable: list[str],
-    ) -> SelectionResult:
+    ) -> ServedCall:
         """Serve a call in the partition that knows an attempt of it, and in no other."""
-        prospects = PartitionProspects(policy, call, list(self._selectors.values()), unavailable)
-        outcome = self._place(policy, ctxt, call, partition, prospects=prospects)
+        prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
+        outcome = self._schedule(policy, ctxt, call, partition, prospects=prospects)
         if isinstance(outcome, RefusedCall):
             raise outcome.error
         return outcome
@@ -153,15 +155,15 @@ class PartitionedSelector:
         call: SelectionCall,
         group: ClaimGroup,
         unavailable: list[str],
-    ) -> SelectionResult:
+    ) -> ServedCall:
         """Serve a call of a server group in its partition; a partition that refuses it without members is left."""
-        prospects = PartitionProspects(policy, call, list(self._selectors.values()), unavailable)
+        prospects = PartitionProspects(policy, call, list(self._schedulers.values()), unavailable)
         # Read before a home is agreed on: a partition that begins a later epoch may forget that the group left it
         epochs = {partition.name: partition.replica.log_position.epoch for partition in self._partitions}
         home = self._homes.agree(group, self._propose(prospects, unavailable))
         refused: dict[str, RefusedCall] = {}
         while home.partition not in refused:
-            outcome = self._place(
+            outcome = self._schedule(
                 policy,
                 ctxt,
                 call,
@@ -170,7 +172,7 @@ class PartitionedSelector:
                 group_generation=home.generation,
                 group_epoch=epochs[home.partition],
             )
-            if isinstance(outcome, SelectionResult):
+            if isinstance(outcome, ServedCall):
                 return outcome
             if outcome.may_hold_claims or not isinstance(outcome.error, errors.NoValidHost):
                 raise outcome.error
@@ -190,7 +192,7 @@ class PartitionedSelector:
         elsewhere = here.unchecked_table.hosts - here.host_counts.hosts
         return refusals.no_valid_host(outcome.hosts + elsewhere, {**outcome.reasons, REASON_GROUP: elsewhere})
 
-    def _place(
+    def _schedule(
         self,
         policy: SchedulingPolicy,
         ctxt: RequestContext,
@@ -200,12 +202,12 @@ class PartitionedSelector:
         prospects: PartitionProspects,
         group_generation: str = "",
         group_epoch: int | None = None,
-    ) -> SelectionResult | RefusedCall:
+    ) -> ServedCall | RefusedCall:
         request = call.request.with_decision(
             partition=partition, group_generation=group_generation, group_epoch=group_epoch
         )
         try:
-            return self._selectors[partition].place(
+            return self._schedulers[partition].schedule(
                 policy, ctxt, replace(call, request=request), prospects.snapshot(partition)
             )
         except errors.StoreUnavailable:
@@ -224,7 +226,7 @@ class PartitionedSelector:
         """Return the partition that serves the call; replace a recorded one that is no longer configured."""
         key = f"consumer:{call.consumers[0]}"
         partition = self._pins.agree(key, proposed, self._pin_ms, instead_of)
-        if partition not in self._selectors:
+        if partition not in self._schedulers:
             partition = self._pins.agree(key, proposed, self._pin_ms, instead_of=partition)
         return partition
 

@@ -4,7 +4,7 @@
 import pytest
 
 from scheduler_svc.composition import policy, stores
-from scheduler_svc.composition.selection import Selection, milliseconds
+from scheduler_svc.composition.scheduling import SchedulingParts, milliseconds
 from scheduler_svc.scheduling.shadow import ShadowStore
 from scheduler_svc.store.memory import MemoryStore
 from tests.unit.scheduler_svc.fakes.workers import configure
@@ -16,23 +16,23 @@ def build(conf, **options):
         conf.set_override(name, value, group="scheduler")
     scheduling_policy = policy.load(conf)
     partition_set = stores.open_partitions(conf, MemoryStore, scheduling_policy.reads, None)
-    return Selection(conf, partition_set, scheduling_policy), scheduling_policy
+    return SchedulingParts(conf, partition_set, scheduling_policy), scheduling_policy
 
 
 @pytest.mark.parametrize(("mode", "store"), [("claim", MemoryStore), ("shadow", ShadowStore)])
 def test_mode_selects_the_store_of_alternates(conf, mode, store):
-    selection, _ = build(conf, mode=mode)
-    assert [type(alternates._store) for alternates in selection.alternates] == [store]
+    scheduling, _ = build(conf, mode=mode)
+    assert [type(alternates._store) for alternates in scheduling.alternates] == [store]
 
 
 def test_alternates_are_those_of_the_served_partitions(conf):
-    selection, _ = build(conf, partitions=["default", "east", "west"], claims_partitions=["west", "default"])
-    assert len(selection.alternates) == 2
+    scheduling, _ = build(conf, partitions=["default", "east", "west"], claims_partitions=["west", "default"])
+    assert len(scheduling.alternates) == 2
 
 
 def test_first_policy_is_the_current_one(conf):
-    selection, scheduling_policy = build(conf)
-    assert selection.current.policy is scheduling_policy
+    scheduling, scheduling_policy = build(conf)
+    assert scheduling.current.policy is scheduling_policy
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [(60.0, 60_000), (0.0004, 0), (0.0006, 1), (1.5, 1500)])

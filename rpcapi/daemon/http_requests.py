@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests to an HTTP server of a daemon, whose header, body and answer are bounded in size and time."""
+
+import contextlib
+import io
+import select
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import cheroot.errors
+import cheroot.server
+from cheroot import wsgi
+from oslo_log import log
+
+from rpcapi.daemon.timed_sockets import make_file
+
+LOG = log.getLogger(__name__)
+
+HEADER_SECONDS = 10  # within which a request's header must come, from its first byte on
+BODY_SECONDS = 60  # within which its body must come
+# Within which the rest of a header or body must come while half of the threads wait for the rest of others.
+CROWDED_HEADER_SECONDS = 0.01
+CROWDED_BODY_SECONDS = 0.1
+LINGER_SECONDS = 1  # for which the rest of a refused request is read
+ANSWER_SECONDS = 60  # within which a client must take the answer
+FIRST_ERROR = 400  # HTTP status
+
+
+class BodyTooLarge(Exception):
+    """Raised when a body of unknown length becomes larger than the server accepts."""
+
+
+class _HeaderReader(cheroot.server.HeaderReader):
+    def _transform_key(self, key_name: bytes) -> bytes:
+        """Refuse a name with a blank at its end, as RFC 9112, 5.1 demands: a proxy may have taken it for another."""
+        if key_name != key_name.strip():
+            raise ValueError("A header's name is followed by a blank.")
+        name: bytes = super()._transform_key(key_name)  # type: ignore[misc]  # not in cheroot's stubs
+        return name
+
+
+class _Request(cheroot.server.HTTPRequest):
+    """Answers requests that cannot be parsed, are too large or too slow, as ``server.render_error`` says."""
+
+    header_reader = _HeaderReader()
+
+    def parse_request(self) -> None:
+        """Read the header; the body is read by the application."""
+        self.conn.rfile.raw.deadline = time.monotonic() + HEADER_SECONDS
+        head = self.conn.rfile.read_head()
+        if head is None:
+            self._parse_in_pieces()
+        else:
+            self.rfile = io.BytesIO(head)
+            self.ready = self.read_request_line() and self.read_request_headers()  # type: ignore[no-untyped-call]
+        self.conn.rfile.raw.deadline = time.monotonic() + BODY_SECONDS
+
+    def _parse_in_pieces(self) -> None:
+        """Read a header that has not come in one piece."""
+        with self.waiting_for_rest(CROWDED_HEADER_SECONDS):
+            super().parse_request()
+
+    @contextlib.contextmanager
+    def waiting_for_rest(self, crowded_seconds: float) -> Iterator[None]:
+        """Let a thread wait for the rest of the request: half of them at a time, others for ``crowded_seconds``."""
+        reader = self.conn.rfile.raw
+        may_wait = self.server.incomplete_requests.acquire(blocking=False)
+        if not may_wait:
+            reader.deadline = min(reader.deadline, time.monotonic() + crowded_seconds)
+            self.conn.linger_seconds = 0
+        try:
+            yield
+            self.conn.linger_seconds = LINGER_SECONDS
+        finally:
+            if may_wait:
+                self.server.incomplete_requests.release()
+
+    def read_request_headers(self) -> bool:
+        """Read the header's fields; refuses a body of two lengths: a proxy may have taken the other one."""
+        if not super().read_request_headers():  # type: ignore[no-untyped-call]
+            return False
+        if self.chunked_read and b"Content-Length" in self.inheaders:
+            self.simple_response("400 Bad Request", "Content-Length and Transfer-Encoding exclude each other.")
+            return False
+        return True
+
+    def send_headers(self) -> None:
+        """Begin to write the answer; the connection is closed after it where a rest of the body may remain unread."""
+        now = time.monotonic()
+        self.conn.has_unread |= self.conn.rfile.raw.deadline <= now or (self.chunked_read and not self.rfile.closed)
+        # Otherwise cheroot would wait for the rest of a body that nobody wants before it sends the answer.
+        self.conn.has_unread |= getattr(self.rfile, "remaining", 0) > self.conn.rfile.buffered
+        self.close_connection |= self.conn.has_unread
+        self.conn.wfile.raw.deadline = now + ANSWER_SECONDS
+        super().send_headers()
+
+    def simple_response(self, status: str, msg: str = "") -> None:
+        """Write a response without the application, and close the connection after an error."""
+        code, _, title = str(status).partition(" ")
+        if int(code) < FIRST_ERROR:
+            super().simple_response(status, msg)
+            return
+        self.close_connection = self.conn.has_unread = True
+        self.conn.wfile.raw.deadline = time.monotonic() + ANSWER_SECONDS
+        headers, body = self.server.render_error(int(code), title, msg)
+        lines = [f"{self.server.protocol} {status}", *(f"{name}: {value}" for name, value in headers)]
+        head = "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1")
+        try:
+            self.conn.wfile.write(head + body)
+        except OSError:
+            LOG.debug("A client closed its connection before it was answered %s", code)
+
+
+class Connection(cheroot.server.HTTPConnection):
+    RequestHandlerClass = _Request
+
+    def __init__(self, server: Any, sock: socket.socket, makefile: Any = None) -> None:
+        super().__init__(server, sock, make_file)
+        self.has_unread = False
+        self.linger_seconds = LINGER_SECONDS
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
+
+    def communicate(self) -> bool:
+        """Serve requests as long as they follow each other; return whether the connection is to be kept open.
+
+        Otherwise each of them would be handed over by two threads: cheroot's selector, and the next one that is free.
+        """
+        while super().communicate():  # type: ignore[no-untyped-call]
+            if not self.server.await_request(self._poll):
+                return True
+        return False
+
+    def close(self) -> None:
+        """Close the socket, after the rest of a refused request: the client would lose the answer otherwise."""
+        if self.has_unread:
+            with contextlib.suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
+                self._discard(time.monotonic() + self.linger_seconds)
+        super().close()
+
+    def _discard(self, deadline: float) -> None:
+        while (remaining := deadline - time.monotonic()) > 0:
+            self.socket.settimeout(remaining)
+            if not self.socket.recv(1 << 16):
+                break
+
+
+class _Body:
+    """The body of a request, for the application."""
+
+    def __init__(self, request: _Request) -> None:
+        self._request = request
+
+    def read(self, size: int = sys.maxsize) -> bytes:
+        """Read up to ``size`` bytes; raises TimeoutError, BodyTooLarge, and ValueError for a malformed chunk."""
+        is_here = not self._request.chunked_read and self._request.conn.rfile.buffered >= size
+        with contextlib.nullcontext() if is_here else self._request.waiting_for_rest(CROWDED_BODY_SECONDS):
+            return self._read(size)
+
+    def _read(self, size: int) -> bytes:
+        try:
+            content: bytes = self._request.rfile.read(size)
+        except cheroot.errors.MaxSizeExceeded as error:
+            raise BodyTooLarge from error
+        except OSError as error:
+            if type(error) is OSError:  # of a single chunk that is too large; those of the connection are subclasses
+                raise BodyTooLarge from error
+            raise
+        return content
+
+
+class Gateway(wsgi.Gateway_10):
+    def respond(self) -> None:
+        """Send the answer of the application, and close it even if the client has gone."""
+        response = self.req.server.wsgi_app(self.env, self.start_response)
+        try:
+            for chunk in filter(None, response):
+                self.write(chunk)
+            self.req.ensure_headers_sent()
+        finally:
+            close = getattr(response, "close", None)
+            if close is not None:
+                close()
+
+    def get_environ(self) -> dict[str, Any]:  # type: ignore[override]
+        environ: dict[str, Any] = super().get_environ()  # type: ignore[no-untyped-call]
+        environ["wsgi.input"] = _Body(self.req)
+        return environ
