@@ -49,7 +49,7 @@ def evaluate(
     if replicas.count:
         return evaluate_all(client, sha, text, keys, [arguments], replicas=replicas, marker=marker)[0]
     try:
-        return client.evalsha(sha, len(keys), *keys, *arguments)
+        return client.execute_command(SCRIPT, sha, len(keys), *keys, *arguments)
     except NoScriptError:
         # Loads it where it runs: another connection could lead to another server.
         return client.eval(text, len(keys), *keys, *arguments)
@@ -101,22 +101,20 @@ def evaluate_each(
     The result of a call or command that fails is its ResponseError. A script that the server does not know is loaded.
     Raises redis-py's other errors, and TooFewReplicas: then it is unknown which of the calls were carried out.
     """
-    packet = [*((SCRIPT, sha, len(keys), *keys, *arguments) for arguments in calls), *commands]
-
-    def attempt() -> list[Any]:
-        if not replicas.count:
-            return client.execute_together(packet)
-        *results, marked, acknowledged = client.execute_together([*packet, *_wait_commands(replicas, marker)])
-        for answer in (marked, acknowledged):
-            if isinstance(answer, redis.ResponseError):
-                raise answer
-        _check_acknowledged(acknowledged, replicas)
-        return results
-
-    results = attempt()
+    packet: list[Sequence[Any]] = [*((SCRIPT, sha, len(keys), *keys, *arguments) for arguments in calls), *commands]
+    if replicas.count:
+        packet += _wait_commands(replicas, marker)
+    results = client.execute_together(packet)
     if any(isinstance(result, NoScriptError) for result in results):
         client.script_load(text)
-        results = attempt()
+        results = client.execute_together(packet)
+    if not replicas.count:
+        return results
+    *results, marked, acknowledged = results
+    for answer in (marked, acknowledged):
+        if isinstance(answer, redis.ResponseError):
+            raise answer
+    _check_acknowledged(acknowledged, replicas)
     return results
 
 
