@@ -24,11 +24,15 @@ def is_retryable(error: BaseException) -> bool:
 
 
 def run_with_retries(
-    operation: Callable[[], T], *extra_errors: type[Exception], wait_seconds: float | None = None
+    operation: Callable[[], T],
+    *extra_errors: type[Exception],
+    wait_seconds: float | None = None,
+    on_retry: Callable[[], None] = lambda: None,
 ) -> T:
     """Return the result of ``operation``, retried on retryable and ``extra_errors``; raises the last error.
 
-    It is tried ATTEMPTS times, or, with ``wait_seconds``, again and again for this time.
+    It is tried ATTEMPTS times, or, with ``wait_seconds``, again and again for this time. ``on_retry`` is called before
+    each try but the first.
     """
     end = None if wait_seconds is None else time.monotonic() + wait_seconds
 
@@ -44,6 +48,7 @@ def run_with_retries(
         stop=tenacity.stop_after_attempt(ATTEMPTS - 1) if end is None else lambda state: _is_past(end),
         wait=tenacity.wait_random_exponential(multiplier=0.05, max=LONGEST_PAUSE),
         retry=tenacity.retry_if_exception(should_retry),
+        before=lambda _state: on_retry(),
         reraise=True,
     )
     return retrying(operation)

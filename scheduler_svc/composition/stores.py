@@ -14,7 +14,7 @@ from scheduler_svc.notifications import lease
 from scheduler_svc.nova_bridge import signals
 from scheduler_svc.replication.partition_set import PartitionSet, StoreOpener
 from scheduler_svc.replication.replica import Replica
-from scheduler_svc.store.bounded import OPTIONS, BoundedStore
+from scheduler_svc.store.bounded import OPTIONS, store_bounds
 from scheduler_svc.store.factory import attach_state_store, open_store
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import Liveness
@@ -35,8 +35,9 @@ def open_configured(conf: cfg.ConfigOpts, partition: str, wait_seconds: float | 
         max_step_ms=milliseconds(conf.store.max_clock_step),
         wait_seconds=wait_seconds,
     )
-    bounded_store = BoundedStore(store, {name: conf.store[option] for name, option in OPTIONS.items()})
-    return attach_state_store(bounded_store, conf.store.state_url, conf.store.state_namespaces, declared)
+    store.bounds = store_bounds(partition, {name: conf.store[option] for name, option in OPTIONS.items()})
+    attach_state_store(store, conf.store.state_url, conf.store.state_namespaces, declared)
+    return store
 
 
 class ConfiguredStores:

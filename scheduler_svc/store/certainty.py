@@ -3,7 +3,7 @@
 
 import threading
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from rpcapi import errors
 from scheduler_svc.store.providers.changes import Refusal
@@ -27,22 +27,16 @@ class RepeatCounter:
         self._local.count = self.count + 1
 
 
-class RepeatingConnection(Protocol):
-    """A connection that sends again what got no answer."""
-
-    repeats: RepeatCounter
-
-
-def certain(connection: RepeatingConnection, write: Callable[[], T]) -> T:
+def certain(repeats: RepeatCounter, write: Callable[[], T]) -> T:
     """Return the answer of a write that depends on what the client has read.
 
     What gets no answer is sent again. Where its first run was carried out, the client's generation, or the name of a
     new provider, does not fit any more, and the refusal would say that the write has not been carried out: raises
     StoreUnavailable instead, after which the client reads again.
     """
-    before = connection.repeats.count
+    before = repeats.count
     answer = write()
-    if isinstance(answer, Refusal) and connection.repeats.count != before:
+    if isinstance(answer, Refusal) and repeats.count != before:
         why = "it did not answer in between, and the request may have been carried out: read again before a repetition"
         raise errors.StoreUnavailable(why=why)
     return answer

@@ -8,7 +8,7 @@ from rpcapi import errors
 from rpcapi.conf import redis_nodes, redis_url
 from rpcapi.conf.replicas import ReplicaAcknowledgement
 from scheduler_svc.store import validation
-from scheduler_svc.store.composite import CompositeStore
+from scheduler_svc.store.external_states import ExternalStates
 from scheduler_svc.store.interface import Store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Durability, Liveness
@@ -69,13 +69,13 @@ def open_store(
 
 def attach_state_store(
     store: Store, url: str | None, external_namespaces: Collection[str], declared: Collection[str]
-) -> Store:
-    """Return ``store``, with the documents of ``external_namespaces`` in the memcached at ``url`` (None: unchanged).
+) -> None:
+    """Keep the documents of ``external_namespaces`` in the memcached at ``url``, or in the store itself (None).
 
     Raises BadConfiguration for a namespace that is not ``declared``.
     """
     if url is None:
-        return store
+        return
     unknown = sorted(set(external_namespaces) - set(declared))
     if unknown:
         raise errors.BadConfiguration(
@@ -83,4 +83,4 @@ def attach_state_store(
         )
     from scheduler_svc.store.memcached import MemcachedStates  # noqa: PLC0415 - others need not import pymemcache
 
-    return CompositeStore(store, MemcachedStates(url, store.partition), external_namespaces)
+    store.external = ExternalStates(MemcachedStates(url, store.partition), external_namespaces)

@@ -1,46 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The store interface: the verbs that every backend implements and one shared test suite checks."""
+"""The store: its verbs, which every backend implements and one shared test suite checks."""
 
-import abc
-from typing import Protocol
+from collections.abc import Collection
 
-from scheduler_svc.store.protocols.allocations import AllocationStore
-from scheduler_svc.store.protocols.claims import ClaimAudits, ClaimQueries, ClaimVerbs
+from rpcapi.bounds import StoreBounds
+from scheduler_svc.store.certainty import RepeatCounter
+from scheduler_svc.store.external_states import ExternalStates
+from scheduler_svc.store.protocols.audits import ClaimAudits
+from scheduler_svc.store.protocols.claims import ClaimVerbs
 from scheduler_svc.store.protocols.host_state import HostReportStore, LivenessStore
 from scheduler_svc.store.protocols.log import DecisionRecordStore, LogStore
 from scheduler_svc.store.protocols.maintenance import MaintenanceStore, PinStore
-from scheduler_svc.store.protocols.providers import ProviderStore
 from scheduler_svc.store.protocols.reshaping import ReshapingStore
 
 
 class Store(
     ClaimVerbs,
-    ClaimQueries,
     ClaimAudits,
     HostReportStore,
-    ProviderStore,
-    AllocationStore,
     ReshapingStore,
     LivenessStore,
     LogStore,
     DecisionRecordStore,
     MaintenanceStore,
     PinStore,
-    Protocol,
 ):
     """One partition's host state, claims and log.
 
     Each verb is atomic and idempotent by its identity: repeating it changes nothing and returns the recorded
     answer. Time is the store's own. Every verb raises StoreUnavailable when the store does not answer, or answers
     that it cannot serve. A rejection is a return value.
+
+    It raises StoreFull for new claims, pins, hosts and documents while their collection is at its bound.
     """
 
-    partition: str
+    def __init__(self, partition: str, *, decision_bytes: int, namespaces: Collection[str]) -> None:
+        """``decision_bytes`` bounds the decision record, ``namespaces`` are declared."""
+        self.partition = partition
+        self.bounds = StoreBounds("", {})
+        self.external: ExternalStates | None = None
+        self.repeats = RepeatCounter()
+        self._decision_bytes = decision_bytes
+        self._declared: Collection[str] = frozenset(namespaces)
 
-    def accepts_claims(self) -> bool:
-        """Return whether new claims are accepted, as far as this process knows; nothing is sent to the store."""
-        return True
-
-    @abc.abstractmethod
     def close(self) -> None:
         """Close all connections; the stored data stays."""
+        if self.external is not None:
+            self.external.close()

@@ -155,13 +155,12 @@ def check_abort(
     return destinations
 
 
-def check_moves(refs: Sequence[ClaimRef], migrations: Sequence[str]) -> Sequence[str]:
-    """Return one migration for each claim; raises InvalidRequest or InvalidName for invalid arguments."""
+def check_moves(refs: Sequence[ClaimRef], migrations: Sequence[str]) -> None:
+    """Raise InvalidRequest, or InvalidName, unless these are valid claims with a migration for each."""
     check_refs(refs)
     check_consumers(migrations)
     if len(migrations) != len(refs):
         raise refuse(f"a call with {len(refs)} claims needs as many migrations, got {len(migrations)}")
-    return migrations
 
 
 def check_ref(ref: ClaimRef) -> None:
@@ -202,13 +201,9 @@ def check_number(what: str, value: Any, least: int, most: int) -> None:
         raise refuse(f"the {what} must be an integer from {least} to {most}, got {value!r}")
 
 
-def check_page(limit: Any) -> None:
-    """Raise InvalidRequest unless ``limit`` is a valid page length."""
+def check_page(limit: Any, marker: Any = None) -> None:
+    """Raise InvalidRequest unless ``limit`` is a valid page length, and ``marker`` None or a possible one."""
     check_number("limit of a page", limit, 1, MAX_PAGE)
-
-
-def check_marker(marker: Any) -> None:
-    """Raise InvalidRequest unless ``marker`` is None or a string that a page can have returned."""
     if marker is not None:
         check_text("marker", marker, MAX_MARKER)
 

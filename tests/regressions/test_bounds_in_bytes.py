@@ -24,7 +24,7 @@ from rpcapi.resources.claims import Answer, GroupPolicy
 from scheduler_svc.core.records import ClaimGroup, ClaimRef
 from scheduler_svc.replication.reaper import Reaper, ReapLimits
 from scheduler_svc.replication.size_measurement import SizeMeasurement
-from scheduler_svc.store.bounded import OPTIONS, BoundedStore
+from scheduler_svc.store.bounded import OPTIONS, store_bounds
 from tests.regressions.partitions import BACKENDS, open_partition
 from tests.unit.scheduler_svc.store.store_partition import LONG_MS, SHORT_MS, StorePartition, intent, node_stats
 
@@ -46,7 +46,7 @@ def partition(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreP
 def bound_collection(partition: StorePartition, collection: str) -> SizeMeasurement:
     """Bound one collection of a partition, and return the measurement that its workers repeat."""
     bounds = {**dict.fromkeys(OPTIONS, LARGE), collection: BOUND}
-    partition.store = BoundedStore(partition.store, bounds)
+    partition.store.bounds = store_bounds(partition.store.partition, bounds)
     return SizeMeasurement(partition.store)
 
 
@@ -172,7 +172,7 @@ def full(partition: StorePartition) -> StorePartition:
     partition.store.pin("request", "a", LONG_MS)
     home = partition.store.group_home("g", "a", LONG_MS)
     partition.store.leave_group("g", home.generation, LONG_MS)
-    partition.store = BoundedStore(partition.store, dict.fromkeys(OPTIONS, 1))
+    partition.store.bounds = store_bounds(partition.store.partition, dict.fromkeys(OPTIONS, 1))
     partition.store.sizes()
     return partition
 

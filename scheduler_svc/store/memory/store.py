@@ -41,7 +41,7 @@ class MemoryStore(VerbStore):
         self._changed = Condition()
         self.state.begin_epoch(clock())
 
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
+    def _follow(self, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
         deadline = time.monotonic() + block_ms / 1000
         with self._changed:
             while self.state.position == position and time.monotonic() < deadline:
@@ -57,9 +57,6 @@ class MemoryStore(VerbStore):
             self.state.begin_epoch(self._clock())
             self._changed.notify_all()
             return self.state.epoch
-
-    def close(self) -> None:
-        """Do nothing: there are no connections."""
 
     def _transact(self, step: Callable[[PartitionState, int], T]) -> T:
         with self._changed:

@@ -5,18 +5,28 @@ import abc
 from collections.abc import Sequence
 from typing import Protocol
 
+from rpcapi.bounds import StoreBounds
+from scheduler_svc.store import allocations, validation
 from scheduler_svc.store.allocations import AllocationChange, ConsumerImport, ConsumerState, Usage
+from scheduler_svc.store.bounded import CLAIMS
+from scheduler_svc.store.certainty import RepeatCounter, certain
 from scheduler_svc.store.providers.changes import Refusal
 
 
 class AllocationStore(Protocol):
     """What consumers hold, by claims of either owner."""
 
-    @abc.abstractmethod
+    bounds: StoreBounds
+    repeats: RepeatCounter
+
     def read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]:
         """Return what each of ``consumers`` holds that holds anything; at most MAX_REFS."""
+        validation.check_consumers(consumers)
+        return self._read_allocations(consumers)
 
     @abc.abstractmethod
+    def _read_allocations(self, consumers: Sequence[str]) -> dict[str, ConsumerState]: ...
+
     def list_holders(
         self, provider: str, marker: str | None = None, limit: int = 1000
     ) -> tuple[list[ConsumerState], str | None]:
@@ -24,16 +34,27 @@ class AllocationStore(Protocol):
 
         An unverified claim of a consumer is listed too, because it counts.
         """
+        validation.check_name(provider)
+        validation.check_page(limit, marker)
+        return self._list_holders(provider, marker, limit)
 
     @abc.abstractmethod
+    def _list_holders(
+        self, provider: str, marker: str | None, limit: int
+    ) -> tuple[list[ConsumerState], str | None]: ...
+
     def usages(self, project: str, user: str | None = None, consumer_type: str | None = None) -> dict[str, Usage]:
         """Return what the consumers of ``project`` hold, by consumer type; of one user or one type if these are set.
 
         Each claim keeps these sums up to date. Redis returns up to a thousand of them at one moment, and those of a
         project with more in several steps.
         """
+        allocations.check_usages(project, user, consumer_type)
+        return self._usages(project, user, consumer_type)
 
     @abc.abstractmethod
+    def _usages(self, project: str, user: str | None, consumer_type: str | None) -> dict[str, Usage]: ...
+
     def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
         """Replace what these consumers hold, all of them or none; return why it is refused, or None.
 
@@ -46,8 +67,13 @@ class AllocationStore(Protocol):
         - PROVIDER, INVENTORY, UNITS, CAPACITY: of that provider and resource class;
         - CLOSED: more would be held from an agent's provider that must be audited first.
         """
+        allocations.check(changes)
+        self._check_consumers(changes)
+        return certain(self.repeats, lambda: self._allocate(changes))
 
     @abc.abstractmethod
+    def _allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None: ...
+
     def import_allocations(self, imports: Sequence[ConsumerImport], *, overwrite: bool = False) -> Refusal | None:
         """Store what consumers hold in another Placement, all of them or none; return why it is refused, or None.
 
@@ -57,3 +83,15 @@ class AllocationStore(Protocol):
         - CONSUMER: a client of the API wrote it, unless ``overwrite``; ``actual`` is its generation;
         - PROVIDER: there is no such provider.
         """
+        allocations.check_imports(imports)
+        self._check_consumers(imports)
+        return self._import_allocations(imports, overwrite)
+
+    @abc.abstractmethod
+    def _import_allocations(self, imports: Sequence[ConsumerImport], overwrite: bool) -> Refusal | None: ...
+
+    def _check_consumers(self, changes: Sequence[AllocationChange | ConsumerImport]) -> None:
+        if self.bounds.is_full(CLAIMS):
+            consumers = [change.consumer for change in changes if change.allocations]
+            if len(self._read_allocations(consumers)) < len(consumers):
+                self.bounds.check(CLAIMS)

@@ -5,13 +5,101 @@ import abc
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
+from rpcapi import errors
+from rpcapi.bounds import StoreBounds
+from scheduler_svc.store import documents, namespaces, reports, validation
+from scheduler_svc.store.bounded import DOCUMENTS, HOSTS
+from scheduler_svc.store.external_states import DeclaredStateStore, ExternalStates
+from scheduler_svc.store.namespaces import Versioned
 from scheduler_svc.store.records import HostReport, StatsOutcome
 
 
-class HostReportStore(Protocol):
-    """Reports and heartbeats of services, and the removal of their hosts."""
+class HostStateStore(Protocol):
+    """Documents of host state, by namespace and name."""
+
+    bounds: StoreBounds
+    external: ExternalStates | None
+    _declared: Collection[str]  # namespaces besides the built-in ones
+
+    def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
+        """Return (version, document); raises UnknownHost, UnknownNamespace."""
+        validation.check_name(name)
+        external = self._find_external(namespace)
+        return self._get_state(namespace, name) if external is None else external.get(namespace, name)
 
     @abc.abstractmethod
+    def _get_state(self, namespace: str, name: str) -> Versioned: ...
+
+    def list_state(
+        self, namespace: str, marker: str | None = None, limit: int = 1000
+    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+        """Return a page of (name, version, document) by name, and the next marker."""
+        validation.check_page(limit, marker)
+        external = self._find_external(namespace)
+        if external is None:
+            return self._list_state(namespace, marker, limit)
+        return external.page(namespace, marker, limit)
+
+    @abc.abstractmethod
+    def _list_state(
+        self, namespace: str, marker: str | None, limit: int
+    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]: ...
+
+    def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+        """Replace the document recorded at ``version`` (0: there is none), and return its new version.
+
+        A document that already equals ``document`` is left unchanged, whatever its version. In namespace ``service``
+        only ``enabled``, ``disabled_reason`` and the versions that it reports can be set, and only of a service that
+        reported (else UnknownHost).
+        Documents in ``compute`` belong to the agents: InvalidRequest. ``document`` is plain JSON of at most MAX_STATE
+        bytes; the caller checks its content. Raises VersionConflict, UnknownNamespace.
+        """
+        validation.check_name(name)
+        external = self._find_external(namespace)
+        namespaces.check_document(namespace, document)
+        if external is not None:
+            return external.put(namespace, name, version, document)
+        is_full = namespace not in namespaces.BUILT_IN and self.bounds.is_full(DOCUMENTS)
+        if is_full and len(documents.encode(document)) > self._document_length(namespace, name):
+            self.bounds.check(DOCUMENTS)
+        return self._put_state(namespace, name, version, document)
+
+    @abc.abstractmethod
+    def _put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int: ...
+
+    def delete_state(self, namespace: str, name: str, version: int) -> None:
+        """Delete the document recorded at ``version``; does nothing where there is none.
+
+        Raises VersionConflict, UnknownNamespace, and InvalidRequest for ``compute`` and ``service``, whose documents
+        are deleted with their hosts (``remove``).
+        """
+        external = self._find_external(namespace)
+        namespaces.check_deletable(namespace)
+        validation.check_name(name)
+        if external is None:
+            self._delete_state(namespace, name, version)
+        else:
+            external.delete(namespace, name, version)
+
+    @abc.abstractmethod
+    def _delete_state(self, namespace: str, name: str, version: int) -> None: ...
+
+    def _find_external(self, namespace: str) -> DeclaredStateStore | None:
+        """Return the other server that has the namespace's documents, if any; raises UnknownNamespace."""
+        namespaces.check(namespace, self._declared)
+        return self.external.server_of(namespace) if self.external is not None else None
+
+    def _document_length(self, namespace: str, name: str) -> int:
+        """Return the length of a stored document as text, 0 if there is none."""
+        try:
+            return len(documents.encode(self._get_state(namespace, name)[1]))
+        except errors.UnknownHost:
+            return 0
+
+
+class HostReportStore(HostStateStore, Protocol):
+    """Reports and heartbeats of services, and the removal of their hosts."""
+
     def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         """Apply a service host's report and count it as a heartbeat.
 
@@ -25,20 +113,36 @@ class HostReportStore(Protocol):
         counts as alive; after ``fence`` with ``replace`` only claims and forgotten claims count. Also raises it for a
         folder that was never served, if the store may have forgotten the host.
         """
+        reports.check(host, report)
+        if report.register and self.bounds.is_full(HOSTS) and not self._is_stored(host):
+            self.bounds.check(HOSTS)
+        return self._update_stats(host, report)
 
     @abc.abstractmethod
+    def _update_stats(self, host: str, report: HostReport) -> StatsOutcome: ...
+
     def heartbeat(self, host: str, binary: str) -> None:
         """Record a heartbeat of a service without nodes; its name is ``binary@host`` (see reports.service_name)."""
+        validation.check_service_host(host)
+        name = reports.service_name(host, binary)
+        validation.check_name(name)
+        self._heartbeat(name, binary)
 
     @abc.abstractmethod
+    def _heartbeat(self, name: str, binary: str) -> None: ...
+
     def note_clock(self, name: str, sent_ms: int) -> None:
         """Record how far the clock of a service is from the server's, where it differs by MAX_CLOCK_OFFSET_MS or more.
 
         ``sent_ms`` is its clock when it sent a heartbeat, which may have been too late to be counted. The service's
         document shows the offset until its next heartbeat. Does nothing for an unknown service.
         """
+        validation.check_name(name)
+        self._note_clock(name, sent_ms)
 
     @abc.abstractmethod
+    def _note_clock(self, name: str, sent_ms: int) -> None: ...
+
     def remove(self, host: str, *, lost: bool = False) -> None:
         """Remove service host ``host``: its nodes, its reports, its service document, and that it was awaited.
 
@@ -47,39 +151,18 @@ class HostReportStore(Protocol):
         ``lost``: an operator declares that it is gone for good. Then in the last case it is fenced by the same call,
         unless it counts as alive.
         """
-
-
-class HostStateStore(Protocol):
-    """Documents of host state, by namespace and name."""
+        validation.check_service_host(host)
+        self._remove(host, lost)
 
     @abc.abstractmethod
-    def get_state(self, namespace: str, name: str) -> tuple[int, dict[str, Any]]:
-        """Return (version, document); raises UnknownHost, UnknownNamespace."""
+    def _remove(self, host: str, is_lost: bool) -> None: ...
 
-    @abc.abstractmethod
-    def list_state(
-        self, namespace: str, marker: str | None = None, limit: int = 1000
-    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
-        """Return a page of (name, version, document) by name, and the next marker."""
-
-    @abc.abstractmethod
-    def put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
-        """Replace the document recorded at ``version`` (0: there is none), and return its new version.
-
-        A document that already equals ``document`` is left unchanged, whatever its version. In namespace ``service``
-        only ``enabled``, ``disabled_reason`` and the versions that it reports can be set, and only of a service that
-        reported (else UnknownHost).
-        Documents in ``compute`` belong to the agents: InvalidRequest. ``document`` is plain JSON of at most MAX_STATE
-        bytes; the caller checks its content. Raises VersionConflict, UnknownNamespace.
-        """
-
-    @abc.abstractmethod
-    def delete_state(self, namespace: str, name: str, version: int) -> None:
-        """Delete the document recorded at ``version``; does nothing where there is none.
-
-        Raises VersionConflict, UnknownNamespace, and InvalidRequest for ``compute`` and ``service``, whose documents
-        are deleted with their hosts (``remove``).
-        """
+    def _is_stored(self, host: str) -> bool:
+        try:
+            self._get_state(namespaces.SERVICE, host)
+        except errors.UnknownHost:
+            return False
+        return True
 
 
 class LivenessStore(HostStateStore, Protocol):

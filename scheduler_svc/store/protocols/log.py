@@ -3,15 +3,20 @@
 
 import abc
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from scheduler_svc.core.records import LogEntry, Snapshot
+from scheduler_svc.store import validation
+from scheduler_svc.store.decisions import project_of
+from scheduler_svc.store.external_states import ExternalStates
 
 
 class LogStore(Protocol):
     """The log that replicas follow, and the epoch in which its positions hold."""
 
     partition: str
+    external: ExternalStates | None
 
     @abc.abstractmethod
     def clock_ms(self) -> int:
@@ -32,7 +37,6 @@ class LogStore(Protocol):
         it.
         """
 
-    @abc.abstractmethod
     def name_hosts(self, epoch: int, hosts: Sequence[str], *, complete: bool) -> bool:
         """Name at most 1,000 service hosts that the caller knows from before ``epoch``; return whether to name more.
 
@@ -40,39 +44,73 @@ class LogStore(Protocol):
         know (``complete``), or for a limited time, it counts as awaiting the audit of any host. The named ones are
         awaited from then on. Nothing is changed in another epoch, or when no names are collected.
         """
+        validation.check_named_hosts(hosts)
+        return self._name_hosts(epoch, hosts, complete)
 
     @abc.abstractmethod
+    def _name_hosts(self, epoch: int, hosts: Sequence[str], complete: bool) -> bool: ...
+
     def snapshot(self, namespaces: Collection[str] = ()) -> Snapshot:
         """Return a consistent copy of the state that replicas hold, with its log position.
 
         Of the declared namespaces only ``namespaces`` are included.
         """
+        if self.external is None:
+            return self._snapshot(namespaces)
+        snapshot = self._snapshot([namespace for namespace in namespaces if self.external.server_of(namespace) is None])
+        return replace(snapshot, states={**snapshot.states, **self.external.snapshot(namespaces)})
 
     @abc.abstractmethod
+    def _snapshot(self, namespaces: Collection[str]) -> Snapshot: ...
+
     def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
         """Return the entries after ``position``, in order, waiting up to ``block_ms`` for the first.
 
         None means a gap: the log was trimmed past ``position``, or is shorter than it. Take a snapshot.
         """
+        if self.external is None:
+            return self._follow(position, block_ms, limit)
+        entries = self._follow(position, self.external.wait_ms(block_ms), limit)
+        if entries is None:
+            return None
+        return [*entries, *self.external.changes(entries[-1].position if entries else position)]
+
+    @abc.abstractmethod
+    def _follow(self, position: int, block_ms: int, limit: int) -> list[LogEntry] | None: ...
 
 
 class DecisionRecordStore(Protocol):
     """The bounded record of decisions."""
 
-    @abc.abstractmethod
     def record_decision(self, request_id: str, document: Mapping[str, Any]) -> None:
         """Append a decision that led to no prepare to the bounded decision record."""
+        validation.check_text("request_id", request_id)
+        validation.check_text("project", project_of(document))
+        self._record_decision(request_id, document)
 
     @abc.abstractmethod
+    def _record_decision(self, request_id: str, document: Mapping[str, Any]) -> None: ...
+
     def find_decision(self, request_id: str, project: str | None = None) -> dict[str, Any]:
         """Return the newest recorded decision of a request, with the claim script's answer; raises UnknownDecision.
 
         Requests of several projects may have the same id: with ``project``, the newest decision of that project
         is returned if there is one.
         """
+        validation.check_text("request_id", request_id)
+        return self._find_decision(request_id, project)
 
     @abc.abstractmethod
+    def _find_decision(self, request_id: str, project: str | None) -> dict[str, Any]: ...
+
     def list_decisions(
         self, marker: str | None = None, limit: int = 100
     ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]:
         """Return a page of (request id, document), oldest first, and the next marker, an opaque string."""
+        validation.check_page(limit)
+        return self._list_decisions(marker, limit)
+
+    @abc.abstractmethod
+    def _list_decisions(
+        self, marker: str | None, limit: int
+    ) -> tuple[list[tuple[str, dict[str, Any]]], str | None]: ...

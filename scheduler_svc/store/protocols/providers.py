@@ -2,10 +2,26 @@
 """Providers as the Placement API reads and changes them."""
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from scheduler_svc.store.providers.changes import ImportProvider, ProviderChange, ProviderState, Refusal
+from rpcapi.bounds import StoreBounds
+from scheduler_svc.store import namespaces, validation
+from scheduler_svc.store.bounded import HOSTS
+from scheduler_svc.store.certainty import RepeatCounter, certain
+from scheduler_svc.store.external_states import ExternalStates
+from scheduler_svc.store.providers import checks
+from scheduler_svc.store.providers.changes import (
+    AddInventory,
+    CreateProvider,
+    ImportProvider,
+    ProviderChange,
+    ProviderState,
+    Refusal,
+    SetAggregates,
+    SetInventories,
+    SetTraits,
+)
 
 
 class ProviderStore(Protocol):
@@ -15,15 +31,27 @@ class ProviderStore(Protocol):
     changes that say so, and for a provider of the API by each verb that adds claims on it, once.
     """
 
-    @abc.abstractmethod
+    bounds: StoreBounds
+    repeats: RepeatCounter
+    external: ExternalStates | None
+    _declared: Collection[str]  # namespaces besides the built-in ones
+
     def read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
         """Return the state of each provider of ``ids`` that exists, all as of one moment; at most MAX_PAGE ids."""
+        checks.check_ids(ids, validation.MAX_PAGE)
+        return self._read_providers(ids)
 
     @abc.abstractmethod
+    def _read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]: ...
+
     def read_generations(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the generation of each of ``ids``, in order, whether it exists or not; at most MAX_GENERATIONS ids."""
+        checks.check_ids(ids, checks.MAX_GENERATIONS)
+        return self._read_generations(ids)
 
     @abc.abstractmethod
+    def _read_generations(self, ids: Sequence[str]) -> dict[str, int]: ...
+
     def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
         """Apply one change and return the provider's state after it, of a deleted one the last; or why it is refused.
 
@@ -32,8 +60,13 @@ class ProviderStore(Protocol):
         InvalidRequest for malformed ids, names, inventories, traits or aggregates, InvalidName, and StoreUnavailable
         under too many concurrent changes of the same provider.
         """
+        checks.check(change)
+        self._check_growth([change])
+        return certain(self.repeats, lambda: self._change_provider(change))
 
     @abc.abstractmethod
+    def _change_provider(self, change: ProviderChange) -> ProviderState | Refusal: ...
+
     def import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
         """Store 1 to MAX_IMPORTS providers, and return for each why it is refused, or None.
 
@@ -41,8 +74,13 @@ class ProviderStore(Protocol):
         InvalidRequest and InvalidName for one of them, and StoreUnavailable, some may be stored: all may be repeated.
         It is fastest where none is below another one of the same call.
         """
+        checks.check_imports(imports)
+        self._check_growth(imports)
+        return self._import_providers(imports)
 
     @abc.abstractmethod
+    def _import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]: ...
+
     def retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
         """Delete the document of a custom trait or resource class that no provider had at position ``as_of``.
 
@@ -52,3 +90,25 @@ class ProviderStore(Protocol):
         provider changed later: follow the log to there, and look again. Does nothing where there is no document.
         Raises InvalidRequest for other namespaces, and UnknownNamespace where the store was opened without it.
         """
+        checks.check_retirement(namespace, name, as_of)
+        namespaces.check(namespace, self._declared)
+        if self.external is not None and self.external.server_of(namespace) is not None:
+            raise validation.refuse(f"namespace {namespace!r} is on another server: it has no names to retire")
+        return self._retire(namespace, name, as_of)
+
+    @abc.abstractmethod
+    def _retire(self, namespace: str, name: str, as_of: int) -> Refusal | None: ...
+
+    def _check_growth(self, changes: Sequence[ProviderChange]) -> None:
+        if self.bounds.is_full(HOSTS) and any(map(self._may_grow, changes)):
+            self.bounds.check(HOSTS)
+
+    def _may_grow(self, change: ProviderChange) -> bool:
+        """Return whether a provider would be new, or have more inventories, traits or aggregates than before."""
+        stored = self._read_providers([change.provider]).get(change.provider)
+        if isinstance(change, (CreateProvider, ImportProvider)):
+            return stored is None
+        if stored is None or isinstance(change, AddInventory):
+            return stored is not None
+        parts = {SetInventories: "inventories", SetTraits: "traits", SetAggregates: "aggregates"}.get(type(change))
+        return parts is not None and len(getattr(change, parts)) > len(stored.document.get(parts, ()))

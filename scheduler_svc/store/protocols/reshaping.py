@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from scheduler_svc.store.allocations import AllocationChange
+from scheduler_svc.store.certainty import certain
+from scheduler_svc.store.protocols.allocations import AllocationStore
+from scheduler_svc.store.protocols.providers import ProviderStore
+from scheduler_svc.store.providers import reshaping
 from scheduler_svc.store.providers.changes import Refusal, SetInventories
 
 
-class ReshapingStore(Protocol):
+class ReshapingStore(AllocationStore, ProviderStore, Protocol):
     """Providers whose inventories move to others, with what consumers hold from them."""
 
-    @abc.abstractmethod
     def reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
         """Replace inventories, and what consumers hold, all or nothing; return why it is refused, or None.
 
@@ -25,3 +28,12 @@ class ReshapingStore(Protocol):
         - PROVIDER, OWNER, GENERATION: of a provider whose inventories are replaced;
         - IN_USE: of the classes that it would lose.
         """
+        reshaping.check(inventories, changes)
+        self._check_consumers(changes)
+        self._check_growth(inventories)
+        return certain(self.repeats, lambda: self._reshape(inventories, changes))
+
+    @abc.abstractmethod
+    def _reshape(
+        self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]
+    ) -> Refusal | None: ...

@@ -51,13 +51,17 @@ class RedisConnection:
         log_length: int,
         replicas: ReplicaAcknowledgement | None = None,
         *,
+        repeats: RepeatCounter | None = None,
         max_step_ms: int = MAX_STEP_MS,
         wait_seconds: float | None = None,
     ) -> None:
-        """``wait_seconds`` limits how long a command waits for a server that does not answer, retries included."""
+        """``repeats`` counts scripts that are sent again.
+
+        ``wait_seconds`` limits how long a command waits for a server that does not answer, retries included.
+        """
         self.partition = partition
         self._wait_seconds = wait_seconds
-        self.repeats = RepeatCounter()  # scripts that were sent again
+        self._repeats = repeats or RepeatCounter()
         self._max_step_ms = max_step_ms
         self._replicas = replicas or ReplicaAcknowledgement()
         self.identity = identity
@@ -75,14 +79,17 @@ class RedisConnection:
         script = load(verb)
         keys = script_keys(script, self.partition, values.get("namespace", ""))
         arguments = self._arguments(script, rest, values)
-        return self._run_repeatedly(lambda: self._evaluate(script, keys, arguments))
+        return self.run_with_retries(functools.partial(self._evaluate, script, keys, arguments), self._repeats.add)
 
     def run_all(self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]) -> list[Any]:
         """Run the script of ``verb`` for each of ``calls``, (rest, values) as in ``run``, in one round trip.
 
         If any of them fails, all are sent again, as far as failures are retried.
         """
-        return self.run_with_retries(self._sending(verb, calls, evaluate_all)) if calls else []
+        if not calls:
+            return []
+        script, keys, arguments = self._prepared(verb, calls)
+        return self.run_with_retries(functools.partial(self._evaluate, script, keys, arguments, evaluate_all))
 
     def run_each(
         self,
@@ -95,30 +102,18 @@ class RedisConnection:
         The answer of a call or command that failed is a ResponseError, and it is not retried. Raises StoreUnavailable
         where no answer came: then it is unknown which of the calls were carried out.
         """
-        run = functools.partial(evaluate_each, commands=commands)
-        return self._run_repeatedly(self._sending(verb, calls, run))
+        script, keys, arguments = self._prepared(verb, calls)
+        evaluate = functools.partial(evaluate_each, commands=commands)
+        attempt = functools.partial(self._evaluate, script, keys, arguments, evaluate)
+        return self.run_with_retries(attempt, self._repeats.add)
 
-    def _sending(
-        self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]], run: Callable[..., list[Any]]
-    ) -> Callable[[], list[Any]]:
-        """Return a function that sends the script of ``verb`` for each of ``calls`` by ``run``."""
+    def _prepared(
+        self, verb: str, calls: Sequence[tuple[Iterable[Any], Mapping[str, Any]]]
+    ) -> tuple[LuaScript, list[str], list[list[Any]]]:
+        """Return the script of ``verb``, its keys, and its arguments in each of ``calls``."""
         script = load(verb)
-        keys = script_keys(script, self.partition)
         arguments = [self._arguments(script, rest, values) for rest, values in calls]
-        return lambda: self._evaluate(script, keys, arguments, run)
-
-    def _run_repeatedly(self, send: Callable[[], T]) -> T:
-        """Return the result of scripts that ``send`` sends; counts how often they are sent again."""
-        attempts = 0
-
-        def attempt() -> T:
-            nonlocal attempts
-            attempts += 1
-            if attempts > 1:
-                self.repeats.add()
-            return send()
-
-        return self.run_with_retries(attempt)
+        return script, script_keys(script, self.partition), arguments
 
     def _arguments(self, script: LuaScript, rest: Iterable[Any], values: Mapping[str, Any]) -> list[Any]:
         return script.arguments(rest, log_length=self.log_length, max_step_ms=self._max_step_ms, **values)
@@ -144,23 +139,10 @@ class RedisConnection:
         """Compare the server's identity with the recorded one; return the epoch."""
         return self.run_with_retries(self._check_identity)
 
-    def begin_epoch_if_behind(self, epoch: int, position: int) -> tuple[int, int]:
-        """Begin an epoch if the partition is behind (epoch, position), which it once had; return its present ones."""
-        recorded = self._place()
-        if recorded >= (epoch, position):
-            return recorded
-        self.identity.observe(epoch, position)
-        self.check_identity()
-        return self._place()
-
-    def _place(self) -> tuple[int, int]:
-        key = prefix(self.partition) + "meta"
-        return place(self.read(lambda pipe: pipe.hmget(key, "epoch", "position"))[0])
-
-    def run_with_retries(self, attempt: Callable[[], T]) -> T:
+    def run_with_retries(self, attempt: Callable[[], T], on_retry: Callable[[], None] = lambda: None) -> T:
         """Return the result of ``attempt``, retried where no answer came; raises StoreUnavailable."""
         try:
-            return retries.run_with_retries(attempt, EpochMissing, wait_seconds=self._wait_seconds)
+            return retries.run_with_retries(attempt, EpochMissing, wait_seconds=self._wait_seconds, on_retry=on_retry)
         except redis.RedisError as error:
             raise self._unavailable(error) from error
 

@@ -6,67 +6,66 @@ from collections.abc import Iterator, Sequence
 from scheduler_svc.store.providers import planner
 from scheduler_svc.store.providers.changes import ImportProvider, Refusal
 from scheduler_svc.store.providers.plans import ProviderPlan
-from scheduler_svc.store.redis import providers
 from scheduler_svc.store.redis.connect import RedisConnection
-from scheduler_svc.store.redis.providers import RedisReads
+from scheduler_svc.store.redis.providers import RedisProviders, RedisReads, script_arguments
 
 
-def import_providers(connection: RedisConnection, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
-    """Import providers that were checked, in order, and return for each why it is refused, or None.
+class RedisImports(RedisProviders):
+    """The verbs on providers, and their import.
 
-    All are planned on what was there before the first of them. One that this refuses, or that reads what an earlier
-    one writes, is planned again when those before it are written.
+    All providers of an import are planned on what was there before the first of them. One that this refuses, or that
+    reads what an earlier one writes, is planned again when those before it are written.
     """
-    refusals: dict[str, Refusal | None] = {}
-    group = _Group(connection)
-    for request, planned, reads in _plans(connection, imports):
-        if isinstance(planned, Refusal) or group.affects(reads):
-            refusals |= group.write()
-            refusals[request.provider] = _import_alone(connection, request)
-        else:
-            group.add(request, planned, reads)
-    refusals |= group.write()
-    return [refusals[request.provider] for request in imports]
+
+    def _import_providers(self, imports: Sequence[ImportProvider]) -> list[Refusal | None]:
+        refusals: dict[str, Refusal | None] = {}
+        group = _Group()
+        for request, planned, reads in _plans(self._connection, imports):
+            if isinstance(planned, Refusal) or group.affects(reads):
+                refusals |= self._write_group(group)
+                refusals[request.provider] = self._import_alone(request)
+            else:
+                group.add(request, planned, reads)
+        refusals |= self._write_group(group)
+        return [refusals[request.provider] for request in imports]
+
+    def _write_group(self, group: "_Group") -> dict[str, Refusal | None]:
+        """Write what was added since the last call; return by provider why it is refused, or None."""
+        members, group.members = group.members, []
+        changed = [(planned, reads) for _request, planned, reads in members if planned.documents]
+        answers = self._connection.run_all(
+            "change_provider", [script_arguments(planned, reads) for planned, reads in changed]
+        )
+        stale = {
+            planned.provider
+            for (planned, reads), answer in zip(changed, answers, strict=True)
+            if self._generation_after(reads, answer) is None
+        }
+        return {
+            request.provider: self._import_alone(request) if request.provider in stale else None
+            for request, _planned, _reads in members
+        }
+
+    def _import_alone(self, request: ImportProvider) -> Refusal | None:
+        answer = self._change_provider(request)
+        return answer if isinstance(answer, Refusal) else None
 
 
 class _Group:
     """Imports whose scripts are sent together."""
 
-    def __init__(self, connection: RedisConnection) -> None:
-        self._connection = connection
-        self._members: list[tuple[ImportProvider, ProviderPlan, RedisReads]] = []
+    def __init__(self) -> None:
+        self.members: list[tuple[ImportProvider, ProviderPlan, RedisReads]] = []
         self._changed: set[str] = set()  # what was added so far writes, or the children of which it changes
 
     def add(self, request: ImportProvider, planned: ProviderPlan, reads: RedisReads) -> None:
-        self._members.append((request, planned, reads))
+        self.members.append((request, planned, reads))
         self._changed |= planned.documents.keys()
         self._changed.update((*planned.linked.values(), *planned.unlinked.values()))
 
     def affects(self, reads: RedisReads) -> bool:
         """Return whether an import that was added writes what a plan has read."""
         return not self._changed.isdisjoint(provider for provider, *_parts in reads.compared())
-
-    def write(self) -> dict[str, Refusal | None]:
-        """Write what was added since the last call; return by provider why it is refused, or None."""
-        members, self._members = self._members, []
-        changed = [(planned, reads) for _request, planned, reads in members if planned.documents]
-        answers = self._connection.run_all(
-            "change_provider", [providers.script_arguments(planned, reads) for planned, reads in changed]
-        )
-        stale = {
-            planned.provider
-            for (planned, reads), answer in zip(changed, answers, strict=True)
-            if providers.generation_after(self._connection, reads, answer) is None
-        }
-        return {
-            request.provider: _import_alone(self._connection, request) if request.provider in stale else None
-            for request, _planned, _reads in members
-        }
-
-
-def _import_alone(connection: RedisConnection, request: ImportProvider) -> Refusal | None:
-    answer = providers.change(connection, request)
-    return answer if isinstance(answer, Refusal) else None
 
 
 def _plans(

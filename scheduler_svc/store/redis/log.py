@@ -10,32 +10,42 @@ import redis
 from rpcapi import errors
 from scheduler_svc.core.records import Amounts, BatchAnswer, LogEntry
 from scheduler_svc.store import log
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.records import SCHEMA
 from scheduler_svc.store.redis.connect import BLOCK_MS, RedisConnection
 from scheduler_svc.store.redis.keys import prefix
 
 
-def follow(connection: RedisConnection, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
-    """Return the entries after ``position``, waiting up to ``block_ms`` for the first; None means a gap.
+class RedisLog(Store):
+    """The verb ``follow``.
 
     Gaps are detected from the positions of the entries, so that one read is enough where there are any. Only where
     there are none, the log's last position is read too.
     """
-    head = prefix(connection.partition)
-    after: dict[Any, Any] = {head + "log": f"{position}-0"}  # redis-py requires a union of key types
-    if block_ms > 0:
-        # 0 would block for ever: wait at least a millisecond, and less than the socket's time-out.
-        wait_ms = min(max(block_ms, 1), BLOCK_MS)
-        entries = _entries(connection.wait(lambda client: client.xread(after, count=limit, block=wait_ms)))
+
+    _connection: RedisConnection
+
+    def _follow(self, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
+        head = prefix(self.partition)
+        after: dict[Any, Any] = {head + "log": f"{position}-0"}  # redis-py requires a union of key types
+        if block_ms > 0:
+            # 0 would block for ever: wait at least a millisecond, and less than the socket's time-out.
+            wait_ms = min(max(block_ms, 1), BLOCK_MS)
+            entries = _entries(self._connection.wait(lambda client: client.xread(after, count=limit, block=wait_ms)))
+            if entries:
+                return self._without_gap(position, entries, entries[-1].position)
+
+        def fill(pipe: Any) -> None:
+            pipe.hget(head + "meta", "position")
+            pipe.xread(after, count=limit)
+
+        newest, streams = self._connection.read(fill)
+        return self._without_gap(position, _entries(streams), int(newest or 0))
+
+    def _without_gap(self, position: int, entries: list[LogEntry], newest: int) -> list[LogEntry] | None:
         if entries:
-            return _check_gap(connection, position, entries, entries[-1].position)
-
-    def fill(pipe: Any) -> None:
-        pipe.hget(head + "meta", "position")
-        pipe.xread(after, count=limit)
-
-    newest, streams = connection.read(fill)
-    return _check_gap(connection, position, _entries(streams), int(newest or 0))
+            self._connection.identity.observe(0, entries[-1].position)
+        return log.without_gap(position, entries, newest)
 
 
 def read_command(partition: str, position: int) -> Sequence[Any]:
@@ -71,14 +81,6 @@ def _own_entry(entry_id: str, own_sums: Mapping[int, Mapping[str, Amounts]]) -> 
 
 def _position(entry_id: str) -> int:
     return int(entry_id.partition("-")[0])
-
-
-def _check_gap(
-    connection: RedisConnection, position: int, entries: list[LogEntry], newest: int
-) -> list[LogEntry] | None:
-    if entries:
-        connection.identity.observe(0, entries[-1].position)
-    return log.without_gap(position, entries, newest)
 
 
 def _entries(streams: Any) -> list[LogEntry]:

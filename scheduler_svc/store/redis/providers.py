@@ -9,6 +9,7 @@ from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.core.records import Amounts
 from scheduler_svc.store import documents, paging, reports
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers import planner
 from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, RefusalKind
 from scheduler_svc.store.providers.plans import Document, ProviderPlan, holder_of
@@ -129,67 +130,63 @@ class RedisReads:
             yield provider, text or "", children, increments
 
 
-def read(connection: RedisConnection, ids: Sequence[str]) -> dict[str, ProviderState]:
-    """Return the state of each of these providers that exists."""
-    reads = RedisReads(connection)
-    if ids:
-        reads.fetch(ids)
-    return {
-        provider: planner.state_after(ProviderPlan(provider), reads, reads.generation(provider))
-        for provider in ids
-        if reads.document(provider) is not None
-    }
+class RedisProviders(Store):
+    """The verbs on providers."""
 
+    _connection: RedisConnection
 
-def read_generations(connection: RedisConnection, ids: Sequence[str]) -> dict[str, int]:
-    """Return the generation of each of these providers."""
-    head = prefix(connection.partition)
-    if not ids:
-        return {}
+    def _read_providers(self, ids: Sequence[str]) -> dict[str, ProviderState]:
+        reads = RedisReads(self._connection)
+        if ids:
+            reads.fetch(ids)
+        return {
+            provider: planner.state_after(ProviderPlan(provider), reads, reads.generation(provider))
+            for provider in ids
+            if reads.document(provider) is not None
+        }
 
-    def fill(pipe: Any) -> None:
-        pipe.hget(head + "meta", "generation_base")
-        pipe.hmget(head + "generations", ids)
+    def _read_generations(self, ids: Sequence[str]) -> dict[str, int]:
+        head = prefix(self.partition)
+        if not ids:
+            return {}
 
-    base, increments = connection.read(fill)
-    return {provider: int(base or 0) + int(number or 0) for provider, number in zip(ids, increments, strict=True)}
+        def fill(pipe: Any) -> None:
+            pipe.hget(head + "meta", "generation_base")
+            pipe.hmget(head + "generations", ids)
 
+        base, increments = self._connection.read(fill)
+        return {provider: int(base or 0) + int(number or 0) for provider, number in zip(ids, increments, strict=True)}
 
-def change(connection: RedisConnection, request: ProviderChange) -> ProviderState | Refusal:
-    """Carry out a change that was checked."""
-    for _ in range(RACES):
-        reads = RedisReads(connection)
-        reads.fetch(*planner.related(request))
-        planned = planner.plan(request, reads, reads.clock_ms)
-        if isinstance(planned, Refusal):
-            if planned.kind is RefusalKind.IN_USE and connection.run("expire", limit=EXPIRE_BATCH):
-                continue  # what holds from it may have been past its deadline
-            return planned
-        generation = _write(connection, planned, reads)
-        if generation is not None:
-            return planner.state_after(planned, reads, generation)
-    raise errors.StoreUnavailable(why=f"too many concurrent changes of provider {request.provider!r}; retry")
+    def _change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
+        for _ in range(RACES):
+            reads = RedisReads(self._connection)
+            reads.fetch(*planner.related(change))
+            planned = planner.plan(change, reads, reads.clock_ms)
+            if isinstance(planned, Refusal):
+                if planned.kind is RefusalKind.IN_USE and self._connection.run("expire", limit=EXPIRE_BATCH):
+                    continue  # what holds from it may have been past its deadline
+                return planned
+            generation = self._write_plan(planned, reads)
+            if generation is not None:
+                return planner.state_after(planned, reads, generation)
+        raise errors.StoreUnavailable(why=f"too many concurrent changes of provider {change.provider!r}; retry")
 
+    def _write_plan(self, planned: ProviderPlan, reads: RedisReads) -> int | None:
+        """Write a plan and return the generation; None where it was planned on what has changed since."""
+        if not planned.documents:
+            return reads.generation(planned.provider)
+        rest, values = script_arguments(planned, reads)
+        return self._generation_after(reads, self._connection.run("change_provider", rest, **values))
 
-def retire(connection: RedisConnection, namespace: str, name: str, as_of: int) -> Refusal | None:
-    """Delete the document of a trait or resource class that no provider had at position ``as_of``."""
-    vocabulary = connection.run("retire", namespace=namespace, name=name, as_of=as_of)
-    return Refusal(RefusalKind.BEHIND, name, (), as_of, vocabulary) if vocabulary else None
+    def _generation_after(self, reads: RedisReads, answer: Sequence[int]) -> int | None:
+        """Return the generation that the script answers; None where it has not written the plan."""
+        is_written, epoch, position, increments = answer
+        self._connection.identity.observe(epoch, position)
+        return reads.generation_base + increments if is_written else None
 
-
-def _write(connection: RedisConnection, planned: ProviderPlan, reads: RedisReads) -> int | None:
-    """Write a plan and return the generation; None where it was planned on what has changed since."""
-    if not planned.documents:
-        return reads.generation(planned.provider)
-    rest, values = script_arguments(planned, reads)
-    return generation_after(connection, reads, connection.run("change_provider", rest, **values))
-
-
-def generation_after(connection: RedisConnection, reads: RedisReads, answer: Sequence[int]) -> int | None:
-    """Return the generation that the script answers; None where it has not written the plan."""
-    is_written, epoch, position, increments = answer
-    connection.identity.observe(epoch, position)
-    return reads.generation_base + increments if is_written else None
+    def _retire(self, namespace: str, name: str, as_of: int) -> Refusal | None:
+        vocabulary = self._connection.run("retire", namespace=namespace, name=name, as_of=as_of)
+        return Refusal(RefusalKind.BEHIND, name, (), as_of, vocabulary) if vocabulary else None
 
 
 def script_arguments(planned: ProviderPlan, reads: RedisReads) -> tuple[list[Any], dict[str, Any]]:

@@ -35,9 +35,3 @@ def sizes(connection: RedisConnection, namespaces: Iterable[str]) -> dict[str, C
         for namespace in sorted(namespaces)
     ]
     return measure(connection.read, collections)
-
-
-def trim_log(connection: RedisConnection, length: int) -> None:
-    """Remove the oldest log entries beyond ``length``."""
-    key = prefix(connection.partition) + "log"
-    connection.read(lambda pipe: pipe.xtrim(key, maxlen=length, approximate=False))

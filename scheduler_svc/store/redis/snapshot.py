@@ -16,12 +16,14 @@ from typing import Any
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry, Snapshot
 from scheduler_svc.store import documents
-from scheduler_svc.store.redis import log
 from scheduler_svc.store.redis.connect import RedisConnection
 from scheduler_svc.store.redis.keys import prefix, state_key
+from scheduler_svc.store.redis.log import RedisLog
 
 PAGE = 1000  # fields of a hash that one command reads, approximately
 ATTEMPTS = 5  # to read a partition whose log is shorter than what is written meanwhile, or that begins epochs
+
+Follow = Callable[[int, int, int], list[LogEntry] | None]
 
 _WORDS = ("providers", "used", "services", "alive", "opened")
 
@@ -55,24 +57,26 @@ class DecodedTexts(MutableMapping[str, Any]):
         return repr(dict(self))
 
 
-def snapshot(connection: RedisConnection, namespaces: Collection[str]) -> Snapshot:
-    """Return the state that a replica needs, as of one log position, with these declared namespaces.
+class RedisSnapshots(RedisLog):
+    """The log, and the verb ``snapshot``.
 
-    Raises StoreUnavailable where it changes faster than it can be read, and IncompatibleObject, for providers when they
-    are read from the snapshot.
+    It raises StoreUnavailable where the partition changes faster than it can be read, and IncompatibleObject, for
+    providers when they are read from the snapshot.
     """
-    for _ in range(ATTEMPTS):
-        pages = _Pages(connection, namespaces)
-        pages.read_first()
-        is_large = pages.read_others()
-        complete = pages.catch_up(pages.snapshot()) if is_large else pages.snapshot()
-        if complete is not None:
-            connection.identity.observe(complete.epoch, complete.position)
-            return complete
-    raise errors.StoreUnavailable(
-        why=f"partition {connection.partition!r} changed too fast for {ATTEMPTS} attempts to read a snapshot; "
-        "with a larger [store] log_length it may change more meanwhile"
-    )
+
+    def _snapshot(self, namespaces: Collection[str]) -> Snapshot:
+        for _ in range(ATTEMPTS):
+            pages = _Pages(self._connection, namespaces)
+            pages.read_first()
+            is_large = pages.read_others()
+            complete = pages.catch_up(pages.snapshot(), self._follow) if is_large else pages.snapshot()
+            if complete is not None:
+                self._connection.identity.observe(complete.epoch, complete.position)
+                return complete
+        raise errors.StoreUnavailable(
+            why=f"partition {self.partition!r} changed too fast for {ATTEMPTS} attempts to read a snapshot; "
+            "with a larger [store] log_length it may change more meanwhile"
+        )
 
 
 class _Pages:
@@ -108,14 +112,14 @@ class _Pages:
             self._add(word, int(following), texts)
         return is_large
 
-    def catch_up(self, snapshot: Snapshot) -> Snapshot | None:
+    def catch_up(self, snapshot: Snapshot, follow: Follow) -> Snapshot | None:
         """Return the snapshot after all log entries up to now; None where the log no longer has them all."""
         epoch, last = self._connection.read(lambda pipe: pipe.hmget(self._head + "meta", "epoch", "position"))[0]
         if epoch is None or int(epoch) != snapshot.epoch:
             return None
         position = snapshot.position
         while position < int(last):
-            entries = log.follow(self._connection, position, 0, PAGE)
+            entries = follow(position, 0, PAGE)
             if not entries or any(entry.kind == "epoch" for entry in entries):
                 return None
             for entry in entries:

@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rpcapi import errors
-from scheduler_svc.store import documents, namespaces, paging, registrations, reports, validation
+from scheduler_svc.store import documents, namespaces, paging, registrations, reports
+from scheduler_svc.store.interface import Store
 from scheduler_svc.store.providers.reported import ApiProviders
-from scheduler_svc.store.records import SCHEMA, HostReport, Liveness, StatsOutcome
+from scheduler_svc.store.records import MAX_CLOCK_OFFSET_MS, SCHEMA, HostReport, StatsOutcome
 from scheduler_svc.store.redis import clock, providers
 from scheduler_svc.store.redis.connect import RedisConnection, place
-from scheduler_svc.store.redis.keys import prefix, state_key
+from scheduler_svc.store.redis.keys import state_key
 from scheduler_svc.store.registrations import AppliedReport
 
 _MODES = {
@@ -23,17 +24,14 @@ RACES = 50  # attempts to write a report or a service's document that concurrent
 # Placement API may change providers in the trees of one host many times in a row
 
 
-class RedisHostStates:
-    """Host state of one partition; ``declared`` are its namespaces besides the built-in ones."""
+class RedisHostStates(Store):
+    """The verbs on host state."""
 
-    def __init__(self, connection: RedisConnection, declared: Collection[str], liveness: Liveness) -> None:
-        self._connection = connection
-        self._declared = declared
-        self._beats_decide = int(liveness == "beats")
-        self._head = prefix(connection.partition)
+    _connection: RedisConnection
+    _beats_decide: int  # 1 if a heartbeat marks a service alive, or else 0
+    _head: str  # of the partition's keys
 
-    def update_stats(self, host: str, report: HostReport) -> StatsOutcome:
-        """Apply a checked report; raises StoreUnavailable under too many concurrent reports of the host."""
+    def _update_stats(self, host: str, report: HostReport) -> StatsOutcome:
         for _ in range(RACES):
             outcome = self._try_report(host, report)
             if outcome is not None:
@@ -43,7 +41,7 @@ class RedisHostStates:
     def _try_report(self, host: str, report: HostReport) -> StatsOutcome | None:
         raw, node_names, stored, current, api_changed, conflicts = self._last_report(host, list(report.nodes))
         if report.proof is not None and report.proof > current:
-            self._connection.begin_epoch_if_behind(*report.proof)
+            self.begin_epoch_if_behind(*report.proof)
             return None
         last = _applied(raw, node_names)
         handling = reports.report_handling(last, report)
@@ -117,60 +115,48 @@ class RedisHostStates:
         conflicts = [name for name, holder in zip(nodes, holders, strict=True) if holder is not None]
         return raw, node_names, stored, place(meta), api_changed, conflicts
 
-    def heartbeat(self, name: str, binary: str) -> None:
-        """Record a heartbeat of a service without nodes."""
+    def _heartbeat(self, name: str, binary: str) -> None:
         document = documents.encode(reports.new_service(binary))
         self._connection.run("beat", name=name, document=document, beats_decide=self._beats_decide)
 
     def settle_alive(self, living: Collection[str]) -> int:
-        """Mark exactly these services alive; return the number of changes."""
         return self._connection.run("alive", names=documents.encode(sorted(living)))
 
-    def remove(self, host: str, *, lost: bool) -> None:
-        """Remove a service host without claims; raises HostInUse, Conflict."""
-        count = self._connection.run("remove", host=host, lost=int(lost))
+    def _note_clock(self, name: str, sent_ms: int) -> None:
+        self._connection.run("note_clock", name=name, sent_ms=sent_ms, least_ms=MAX_CLOCK_OFFSET_MS)
+
+    def _remove(self, host: str, is_lost: bool) -> None:
+        count = self._connection.run("remove", host=host, lost=int(is_lost))
         if count < 0:
             why = {-1: reports.AWAITED, -2: reports.SHARED, -3: reports.AWAITED_AND_UP, -4: reports.API_CHILDREN}[count]
             raise errors.Conflict(what=f"Removing host {host!r}", why=why)
         if count:
-            raise errors.HostInUse(host=host, claims=count, partition=self._connection.partition)
+            raise errors.HostInUse(host=host, claims=count, partition=self.partition)
 
-    def get(self, namespace: str, name: str) -> namespaces.Versioned:
-        """Return (version, document); raises UnknownHost, UnknownNamespace."""
-        namespaces.check(namespace, self._declared)
-        validation.check_name(name)
-        rows = self._read(namespace, [name])
+    def _get_state(self, namespace: str, name: str) -> namespaces.Versioned:
+        rows = self._read_states(namespace, [name])
         if not rows:
             raise errors.UnknownHost(name=name)
         _name, version, document = rows[0]
         return version, document
 
-    def page(
+    def _list_state(
         self, namespace: str, marker: str | None, limit: int
     ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
-        """Return documents by name after ``marker``, and the next marker."""
-        namespaces.check(namespace, self._declared)
-        key = self._key(namespace)
+        key = self._states_key(namespace)
         names = self._connection.read(lambda pipe: pipe.hkeys(key))[0]
         page, following = paging.cut(names, marker, limit)
-        return self._read(namespace, page), following
+        return self._read_states(namespace, page), following
 
-    def put(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
-        """Replace the document at ``version`` and return its new version; raises UnknownHost, VersionConflict."""
-        namespaces.check(namespace, self._declared)
-        namespaces.check_document(namespace, document)
+    def _put_state(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
         if namespace == namespaces.SERVICE:
             return self._put_service(name, version, document)
-        return self._write(namespace, name, version, documents.encode(document))
+        return self._write_state(namespace, name, version, documents.encode(document))
 
-    def delete(self, namespace: str, name: str, version: int) -> None:
-        """Delete the document at ``version``; raises VersionConflict."""
-        namespaces.check(namespace, self._declared)
-        namespaces.check_deletable(namespace)
-        validation.check_name(name)
-        self._write(namespace, name, version, "")
+    def _delete_state(self, namespace: str, name: str, version: int) -> None:
+        self._write_state(namespace, name, version, "")
 
-    def _write(self, namespace: str, name: str, version: int, text: str) -> int:
+    def _write_state(self, namespace: str, name: str, version: int, text: str) -> int:
         done, recorded = self._connection.run("state", namespace=namespace, name=name, version=version, document=text)
         if not done:
             raise namespaces.conflict(namespace, name, recorded, version)
@@ -189,19 +175,19 @@ class RedisHostStates:
                 return merged["version"]
         raise errors.StoreUnavailable(why=f"too many concurrent updates of service {name!r}; retry")
 
-    def _key(self, namespace: str) -> str:
+    def _states_key(self, namespace: str) -> str:
         built_in = {namespaces.COMPUTE: "providers", namespaces.SERVICE: "services"}
         if namespace in built_in:
             return self._head + built_in[namespace]
-        return state_key(self._connection.partition, namespace)
+        return state_key(self.partition, namespace)
 
-    def _read(self, namespace: str, names: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
+    def _read_states(self, namespace: str, names: Sequence[str]) -> list[tuple[str, int, dict[str, Any]]]:
         if not names:
             return []
         readers = {namespaces.COMPUTE: self._read_compute, namespaces.SERVICE: self._read_service}
         if namespace in readers:
             return readers[namespace](names)
-        key = self._key(namespace)
+        key = self._states_key(namespace)
         texts = self._connection.read(lambda pipe: pipe.hmget(key, names))[0]
         return [(name, *documents.decode_state(text)) for name, text in zip(names, texts, strict=True) if text]
 

@@ -28,12 +28,21 @@ class PartitionChanged(Exception):
 class SqlDatabase:
     """One partition in one database. Verbs are idempotent: one that got no answer is sent again."""
 
-    def __init__(self, dialect: SqlDialect, identity: SqlIdentity, wait_seconds: float | None = None) -> None:
-        """``wait_seconds`` limits how long a verb waits for a server that does not answer, retries included."""
+    def __init__(
+        self,
+        dialect: SqlDialect,
+        identity: SqlIdentity,
+        repeats: RepeatCounter | None = None,
+        wait_seconds: float | None = None,
+    ) -> None:
+        """``repeats`` counts transactions whose commit got no answer.
+
+        ``wait_seconds`` limits how long a verb waits for a server that does not answer, retries included.
+        """
         self.dialect = dialect
         self._identity = identity
         self._wait_seconds = wait_seconds
-        self.repeats = RepeatCounter()  # transactions whose commit got no answer
+        self._repeats = repeats or RepeatCounter()
 
     def transact(self, work: Callable[[Connection, PartitionRow, int], T]) -> T:
         """Return the result of ``work`` in a transaction that locks the partition; raises StoreUnavailable.
@@ -59,7 +68,7 @@ class SqlDatabase:
             transaction.commit()
         except exc.DBAPIError as error:
             if not self.dialect.is_transient(error):
-                self.repeats.add()
+                self._repeats.add()
             raise
 
     def read(self, work: Callable[[Connection, PartitionRow], T]) -> T:

@@ -2,7 +2,7 @@
 """The SQL backend: every verb is one transaction."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -11,10 +11,7 @@ from sqlalchemy.exc import ArgumentError
 
 from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
-from scheduler_svc.store.allocations import AllocationChange
-from scheduler_svc.store.certainty import certain
 from scheduler_svc.store.log import without_gap
-from scheduler_svc.store.providers.changes import ProviderChange, ProviderState, Refusal, SetInventories
 from scheduler_svc.store.records import DECISION_BYTES, MAX_STEP_MS, Durability, Liveness
 from scheduler_svc.store.sql.database import PartitionRow, SqlDatabase
 from scheduler_svc.store.sql.dialect import SqlDialect
@@ -50,12 +47,12 @@ class SqlStore(VerbStore):
         super().__init__(partition, decision_bytes=decision_bytes, namespaces=namespaces)
         self._identity = SqlIdentity(partition, log_length)
         self._dialect = _dialect(url, durability, wait_seconds)
-        self._database = SqlDatabase(self._dialect, self._identity, wait_seconds)
+        self._database = SqlDatabase(self._dialect, self._identity, self.repeats, wait_seconds)
         self._log_length = log_length
         self._max_step_ms = max_step_ms
         self._by_group = liveness == "group"
 
-    def follow(self, position: int, block_ms: int, limit: int = 1000) -> list[LogEntry] | None:
+    def _follow(self, position: int, block_ms: int, limit: int) -> list[LogEntry] | None:
         deadline = time.monotonic() + min(block_ms / 1000, BLOCK_SECONDS)
         if block_ms > 0:
             self._database.run_with_retries(lambda: self._dialect.listen(self.partition))
@@ -72,16 +69,8 @@ class SqlStore(VerbStore):
         self._database.check_identity()
         return self._identity.high_water_mark[0], self._identity.take_epoch_change()
 
-    def change_provider(self, change: ProviderChange) -> ProviderState | Refusal:
-        return certain(self._database, lambda: super(SqlStore, self).change_provider(change))
-
-    def allocate(self, changes: Sequence[AllocationChange]) -> Refusal | None:
-        return certain(self._database, lambda: super(SqlStore, self).allocate(changes))
-
-    def reshape(self, inventories: Sequence[SetInventories], changes: Sequence[AllocationChange]) -> Refusal | None:
-        return certain(self._database, lambda: super(SqlStore, self).reshape(inventories, changes))
-
     def close(self) -> None:
+        super().close()
         self._dialect.close()
 
     def _transact(self, step: Callable[[PartitionState, int], T]) -> T:

@@ -6,8 +6,6 @@ last stops awaiting it. Between two of them other verbs run; once the host has a
 ends there.
 """
 
-from collections.abc import Callable
-
 from rpcapi import errors
 from rpcapi.resources.claims import ClaimState
 from scheduler_svc.store import registrations
@@ -15,13 +13,6 @@ from scheduler_svc.store.verbs.partition import PartitionState
 
 FENCE_BATCH = 500  # claims that one step checks
 PROGRESS = "fencing "
-
-
-def complete(step: Callable[[], int | None]) -> int:
-    """Run the steps of a fence, and return the number of claims that it ended."""
-    while (ended := step()) is None:
-        pass
-    return ended
 
 
 def fence(

@@ -9,7 +9,6 @@ import pytest
 
 from devstack.servers.errors import BinaryMissing
 from devstack.servers.memcached import MemcachedServer
-from scheduler_svc.store.composite import CompositeStore
 from scheduler_svc.store.factory import attach_state_store
 from scheduler_svc.store.memory import MemoryStore
 from tests.conftest import missing
@@ -102,10 +101,9 @@ def memcached_server() -> Iterator[MemcachedServer]:
 
 
 @pytest.fixture
-def composite_store(memcached_server: MemcachedServer) -> Iterator[CompositeStore]:
+def composite_store(memcached_server: MemcachedServer) -> Iterator[MemoryStore]:
     """A store with namespace ``rack`` in memcached, and ``power`` not."""
-    inner = MemoryStore(uuid.uuid4().hex[:8], namespaces=["rack", "power"])
-    composite = attach_state_store(inner, memcached_server.url(), ["rack"], ["rack", "power"])
-    assert isinstance(composite, CompositeStore)
-    yield composite
-    composite.close()
+    store = MemoryStore(uuid.uuid4().hex[:8], namespaces=["rack", "power"])
+    attach_state_store(store, memcached_server.url(), ["rack"], ["rack", "power"])
+    yield store
+    store.close()

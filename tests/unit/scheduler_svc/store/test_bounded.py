@@ -11,8 +11,7 @@ from rpcapi.resources.claims import Answer
 from rpcapi.resources.inventory import Inventory
 from scheduler_svc.core.records import BatchAnswer, ClaimRef
 from scheduler_svc.store.allocations import ANY, AllocationChange
-from scheduler_svc.store.bounded import OPTIONS, BoundedStore
-from scheduler_svc.store.forwarding import ForwardingStore
+from scheduler_svc.store.bounded import OPTIONS, store_bounds
 from scheduler_svc.store.providers.changes import (
     AddInventory,
     CreateProvider,
@@ -48,9 +47,8 @@ def partition() -> StorePartition:
     partition.store.put_state("rack", "h1", 0, {"u": 1})
     partition.store.change_provider(CreateProvider("@api/1", "p"))
     partition.store.change_provider(SetInventories("@api/1", {"VCPU": Inventory(1)}))
-    bounded = BoundedStore(partition.store, dict.fromkeys(OPTIONS, 1))
-    bounded.sizes()
-    partition.store = bounded
+    partition.store.bounds = store_bounds("p1", dict.fromkeys(OPTIONS, 1))
+    partition.store.sizes()
     return partition
 
 
@@ -115,7 +113,7 @@ def test_claims_or_tombstones_at_their_bound_refuse_claims(collection: str) -> N
     partition.add_host("h1")
     partition.hold("c1", "h1")
     partition.store.abort([ClaimRef("ended", 1)])
-    partition.store = BoundedStore(partition.store, {"claims": 1 << 20, "tombstones": 1 << 20, collection: 1})
+    partition.store.bounds = store_bounds("p1", {"claims": 1 << 20, "tombstones": 1 << 20, collection: 1})
     assert partition.store.accepts_claims()
     partition.store.sizes()
     assert not partition.store.accepts_claims()
@@ -141,11 +139,6 @@ def test_whatever_ends_confirms_finds_or_audits_is_served(partition: StorePartit
     assert partition.fence("h1") == 1
 
 
-def test_store_at_its_bound_accepts_no_claims_also_behind_another_store(partition: StorePartition) -> None:
-    assert not ForwardingStore(partition.store).accepts_claims()
-    assert ForwardingStore(memory_partition().store).accepts_claims()
-
-
 def test_sizes_have_the_bounds(partition: StorePartition) -> None:
     sizes: Any = partition.store.sizes()
     assert {name: size.bound for name, size in sizes.items()} == dict.fromkeys(OPTIONS, 1)
@@ -153,8 +146,8 @@ def test_sizes_have_the_bounds(partition: StorePartition) -> None:
 
 
 def test_bound_applies_from_the_measurement_that_found_it(partition: StorePartition) -> None:
-    unmeasured = BoundedStore(partition.store._store, dict.fromkeys(OPTIONS, 1))  # type: ignore[attr-defined]
-    partition.store = unmeasured
+    unmeasured = partition.store
+    unmeasured.bounds = store_bounds("p1", dict.fromkeys(OPTIONS, 1))
     batch = partition.batch(intent("c3", "h1"))
     assert unmeasured.prepare(batch).accepted
     unmeasured.sizes()

@@ -54,10 +54,12 @@ def postgresql_url(request: pytest.FixtureRequest) -> str:
 def lose_in_redis(store: RedisStore, *, is_carried_out: bool) -> None:
     connection, evaluate = store._connection, store._connection._evaluate
 
+    losses: list[str] = []
+
     def lossy(script: Any, *arguments: Any) -> Any:
-        if script.name not in SCRIPTS:
+        if script.name not in SCRIPTS or losses:
             return evaluate(script, *arguments)
-        connection._evaluate = evaluate  # type: ignore[method-assign]
+        losses.append(script.name)
         if is_carried_out:
             evaluate(script, *arguments)
         raise redis.ConnectionError("the connection is lost")

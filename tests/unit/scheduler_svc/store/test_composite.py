@@ -12,7 +12,6 @@ from rpcapi import errors
 from scheduler_svc.core.records import LogEntry
 from scheduler_svc.core.table.table import HostTable
 from scheduler_svc.replication.replica import Replica
-from scheduler_svc.store.composite import CompositeStore
 from scheduler_svc.store.factory import attach_state_store
 from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.records import HostReport
@@ -38,21 +37,19 @@ from tests.unit.scheduler_svc.store.test_namespaces import (  # noqa: F401 - col
 def partition(memcached_server: MemcachedServer) -> Iterator[StorePartition]:
     """A partition with all declared namespaces in memcached."""
     store_partition = memory_partition(namespaces=["rack", "power"], partition=uuid.uuid4().hex[:8])
-    store_partition.store = attach_state_store(
-        store_partition.store, memcached_server.url(), ["rack", "power"], ["rack", "power"]
-    )
+    attach_state_store(store_partition.store, memcached_server.url(), ["rack", "power"], ["rack", "power"])
     yield store_partition
     store_partition.store.close()
 
 
-def new_entries(composite_store: CompositeStore, position: int) -> list[LogEntry]:
+def new_entries(composite_store: MemoryStore, position: int) -> list[LogEntry]:
     """Return the next entries that ``follow`` returns."""
     entries: list[LogEntry] = []
     poll(lambda: bool(entries.extend(composite_store.follow(position, 10) or ()) or entries))
     return entries
 
 
-def test_follow_returns_changed_documents_that_are_not_logged(composite_store: CompositeStore) -> None:
+def test_follow_returns_changed_documents_that_are_not_logged(composite_store: MemoryStore) -> None:
     version = composite_store.put_state("rack", "h1", 0, {"power": 1})
     composite_store.put_state("power", "h1", 0, {"on": True})
     start = composite_store.snapshot(["rack", "power"])
@@ -76,9 +73,8 @@ def test_documents_lost_by_memcached_do_not_exist(run_folder) -> None:
     except BinaryMissing as why:
         missing(why)
     try:
-        inner = MemoryStore("p1", namespaces=["rack"])
-        store = attach_state_store(inner, server.url(), ["rack"], ["rack"])
-        assert isinstance(store, CompositeStore)
+        store = MemoryStore("p1", namespaces=["rack"])
+        attach_state_store(store, server.url(), ["rack"], ["rack"])
         version = store.put_state("rack", "h1", 0, {"power": 1})
         start = store.snapshot(["rack"])
         server.kill()
@@ -88,7 +84,7 @@ def test_documents_lost_by_memcached_do_not_exist(run_folder) -> None:
         with pytest.raises(errors.StoreUnavailable):
             store.get_state("rack", "h1")
         server.start()
-        position = inner.snapshot().position
+        position = store.state.position
         entries = new_entries(store, position)
         assert entries == [LogEntry(position, "state", {"rack": {"h1": None}})]
         with pytest.raises(errors.VersionConflict):
@@ -98,7 +94,7 @@ def test_documents_lost_by_memcached_do_not_exist(run_folder) -> None:
         server.kill()
 
 
-def test_host_table_applies_documents_from_memcached(composite_store: CompositeStore) -> None:
+def test_host_table_applies_documents_from_memcached(composite_store: MemoryStore) -> None:
     composite_store.update_stats(
         "h1", HostReport(register=True, agent="a", incarnation=0, sequence=1, nodes={"h1": node_stats(ROOMY)})
     )

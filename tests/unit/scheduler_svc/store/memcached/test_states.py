@@ -8,11 +8,11 @@ import pytest
 
 from devstack.servers.memcached import MemcachedServer
 from rpcapi import errors
-from scheduler_svc.store.composite import CompositeStore
 from scheduler_svc.store.memcached import MemcachedStates
+from scheduler_svc.store.memory import MemoryStore
 
 
-def test_document_update_requires_the_read_version(composite_store: CompositeStore) -> None:
+def test_document_update_requires_the_read_version(composite_store: MemoryStore) -> None:
     first = composite_store.put_state("rack", "h1", 0, {"power": 1})
     assert composite_store.get_state("rack", "h1") == (first, {"power": 1})
     # A repeated update changes nothing.
@@ -31,7 +31,7 @@ def test_document_update_requires_the_read_version(composite_store: CompositeSto
     assert composite_store.put_state("rack", "h1", 0, {"power": 1}) > second
 
 
-def test_memcached_documents_are_listed_in_pages(composite_store: CompositeStore) -> None:
+def test_memcached_documents_are_listed_in_pages(composite_store: MemoryStore) -> None:
     names = [f"h{number:03}" for number in range(150)]
     for name in names:
         composite_store.put_state("rack", name, 0, {"of": name})
@@ -70,6 +70,6 @@ def test_concurrent_writers_lose_no_change(memcached_server: MemcachedServer) ->
     assert MemcachedStates(memcached_server.url(), partition).get("rack", "sum")[1]["n"] == 80
 
 
-def test_document_above_the_item_size_is_rejected(composite_store: CompositeStore) -> None:
+def test_document_above_the_item_size_is_rejected(composite_store: MemoryStore) -> None:
     with pytest.raises(errors.InvalidRequest):
         composite_store.put_state("rack", "h1", 0, {"text": "x" * 70_000})

@@ -9,7 +9,7 @@ import pytest
 from rpcapi import errors
 from rpcapi.resources.claims import Answer
 from scheduler_svc.store.records import RunningClaim
-from scheduler_svc.store.redis import audit
+from scheduler_svc.store.redis import RedisStore
 from scheduler_svc.store.redis.audit import SETTLE_BATCH
 
 EPOCH = 7
@@ -53,7 +53,9 @@ def running(count: int) -> list[RunningClaim]:
 
 
 def run(connection: ScriptedConnection, count: int) -> Any:
-    return audit.audit(connection, "h1", EPOCH, running(count), grace_ms=9)  # type: ignore[arg-type]
+    store = RedisStore("redis://127.0.0.1:1/0", "p1")
+    store._connection = connection  # type: ignore[assignment]
+    return store.audit("h1", EPOCH, running(count), grace_ms=9)
 
 
 @pytest.mark.parametrize(

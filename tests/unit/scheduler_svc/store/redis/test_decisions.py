@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Markers of the decision record in Redis."""
 
-from typing import Any
-
 import pytest
 
 from devstack.servers.redis import RedisServer
 from rpcapi import errors
-from scheduler_svc.store.redis import decisions
+from scheduler_svc.store.redis import RedisStore
 from tests.unit.scheduler_svc.store.backends import redis_partition
 
 
 @pytest.mark.parametrize("marker", ["", "1", "a-b", "1-1\n", "(1-1", f"1-{'9' * 20}", "-"])
 def test_text_that_is_no_marker_is_refused_before_redis_reads_it(marker: str) -> None:
-    connection: Any = None
+    store = RedisStore("redis://127.0.0.1:1/0", "p1")
     with pytest.raises(errors.InvalidRequest, match="is not a decision marker"):
-        decisions.page(connection, marker, 10)
+        store.list_decisions(marker, 10)
 
 
 def test_pages_contain_every_decision_once(redis_server: RedisServer) -> None:

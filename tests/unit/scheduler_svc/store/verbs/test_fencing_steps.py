@@ -2,6 +2,7 @@
 """A fence of many claims is several steps, the same ones in each store, between which other verbs run."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -21,19 +22,21 @@ def audit(partition: StorePartition, host: str, *claims):
     return partition.store.audit(host, partition.store.snapshot().epoch, claims, LONG_MS)
 
 
-def fence_by_steps(monkeypatch: pytest.MonkeyPatch, batch: int, between: Callable[[], None]) -> list[int | None]:
+def fence_by_steps(
+    monkeypatch: pytest.MonkeyPatch, partition: StorePartition, batch: int, between: Callable[[], None]
+) -> list[int | None]:
     """Let fences take steps of ``batch`` claims, with ``between`` after each; return the list of the steps' answers."""
     answers = []
+    fence = partition.store._fence
 
-    def complete(step: Callable[[], int | None]) -> int:
-        while True:
-            answers.append(step())
-            if answers[-1] is not None:
-                return answers[-1]
+    def step(*arguments: Any) -> int | None:
+        answers.append(fence(*arguments))
+        if answers[-1] is None:
             between()
+        return answers[-1]
 
     monkeypatch.setattr(fencing, "FENCE_BATCH", batch)
-    monkeypatch.setattr(fencing, "complete", complete)
+    monkeypatch.setattr(partition.store, "_fence", step)
     return answers
 
 
@@ -86,7 +89,7 @@ def test_host_takes_and_confirms_no_claims_between_two_steps(
         assert partition.prepare("new", "h1").verdicts == (Verdict.CLOSED,)
         assert partition.store.confirm("h1", [ClaimRef("c3", 1)])[0].answer is Answer.CLOSED
 
-    answers = fence_by_steps(monkeypatch, 1, between)
+    answers = fence_by_steps(monkeypatch, partition, 1, between)
     assert partition.store.fence("h1", "token-1", force=True) == 4
     assert answers == [None, None, None, 4]
     partition.check()
@@ -96,7 +99,7 @@ def test_claim_that_ends_between_two_steps_is_not_counted(
     three_claims: StorePartition, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     partition = three_claims
-    fence_by_steps(monkeypatch, 1, lambda: partition.store.release("h1", [ClaimRef("c2", 1)]) and None)
+    fence_by_steps(monkeypatch, partition, 1, lambda: partition.store.release("h1", [ClaimRef("c2", 1)]) and None)
     assert partition.store.fence("h1", "token-1", force=True) == 2
     answers = [result.answer for result in partition.store.find([ClaimRef(f"c{number}", 1) for number in range(3)])]
     assert answers == [Answer.FENCED, Answer.FENCED, Answer.RELEASED]
@@ -116,7 +119,7 @@ def test_fence_ends_where_its_host_audits_between_two_steps(
         if is_new_epoch:
             partition.new_epoch()
 
-    answers = fence_by_steps(monkeypatch, 1, between)
+    answers = fence_by_steps(monkeypatch, partition, 1, between)
     assert partition.store.fence("h1", "token-1", force=True) == 1
     assert answers == [None, 1]
     assert set(partition.states()) == {"c1", "c2", "newer"}
@@ -133,7 +136,7 @@ def test_fence_goes_on_in_a_new_epoch(three_claims: StorePartition, monkeypatch:
         else:
             assert "h1" in partition.store.verify().awaited
 
-    fence_by_steps(monkeypatch, 1, between)
+    fence_by_steps(monkeypatch, partition, 1, between)
     assert partition.store.fence("h1", "token-1", force=True) == 3
     # What it ended in the new epoch may not have been its consumer's newest attempt
     answers = [partition.prepare(f"c{n}", "h2", attempt=2, fresh=False).answer for n in range(3)]
@@ -150,11 +153,11 @@ def test_interrupted_fence_is_continued_by_its_token(
     def between() -> None:
         raise CallLost
 
-    fence_by_steps(monkeypatch, 1, between)
+    fence_by_steps(monkeypatch, partition, 1, between)
     with pytest.raises(CallLost):
         partition.store.fence("h1", "token-1", force=True)
     assert set(partition.states()) == {"c1", "c2"}
-    fence_by_steps(monkeypatch, 5, between)
+    fence_by_steps(monkeypatch, partition, 5, between)
     assert partition.store.fence("h1", "token-1", force=True) == 3
     assert partition.states() == {}
     # And once the host has returned, the same call ends nothing

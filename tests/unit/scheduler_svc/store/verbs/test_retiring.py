@@ -8,7 +8,8 @@ import pytest
 
 from rpcapi import errors
 from rpcapi.resources.inventory import Inventory
-from scheduler_svc.store.composite import CompositeStore
+from scheduler_svc.store.external_states import ExternalStates
+from scheduler_svc.store.memory import MemoryStore
 from scheduler_svc.store.providers.changes import (
     CreateProvider,
     Refusal,
@@ -109,7 +110,8 @@ def test_store_without_the_namespace_has_no_such_names(make_partition: Any) -> N
 
 
 def test_names_on_another_server_are_not_retired() -> None:
-    store = CompositeStore.__new__(CompositeStore)
-    store._external = frozenset(["trait"])
+    store = MemoryStore("p1", namespaces=["trait"])
+    server: Any = object()
+    store.external = ExternalStates(server, ["trait"])
     with pytest.raises(errors.InvalidRequest, match="namespace 'trait' is on another server"):
         store.retire("trait", "CUSTOM_A", 0)

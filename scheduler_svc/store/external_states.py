@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents of declared namespaces on another server than the rest of the partition."""
+
+import logging
+import time
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+from rpcapi import errors
+from scheduler_svc.core.records import LogEntry
+from scheduler_svc.store.namespaces import Versioned
+
+LOG = logging.getLogger(__name__)
+
+POLL_MS = 500  # between polls for changed documents: memcached sends no notifications
+
+
+class DeclaredStateStore(Protocol):
+    """Storage of declared namespaces' documents; see scheduler_svc.store.memcached."""
+
+    def get(self, namespace: str, name: str) -> Versioned:
+        """Return (version, document)."""
+
+    def page(
+        self, namespace: str, marker: str | None, limit: int
+    ) -> tuple[list[tuple[str, int, dict[str, Any]]], str | None]:
+        """Return a page of documents."""
+
+    def put(self, namespace: str, name: str, version: int, document: Mapping[str, Any]) -> int:
+        """Replace a document."""
+
+    def delete(self, namespace: str, name: str, version: int) -> None:
+        """Delete a document."""
+
+    def versions(self, namespace: str) -> dict[str, int]:
+        """Return the version of each document."""
+
+    def read(self, namespace: str, names: Collection[str]) -> dict[str, Versioned]:
+        """Return documents by name."""
+
+    def close(self) -> None:
+        """Close all connections."""
+
+
+class ExternalStates:
+    """The documents of ``namespaces``, in ``server``.
+
+    Changes of these documents are in no log. Only the process that took the snapshot may follow them: ``changes`` polls
+    their versions.
+    """
+
+    def __init__(self, server: DeclaredStateStore, namespaces: Collection[str]) -> None:
+        self._server = server
+        self._namespaces = frozenset(namespaces)
+        self._follower_versions: dict[str, dict[str, int]] = {}  # namespace -> name -> version that the follower has
+        self._next_poll = 0.0
+        self._is_unavailable = False
+
+    def server_of(self, namespace: str) -> DeclaredStateStore | None:
+        """Return the server if it has the documents of ``namespace``."""
+        return self._server if namespace in self._namespaces else None
+
+    def snapshot(self, namespaces: Collection[str]) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the documents of those of ``namespaces`` that are here, by namespace and name."""
+        # Versions are read first: a document that changes meanwhile is returned again.
+        self._follower_versions = {
+            namespace: self._server.versions(namespace) for namespace in namespaces if namespace in self._namespaces
+        }
+        contents = {
+            namespace: self._server.read(namespace, list(versions))
+            for namespace, versions in self._follower_versions.items()
+        }
+        return {
+            namespace: {name: document for name, (_at, document) in documents.items()}
+            for namespace, documents in contents.items()
+        }
+
+    def wait_ms(self, block_ms: int) -> int:
+        """Return for how long the log may be waited for: until the next poll, if there is one."""
+        return min(block_ms, POLL_MS) if self._follower_versions else block_ms
+
+    def changes(self, position: int) -> list[LogEntry]:
+        """Return the documents that changed since the last poll as entries at ``position``, if a poll is due.
+
+        While the server is unavailable, there are none, and followers keep the last known documents.
+        """
+        if not self._follower_versions or time.monotonic() < self._next_poll:
+            return []
+        self._next_poll = time.monotonic() + POLL_MS / 1000
+        try:
+            entries = self._changes(position)
+        except errors.Unavailable as error:
+            if not self._is_unavailable:
+                LOG.warning("Host state not refreshed, namespaces=%s: %s", ", ".join(sorted(self._namespaces)), error)
+            self._is_unavailable = True
+            return []
+        self._is_unavailable = False
+        return entries
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._server.close()
+
+    def _changes(self, position: int) -> list[LogEntry]:
+        """Return the documents that changed since the last poll."""
+        entries, current = [], {}
+        for namespace, previous in self._follower_versions.items():
+            current[namespace] = self._server.versions(namespace)
+            changed = [name for name, version in current[namespace].items() if previous.get(name) != version]
+            contents = self._server.read(namespace, changed)
+            documents = {name: contents[name][1] if name in contents else None for name in changed}
+            documents |= dict.fromkeys(previous.keys() - current[namespace].keys())
+            if documents:
+                entries.append(LogEntry(position, "state", {namespace: documents}))
+        self._follower_versions = current
+        return entries
