@@ -129,10 +129,13 @@ class MovesCluster(LiveCluster):
             self._copied.discard(uuid)
         self._request(uuid, lambda: request([uuid]))
 
+    def delete(self, uuids: list[str]) -> None:
+        self._copied -= set(uuids)
+        super().delete(uuids)
+
     def delete_one(self, slot: int) -> None:
         """Delete an instance; one that is deleted already is followed by a new one."""
         uuid = self.slots[slot]
-        self._copied.discard(uuid)
         self.delete([uuid])
         if self.record(uuid).status == InstanceStatus.DELETED:
             self._boot(slot)
