@@ -68,11 +68,16 @@ def reconciler(store: MemoryConductorStore, claims: FixedClaims) -> RecordReconc
     return RecordReconciler(store, clients, lambda: None, 60.0)
 
 
-def test_only_active_records_are_compared() -> None:
-    store = store_with({"a": InstanceStatus.ACTIVE, "b": InstanceStatus.BUILDING, "c": InstanceStatus.ERROR})
+@pytest.mark.parametrize(("epoch", "compared"), [(1, ["a", "c"]), (2, ["a"])], ids=["uncertain", "certain"])
+def test_active_records_are_compared_and_uncertain_ones_in_error(
+    monkeypatch: pytest.MonkeyPatch, epoch: int, compared: list[str]
+) -> None:
+    statuses = {"a": InstanceStatus.ACTIVE, "b": InstanceStatus.BUILDING, "c": InstanceStatus.ERROR}
+    store = store_with(statuses, certain_epoch=epoch)
+    monkeypatch.setattr(store, "epoch", lambda: 2)
     claims = FixedClaims("fenced")
     assert 48 <= reconciler(store, claims).run_once() <= 72
-    assert claims.calls == [["a"]]
+    assert claims.calls == [compared]
     assert [store.get([uuid])[uuid].status for uuid in "abc"] == ["ERROR", "BUILDING", "ERROR"]
 
 
