@@ -20,7 +20,7 @@ class Report(NamedTuple):
     host: int
     copy_number: int
     copy_phase: str
-    move: int
+    transition: int
 
 
 def journalled(agent: Agent, number: int) -> Attempt | None:
@@ -82,7 +82,7 @@ def _build(agent: Agent, message: Message, existing: Attempt | None) -> Agent:
     is_incoming = message.kind == "incoming"
     intent = Attempt(message.attempt, "intent", message.role or "only", is_incoming=is_incoming)
     is_here = is_incoming and any(other.is_live for other in agent.attempts)
-    latest = max((max(other.number, other.move) for other in agent.attempts), default=0)
+    latest = max((max(other.number, other.transition) for other in agent.attempts), default=0)
     if is_here or (latest > intent.number and holds("a late build starts nothing")):
         return put(agent, end(intent, "refused", "abort"))
     for other in agent.attempts:
@@ -93,29 +93,29 @@ def _build(agent: Agent, message: Message, existing: Attempt | None) -> Agent:
 
 def _terminate(agent: Agent, message: Message, existing: Attempt | None) -> Agent:
     number = message.attempt
-    spares = message.role == "destination" and holds("a terminate of a destination spares its source")
     for other in agent.attempts:
-        if _has_ended_before(other, number) and not spares:
+        if other.stage == "intent" and _has_ended_before(other, number):
             agent = put(agent, end(other, "gone", "release"))
     return put(agent, end(existing or Attempt(number, "intent"), "gone", "release"))
 
 
 def _has_ended_before(older: Attempt, number: int) -> bool:
     is_source = older.role == "source" and holds("a build does not end the source of its move")
-    return older.is_live and not is_source and max(older.number, older.move) < number
+    return older.is_live and not is_source and max(older.number, older.transition) < number
 
 
 def _change(agent: Agent, message: Message, attempt: Attempt) -> Agent:
-    is_late = bool(message.role) and message.number < attempt.move and holds("agents ignore late messages about moves")
+    is_late = message.number < attempt.transition and holds("agents ignore late messages about moves")
     if not attempt.is_live or is_late:
         return report_again(agent, attempt)
     if message.action == "end":
         return put(agent, end(attempt, "gone", "release"))
+    attempt = attempt._replace(transition=message.number)
     if message.role:
-        attempt = attempt._replace(role=message.role, move=message.number)
+        attempt = attempt._replace(role=message.role)
         if message.role == "only":
             attempt = attempt._replace(copy=None, is_copying=False)
-        agent = put(agent, attempt)
+    agent = put(agent, attempt)
     return _stop(agent, attempt) if message.action == "stop" else _run(agent, attempt)
 
 
@@ -137,9 +137,9 @@ def _run(agent: Agent, attempt: Attempt) -> Agent:
 
 
 def _copy(agent: Agent, message: Message, attempt: Attempt) -> Agent:
-    if not attempt.is_live or message.number < attempt.move:
+    if not attempt.is_live or message.number < attempt.transition:
         return report_again(agent, attempt)
-    attempt = attempt._replace(role="source", move=message.number)
+    attempt = attempt._replace(role="source", transition=message.number)
     last = attempt.copy
     if last is None or message.number > last.number:
         return _first_of_copy(agent, message, attempt)
@@ -238,7 +238,9 @@ def report_of(attempt: Attempt, host: int) -> Report | None:
     kinds = {"spawned": "active", "stopped": "stopped", "incoming": "incoming"}
     kind = kinds.get(attempt.stage, attempt.outcome)
     copy = attempt.copy
-    return Report(attempt.number, kind, host, copy.number if copy else 0, copy.phase if copy else "", attempt.move)
+    return Report(
+        attempt.number, kind, host, copy.number if copy else 0, copy.phase if copy else "", attempt.transition
+    )
 
 
 def after_report(attempt: Attempt) -> Attempt:

@@ -11,6 +11,7 @@ from tests.model.state import State
 
 Trace = tuple[str, ...]
 
+TO_BE_FORGOTTEN = " (to be forgotten)"  # of a change that a loss undoes
 MOST_ATTEMPTS = 7  # a state with a later attempt is not explored further
 
 
@@ -66,7 +67,7 @@ class Explorer:
             if kind == PROGRESS:
                 self._sources[existing].append(number)
             for with_mark in marked(state, after, self._plan.stores):
-                self._add(with_mark, number, f"{label} (to be forgotten)")
+                self._add(with_mark, number, label + TO_BE_FORGOTTEN)
 
     def _add(self, state: State, parent: int, label: str) -> int:
         number = self._numbers.get(state)
@@ -102,7 +103,7 @@ class Explorer:
 
 
 def _is_cut(state: State) -> bool:
-    return state.record is not None and state.record.move_number > MOST_ATTEMPTS
+    return state.record is not None and state.record.transition_number > MOST_ATTEMPTS
 
 
 def explore(plan: Plan, limit: int = 2_000_000, *, first_only: bool = False) -> Exploration:

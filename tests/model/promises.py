@@ -66,11 +66,15 @@ def _broken_by_end(state: State, ended: Attempt) -> str:
     copies = [
         (host, attempt.number)
         for host, agent in enumerate(state.agents)
-        if agent.life == ALIVE
         for attempt in agent.attempts
-        if attempt.has_disk
+        if attempt.has_disk and (agent.life == ALIVE or _ran_at_last(attempt))
     ]
     return "" if set(copies) - {*state.fenced} else LAST_COPY
+
+
+def _ran_at_last(attempt: Attempt) -> bool:
+    """Return whether the guest ran there until its host failed: its copy is the newest, and returns with the host."""
+    return attempt.stage == "spawned"
 
 
 def is_good_rest(state: State) -> bool:

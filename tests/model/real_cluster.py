@@ -26,7 +26,8 @@ from rpcapi.resources import names
 from scheduler_svc.endpoints import decode, encode
 from tests.model.real_store import contents_of
 from tests.model.state import HOSTS, NOWHERE, Agent, Attempt, Copy, Migration, Record, Store
-from tests.property.moves_cluster import FLAVORS, AuditedClaims, Message, MovesCluster
+from tests.property.moves_cluster import FLAVORS, MovesCluster
+from tests.property.moves_hosts import AuditedClaims, Message
 from tests.unit.compute_agent.rig import AgentKilled
 from tests.unit.conductor.ledger import PARTITION
 from tests.unit.conductor.saga.simulated_cluster import LEASE_MS, LIMITS
@@ -139,7 +140,7 @@ class SteppedAgent:
             number=attempt.attempt,
             stage=str(attempt.stage),
             role=str(attempt.role),
-            move=attempt.move,
+            transition=attempt.transition,
             claim_end="" if attempt.claim_end is ClaimEnd.NOTHING else str(attempt.claim_end),
             outcome=str(attempt.outcome or ""),
             reported=int(attempt.reported),
@@ -267,6 +268,7 @@ def _record(record: InstanceRecord, epoch: int) -> Record:
         history=tuple((entry["attempt"], entry["outcome"]) for entry in record.history),
         is_second_try=record.asked,
         is_certain=record.certain_epoch == epoch,
+        was_stopped=record.was_stopped,
         migration=None if record.migration is None else _migration(record.migration),
     )
 
@@ -283,4 +285,5 @@ def _migration(migration: Any) -> Migration:
         is_resumed=migration.is_resumed,
         is_checked=migration.with_disk is not None,
         has_reason=migration.reason is not None and migration.kind.value != "evacuation",
+        was_stopped=migration.was_stopped,
     )

@@ -10,6 +10,7 @@ from typing import Any
 from rpcapi import objects
 from scheduler_svc.core.records import Candidate, ClaimRef, Intent
 from tests.model.actions import Action, actions, marked
+from tests.model.explore import TO_BE_FORGOTTEN
 from tests.model.real_cluster import LAST, RealCluster, name_of
 from tests.model.replay import FAULT_SHARE, LENGTH, choose
 from tests.model.requests import Plan, begin
@@ -19,8 +20,12 @@ from tests.unit.conductor.saga.simulated_cluster import CTXT, HORIZON_MS
 
 LATE, TWICE = "; the message is late", "; it arrives again later"
 KILLED = ", and is killed before "
+LOSSES = CLAIMS_FORGOTTEN, RECORDS_FORGOTTEN = "THE PARTITION'S STORE FORGETS", "THE CONDUCTORS' STORE FORGETS"
 TIMES_OUT = ("has waited long enough", "finds no host in time")
-CHECKS = ("checks the claim on its source", "checks both claims", "checks the claim to be ended")
+CHECKS = (
+    *("checks the claim on its source", "checks the claim on its destination", "checks the claim on its host"),
+    *("checks both claims", "checks the claim to be ended"),
+)
 
 
 class ClusterReplay:
@@ -51,11 +56,33 @@ class ClusterReplay:
             self._compare()
         self._cluster.close()
 
+    def follow(self, trace: tuple[str, ...]) -> None:
+        """Follow a trace that the exploration found."""
+        self._compare()
+        for number, label in enumerate(trace[1:], 1):
+            name = label.removesuffix(TO_BE_FORGOTTEN)
+            action = next(action for action in actions(self.state, self._plan) if action.label == name)
+            after = action.state
+            if name != label:
+                forgets = next((later for later in trace[number:] if later in LOSSES), "")
+                after = self._marked(next(state for state in self._marks(action) if _loss_of(state) == forgets))
+            self.labels.append(label)
+            self._follow(action)
+            self.state = after
+            self._compare()
+        self._cluster.close()
+
+    def _marks(self, action: Action) -> list[State]:
+        return list(marked(self.state, action.state, self._plan.stores))
+
     def _with_mark(self, action: Action) -> State:
-        with_marks = list(marked(self.state, action.state, self._plan.stores))
+        with_marks = self._marks(action)
         if not with_marks or self._random.random() >= FAULT_SHARE:
             return action.state
-        after = self._random.choice(with_marks)
+        return self._marked(self._random.choice(with_marks))
+
+    def _marked(self, after: State) -> State:
+        """Mark the contents of the real store that a state after an action has marked."""
         is_store = isinstance(after.mark, Store)
         self._mark = self._cluster.partition.mark() if is_store else self._cluster.copy_records()
         return after
@@ -246,9 +273,13 @@ FOLLOW: tuple[tuple[str, Callable[..., None]], ...] = (
     ("the deadline of the claim passes", ClusterReplay.pass_deadline),
     ("the reaper ends overdue claims", ClusterReplay.reap),
     ("user: (.*)", ClusterReplay.request),
-    ("THE PARTITION'S STORE FORGETS", ClusterReplay.forget_claims),
-    ("THE CONDUCTORS' STORE FORGETS", ClusterReplay.forget_records),
+    (CLAIMS_FORGOTTEN, ClusterReplay.forget_claims),
+    (RECORDS_FORGOTTEN, ClusterReplay.forget_records),
 )
+
+
+def _loss_of(state: State) -> str:
+    return CLAIMS_FORGOTTEN if isinstance(state.mark, Store) else RECORDS_FORGOTTEN
 
 
 def _comparable(record: Record | None) -> Record | None:

@@ -9,8 +9,8 @@ from tests.model.verbs import ENDS, Found
 
 HAS_GUEST = ("active", "stopped")
 RUNNING_FROM = ("BUILDING", "ERROR")
-STOPPED_FROM = ("BUILDING", "ERROR", "ACTIVE")
-ON_HOST = ("ACTIVE", "SHUTOFF", "VERIFY_RESIZE")
+STOPPED_FROM = ("BUILDING", "ERROR", "ACTIVE", "STOPPING")
+ON_HOST = ("ACTIVE", "STOPPING", "SHUTOFF", "VERIFY_RESIZE")
 BUILT = ("cast", "wait", "alternate")
 
 
@@ -59,14 +59,17 @@ def _is_forgotten(record: Record, report: Report) -> bool:
 
 def _is_before_return(record: Record, report: Report) -> bool:
     has_returned = record.attempt < record.last_attempt and record.status != "BUILDING"
-    return has_returned and report.kind in HAS_GUEST and report.move < record.move_number
+    return has_returned and report.kind in HAS_GUEST and report.transition < record.transition_number
 
 
 def _apply_alone(record: Record, report: Report) -> Record:
     if report.kind in HAS_GUEST:
         status, expected = ("ACTIVE", RUNNING_FROM) if report.kind == "active" else ("SHUTOFF", STOPPED_FROM)
         if record.status not in expected or record.step == "terminate":
-            return record
+            is_ignored = record.step == "power" and report.transition > record.transition_number
+            return record._replace(last_attempt=report.transition) if is_ignored else record
+        if status == "ACTIVE" and record.was_stopped:
+            return to.finish(record, status)._replace(step="power", status="STOPPING", was_stopped=True)
         return to.finish(record, status)
     ended = to.end_attempt(record, report.kind)
     if record.status == "BUILDING":
@@ -83,18 +86,30 @@ def _apply_source(record: Record, report: Report) -> Record | None:
     if record.moving is None:
         return None
     has_guest = report.kind in HAS_GUEST
-    if has_guest and report.move > record.move_number and record.step in ("stop_source", "copy"):
-        existing = record._replace(last_attempt=report.move)
+    if has_guest and report.transition > record.transition_number and record.step in ("stop_source", "copy"):
+        existing = record._replace(last_attempt=report.transition)
         if record.move.kind == "live":
             return to.give_up(existing, is_final=True)
         return to.revert_move(existing, by_request=False)._replace(step="abort")
     if record.move.kind == "live":
         return _apply_live_source(record, report)
-    if not has_guest:
-        return to.end_source(record)
-    is_new = report.move >= record.move_number or not holds("an old stop is no answer")
-    has_stopped = report.kind == "stopped" and is_new
-    return to.build_next(record) if has_stopped and record.step == "stop_source" else None
+    return _follow_source(record, report) if has_guest else to.end_source(record)
+
+
+def _follow_source(record: Record, report: Report) -> Record | None:
+    """Return the record after the source of a cold move followed its last request, None if it has not."""
+    if report.transition < record.transition_number and holds("an old stop is no answer"):
+        return None
+    if record.step == "stop_source" and report.kind == "stopped":
+        is_reverted = record.move.status == "reverting"
+        return record._replace(step="stop_destination") if is_reverted else to.build_next(record)
+    return record._replace(step="terminate") if _is_resumed(record, report) else None
+
+
+def _is_resumed(record: Record, report: Report) -> bool:
+    """Return whether the guest continues as requested."""
+    is_requested = record.step == "resume" and record.status != "DELETING"
+    return is_requested and report.kind == ("stopped" if record.move.was_stopped else "active")
 
 
 def _apply_live_source(record: Record, report: Report) -> Record | None:
@@ -124,11 +139,12 @@ def _apply_copy(record: Record, report: Report) -> Record | None:
 def _apply_moving(record: Record, report: Report) -> Record:
     """Return the record after a report about its current claim: at the destination, or on the source."""
     has_guest = report.kind in HAS_GUEST
-    if record.step in ("begin_move", "resume"):
+    if record.is_at_source or to.stays(record):
         if not has_guest:
             return to.lose_claim(record, report.kind)
-        is_resumed = record.step == "resume" and record.status != "DELETING" and report.kind == "active"
-        return to.finish_back(record) if is_resumed else record
+        if not _is_resumed(record, report):
+            return record
+        return to.finish_confirmed(record) if to.stays(record) else to.finish_back(record)
     if record.move.kind == "live":
         return _apply_live_destination(record, report)
     return _apply_destination(record, report)
@@ -136,17 +152,21 @@ def _apply_moving(record: Record, report: Report) -> Record:
 
 def _apply_destination(record: Record, report: Report) -> Record:
     is_built = record.status == "RESIZE" and record.step in (*BUILT, "settle")
+    if record.step == "stop_destination" and report.kind == "stopped":
+        return to.start_source(record)
     if report.kind in HAS_GUEST:
-        return to.finish_move(record) if is_built else record
+        return to.finish_move(record, is_stopped=report.kind == "stopped") if is_built else record
     ended = to.end_attempt(record, report.kind)
     if is_built:
         return ended._replace(step="alternate")
-    if record.step == "terminate" and report.kind == "gone":
+    if to.is_returning(record) or (record.step == "terminate" and report.kind == "gone"):
         return to.fail(ended)
     return to.fail(ended) if record.status == "VERIFY_RESIZE" else record
 
 
 def _apply_live_destination(record: Record, report: Report) -> Record:
+    if report.kind == "active" and record.step in to.PREPARING:
+        return to.with_migration(record._replace(step="switch"), status="migrating", phase="", is_resumed=True)
     if report.kind == "incoming":
         return record._replace(step="copy") if record.step == "prepare_copy" else record
     if report.kind in HAS_GUEST:
@@ -169,15 +189,16 @@ def _end_live_destination(record: Record, report: Report) -> Record:
 
 
 def is_settled(record: Record) -> bool:
-    is_kept = record.status == "ERROR" and record.host != NOWHERE and holds("records in ERROR are compared")
-    return (record.status in ON_HOST or is_kept) and record.step in ("done", "verify")
+    is_doubtful = record.status == "ERROR" and not record.is_certain and record.step == "done"
+    return is_doubtful or (record.status in ON_HOST and record.step in ("done", "verify"))
 
 
 def compare_own(record: Record, lookup: Found, *, is_moves_known: bool) -> Record | None:
     """Return the record as the answer about its claim changes it, or None."""
     is_elsewhere = lookup.answer == "confirmed" and (lookup.host != record.host or not is_moves_known)
     if lookup.answer == "conflict" or is_elsewhere:
-        return record._replace(step="settle", status=to.building_status(record))
+        was_stopped = record.was_stopped or record.status in to.POWERED_OFF
+        return record._replace(step="settle", status=to.building_status(record), was_stopped=was_stopped)
     if record.status == "ERROR":
         return _revive(record) if lookup.answer == "confirmed" else None
     if lookup.answer not in ENDS and lookup.answer != "unknown":
@@ -188,7 +209,7 @@ def compare_own(record: Record, lookup: Found, *, is_moves_known: bool) -> Recor
 def _revive(record: Record) -> Record | None:
     """Return the record whose build is sent again, None if its host reported the end of the attempt."""
     history = tuple(item for item in record.history if item != (record.attempt, "lost"))
-    revived = record._replace(history=history)
+    revived = record._replace(history=history, was_stopped=False)
     if revived.has_ended(record.attempt):
         return None
     return revived._replace(step="cast", status="BUILDING", is_second_try=False)

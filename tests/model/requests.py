@@ -58,10 +58,10 @@ def _delete(record: Record) -> Record | None:
     if record.status in ("DELETING", "DELETED"):
         return None
     deleting = record._replace(status="DELETING")
-    if record.moving is not None and record.step in ("end_move", "resume"):
-        return deleting._replace(step="end_source")
     if record.moving is not None and record.step == "begin_move":
         return deleting
+    if record.is_at_source or record.step == "end_move":
+        return deleting._replace(step="end_source")
     return deleting._replace(step="terminate" if record.status in reports.ON_HOST else "abort")
 
 
@@ -99,9 +99,13 @@ def _force(record: Record) -> Record | None:
 
 def _evacuate(state: State, record: Record) -> State | None:
     """Begin an evacuation of an instance whose host is fenced, or that has lost it."""
-    if record.migration is not None or record.host == NOWHERE or (record.status == "ERROR" and record.step != "done"):
+    if (
+        record.migration is not None
+        or record.host == NOWHERE
+        or (record.status == "ERROR" and record.step not in ("done", "abort"))
+    ):
         return None
-    if record.status not in ("ACTIVE", "SHUTOFF", "ERROR"):
+    if record.status not in ("ACTIVE", "STOPPING", "SHUTOFF", "ERROR"):
         return None
     store, answer = state.store, ""
     if not record.has_ended(record.attempt):
@@ -114,7 +118,9 @@ def _evacuate(state: State, record: Record) -> State | None:
     is_up = state.agents[record.host].life == ALIVE and (not is_over or store.opened[record.host] != OPEN)
     if is_up or not any(number == lost_record.attempt and outcome in to.RAN for number, outcome in lost_record.history):
         return None
-    migration = Migration("evacuation", "preparing", lost_record.host, lost_record.attempt)
+    migration = Migration(
+        *("evacuation", "preparing", lost_record.host, lost_record.attempt), was_stopped=lost_record.was_stopped
+    )
     evacuating = lost_record._replace(
         step="evacuate",
         status="BUILDING",

@@ -8,7 +8,7 @@ from tests.model import reports, verbs
 from tests.model import transitions as to
 from tests.model.agents import POST_COPY, journalled
 from tests.model.rules import holds
-from tests.model.state import ALIVE, NOWHERE, Message, Record, State, Store
+from tests.model.state import ALIVE, NOWHERE, Message, Migration, Record, State, Store
 
 ENDED = frozenset({"aborted", "expired", "released", "fenced", "ended", "unknown"})
 MAX_ATTEMPTS = 3
@@ -114,8 +114,7 @@ def _wait(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
 
 
 def _terminate_message(record: Record) -> Message:
-    role = "destination" if record.moving is not None else "only"
-    return Message("terminate", record.host, record.attempt, role=role)
+    return Message("terminate", record.host, record.attempt)
 
 
 def _terminate(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
@@ -160,7 +159,7 @@ def _claim_left(store: Store, record: Record) -> Record | None:
 def _finish_aborted(record: Record) -> Record:
     if record.status == "DELETING":
         return to.finish_deletion(record)
-    return to.fail(to.return_to_lost_source(record))
+    return to.fail(to.return_to_lost_source(record._replace(last_attempt=record.next_attempt)))
 
 
 # -- ALTERNATE --------------------------------------------------------------------------------------------------------
@@ -222,7 +221,7 @@ def _settle(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
             "ends the evacuation", state, to.finish(record, "ACTIVE")._replace(status=record.status, step="settle")
         )
     elif own is not None:
-        yield from _rebuild_move(state, record, source.attempt, source.host, own)
+        yield from _rebuild_move(state, record, source, own)
     else:
         store, answer = verbs.end_move(state.store, source.attempt)
         if answer == "confirmed":
@@ -232,28 +231,44 @@ def _settle(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
             yield Outcome("waits for the claim on its source", record, store)
 
 
-def _rebuild_move(state: State, record: Record, attempt: int, host: int, own: verbs.Claim) -> Iterator[Outcome]:
-    agent = state.agents[own.host]
-    if agent.life != ALIVE:
+def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.Claim) -> Iterator[Outcome]:
+    if state.agents[own.host].life != ALIVE:
         yield _unchanged("waits for the agent of the destination", state, record)
         return
-    existing = journalled(agent, own.attempt)
-    has_guest = existing is not None and existing.is_live and bool(existing.guest) and existing.stage != "incoming"
-    kind = "cold"
-    migration = to.Migration(kind, "preparing" if has_guest else "reverting", host, attempt, own.attempt)
+    guest = _guest_of(state, own)
+    if guest == "off" and state.agents[source.host].life != ALIVE:
+        yield _unchanged("waits for the agent of the source", state, record)
+        return
+    goes_on = guest == "running" or (guest == "off" and _guest_of(state, source) != "running")
+    migration = Migration(
+        *("cold", "preparing" if goes_on else "reverting", source.host, source.attempt, own.attempt),
+        has_reason=not goes_on,
+        was_stopped=record.was_stopped,
+    )
     moving = record._replace(
         attempt=own.attempt,
         host=own.host,
         history=(),
         alternates=(),
         status="RESIZE",
-        step="stop_source" if has_guest else "terminate",
-        migration=migration._replace(has_reason=not has_guest),
+        step="stop_source" if goes_on else "terminate",
+        was_stopped=False,
+        migration=migration,
     )
     yield _unchanged("rebuilds the move", state, moving)
 
 
+def _guest_of(state: State, claim: verbs.Claim) -> str:
+    """Return the state of the guest of a claim as its agent reports it."""
+    attempt = journalled(state.agents[claim.host], claim.attempt)
+    if attempt is None or not attempt.is_live:
+        return ""
+    return {"excepted": "running"}.get(attempt.guest, attempt.guest)
+
+
 def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome]:
+    if record.evacuation is None:
+        record = record._replace(was_stopped=False)
     if record.moving is not None and claim.attempt == record.move.source_attempt:
         yield _unchanged("begins the move again", state, record._replace(step="begin_move"))
         return
@@ -280,9 +295,8 @@ def _begin_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     store, answer = verbs.begin_move(state.store, record.move.source_attempt)
     if answer == "confirmed":
         is_deleting = record.status == "DELETING"
-        yield Outcome(
-            "begins the move", record._replace(step="end_source") if is_deleting else to.select_next(record), store
-        )
+        deleted = record._replace(step="abort", attempt=record.next_attempt, host=NOWHERE)
+        yield Outcome("begins the move", deleted if is_deleting else to.select_next(record), store)
     elif answer in UNDECIDED:
         yield Outcome("waits for the claim to be moved", record, store)
     elif answer in ENDED and answer not in ("unknown", "ended"):
@@ -305,43 +319,51 @@ def _end_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         yield Outcome("settles without its move", to.settle_without_move(record), store)
 
 
-def _request_source(action: str, role: str, on_end: Callable[[Record], Record]) -> "StepFunction":
-    """Return the step that asks the source for ``action`` until it reports that."""
+def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Record], Record]) -> "StepFunction":
+    """Return the step that asks the end of a move with ``role`` to change its guest, until it reports that."""
+
+    label = "host" if role == "only" else role
 
     def run(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         move = record.move
-        message = Message("change", move.source, move.source_attempt, action, role, record.move_number)
-        yield _unchanged(f"asks the source: {action}", state, record, message)
-        store, lookup = verbs.find(state.store, move.source_attempt)
+        host, attempt = (move.source, move.source_attempt) if role == "source" else (record.host, record.attempt)
+        message = Message("change", host, attempt, action_of(record), role, record.transition_number)
+        yield _unchanged(f"asks its {label}: {message.action}", state, record, message)
+        store, lookup = verbs.find(state.store, attempt)
         answer = lookup.end or lookup.answer
         checked = record
         if answer in verbs.ENDS:
             checked = on_end(record)
-        elif answer == "confirmed" and not lookup.moves and role == "source" and _may_have_returned(action):
+        elif answer == "confirmed" and not lookup.moves and role == "source":
             checked = to.settle_returned(record)
-        yield Outcome("checks the claim on its source", checked, store)
+        yield Outcome(f"checks the claim on its {label}", checked, store)
 
     return run
 
 
-def _may_have_returned(action: str) -> bool:
-    return action == "stop" or not holds("only a move that begins may have returned")
+def _resumed(record: Record) -> str:
+    return "stop" if record.move.was_stopped else "run"
+
+
+def _resume(state: State, record: Record, site: Site) -> Iterator[Outcome]:
+    yield from (_RESUME_RETURNING if to.is_returning(record) else _RESUME_ONLY)(state, record, site)
+
+
+def _finish_source(record: Record) -> Record:
+    return (to.end_live_source(record) or record) if to.moves_live(record) else to.end_source(record)
+
+
+def _power(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
+    message = Message("change", record.host, record.attempt, "stop", number=record.transition_number)
+    yield _unchanged("asks its host: stop", state, record, message)
+    store, lookup = verbs.find(state.store, record.attempt)
+    yield Outcome("checks the claim on its host", to.lose(record) if lookup.answer in verbs.ENDS else record, store)
 
 
 # -- live migration ---------------------------------------------------------------------------------------------------
 
 
-def _has_lost_its_source(state: State, record: Record) -> bool:
-    """Return whether a doubtful live migration has no source: it was completed, which its record does not know."""
-    source = verbs.find(state.store, record.move.source_attempt)[1]
-    is_known = record.is_certain or not holds("a doubtful live migration reads its claims")
-    return not is_known and (source.end or source.answer) in (*verbs.ENDS, "unknown")
-
-
 def _prepare_copy(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
-    if _has_lost_its_source(state, record):
-        yield _unchanged("settles without its source", state, to.settle_without_move(record))
-        return
     if to.is_aborted(record):
         yield _unchanged("gives the aborted migration up", state, to.give_up(record))
         return
@@ -370,15 +392,12 @@ def _copy_message(record: Record, site: Site) -> Message:
 
 
 def _copy(state: State, record: Record, site: Site) -> Iterator[Outcome]:
-    if _has_lost_its_source(state, record):
-        yield _unchanged("settles without its source", state, to.settle_without_move(record))
-        return
     yield _unchanged("asks for the copy", state, record, _copy_message(record, site))
     yield _check_claims(state, record)
 
 
 def _switch(state: State, record: Record, site: Site) -> Iterator[Outcome]:
-    message = Message("change", record.host, record.attempt, "run", "destination", record.move_number)
+    message = Message("change", record.host, record.attempt, "run", "destination", record.transition_number)
     if record.move.is_resumed and record.move.phase != "done":
         message = _copy_message(record, site)
     yield _unchanged("asks the destination to run", state, record, message)
@@ -417,17 +436,27 @@ def compare(state: State) -> Iterator[Outcome]:
 
 StepFunction = Callable[[State, Record, Site], Iterator[Outcome]]
 
+_STOP_SOURCE = _request("source", lambda _record: "stop", to.end_source)
+_STOP_DESTINATION = _request(
+    "destination", lambda _record: "stop", lambda record: to.fail(to.end_attempt(record, "lost"))
+)
+_END_SOURCE = _request("source", lambda _record: "end", _finish_source)
+_RESUME_RETURNING = _request("source", _resumed, to.end_source)
+_RESUME_ONLY = _request("only", _resumed, lambda record: to.lose_claim(record, "lost"))
+
 STEPS: dict[str, StepFunction] = {
     "abort": _abort,
     "terminate": _terminate,
-    "end_source": _request_source("end", "source", to.end_source),
+    "end_source": _END_SOURCE,
+    "power": _power,
+    "stop_destination": _STOP_DESTINATION,
     "end_move": _end_move,
-    "resume": _request_source("run", "only", lambda record: to.lose_claim(record, "lost")),
+    "resume": _resume,
     "begin_move": _begin_move,
     "select": _select,
     "destination": _select,
     "evacuate": _select,
-    "stop_source": _request_source("stop", "source", to.end_source),
+    "stop_source": _STOP_SOURCE,
     "prepare_copy": _prepare_copy,
     "copy": _copy,
     "switch": _switch,

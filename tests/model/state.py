@@ -64,7 +64,7 @@ class Attempt(NamedTuple):
     number: int
     stage: str
     role: str = "only"
-    move: int = 0
+    transition: int = 0
     claim_end: str = ""
     outcome: str = ""
     reported: int = UNREPORTED
@@ -105,6 +105,7 @@ class Migration(NamedTuple):
     is_resumed: bool = False
     is_checked: bool = False
     has_reason: bool = False
+    was_stopped: bool = False
 
     @property
     def has_ended(self) -> bool:
@@ -123,15 +124,16 @@ class Record(NamedTuple):
     history: tuple[tuple[int, str], ...] = ()
     is_second_try: bool = False
     is_certain: bool = True
+    was_stopped: bool = False
     migration: Migration | None = None
 
     @property
-    def move_number(self) -> int:
+    def transition_number(self) -> int:
         return max(self.attempt, self.last_attempt)
 
     @property
     def next_attempt(self) -> int:
-        return self.move_number + 1
+        return self.transition_number + 1
 
     @property
     def moving(self) -> Migration | None:
@@ -143,6 +145,11 @@ class Record(NamedTuple):
     def move(self) -> Migration:
         assert self.moving is not None
         return self.moving
+
+    @property
+    def is_at_source(self) -> bool:
+        """Whether its own claim is that on the source of its move."""
+        return self.moving is not None and self.attempt == self.moving.source_attempt
 
     @property
     def evacuation(self) -> Migration | None:

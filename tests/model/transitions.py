@@ -8,6 +8,8 @@ from tests.model.state import NOWHERE, Migration, Record
 
 RAN = ("lost", "gone")  # outcomes of attempts that ran
 BUILDING_STEPS = ("wait", "settle")
+RETURNING_STEPS = ("stop_source", "stop_destination", "resume")
+POWERED_OFF = ("SHUTOFF", "STOPPING")
 PREPARING = ("prepare_copy", "copy")
 
 
@@ -21,7 +23,7 @@ def finish(record: Record, status: str) -> Record:
     if record.evacuation is not None:
         ends = {"ERROR": "error", "DELETED": "cancelled"}
         record = with_migration(record, status=ends.get(status, "completed"))
-    return record._replace(step="done", status=status)
+    return record._replace(step="done", status=status, was_stopped=record.was_stopped and status == "ERROR")
 
 
 def end_attempt(record: Record, outcome: str) -> Record:
@@ -46,7 +48,9 @@ def fail(record: Record) -> Record:
 
 
 def lose(record: Record) -> Record:
-    return fail(end_attempt(record, "lost"))
+    was_stopped = record.was_stopped or record.status in POWERED_OFF
+    ended = end_attempt(record._replace(was_stopped=was_stopped), "lost")
+    return fail(ended) if ended.moving is not None else ended._replace(step="abort", status="ERROR")
 
 
 def finish_deletion(record: Record) -> Record:
@@ -112,8 +116,9 @@ def build_next(record: Record) -> Record:
     return with_migration(record._replace(step="cast"), status="migrating")
 
 
-def finish_move(record: Record) -> Record:
-    return with_migration(record._replace(step="verify", status="VERIFY_RESIZE"), status="finished")
+def finish_move(record: Record, *, is_stopped: bool) -> Record:
+    moved = record._replace(step="verify", status="VERIFY_RESIZE")
+    return with_migration(moved, status="finished", was_stopped=is_stopped)
 
 
 def confirm_move(record: Record) -> Record:
@@ -122,8 +127,29 @@ def confirm_move(record: Record) -> Record:
 
 def revert_move(record: Record, *, by_request: bool) -> Record:
     status = "REVERT_RESIZE" if by_request else "RESIZE"
-    reverting = record._replace(step="terminate", status=status)
+    is_kept = holds("the destination keeps the guest until the source runs it")
+    reverting = _with_numbered_step(record, "stop_source") if is_kept else record._replace(step="terminate")
+    reverting = reverting._replace(status=status)
     return with_migration(reverting, status="reverting", has_reason=not by_request)
+
+
+def start_source(record: Record) -> Record:
+    return _with_numbered_step(record, "resume")
+
+
+def _with_numbered_step(record: Record, step: str) -> Record:
+    return record._replace(step=step, last_attempt=record.next_attempt)
+
+
+def is_returning(record: Record) -> bool:
+    """Return whether the instance returns to its source, and its destination keeps the guest."""
+    is_reverted = record.move.status == "reverting" and record.step in RETURNING_STEPS
+    return is_reverted and not record.is_at_source
+
+
+def stays(record: Record) -> bool:
+    """Return whether the source ended before the instance returned: the guest continues at the destination."""
+    return record.move.status == "confirming" and record.step == "resume"
 
 
 def end_source(record: Record) -> Record:
@@ -131,7 +157,14 @@ def end_source(record: Record) -> Record:
     if record.status == "DELETING":
         return _end_source_of_deleted(record)
     if record.move.status in ("finished", "confirming"):
-        return finish(_end_migration(record, "confirmed", has_reason=False), "ACTIVE")
+        return record if stays(record) else finish_confirmed(record)
+    if is_returning(record):
+        staying = with_migration(record, status="confirming", has_reason=True)
+        return _with_numbered_step(staying, "resume")
+    return _fail_without_source(record)
+
+
+def _fail_without_source(record: Record) -> Record:
     failed = _end_migration(record, "error", has_reason=True)
     if record.move.status == "migrating" and record.step in BUILDING_STEPS:
         return failed._replace(status="BUILDING")
@@ -146,7 +179,7 @@ def lose_claim(record: Record, outcome: str) -> Record:
     ended = end_attempt(record, outcome)
     if record.status == "DELETING":
         return finish_deleted(ended)
-    return fail(_end_migration(ended, "error", has_reason=True))
+    return lose(_end_migration(ended, "error", has_reason=True))
 
 
 def settle_without_move(record: Record) -> Record:
@@ -164,13 +197,20 @@ def resume(record: Record) -> Record:
 
 
 def _at_source(record: Record) -> Record:
-    return record._replace(attempt=record.move.source_attempt, last_attempt=record.move_number)
+    return record._replace(attempt=record.move.source_attempt, last_attempt=record.transition_number)
 
 
 def finish_back(record: Record) -> Record:
     status = "error" if record.move.has_reason else "reverted"
     status = "cancelled" if record.move.request == "abort" else status
-    return finish(_end_migration(record, status, has_reason=record.move.has_reason), "ACTIVE")
+    returned = "SHUTOFF" if record.move.was_stopped else "ACTIVE"
+    return finish(_end_migration(record, status, has_reason=record.move.has_reason), returned)
+
+
+def finish_confirmed(record: Record) -> Record:
+    move = record.move
+    ended = _end_migration(record, "error" if move.has_reason else "confirmed", has_reason=move.has_reason)
+    return finish(ended, "SHUTOFF" if move.was_stopped else "ACTIVE")
 
 
 def finish_deleted(record: Record) -> Record:
@@ -193,7 +233,7 @@ def return_to_lost_source(record: Record) -> Record:
     has_run = any(number == record.attempt and outcome in RAN for number, outcome in record.history)
     if migration is None or migration.kind == "evacuation" or migration.status != "error" or has_run:
         return record
-    return end_attempt(record, "unplaced")._replace(host=migration.source)
+    return end_attempt(record, "unplaced")._replace(host=migration.source, was_stopped=migration.was_stopped)
 
 
 # -- live moves -------------------------------------------------------------------------------------------------------
@@ -227,6 +267,8 @@ def end_live_source(record: Record) -> Record | None:
     if record.step == "end_source" and not is_deleting:
         return _finish_live(record)
     if record.step == "switch":
+        if record.move.is_resumed and not record.move.phase:
+            return _finish_live(record)
         return None if record.move.phase == "done" else lose_guest(record)
     is_prepared = record.step in (*PREPARING, "terminate") and not is_deleting
     ended = end_source(record)

@@ -384,11 +384,9 @@ def _reconcile_unknown(store: Store, host: int, claim: Running) -> tuple[Store, 
     is_contradicted |= reported.role == "source" and source_claim(store) is not None
     if not may_have_lost_claims(store, host) or is_contradicted:
         return _doubt(store, host, claim, reported.role, otherwise="aborted")
-    if claim.is_confirmed or not holds("an unconfirmed report ends no claim"):
-        store = _make_room(store, live, reported)
     if not claim.is_confirmed:
         return with_end(store, claim.attempt, "aborted"), "aborted"
-    return with_claim(store, reported), "confirmed"
+    return with_claim(_make_room(store, live, reported), reported), "confirmed"
 
 
 def _reconcile_elsewhere(store: Store, existing: Claim, host: int, claim: Running) -> tuple[Store, str]:
