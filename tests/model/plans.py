@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plans that are explored: each kind of operation."""
+
+from tests.model.requests import Plan
+from tests.model.saga import Site
+from tests.model.state import Left
+
+OPERATIONS = (
+    Plan("boot", ("boot", "delete"), is_booted=False),
+    Plan("delete", ("delete",)),
+    Plan("confirmed migration", ("migrate", "confirm")),
+    Plan("reverted migration", ("migrate", "revert")),
+    Plan("deleted migration", ("migrate", "delete")),
+    Plan("resize on the same host", ("resize", "confirm", "revert"), site=Site(destination=(0,))),
+    Plan("live migration", ("live-migrate", "abort")),
+    Plan("forced live migration", ("live-migrate", "force")),
+    Plan("post-copy", ("live-migrate", "force"), site=Site(post_copy=True)),
+    Plan("evacuation", ("evacuate",), Left(outages=1), fences=True),
+    Plan("reverted migration, an outage", ("migrate", "revert"), Left(outages=1)),
+)
+FAULTS = {
+    "loss": Left(losses=1),
+    "late message": Left(late=1),
+    "crash": Left(crashes=1),
+    "failure": Left(failures=1),
+}
+PLANS = {plan.name: plan for plan in OPERATIONS}
+
+
+def with_faults(plan: Plan, *faults: Left) -> Plan:
+    """Return a plan with more faults."""
+    left = Left(*(sum(numbers) for numbers in zip(plan.left, *faults, strict=True)))
+    return plan._replace(left=left)

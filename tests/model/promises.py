@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users are promised, as checks of a state, of a transition, and of a state of rest."""
+
+from tests.model import verbs
+from tests.model.state import ALIVE, OPEN, Attempt, Record, State
+
+RUNS_TWICE = "runs twice"
+WRONGLY_ENDED = "a guest was ended that nobody asked to end"
+LAST_COPY = "the last copy was removed"
+NO_CLAIM = "a guest runs without a confirmed claim"
+TWO_CLAIMS = "two claims say that it runs"
+NEVER_RESTS = "it never comes to a good state of rest"
+
+
+def broken_by_state(state: State) -> str:
+    """Return the promise that a state breaks, or ""."""
+    running = [
+        (host, attempt)
+        for host, agent in enumerate(state.agents)
+        for attempt in agent.attempts
+        if attempt.guest == "running"
+    ]
+    if len(running) > 1:
+        return RUNS_TWICE
+    for host, attempt in running:
+        agent = state.agents[host]
+        has_audited = agent.life == ALIVE and not agent.audit_due and state.store.opened[host] == OPEN
+        if has_audited and not _is_claimed(state, host, attempt):
+            return NO_CLAIM
+    claims = [claim for claim in state.store.claims if claim.state != "unverified"]
+    own = [claim for claim in claims if claim.role != "source"]
+    has_source = len(own) < len(claims)
+    if len(claims) - len(own) > 1 or len(own) > 1 or (has_source and own and own[0].role == "only"):
+        return TWO_CLAIMS
+    return ""
+
+
+def _is_claimed(state: State, host: int, attempt: Attempt) -> bool:
+    return any(
+        claim.attempt == attempt.number and claim.host == host and claim.state in ("confirmed", "unverified")
+        for claim in state.store.claims
+    )
+
+
+def broken_by_step(before: State, after: State) -> str:
+    """Return the promise that a step breaks, or "": it ends a guest, or removes the last copy."""
+    if before.agents is after.agents or "delete" in after.requests:
+        return ""
+    for host, (agent, agent_after) in enumerate(zip(before.agents, after.agents, strict=True)):
+        if agent is agent_after:
+            continue
+        remaining = {attempt.number for attempt in agent_after.attempts if attempt.has_disk}
+        for attempt in agent.attempts:
+            if attempt.has_disk and attempt.number not in remaining and (host, attempt.number) not in after.fenced:
+                broken = _broken_by_end(after, attempt)
+                if broken:
+                    return broken
+    return ""
+
+
+def _broken_by_end(state: State, ended: Attempt) -> str:
+    if ended.guest == "running":
+        is_destination = ended.number > 1 and not {"confirm", "evacuate"} & {*state.requests}
+        if not is_destination or not {"migrate", "resize", "live-migrate"} & {*state.requests}:
+            return WRONGLY_ENDED
+    copies = [
+        (host, attempt.number)
+        for host, agent in enumerate(state.agents)
+        for attempt in agent.attempts
+        if attempt.has_disk and (agent.life == ALIVE or _ran_at_last(attempt))
+    ]
+    return "" if set(copies) - {*state.fenced} else LAST_COPY
+
+
+def _ran_at_last(attempt: Attempt) -> bool:
+    """Return whether the guest ran there until its host failed: its copy is the newest, and returns with the host."""
+    return attempt.stage == "spawned"
+
+
+def is_good_rest(state: State) -> bool:
+    """Return whether all is as users expect it when nothing is under way."""
+    has_outage = any(agent.life != ALIVE or agent.audit_due for agent in state.agents)
+    if has_outage or min(state.store.opened) != OPEN:
+        return False
+    live = [(host, attempt) for host, agent in enumerate(state.agents) for attempt in agent.attempts if attempt.is_live]
+    claims = {(claim.host, claim.attempt, claim.state) for claim in state.store.claims}
+    if claims != {(host, attempt.number, "confirmed") for host, attempt in live}:
+        return False
+    return state.record is None or _is_good_record(state, state.record, live)
+
+
+def _is_good_record(state: State, record: Record, live: list[tuple[int, Attempt]]) -> bool:
+    """Return whether a record rests, and shows what runs."""
+    if record.step not in ("done", "verify"):
+        return False
+    here = [(record.host, record.attempt)]
+    guests = [(host, attempt.number) for host, attempt in live]
+    running = [(host, attempt.number) for host, attempt in live if attempt.stage == "spawned" and attempt.guest]
+    source = verbs.source_claim(state.store)
+    if record.status == "VERIFY_RESIZE":
+        is_source = source is not None and source.attempt == record.move.source_attempt
+        return running == here and len(guests) == 2 and is_source
+    lost_memory = record.migration is not None and record.migration.phase == "failed"  # in post-copy
+    is_good = {
+        "ACTIVE": running == here == guests,
+        "SHUTOFF": not running and guests == here,
+        "ERROR": not guests or (lost_memory and len(guests) == 1),
+        "DELETED": not guests,
+    }
+    return record.moving is None and is_good.get(record.status, False)

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What reports of agents, and comparisons with claims, do to the record. See conductor/reports.py, moved_reports.py."""
+
+from tests.model import transitions as to
+from tests.model.agents import Report
+from tests.model.rules import holds
+from tests.model.state import NOWHERE, Record
+from tests.model.verbs import ENDS, Found
+
+HAS_GUEST = ("active", "stopped")
+RUNNING_FROM = ("BUILDING", "ERROR")
+STOPPED_FROM = ("BUILDING", "ERROR", "ACTIVE", "STOPPING")
+ON_HOST = ("ACTIVE", "STOPPING", "SHUTOFF", "VERIFY_RESIZE")
+BUILT = ("cast", "wait", "alternate")
+
+
+def is_of_source(record: Record, report: Report) -> bool:
+    migration = record.migration
+    if migration is None or migration.kind == "evacuation":
+        return False
+    return report.attempt == migration.source_attempt != record.attempt and migration.source == report.host
+
+
+def is_leaked(record: Record | None, report: Report) -> bool:
+    """Return whether the host has a guest of a deleted instance or of an ended move: it gets a terminate message."""
+    if report.kind not in HAS_GUEST or record is None:
+        return False
+    if is_of_source(record, report):
+        return record.migration is not None and record.migration.has_ended
+    return record.status in ("DELETING", "DELETED")
+
+
+def apply_report(record: Record, report: Report) -> Record:
+    """Return the record after a report."""
+    if is_of_source(record, report):
+        return _apply_source(record, report) or record
+    if report.attempt > record.attempt:
+        return record._replace(step="settle") if _is_forgotten(record, report) else record
+    if report.attempt < record.attempt or record.host != report.host or _is_before_return(record, report):
+        return record
+    has_ended = record.has_ended(report.attempt) and not (to.moves_live(record) and record.step == "terminate")
+    return record if has_ended else _apply_current(record, report)
+
+
+def _apply_current(record: Record, report: Report) -> Record:
+    """Return the record after a report of its current attempt."""
+    if record.status == "DELETING" and record.step != "resume":
+        if record.step != "terminate" or report.kind != "gone":
+            return record
+        return to.finish_deletion(record) if record.is_certain else record._replace(step="abort")
+    return _apply_alone(record, report) if record.moving is None else _apply_moving(record, report)
+
+
+def _is_forgotten(record: Record, report: Report) -> bool:
+    is_built = record.status == "BUILDING" and record.step != "settle"
+    is_at_destination = record.status == "RESIZE" and record.step in BUILT
+    return report.kind == "active" and (is_built or is_at_destination)
+
+
+def _is_before_return(record: Record, report: Report) -> bool:
+    has_returned = record.attempt < record.last_attempt and record.status != "BUILDING"
+    return has_returned and report.kind in HAS_GUEST and report.transition < record.transition_number
+
+
+def _apply_alone(record: Record, report: Report) -> Record:
+    if report.kind in HAS_GUEST:
+        status, expected = ("ACTIVE", RUNNING_FROM) if report.kind == "active" else ("SHUTOFF", STOPPED_FROM)
+        if record.status not in expected or record.step == "terminate":
+            is_ignored = record.step == "power" and report.transition > record.transition_number
+            return record._replace(last_attempt=report.transition) if is_ignored else record
+        if status == "ACTIVE" and record.was_stopped:
+            return to.finish(record, status)._replace(step="power", status="STOPPING", was_stopped=True)
+        return to.finish(record, status)
+    ended = to.end_attempt(record, report.kind)
+    if record.status == "BUILDING":
+        return ended._replace(step="alternate")
+    if record.status in ON_HOST:
+        return to.lose(ended)
+    return to.fail(ended) if record.status == "ERROR" else record
+
+
+# -- moves ------------------------------------------------------------------------------------------------------------
+
+
+def _apply_source(record: Record, report: Report) -> Record | None:
+    if record.moving is None:
+        return None
+    has_guest = report.kind in HAS_GUEST
+    if has_guest and report.transition > record.transition_number and record.step in ("stop_source", "copy"):
+        existing = record._replace(last_attempt=report.transition)
+        if record.move.kind == "live":
+            return to.give_up(existing, is_final=True)
+        return to.revert_move(existing, by_request=False)._replace(step="abort")
+    if record.move.kind == "live":
+        return _apply_live_source(record, report)
+    return _follow_source(record, report) if has_guest else to.end_source(record)
+
+
+def _follow_source(record: Record, report: Report) -> Record | None:
+    """Return the record after the source of a cold move followed its last request, None if it has not."""
+    if report.transition < record.transition_number and holds("an old stop is no answer"):
+        return None
+    if record.step == "stop_source" and report.kind == "stopped":
+        is_reverted = record.move.status == "reverting"
+        return record._replace(step="stop_destination") if is_reverted else to.build_next(record)
+    return record._replace(step="terminate") if _is_resumed(record, report) else None
+
+
+def _is_resumed(record: Record, report: Report) -> bool:
+    """Return whether the guest continues as requested."""
+    is_requested = record.step == "resume" and record.status != "DELETING"
+    return is_requested and report.kind == ("stopped" if record.move.was_stopped else "active")
+
+
+def _apply_live_source(record: Record, report: Report) -> Record | None:
+    if report.kind not in HAS_GUEST:
+        return to.end_live_source(record)
+    if record.status == "DELETING" or report.copy_number != record.move.destination_attempt:
+        return None
+    if record.step == "copy":
+        return _apply_copy(record, report)
+    if record.step == "switch" and report.copy_phase == "failed":
+        return to.lose_guest(record)
+    if record.step == "switch" and report.copy_phase == "done" and record.move.phase != "done":
+        return to.end_when_complete(to.with_migration(record, phase="done"))
+    return None
+
+
+def _apply_copy(record: Record, report: Report) -> Record | None:
+    if report.copy_phase == "running" and record.move.status == "preparing":
+        return to.with_migration(record, status="migrating")
+    if report.copy_phase == "failed":
+        return to.give_up(record, is_final=report.kind == "stopped")
+    if report.kind == "stopped" and report.copy_phase in ("done", "post-copy"):
+        return to.with_migration(record._replace(step="switch"), status="migrating", phase=report.copy_phase)
+    return None
+
+
+def _apply_moving(record: Record, report: Report) -> Record:
+    """Return the record after a report about its current claim: at the destination, or on the source."""
+    has_guest = report.kind in HAS_GUEST
+    if record.is_at_source or to.stays(record):
+        if not has_guest:
+            return to.lose_claim(record, report.kind)
+        if not _is_resumed(record, report):
+            return record
+        return to.finish_confirmed(record) if to.stays(record) else to.finish_back(record)
+    if record.move.kind == "live":
+        return _apply_live_destination(record, report)
+    return _apply_destination(record, report)
+
+
+def _apply_destination(record: Record, report: Report) -> Record:
+    is_built = record.status == "RESIZE" and record.step in (*BUILT, "settle")
+    if record.step == "stop_destination" and report.kind == "stopped":
+        return to.start_source(record)
+    if report.kind in HAS_GUEST:
+        return to.finish_move(record, is_stopped=report.kind == "stopped") if is_built else record
+    ended = to.end_attempt(record, report.kind)
+    if is_built:
+        return ended._replace(step="alternate")
+    if to.is_returning(record) or (record.step == "terminate" and report.kind == "gone"):
+        return to.fail(ended)
+    return to.fail(ended) if record.status == "VERIFY_RESIZE" else record
+
+
+def _apply_live_destination(record: Record, report: Report) -> Record:
+    if report.kind == "active" and record.step in to.PREPARING:
+        return to.with_migration(record._replace(step="switch"), status="migrating", phase="", is_resumed=True)
+    if report.kind == "incoming":
+        return record._replace(step="copy") if record.step == "prepare_copy" else record
+    if report.kind in HAS_GUEST:
+        is_new = report.kind == "active" and record.step == "switch" and not record.move.is_resumed
+        return to.end_when_complete(to.with_migration(record, is_resumed=True)) if is_new else record
+    return _end_live_destination(record, report)
+
+
+def _end_live_destination(record: Record, report: Report) -> Record:
+    if record.step in ("prepare_copy", "copy", "switch"):
+        return to.lose_destination(record, report.kind)
+    if record.step == "terminate":
+        return to.select_again(to.end_attempt(record, "failed")) if report.kind == "gone" else record
+    if record.step == "end_source" and not record.has_ended(record.attempt):
+        return to.end_attempt(record, report.kind)
+    return record
+
+
+# -- comparison with the claims ---------------------------------------------------------------------------------------
+
+
+def is_settled(record: Record) -> bool:
+    is_doubtful = record.status == "ERROR" and not record.is_certain and record.step == "done"
+    return is_doubtful or (record.status in ON_HOST and record.step in ("done", "verify"))
+
+
+def compare_own(record: Record, lookup: Found, *, is_moves_known: bool) -> Record | None:
+    """Return the record as the answer about its claim changes it, or None."""
+    is_elsewhere = lookup.answer == "confirmed" and (lookup.host != record.host or not is_moves_known)
+    if lookup.answer == "conflict" or is_elsewhere:
+        was_stopped = record.was_stopped or record.status in to.POWERED_OFF
+        return record._replace(step="settle", status=to.building_status(record), was_stopped=was_stopped)
+    if record.status == "ERROR":
+        return _revive(record) if lookup.answer == "confirmed" else None
+    if lookup.answer not in ENDS and lookup.answer != "unknown":
+        return None
+    return to.lose(record)
+
+
+def _revive(record: Record) -> Record | None:
+    """Return the record whose build is sent again, None if its host reported the end of the attempt."""
+    history = tuple(item for item in record.history if item != (record.attempt, "lost"))
+    revived = record._replace(history=history, was_stopped=False)
+    if revived.has_ended(record.attempt):
+        return None
+    return revived._replace(step="cast", status="BUILDING", is_second_try=False)
+
+
+def knows_move(record: Record, *, moves: bool) -> bool:
+    """Return whether the record knows the move of which the claim is an end, if it is one."""
+    if not moves or record.moving is not None:
+        return True
+    existing = record.migration
+    return existing is not None and existing.kind != "evacuation" and existing.source_attempt != record.attempt
+
+
+def compare_source(record: Record, lookup: Found) -> Record | None:
+    answer = lookup.end or lookup.answer
+    if answer not in ENDS and answer != "unknown":
+        return None
+    return to.end_source(record)
+
+
+def is_named(record: Record | None, attempt: int, host: int) -> bool:
+    """Return whether the record vouches for an attempt on a host."""
+    if record is None or record.status == "DELETED":
+        return False
+    if record.moving is not None and record.move.source_attempt == attempt:
+        return record.move.source == host
+    return record.attempt == attempt and not record.has_ended(attempt) and record.host == host != NOWHERE

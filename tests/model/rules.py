@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules that the model has, each with the sentence of the documentation that it comes from.
+
+A test may leave one out, to show that this is found.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Rule(NamedTuple):
+    """A rule: the page in docs, and the sentence there."""
+
+    page: str
+    sentence: str
+
+
+_CLAIMS = "claims.md"
+_FAILURES = "failures.md"
+_RETURNS = "adr/0341-a-return-keeps-the-destination.md"
+_MOVES = "adr/0340-claims-keep-their-identity.md"
+
+RULES = {
+    "older attempts have ended": Rule(_CLAIMS, "An attempt below an ended one can no longer be prepared"),
+    "ended attempts are not prepared": Rule(_CLAIMS, "so no delayed message revives it"),
+    "a confirmed claim belongs to its host": Rule(_CLAIMS, "If the old one is confirmed nothing changes"),
+    "an unknown claim gets a tombstone": Rule(_CLAIMS, "of an unknown claim write a tombstone"),
+    "no claims before the audit": Rule(_CLAIMS, "No host accepts a claim until its agent has audited"),
+    "unaudited claims do not expire": Rule(
+        _CLAIMS, "A prepared claim on a host that has not audited yet neither expires"
+    ),
+    "unaudited claims are not aborted": Rule(_CLAIMS, "nor can it be aborted, replaced or confirmed"),
+    "no claim is confirmed before the audit": Rule(_CLAIMS, "Its confirmation may have been lost, or its end"),
+    "unknown attempts wait for audits": Rule(
+        _CLAIMS, "An attempt that the store does not know is not prepared while any host might run it"
+    ),
+    "an audit aborts unconfirmed claims": Rule(_CLAIMS, "Prepared claims that the host has not confirmed are aborted"),
+    "audits restore roles": Rule(_CLAIMS, "then the earlier one is its source, and both are restored"),
+    "a later attempt does not end its source": Rule(_CLAIMS, "unless it is the destination of a move"),
+    "no audit ends a reported claim": Rule(_CLAIMS, "No audit ends a claim that its host has reported in this epoch"),
+    "unverified claims close their consumer": Rule(
+        _CLAIMS, "no other attempt of the instance is prepared or confirmed"
+    ),
+    "a move ends once no destination has a claim": Rule(_CLAIMS, "source --> only: end_moves, once no destination has"),
+    "an ended migration never begins again": Rule(_MOVES, "An ended migration never begins again"),
+    "a build does not end the source of its move": Rule(
+        _MOVES, "Neither a later attempt nor its tombstone proves that a source has ended"
+    ),
+    "agents ignore late messages about moves": Rule(_MOVES, "and ignore lower numbers"),
+    "the source stops first": Rule(_MOVES, "after the source has reported the stop, build the destination"),
+    "an old stop is no answer": Rule(_RETURNS, "Reports count only if they follow the message of their step"),
+    "the destination keeps the guest until the source runs it": Rule(
+        _RETURNS, "the destination stops the guest and keeps its disk"
+    ),
+    "a late build starts nothing": Rule(
+        _FAILURES, "a late build or delete of an older attempt changes nothing of a newer one"
+    ),
+    "agents audit before they act": Rule(_FAILURES, "the agent audits before it confirms, starts or reports anything"),
+    "isolated agents start nothing": Rule(_FAILURES, "for each guest immediately before the start"),
+    "a doubtful deletion ends all claims": Rule(
+        _FAILURES, "Guests and claims at both ends of the move end before the record is DELETED"
+    ),
+    "settling adopts unknown moves": Rule(_FAILURES, "rebuilds the move from the claims and the agents' journals"),
+}
+
+_left_out: set[str] = set()
+
+
+def holds(rule: str) -> bool:
+    """Return whether the model keeps a rule."""
+    return rule not in _left_out
+
+
+@contextlib.contextmanager
+def leave_out(rule: str) -> Iterator[None]:
+    """Leave a rule out inside the block."""
+    _left_out.add(rule)
+    try:
+        yield
+    finally:
+        _left_out.discard(rule)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All states within the bounds: one migration of each kind, and one fault."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.model.broken_today import BROKEN, BROKEN_BY_TWO
+from tests.model.explore import Exploration, explore
+from tests.model.plans import FAULTS, OPERATIONS, PLANS, with_faults
+from tests.model.replay_cluster import ClusterReplay
+from tests.model.requests import Plan
+
+LONG = {("deleted migration", "loss"), ("reverted migration, an outage", "loss")}  # in the long form only
+CASES = [(plan.name, fault) for plan in OPERATIONS for fault in FAULTS if (plan.name, fault) not in LONG]
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("operation", "fault"), CASES)
+def test_one_fault(operation: str, fault: str, tmp_path: Path) -> None:
+    check(operation, fault, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("operation", "fault"), sorted(LONG))
+def test_one_fault_at_length(operation: str, fault: str, tmp_path: Path) -> None:
+    check(operation, fault, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("operation", ["delete", "confirmed migration", "reverted migration", "evacuation"])
+@pytest.mark.parametrize("second", ["loss", "late message"])
+def test_loss_and_another_fault(operation: str, second: str, tmp_path: Path) -> None:
+    plan = with_faults(PLANS[operation], FAULTS["loss"], FAULTS[second])
+    result = explore(plan)
+    assert result.is_complete
+    known_promises = {*BROKEN.get((operation, "loss"), {}), *BROKEN_BY_TWO.get((operation, second), ())}
+    assert result.traces.keys() == known_promises, describe(result)
+    follow(plan, result, tmp_path)
+
+
+def check(operation: str, fault: str, folder: Path) -> None:
+    """Assert that exactly the promises are broken that are known to be, by traces that the code follows too."""
+    plan = with_faults(PLANS[operation], FAULTS[fault])
+    result = explore(plan)
+    assert result.is_complete
+    lengths = {promise: len(trace) for promise, trace in result.traces.items()}
+    assert lengths == BROKEN.get((operation, fault), {}), describe(result)
+    follow(plan, result, folder)
+
+
+def follow(plan: Plan, result: Exploration, folder: Path) -> None:
+    """Let real sagas, agents and verbs follow the traces to broken promises."""
+    for promise, trace in result.traces.items():
+        state = folder / promise.replace(" ", "-")
+        state.mkdir()
+        ClusterReplay(plan, 0, state).follow(trace)
+
+
+def describe(result: Exploration) -> str:
+    """Return the shortest trace to each broken promise."""
+    return "\n".join("\n  ".join((promise, *trace)) for promise, trace in result.traces.items())

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that are left out: the model finds what that breaks."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.model import rules
+from tests.model.broken_today import BROKEN
+from tests.model.explore import explore
+from tests.model.plans import FAULTS, PLANS, with_faults
+from tests.model.promises import LAST_COPY, NEVER_RESTS, NO_CLAIM, RUNS_TWICE, TWO_CLAIMS, WRONGLY_ENDED
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+# By rule: the operation and the fault with which its absence is found, the promise, and the length of the trace.
+FOUND = {
+    "a confirmed claim belongs to its host": ("delete", "late message", NO_CLAIM, 4),
+    "a move ends once no destination has a claim": ("confirmed migration", "loss", TWO_CLAIMS, 27),
+    "agents audit before they act": ("evacuation", "failure", RUNS_TWICE, 10),
+    "agents ignore late messages about moves": ("reverted migration", "late message", NEVER_RESTS, 14),
+    "an audit aborts unconfirmed claims": ("confirmed migration", "loss", RUNS_TWICE, 16),
+    "audits restore roles": ("confirmed migration", "loss", RUNS_TWICE, 16),
+    "a later attempt does not end its source": ("confirmed migration", "loss", LAST_COPY, 11),
+    "ended attempts are not prepared": ("evacuation", "late message", NEVER_RESTS, 10),
+    "isolated agents start nothing": ("evacuation", "failure", RUNS_TWICE, 10),
+    "no claim is confirmed before the audit": ("confirmed migration", "loss", RUNS_TWICE, 15),
+    "settling adopts unknown moves": ("confirmed migration", "loss", RUNS_TWICE, 10),
+    "the destination keeps the guest until the source runs it": (
+        *("reverted migration, an outage", "failure"),
+        *(LAST_COPY, 13),
+    ),
+    "the source stops first": ("confirmed migration", "failure", RUNS_TWICE, 7),
+    "unaudited claims are not aborted": ("evacuation", "loss", WRONGLY_ENDED, 12),
+    "unaudited claims do not expire": ("evacuation", "loss", WRONGLY_ENDED, 13),
+    "unknown attempts wait for audits": ("confirmed migration", "loss", RUNS_TWICE, 15),
+}
+# In the long form only: the plan is large.
+FOUND_AT_LENGTH = {
+    "an ended migration never begins again": ("reverted migration, an outage", "late message", NEVER_RESTS, 22),
+}
+_NO_TRACE = "no new or shorter trace with one fault"
+# Rules whose absence is not found within the bounds.
+UNSEEN = {
+    "a build does not end the source of its move": f"{_NO_TRACE}: the number of the move spares the source too",
+    "a doubtful deletion ends all claims": f"{_NO_TRACE}, beside those that are broken today",
+    "a late build starts nothing": f"{_NO_TRACE}: the store refuses the late attempt too",
+    "an old stop is no answer": f"{_NO_TRACE}, with one migration",
+    "an unknown claim gets a tombstone": _NO_TRACE,
+    "no audit ends a reported claim": _NO_TRACE,
+    "no claims before the audit": f"{_NO_TRACE}: it prevents excess, and the model has no amounts",
+    "older attempts have ended": _NO_TRACE,
+    "unverified claims close their consumer": _NO_TRACE,
+}
+
+
+def test_every_rule_is_documented_and_planted() -> None:
+    for name, rule in rules.RULES.items():
+        assert rule.sentence in " ".join((DOCS / rule.page).read_text(encoding="utf-8").split()), name
+    assert {*FOUND, *FOUND_AT_LENGTH, *UNSEEN} == {*rules.RULES}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("rule", FOUND)
+def test_its_absence_is_found(rule: str) -> None:
+    check(rule, *FOUND[rule])
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("rule", FOUND_AT_LENGTH)
+def test_its_absence_is_found_at_length(rule: str) -> None:
+    check(rule, *FOUND_AT_LENGTH[rule])
+
+
+def check(rule: str, operation: str, fault: str, promise: str, length: int) -> None:
+    """Assert that a promise is broken by a trace that is shorter than any that the code allows today."""
+    assert length < BROKEN.get((operation, fault), {}).get(promise, length + 1)
+    with rules.leave_out(rule):
+        traces = explore(with_faults(PLANS[operation], FAULTS[fault])).traces
+    assert len(traces[promise]) == length, "\n  ".join(traces[promise])
