@@ -26,7 +26,6 @@ NOT_RUN = {
     "gantt-lab claim": "measures for a minute; tests/unit/devstack/lab runs it briefly",
     "gantt-lab race": "measures for minutes; tests/unit/devstack/lab runs it on few hosts",
     "gantt-lab soak": "measures ten seconds of a core; tests/unit/devstack/lab runs it briefly",
-    "gantt-lab simulate": "runs for minutes; tests/unit/devstack/lab runs it briefly",
     "gantt-lab moves": "measures for a minute on a whole cluster; tests/unit/devstack/lab runs it with few servers",
     "source <(gantt complete": "changes the reader's shell; tests/unit/rpcapi/cli/test_complete.py runs both scripts",
     "gantt host enroll": "needs the administrator of a RabbitMQ; tests/functional/test_enrollment.py runs it",
