@@ -153,7 +153,7 @@ class RecordReconciler(BackgroundLoop):
             consumers=[claim.instance.uuid for claim in claims], attempts=[claim.attempt for claim in claims]
         )
         client = self._clients.claims_of(partition)
-        return client.find_claims(_context(), refs)
+        return client.find_claims(context.new().with_timeout(CALL_SECONDS), refs)
 
     def _update(
         self, claim: _Claim, answer: str, host: str | None, migration: str | None, end: str | None
@@ -169,10 +169,6 @@ class RecordReconciler(BackgroundLoop):
             self._ended.add(attempt)
             return None
         return update
-
-
-def _context() -> context.RequestContext:
-    return context.new().with_timeout(CALL_SECONDS)
 
 
 def _rows(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Batched calls of the claims service of a partition."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from oslo_log import log
@@ -44,10 +44,14 @@ class LiveClaim(NamedTuple):
     claim: Mapping[str, Any]
 
 
-def find_live(saga_pass: SagaPass, uuid: str, partitions: Iterable[str]) -> LiveClaim | None:
-    """Return a live claim of an instance in one of the partitions; raises what ``list_claims`` raises."""
-    for partition in partitions:
-        page = saga_pass.clients.claims_of(partition).list_claims(saga_pass.context(), consumer=uuid)
+def find_elsewhere(saga_pass: SagaPass, instance: InstanceRecord) -> LiveClaim | None:
+    """Return a live claim of an instance in another partition than its own.
+
+    Raises the errors of ``list_partitions`` and ``list_claims``.
+    """
+    clients = saga_pass.clients
+    for partition in clients.other_partitions(saga_pass.context(), instance.partition):
+        page = clients.claims_of(partition).list_claims(saga_pass.context(), consumer=instance.uuid)
         for claim in page.claims:
             return LiveClaim(partition, claim)
     return None

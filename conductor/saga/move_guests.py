@@ -62,7 +62,7 @@ def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[Ins
     If the source ended before it could continue a guest, that continues at its destination.
     """
     returning = [instance for instance in instances if moves.is_returning(instance)]
-    others = [instance for instance in instances if instance not in returning]
+    others = [instance for instance in instances if not moves.is_returning(instance)]
     return [
         *_request(saga_pass, others, _Change(ClaimRole.ONLY, _resumed, _lose_claim)),
         *_request(saga_pass, returning, _Change(ClaimRole.SOURCE, _resumed, moves.end_source)),

@@ -34,7 +34,7 @@ def _settle(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
         if source is not None and not _knows(instance, source["migration"]):
             return _settle_unknown_move(saga_pass, instance, source, own)
         if own is None and instance.open_migration is None:
-            elsewhere = claims.find_live(saga_pass, instance.uuid, saga_pass.other_partitions(instance))
+            elsewhere = claims.find_elsewhere(saga_pass, instance)
             if elsewhere is not None:
                 return set_step(instance, SagaStep.SETTLE, partition=elsewhere.partition)
         return _continue_without_claim(instance) if own is None else _adopt_claim(saga_pass, instance, own)
@@ -52,7 +52,7 @@ def _settle_unknown_move(
     """Continue a move that the record does not know; without a destination in any partition it is over."""
     partition = instance.partition
     if destination is None:
-        elsewhere = claims.find_live(saga_pass, instance.uuid, saga_pass.other_partitions(instance))
+        elsewhere = claims.find_elsewhere(saga_pass, instance)
         if elsewhere is not None:
             partition, destination = elsewhere
     if destination is not None and instance.evacuation is not None:

@@ -108,10 +108,6 @@ class SagaPass:
         request_context = context.new(self.request.project, self.request.user, request_id=self.request.request_id)
         return request_context.with_timeout(self.limits.call_s)
 
-    def other_partitions(self, instance: InstanceRecord) -> list[str]:
-        """Return all partitions but that of an instance; raises what ``list_partitions`` raises."""
-        return self.clients.other_partitions(self.context(), instance.partition)
-
     def is_certain(self, instance: InstanceRecord) -> bool:
         """Return whether the record is certain to name every attempt that may run on a host."""
         return not self.may_repeat and instance.certain_epoch == self.epoch
