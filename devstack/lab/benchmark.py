@@ -76,6 +76,17 @@ def names_of(allowed: Collection[str], description: str) -> Callable[[str], list
     return list_of(read)
 
 
+def add_stores_option(parser: argparse.ArgumentParser, stores: Collection[str]) -> None:
+    """Add ``--through``, which names some of ``stores``; by default all."""
+    parser.add_argument(
+        "--through",
+        type=names_of(stores, "a store"),
+        default=",".join(stores),
+        metavar="NAME,...",
+        help="The stores (%(default)s).",
+    )
+
+
 class Benchmark(command.Command):
     """Base class of a benchmark. It exits with 0 even where a budget is exceeded: the rows show that."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from devstack.lab import private_redis
-from devstack.lab.benchmark import Benchmark, names_of, positive
+from devstack.lab.benchmark import Benchmark, add_stores_option, positive
 from devstack.lab.rows import ResultRow
 from devstack.lab.saved_runs import PROJECT
 from devstack.lab.temporary_folder import in_temporary_folder
@@ -47,13 +47,7 @@ class SimulateRun(Benchmark):
             help="Begin no round of examples after so many minutes (%(default)s).",
         )
         parser.add_argument("--seed", type=int, metavar="N", help="Seed of all examples (a random one).")
-        parser.add_argument(
-            "--through",
-            type=names_of(STORES, "a store"),
-            default=",".join(STORES),
-            metavar="NAME,...",
-            help="The stores (%(default)s).",
-        )
+        add_stores_option(parser, STORES)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:

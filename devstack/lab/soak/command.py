@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from devstack.lab import private_redis
-from devstack.lab.benchmark import Benchmark, names_of, positive
+from devstack.lab.benchmark import Benchmark, add_stores_option, positive
 from devstack.lab.rows import ResultRow
 from devstack.lab.soak import sizes
 from devstack.lab.soak.boots import BATCH, Boots
@@ -41,13 +41,7 @@ class SoakBenchmark(Benchmark):
         parser.add_argument(
             "--boots", type=positive, default=100_000, metavar="N", help="Boots and deletes a store (%(default)s)."
         )
-        parser.add_argument(
-            "--through",
-            type=names_of(STORES, "a store"),
-            default=",".join(STORES),
-            metavar="NAME,...",
-            help="The stores (%(default)s).",
-        )
+        add_stores_option(parser, STORES)
         return parser
 
     def measure(self, args: argparse.Namespace) -> Sequence[ResultRow]:
