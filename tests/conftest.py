@@ -25,6 +25,7 @@ from rpcapi.access.rabbit_users import agent as agent_of
 from tests import seed
 from tests.run_folders import claim_folder, release_folder, sweep
 from tests.run_order import spread
+from tests.time_limits import pytest_timeout_cancel_timer, pytest_timeout_set_timer  # noqa: F401  # hooks
 
 AGENT_HOSTS = ("h1", "h10")  # with users of their own on the shared RabbitMQ node
 
