@@ -9,6 +9,7 @@ from oslo_utils import versionutils
 
 from scheduler_svc.core.matching.options import DEFAULTS, FilterOptions
 from scheduler_svc.core.matching.predicate import Filter, HostPredicate
+from scheduler_svc.core.namespaces.compute import MAX_VERSION
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.view import View
 
@@ -26,10 +27,7 @@ _MODES = {"pv": "xen", "hv": "hvm", "baremetal": "hvm"}
 
 @dataclass(frozen=True, slots=True)
 class RequiredImageProperties:
-    """The requirements of an image. One entry of a host's ``supported_instances`` must contain all ``kinds``.
-
-    The types of facts are those of core.namespaces.compute: of a negative version the comparison would never end.
-    """
+    """The requirements of an image. One entry of a host's ``supported_instances`` must contain all ``kinds``."""
 
     kinds: tuple[str, ...]
     version: str
@@ -47,6 +45,8 @@ class RequiredImageProperties:
     def _version_matches(self, version: int | None) -> bool:
         if not (self.version and version):
             return True
+        if not 0 < version <= MAX_VERSION:  # the conversion of a negative or infinite number does not end
+            return False
         try:
             text = versionutils.convert_version_to_str(version)
             return versionutils.VersionPredicate(self.version).satisfied_by(text)

@@ -43,6 +43,13 @@ def test_hosts_that_support_the_image_pass(properties, names):
     assert passing(**properties) == names
 
 
+@pytest.mark.parametrize("version", [-1, -(10**400), 10**400, float("inf"), float("-inf"), float("nan")])
+def test_version_that_no_hypervisor_has_meets_no_requirement(version):
+    nodes = make_nodes("odd", facts={**KVM, "hypervisor_version": version})
+    image = {"id": "i", "properties": {"hw_architecture": "x86_64", "img_hv_requested_version": ">=1"}}
+    assert passing_hosts("ImagePropertiesFilter", nodes, options=FilterOptions(), image=image) == []
+
+
 def test_default_architecture_applies_to_images_without_one():
     assert passing(FilterOptions(default_architecture="aarch64")) == []
     assert passing(FilterOptions(default_architecture="aarch64"), hw_architecture="i686") == ["kvm"]
