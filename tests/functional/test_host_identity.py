@@ -111,6 +111,7 @@ def test_renamed_host_takes_no_servers_before_its_former_name_has_none(cluster: 
     shown = truth.until("it has registered", lambda: shown_refusal(cluster))
     assert f"start its agent as {HOST}, run 'gantt host drain {HOST}'" in shown
     assert shown in log.read_text()
+    truth.until("the former name is down", lambda: not service(cluster)["alive"])
     assert booting.boot(cluster).status == "ERROR"
 
     # when it runs under its former name again, until the guest has gone
@@ -127,6 +128,7 @@ def test_renamed_host_takes_no_servers_before_its_former_name_has_none(cluster: 
     clusters.restart(cluster, "compute")
     truth.until("it takes servers", lambda: "refusal" not in service(cluster, RENAMED))
     truth.until("it is open", lambda: service(cluster, RENAMED)["audited"])
+    truth.until("the former name is down", lambda: not service(cluster)["alive"])
     assert host_of(booting.boot(cluster).host) == RENAMED
 
 
