@@ -63,6 +63,7 @@ class Site(SimpleNamespace):
 def site(conf: cfg.ConfigOpts, tmp_path: Path) -> Site:
     rpc_conf.register_opts(conf)
     compute_conf.register_opts(conf)
+    metrics.UNSERVED_HOSTS.clear()  # agents of other tests in this process have set it
     return Site(
         conf=conf,
         folder=tmp_path,
@@ -245,7 +246,7 @@ def test_agent_that_is_replaced_while_it_runs_stops_serving(
     site.queue_pool.run()
     assert site.events == ["start", "stop", "wait"]
     assert len(site.claims.audits) == 1
-    supervisor._set_unserved("")
+    assert unserved() == {"identity": 1, "renamed": 0}
 
 
 def test_renamed_host_takes_no_guests_while_the_former_one_has_some(
@@ -265,7 +266,7 @@ def test_renamed_host_takes_no_guests_while_the_former_one_has_some(
         assert (site.claims.live(), supervisor.guest_manager.hypervisor.list()) == ({}, [])
         outcome = site.conductor.reports[-1]
         assert (list(outcome.outcomes), list(outcome.reasons)) == (["refused"], [registration.refusal])
-        supervisor._set_unserved("")
+        metrics.UNSERVED_HOSTS.clear()  # as at the end of a process
     # when the former host has none any more
     site.abandoned = {}
     supervisor = supervise()
