@@ -77,6 +77,7 @@ class Attempt:
         starts_off: Whether the guest is created powered off, until its start is requested.
         role, migration: Role of the claim and its migration, from the conductor's last message about a move.
         transition: Number of the last message about a move or about power; 0 if none.
+        stopped_for: Migration for which the guest was powered off; "" if it was for none.
         is_incoming: Whether the guest is created paused, to be filled by a copy from another host.
         copy: Last copy of the guest from this host.
     """
@@ -99,6 +100,7 @@ class Attempt:
     role: ClaimRole = ClaimRole.ONLY
     migration: str = ""
     transition: int = 0
+    stopped_for: str = ""
     is_incoming: bool = False
     copy: CopyState | None = None
 
@@ -125,6 +127,11 @@ class Attempt:
         """
         return AttemptResult.GONE if self.reported else AttemptResult.REFUSED
 
+    @property
+    def outcome_by_request(self) -> AttemptResult:
+        """Outcome of an end that the conductor requested: FAILED if its guest has certainly not run."""
+        return AttemptResult.FAILED if self.is_incoming else AttemptResult.GONE
+
     def to_ended(
         self, outcome: AttemptResult, reason: str, claim_end: ClaimEnd, at_ms: int, request_id: str | None = None
     ) -> "Attempt":
@@ -140,6 +147,7 @@ class Attempt:
             reason=reason,
             claim_end=claim_end,
             reported=False,
+            stopped_for="",
         )
 
     def to_end_of_move(self, migration: str, role: ClaimRole) -> "Attempt":

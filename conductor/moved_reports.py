@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from conductor.report_results import ACTIVE, GONE, STOPPED, BuildResult
+from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, STOPPED, BuildResult
 from conductor.saga import live_moves, moves
 from conductor.saga.transitions import end_attempt, fail, set_step
 from conductor.store.migrations import MigrationKind, MigrationStatus
@@ -19,12 +19,11 @@ def apply_source_result(instance: InstanceRecord, result: BuildResult) -> Instan
     migration = instance.open_migration
     if migration is None:
         return None
-    if (
-        result.kind in (ACTIVE, STOPPED)
-        and result.transition > instance.transition_number
-        and instance.step in REQUESTING
-    ):
+    follows_lost = result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
+    if follows_lost and instance.step in REQUESTING:
         return _follow_lost_moves(instance, result.transition)
+    if follows_lost and instance.step == SagaStep.END_SOURCE:
+        return _end_later_source(instance, result)
     if migration.kind == MigrationKind.LIVE:
         return live_moves.apply_source_result(instance, result)
     if result.kind not in (ACTIVE, STOPPED):
@@ -50,7 +49,27 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
     record = replace(instance, last_attempt=number)
     if record.move.kind == MigrationKind.LIVE:
         return live_moves.give_up(record, reason, is_final=True)
-    return set_step(moves.revert_move(record, reason), SagaStep.ABORT)
+    return moves.revert_move(record, reason)
+
+
+def _end_later_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
+    """Return the record whose source is to end, and had followed a later message, which was lost.
+
+    A source that runs is ended only for a deletion: the instance had returned there.
+    """
+    record = replace(instance, last_attempt=result.transition)
+    if result.kind == ACTIVE and instance.status != InstanceStatus.DELETING:
+        return moves.settle_without_move(record, "its source runs again, as was requested before the record was lost")
+    return set_step(record, SagaStep.END_SOURCE)
+
+
+def expects_stopped(instance: InstanceRecord, attempt: int) -> bool:
+    """Return whether an end of the instance's move is to be stopped for it: its source, or both when it returns."""
+    migration = instance.open_migration
+    if migration is None:
+        return False
+    is_leaving = migration.status in (MigrationStatus.REVERTING, MigrationStatus.CONFIRMING)
+    return attempt == migration.source_attempt or is_leaving
 
 
 def is_of_source(instance: InstanceRecord, result: BuildResult) -> bool:
@@ -90,23 +109,28 @@ def apply_destination_result(instance: InstanceRecord, result: BuildResult) -> I
 
 def _apply_at_destination(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     """Return the record of an instance that is built at a destination as a report of that changes it, or None."""
-    has_guest = result.kind in (ACTIVE, STOPPED)
-    is_built = is_at_destination(instance) or (
-        instance.status == InstanceStatus.RESIZE and instance.step == SagaStep.SETTLE
-    )
-    is_stopped = result.kind == STOPPED
-    if instance.step == SagaStep.STOP_DESTINATION and is_stopped:
-        return moves.start_source(instance)
-    if has_guest:
-        return moves.finish_move(instance, result.reason or None, is_stopped=is_stopped) if is_built else None
+    if result.kind in (ACTIVE, STOPPED):
+        return _apply_guest_at_destination(instance, result)
     ended = end_attempt(instance, result.kind, result.reason)
-    if is_built:
+    if is_at_destination(instance):
         return set_step(ended, SagaStep.ALTERNATE)
-    if moves.is_returning(instance) or (instance.step == SagaStep.TERMINATE and result.kind == GONE):
+    if moves.is_returning(instance) or (instance.step == SagaStep.TERMINATE and result.kind in ENDED_BY_REQUEST):
         return fail(ended, None)
     if instance.status == InstanceStatus.VERIFY_RESIZE:
         return fail(ended, f"its destination {result.host} ended it: {result.reason}")
     return None
+
+
+def _apply_guest_at_destination(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    is_stopped = result.kind == STOPPED
+    if instance.step == SagaStep.STOP_DESTINATION and is_stopped:
+        return moves.start_source(instance)
+    if result.migration and not expects_stopped(instance, result.attempt):  # its return began before it was lost
+        reason = None if instance.status == InstanceStatus.VERIFY_RESIZE else "its record was lost while it returned"
+        return moves.revert_move(replace(instance, last_attempt=max(instance.last_attempt, result.transition)), reason)
+    if not is_at_destination(instance):
+        return None
+    return moves.finish_move(instance, result.reason or None, is_stopped=is_stopped)
 
 
 def _lose(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:

@@ -14,7 +14,7 @@ from oslo_log import log
 from conductor import metrics, milestones
 from conductor.saga import moves
 from conductor.saga.evacuations import LOST
-from conductor.saga.transitions import STOPPED, building_status, lose, set_step
+from conductor.saga.transitions import lose, set_step, settle_claims
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
@@ -48,7 +48,8 @@ class RecordReconciler(BackgroundLoop):
     """Compares all settled records with their claims, one page at a time, once in ``interval`` seconds.
 
     Settled is an instance on its host without a step under way, such as an ACTIVE one, or one that only waits there to
-    be offloaded. Also compared are records that rest in ERROR and are not certain since this store forgot something.
+    be offloaded. Also compared are records that rest in ERROR although they may run: since this store forgot something,
+    or their host was silent after it had confirmed the claim.
 
     A record whose claim was fenced goes to ERROR, unless step ABORT finds another claim of the instance. One whose
     claim ended otherwise, or does not exist although no host is awaited that may report it, does so when the next
@@ -168,7 +169,13 @@ class RecordReconciler(BackgroundLoop):
         if answer in ENDED and answer != Answer.FENCED and attempt not in self._ended_before:
             self._ended.add(attempt)
             return None
+        if update is not None and update.step == SagaStep.CAST and not self._is_alive(update.host):
+            return None  # it would wait for a report in vain
         return update
+
+    def _is_alive(self, name: str | None) -> bool:
+        document = self._clients.service_document(context.new().with_timeout(CALL_SECONDS), names.host_of(name or ""))
+        return document is not None and bool(document.get("alive"))
 
 
 def _rows(
@@ -188,7 +195,7 @@ def compared_record(
     """
     is_elsewhere = answer == Answer.CONFIRMED and (host != instance.host or _moves_unknown(instance, migration))
     if answer == Answer.CONFLICT or is_elsewhere:
-        return _settled(instance)
+        return settle_claims(instance)
     if instance.status == InstanceStatus.ERROR:
         return _revived(instance) if answer == Answer.CONFIRMED else None
     if answer not in ENDED:
@@ -196,12 +203,6 @@ def compared_record(
     fate = FATES.get(answer, f"no longer runs it: its claim was {answer}")
     reason = f"host {names.host_of(instance.host or '')} {fate}"
     return lose(instance, reason)
-
-
-def _settled(instance: InstanceRecord) -> InstanceRecord:
-    """Return the record with the step that follows its claim; a move that is found returns the guest as it was."""
-    was_stopped = instance.was_stopped or instance.status in STOPPED
-    return set_step(instance, SagaStep.SETTLE, status=building_status(instance), was_stopped=was_stopped)
 
 
 def compared_source(instance: InstanceRecord, answer: str) -> InstanceRecord | None:
@@ -243,9 +244,12 @@ def _is_settled(instance: InstanceRecord) -> bool:
 
 
 def _is_doubtful_error(instance: InstanceRecord, epoch: int) -> bool:
-    """Return whether the record rests in ERROR although the store may have forgotten what runs."""
+    """Return whether the record rests in ERROR although it may run.
+
+    The store may have forgotten what runs, or a host that had confirmed the claim was silent.
+    """
     is_error = instance.status == InstanceStatus.ERROR and instance.step == SagaStep.DONE
-    return is_error and instance.certain_epoch != epoch
+    return is_error and (instance.certain_epoch != epoch or instance.asked)
 
 
 def _own_claim(instance: InstanceRecord) -> _Claim:

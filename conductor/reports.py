@@ -8,16 +8,17 @@ from oslo_log import log
 
 from conductor import metrics, milestones
 from conductor.moved_reports import (
+    BUILT,
     apply_destination_result,
     apply_source_result,
     is_at_destination,
     is_before_return,
     is_of_source,
 )
-from conductor.report_results import ACTIVE, GONE, OUTCOMES, STOPPED, BuildResult
-from conductor.saga import evacuations
+from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, GONE, OUTCOMES, STOPPED, BuildResult
+from conductor.saga import evacuations, moves
 from conductor.saga.live_moves import moves_live
-from conductor.saga.transitions import end_attempt, fail, finish, finish_deletion, lose, set_step
+from conductor.saga.transitions import end_attempt, fail, finish, finish_deletion, lose, set_step, settle_claims
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
@@ -29,9 +30,12 @@ from rpcapi.resources.claims import MAX_INSTANCES
 
 LOG = log.getLogger(__name__)
 
+ENDING = (SagaStep.TERMINATE, SagaStep.SETTLE)  # steps that may end the guest of the current attempt
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
 
+# The statuses of an instance at rest whose guest may have been stopped for a move.
+RESTING = frozenset({InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.ERROR})
 # The statuses in which a report of a running or a stopped guest is new.
 RUNNING_FROM = frozenset({InstanceStatus.BUILDING, InstanceStatus.ERROR, InstanceStatus.STARTING})
 STOPPED_FROM = frozenset(
@@ -93,9 +97,11 @@ class BuildReports:
         operations = report.operations or [0] * len(report.uuids)
         copies = report.copies or [None] * len(report.uuids)
         transitions = report.transitions or [0] * len(report.uuids)
+        migrations = report.migrations or [None] * len(report.uuids)
+        columns = zip(rows, operations, copies, transitions, migrations, strict=True)
         results = [
-            BuildResult(*row, report.host, number, *_copy_of(copy), transition)
-            for row, number, copy, transition in zip(rows, operations, copies, transitions, strict=True)
+            BuildResult(*row, report.host, number, *_copy_of(copy), transition, migration or "")
+            for row, number, copy, transition, migration in columns
         ]
         for result in results:
             if result.kind not in OUTCOMES:
@@ -144,15 +150,18 @@ def _copy_of(copy: Mapping[str, Any] | None) -> tuple[int, str]:
 def is_leaked(instance: InstanceRecord | None, result: BuildResult) -> bool:
     """Return whether the host has the guest although its instance is deleted or to be deleted, or its move has ended.
 
-    The source of a deleted instance that moves is ended when nothing is left at its destination. A guest of an instance
-    without a record is not leaked: this store may have lost the record of its boot, and the host has confirmed its
-    claim. If the claim ends, the host's next audit stops the guest.
+    A move has certainly ended if the instance rests on another host. The source of a deleted instance that moves is
+    ended when nothing is left at its destination. A guest of an instance without a record is not leaked: this store may
+    have lost the record of its boot, and the host has confirmed its claim. If the claim ends, the host's next audit
+    stops the guest.
     """
     if result.kind not in (ACTIVE, STOPPED) or instance is None:
         return False
+    is_deleted = instance.status in (InstanceStatus.DELETING, InstanceStatus.DELETED)
     if is_of_source(instance, result):
-        return instance.open_migration is None
-    return instance.status in (InstanceStatus.DELETING, InstanceStatus.DELETED)
+        rests_elsewhere = instance.status in ON_HOST and instance.step == SagaStep.DONE
+        return instance.open_migration is None and (is_deleted or rests_elsewhere)
+    return is_deleted
 
 
 def _log_unknown_guests(host: str, results: Sequence[BuildResult]) -> None:
@@ -174,12 +183,27 @@ def apply_result(instance: InstanceRecord, result: BuildResult, epoch: int = 0) 
     is_on_host = instance.host is not None and names.host_of(instance.host) == result.host
     if result.attempt < instance.attempt or not is_on_host or is_before_return(instance, result):
         return None
+    return _apply_to_current(instance, result, epoch)
+
+
+def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int) -> InstanceRecord | None:
+    """Return the record as a report about its current attempt changes it, or None."""
+    if _is_ended_by_mistake(instance, result):
+        return moves.settle_later(instance, result.transition)
     if instance.has_ended(result.attempt) and not (moves_live(instance) and instance.step == SagaStep.TERMINATE):
         return None
+    if instance.step == SagaStep.SETTLE and result.kind in (ACTIVE, STOPPED):  # the claims are read first
+        return None
     if instance.status == InstanceStatus.DELETING and instance.step != SagaStep.RESUME:
-        has_stopped = instance.step == SagaStep.TERMINATE and result.kind == GONE
+        has_stopped = instance.step == SagaStep.TERMINATE and result.kind in ENDED_BY_REQUEST
         return _end_deletion(instance, epoch) if has_stopped else None
     return (_apply_state if instance.open_migration is None else apply_destination_result)(instance, result)
+
+
+def _is_ended_by_mistake(instance: InstanceRecord, result: BuildResult) -> bool:
+    """Return whether a guest is to be ended that has followed a later message, which this store has lost."""
+    is_ending = instance.step in ENDING and instance.status != InstanceStatus.DELETING
+    return is_ending and result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
 
 
 def _end_deletion(instance: InstanceRecord, epoch: int) -> InstanceRecord:
@@ -200,7 +224,21 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
         return fail(end_attempt(instance, "offloaded", result.reason), None)
     if result.kind not in STATES:
         return _apply_failure(instance, result)
+    if result.migration:
+        return _start_again(instance, result)
     return _apply_operation(instance, result) if instance.operation else _apply_power(instance, result)
+
+
+def _start_again(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
+    """Return the record of an instance whose guest is off for a move that is over, or that this store has lost.
+
+    It starts again once its claims show that it runs nowhere else.
+    """
+    if instance.status == InstanceStatus.BUILDING and instance.step in BUILT:
+        number = max(instance.last_attempt, result.transition)
+        return set_step(instance, SagaStep.POWER, status=InstanceStatus.STARTING, last_attempt=number)
+    rests = instance.step == SagaStep.DONE and instance.status in RESTING
+    return settle_claims(instance) if rests else None
 
 
 def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
@@ -247,7 +285,7 @@ def _finish(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
 def _apply_failure(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     record = end_attempt(instance, result.kind, result.reason)
     if instance.status == InstanceStatus.BUILDING:
-        return set_step(record, SagaStep.ALTERNATE)
+        return record if instance.step == SagaStep.SETTLE else set_step(record, SagaStep.ALTERNATE)
     if instance.status in ON_HOST:
         return lose(record, f"Its host {result.host} ended it: {result.reason}")
     if instance.status == InstanceStatus.ERROR:

@@ -67,7 +67,11 @@ class AdmissionController:
             )
             ended_attempts.append(
                 attempt.to_ended(
-                    AttemptResult.GONE, "stopped and released by request", ClaimEnd.RELEASE, self._clock(), request_id
+                    attempt.outcome_by_request,
+                    "stopped and released by request",
+                    ClaimEnd.RELEASE,
+                    self._clock(),
+                    request_id,
                 )
             )
         self._guest_manager.end_attempts(ended_attempts)

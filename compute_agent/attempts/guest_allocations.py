@@ -147,7 +147,8 @@ class GuestManager:
 
     def power_on(self, attempt: Attempt, at_ms: int) -> None:
         """Journal that the guest of a live attempt is to run; the saga starts it."""
-        self.journal.put([replace(attempt, stage=Stage.CONFIRMED, at_ms=at_ms, starts_off=False, reported=False)])
+        started = replace(attempt, stage=Stage.CONFIRMED, at_ms=at_ms, starts_off=False, stopped_for="")
+        self.journal.put([replace(started, reported=False)])
 
     def reboot(self, attempt: Attempt, number: int, at_ms: int) -> None:
         """Power the guest of a live attempt off, then journal the operation; the saga starts the guest."""

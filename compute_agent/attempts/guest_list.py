@@ -38,6 +38,7 @@ def list_owners(guest_manager: GuestManager, uuids: Sequence[str]) -> objects.Gu
         names=[attempt.name for attempt in attempts],
         owners=[dict(attempt.owner) for attempt in attempts],
         states=[_state(attempt, attempt.ref in guests) for attempt in attempts],
+        transitions=[attempt.transition for attempt in attempts],
     )
 
 
@@ -48,6 +49,8 @@ def _marker(ref: AttemptRef) -> str:
 def _state(attempt: Attempt | None, has_guest: bool) -> str:
     if attempt is None:
         return guest.UNJOURNALLED
+    if attempt.is_incoming:
+        return guest.INCOMING
     if not has_guest:
         return guest.CONFIRMED
-    return {Stage.STOPPED: guest.STOPPED, Stage.INCOMING: guest.INCOMING}.get(attempt.stage, guest.RUNNING)
+    return guest.STOPPED if attempt.stage is Stage.STOPPED else guest.RUNNING

@@ -23,6 +23,8 @@ from rpcapi.resources.claims import MAX_INSTANCES, Answer
 
 LOG = log.getLogger(__name__)
 
+REMIND_MS = 300_000  # between two reports of a guest that is off for a move
+
 
 @dataclass(frozen=True, slots=True)
 class SagaProgress:
@@ -49,6 +51,7 @@ class AttemptSaga:
         self._conductor = conductor
         self._calls = calls
         self._clock = clock
+        self._reminded_ms: dict[AttemptRef, int] = {}  # when guests that are off for a move were reported last
         self._settled_claims: set[AttemptRef] = set()  # ended attempts with claims that are over in the store
         self._unfinished = False
 
@@ -65,6 +68,20 @@ class AttemptSaga:
         boot_ms = self._report()
         self._journal.compact_if_long()
         return SagaProgress(self._unfinished, boot_ms)
+
+    def remind(self) -> bool:
+        """Have guests that are off for a move reported again every REMIND_MS; return whether one is.
+
+        The conductors' store may have lost that move, and would never start them.
+        """
+        now_ms = self._clock()
+        stopped = [attempt for attempt in self._journal.at(Stage.STOPPED) if attempt.stopped_for]
+        reported_ms = {attempt.ref: self._reminded_ms.get(attempt.ref, attempt.at_ms) for attempt in stopped}
+        due = [ref for ref, last_ms in reported_ms.items() if not 0 <= now_ms - last_ms < REMIND_MS]
+        for ref in due:
+            self._journal.report_again(ref)
+        self._reminded_ms = reported_ms | dict.fromkeys(due, now_ms)
+        return bool(due)
 
     def _call_in_batches(self, attempts: Sequence[Attempt], call: Callable[[list[Attempt]], None]) -> None:
         """Make ``call`` for the attempts of each request; stop at the first unanswered call, or if an audit is due.
@@ -203,6 +220,9 @@ class AttemptSaga:
             copies=[_copy(attempt) for attempt in attempts] if any(attempt.copy for attempt in attempts) else [],
             transitions=[attempt.transition for attempt in attempts]
             if any(attempt.transition for attempt in attempts)
+            else [],
+            migrations=[attempt.stopped_for or None for attempt in attempts]
+            if any(attempt.stopped_for for attempt in attempts)
             else [],
         )
         self._calls.call("report_builds", lambda ctxt: self._conductor.report_builds(ctxt, report), attempts)

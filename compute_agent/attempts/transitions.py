@@ -22,9 +22,12 @@ class EndOfMove(NamedTuple):
     role: ClaimRole
 
 
+NO_MOVE = EndOfMove("", ClaimRole.ONLY)
+
+
 @dataclass(frozen=True, slots=True)
 class GuestTransition:
-    """One row of rpcapi.objects.GuestTransitions."""
+    """One row of rpcapi.objects.GuestTransitions; without a move, the claim is the only one of its instance."""
 
     ref: AttemptRef
     action: str
@@ -59,9 +62,7 @@ class TransitionController:
 
     def _follow(self, attempt: Attempt, transition: GuestTransition) -> Attempt:
         """Journal the number of a message, and the role that it gives the claim; return the attempt with both."""
-        changed = replace(attempt, transition=transition.number)
-        if transition.move is not None:
-            changed = changed.to_end_of_move(*transition.move)
+        changed = replace(attempt, transition=transition.number).to_end_of_move(*(transition.move or NO_MOVE))
         if changed != attempt:
             self._journal.put([changed])
         if changed.role is ClaimRole.ONLY:
@@ -72,7 +73,7 @@ class TransitionController:
         if attempt.stage is Stage.STOPPED:
             self._journal.report_again(attempt.ref)
         elif attempt.stage not in (Stage.INTENT, Stage.INCOMING):  # nothing has been started
-            self._guest_manager.power_off(attempt, self._clock())
+            self._guest_manager.power_off(replace(attempt, stopped_for=attempt.migration), self._clock())
 
     def _run(self, attempt: Attempt) -> None:
         if self._guest_manager.hypervisor.other_running(attempt.ref) is not None:
@@ -91,5 +92,5 @@ class TransitionController:
 
     def _end(self, attempt: Attempt, request_id: str) -> None:
         reason = "stopped and released by request"
-        ended = attempt.to_ended(AttemptResult.GONE, reason, ClaimEnd.RELEASE, self._clock(), request_id)
+        ended = attempt.to_ended(attempt.outcome_by_request, reason, ClaimEnd.RELEASE, self._clock(), request_id)
         self._guest_manager.end_attempts([ended])

@@ -195,6 +195,10 @@ class ServiceHost:
         if self.guest_manager.audit_duty.is_due:
             self.advance()  # the pass stopped before its end; the next one audits first
 
+    def _remind(self) -> None:
+        if self._saga.remind():
+            self.advance()
+
     def _backoff(self) -> float:
         longest = min(self._intervals().retry_max, FIRST_RETRY * 2 ** min(self._failures - 1, 20))
         return longest * random.uniform(0.5, 1.0)
@@ -258,6 +262,7 @@ class ServiceHost:
 
     def _report(self) -> None:
         self._silent = False
+        self._queue.submit(self._remind)
         try:
             self._send_report()
         finally:

@@ -10,8 +10,9 @@ from oslo_log import log
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import set_step
 from conductor.service_clients import NO_ANSWER_ERRORS, summarize_error
-from conductor.store.records import InstanceRecord, SagaStep
+from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
+from rpcapi.objects.transition import END
 from rpcapi.resources import names
 
 LOG = log.getLogger(__name__)
@@ -150,10 +151,30 @@ def send_terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceR
 
 
 def _terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord]) -> None:
-    refs = objects.ClaimRefs.of(
-        consumers=[instance.uuid for instance in instances], attempts=[instance.attempt for instance in instances]
+    """End the guests of deleted instances; others only if their host has not followed a later message."""
+    deleted = [instance for instance in instances if instance.status == InstanceStatus.DELETING]
+    if deleted:
+        refs = objects.ClaimRefs.of(
+            consumers=[instance.uuid for instance in deleted], attempts=[instance.attempt for instance in deleted]
+        )
+        saga_pass.clients.compute.terminate_instances(saga_pass.context(), host, refs)
+    others = [instance for instance in instances if instance.status != InstanceStatus.DELETING]
+    if others:
+        send_transitions(saga_pass, host, others, [END] * len(others))
+
+
+def send_transitions(
+    saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord], actions: Sequence[str]
+) -> None:
+    """Request a host to change the guests of the current attempts, unless it has followed a later message."""
+    transitions = objects.GuestTransitions.of(
+        partition=instances[0].partition or saga_pass.clients.partition,
+        uuids=[instance.uuid for instance in instances],
+        attempts=[instance.attempt for instance in instances],
+        actions=list(actions),
+        numbers=[instance.transition_number for instance in instances],
     )
-    saga_pass.clients.compute.terminate_instances(saga_pass.context(), host, refs)
+    saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)
 
 
 def send_by_host(

@@ -8,7 +8,7 @@ the destination requested to run it, so that it never runs on both (ADR 0281).
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from conductor.report_results import ACTIVE, GONE, INCOMING, STOPPED, BuildResult
+from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, INCOMING, STOPPED, BuildResult
 from conductor.saga import moves
 from conductor.saga.transitions import as_sentence, end_attempt, fail, finish, set_step
 from conductor.store.migrations import MigrationKind, MigrationStatus
@@ -103,7 +103,7 @@ def _apply_copy(instance: InstanceRecord, result: BuildResult) -> InstanceRecord
         return give_up(instance, f"the copy failed: {result.reason}", is_final=result.kind == STOPPED)
     if result.kind == STOPPED and result.copy_phase in (DONE, POST_COPY):
         migration = replace(instance.move, status=MigrationStatus.MIGRATING, copy_phase=result.copy_phase)
-        return set_step(instance, SagaStep.SWITCH, migration=migration)
+        return moves.set_numbered_step(replace(instance, migration=migration), SagaStep.SWITCH)
     return None
 
 
@@ -133,7 +133,7 @@ def lose_destination(instance: InstanceRecord, outcome: str, reason: str) -> Ins
     ended = replace(ended, migration=replace(ended.move, history=ended.history))
     if instance.step in PREPARING:
         return select_again(ended)
-    if instance.move.copy_phase == DONE and outcome == "failed":
+    if outcome == "failed" and not instance.move.is_resumed:
         return fail(ended, f"its destination failed after the copy: {reason}")
     return lose_guest(ended, f"its destination ended it after the copy: {reason}")
 
@@ -144,7 +144,7 @@ def _end_preparation(instance: InstanceRecord, result: BuildResult) -> InstanceR
 
 def _end_by_request(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     ended = end_attempt(instance, "failed", result.reason)
-    return select_again(ended) if result.kind == GONE else None
+    return select_again(ended) if result.kind in ENDED_BY_REQUEST else None
 
 
 def _end_after_switch(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:

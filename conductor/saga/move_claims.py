@@ -2,6 +2,7 @@
 """Steps BEGIN_MOVE and END_MOVE: make the claim of an instance the source of its migration, or its only claim again."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from conductor.saga import moves
@@ -25,6 +26,18 @@ MoveMethod = Callable[[RequestContext, objects.ClaimRefs, list[str]], objects.Cl
 def begin_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
     """Make the claims the sources of their migrations; then select destinations."""
     return _change(saga_pass, instances, lambda client: client.begin_moves, _begun)
+
+
+def begin_again(saga_pass: SagaPass, instance: InstanceRecord) -> str:
+    """Make the claim of a moving instance the source of its migration again; return the answer.
+
+    Raises what ``begin_moves`` raises.
+    """
+    migration = instance.move
+    client = saga_pass.clients.claims_of(migration.source_partition)
+    refs = objects.ClaimRefs.of(consumers=[instance.uuid], attempts=[migration.source_attempt])
+    (answer,) = client.begin_moves(saga_pass.context(), refs, [migration.uuid]).answers
+    return str(answer)
 
 
 def end_move(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -70,7 +83,7 @@ def _begun(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> Instan
     if answer in ENDED_ANSWERS and answer not in (Answer.UNKNOWN, Answer.ENDED):
         return moves.lose_claim(instance, LOST, f"its claim was {answer}")
     # This migration never holds the claim. The instance may still have it: step SETTLE reads its claims.
-    return moves.settle_without_move(instance, f"its claim could not move: {answer}")
+    return moves.settle_returned(instance, f"its claim could not move: {answer}")
 
 
 def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> InstanceRecord:
@@ -79,7 +92,7 @@ def _ended(saga_pass: SagaPass, instance: InstanceRecord, answer: str) -> Instan
     if answer in UNDECIDED:
         return saga_pass.retry_later(instance, answer)
     if answer == Answer.CONFLICT:  # another attempt is live, which this conductor does not know
-        return set_step(instance, SagaStep.ABORT)
+        return replace(saga_pass.retry_later(instance, answer), step=SagaStep.ABORT)
     if answer in ENDED_ANSWERS:
         return moves.end_source(instance, f"its claim was {answer}")
-    return moves.settle_without_move(instance, f"its claim could not be taken back: {answer}")
+    return moves.settle_returned(instance, f"its claim could not be taken back: {answer}")

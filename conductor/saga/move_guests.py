@@ -10,6 +10,7 @@ from typing import NamedTuple
 from conductor.saga import cast, live_moves, moves
 from conductor.saga.claims import find_end
 from conductor.saga.evacuations import LOST
+from conductor.saga.move_claims import begin_again
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import end_attempt, fail
 from conductor.service_clients import NO_ANSWER_ERRORS
@@ -125,10 +126,12 @@ def _check_claim(saga_pass: SagaPass, instance: InstanceRecord, change: _Change)
     end = _end_of(instance, change.role)
     try:
         answer, migration = find_end(saga_pass, end.partition, instance.uuid, end.attempt)
+        is_only = answer == Answer.CONFIRMED and migration is None and change.role is ClaimRole.SOURCE
+        # Either the move has ended, or the claims service forgot its begin.
+        if is_only and begin_again(saga_pass, instance) != Answer.CONFIRMED:
+            return moves.settle_returned(instance, "its claim on the source is its only one")
     except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
         return saga_pass.retry_later(instance, error)
     if answer in ENDS:
         return change.on_end(instance, f"its claim was {answer}")
-    if answer == Answer.CONFIRMED and migration is None and change.role is ClaimRole.SOURCE:
-        return moves.settle_returned(instance, "its claim on the source is its only one")
     return saga_pass.retry_later(instance, f"its host sent no report; its claim is {answer}")

@@ -77,7 +77,7 @@ def revert_move(instance: InstanceRecord, reason: str | None = None) -> Instance
     migration = replace(instance.move, status=MigrationStatus.REVERTING, reason=reason)
     status = InstanceStatus.REVERT_RESIZE if reason is None else InstanceStatus.RESIZE
     returning = replace(instance, status=status, reason=reason, migration=migration)
-    return _set_numbered_step(returning, SagaStep.STOP_SOURCE)
+    return set_numbered_step(returning, SagaStep.STOP_SOURCE)
 
 
 def stop_destination(instance: InstanceRecord) -> InstanceRecord:
@@ -87,7 +87,7 @@ def stop_destination(instance: InstanceRecord) -> InstanceRecord:
 
 def start_source(instance: InstanceRecord) -> InstanceRecord:
     """Return the record of a reverted move after its destination stopped the guest."""
-    return _set_numbered_step(instance, SagaStep.RESUME)
+    return set_numbered_step(instance, SagaStep.RESUME)
 
 
 def end_destination(instance: InstanceRecord) -> InstanceRecord:
@@ -106,7 +106,7 @@ def stays(instance: InstanceRecord) -> bool:
     return instance.move.status == MigrationStatus.CONFIRMING and instance.step == SagaStep.RESUME
 
 
-def _set_numbered_step(instance: InstanceRecord, step: SagaStep) -> InstanceRecord:
+def set_numbered_step(instance: InstanceRecord, step: SagaStep) -> InstanceRecord:
     """Return the record with a step whose messages have a number of their own: reports from before it are older."""
     return set_step(instance, step, last_attempt=instance.next_attempt)
 
@@ -126,7 +126,7 @@ def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:
     why = f"its source {migration.source_host} ended during the move: {reason}"
     if is_returning(instance):
         staying = replace(instance, migration=replace(migration, status=MigrationStatus.CONFIRMING, reason=why))
-        return _set_numbered_step(staying, SagaStep.RESUME)
+        return set_numbered_step(staying, SagaStep.RESUME)
     return _fail_without_source(instance, why)
 
 
@@ -145,10 +145,13 @@ def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
 
 
 def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
-    """Return the record of an instance whose only claim has ended, before its move or after its return."""
+    """Return the record of an instance whose only claim has ended, before its move or after its return.
+
+    Step ABORT ends a destination of a deleted one that this store forgot.
+    """
     ended = end_attempt(instance, outcome, reason)
     if instance.status == InstanceStatus.DELETING:
-        return finish_deleted(ended)
+        return set_step(ended, SagaStep.ABORT)
     return lose(_end_migration(ended, MigrationStatus.ERROR, reason), as_sentence(reason))
 
 
@@ -158,6 +161,18 @@ def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord
         return set_step(_end_migration(instance, MigrationStatus.CANCELLED, reason), SagaStep.ABORT)
     ended = _end_migration(instance, MigrationStatus.ERROR, reason)
     return set_step(ended, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
+
+
+def settle_later(instance: InstanceRecord, number: int) -> InstanceRecord:
+    """Return the record whose host followed the message with ``number``, which this store has lost.
+
+    The guest is not ended: step SETTLE finds out from the claims what became of it.
+    """
+    history = [entry for entry in instance.history if entry["attempt"] != instance.attempt]
+    later = replace(instance, history=history, last_attempt=number)
+    if later.open_migration is None:
+        return set_step(later, SagaStep.SETTLE, status=InstanceStatus.BUILDING)
+    return settle_without_move(later, "its host followed a later message, which was lost")
 
 
 def settle_returned(instance: InstanceRecord, reason: str) -> InstanceRecord:

@@ -43,7 +43,8 @@ def _send(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> No
         _send_operations(saga_pass, host, operations)
     transitions = [instance for instance in group if instance.status in ACTIONS]
     if transitions:
-        _send_transitions(saga_pass, host, transitions)
+        actions = [ACTIONS[instance.status] for instance in transitions]
+        cast.send_transitions(saga_pass, host, transitions, actions)
 
 
 def _send_operations(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
@@ -63,17 +64,6 @@ def _image_of(saga_pass: SagaPass, instance: InstanceRecord) -> dict[str, Any] |
     """Return the image of a rebuild, None where it is that of the request."""
     is_rebuild = instance.status == InstanceStatus.REBUILD and instance.spec is not None
     return (dict(saga_pass.spec_of(instance).image) or None) if is_rebuild else None
-
-
-def _send_transitions(saga_pass: SagaPass, host: str, group: Sequence[InstanceRecord]) -> None:
-    transitions = objects.GuestTransitions.of(
-        partition=group[0].partition or saga_pass.clients.partition,
-        uuids=[instance.uuid for instance in group],
-        attempts=[instance.attempt for instance in group],
-        actions=[ACTIONS[instance.status] for instance in group],
-        numbers=[instance.transition_number for instance in group],
-    )
-    saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)
 
 
 def _check_claim(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:

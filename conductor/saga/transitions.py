@@ -68,6 +68,12 @@ def lose(instance: InstanceRecord, reason: str) -> InstanceRecord:
     return set_step(ended, SagaStep.ABORT, status=InstanceStatus.ERROR, reason=reason)
 
 
+def settle_claims(instance: InstanceRecord) -> InstanceRecord:
+    """Return the record with the step that follows its claims; a move that is found returns the guest as it was."""
+    was_stopped = instance.was_stopped or instance.status in STOPPED
+    return set_step(instance, SagaStep.SETTLE, status=building_status(instance), was_stopped=was_stopped)
+
+
 def finish_deletion(instance: InstanceRecord) -> InstanceRecord:
     """Return the record of a deleted instance without a claim of its own; the source of a move must still end."""
     if instance.open_migration is not None:

@@ -12,7 +12,7 @@ from conductor.saga.transitions import set_step
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import objects
-from rpcapi.objects.guest import RUNNING, STOPPED
+from rpcapi.objects.guest import CONFIRMED, RUNNING, STOPPED
 from rpcapi.resources import names
 
 Claim = Mapping[str, Any]
@@ -21,20 +21,25 @@ LOST_RECORD = "the record of the migration was lost"
 
 
 class AgentAttempt(NamedTuple):
-    """Attempt in its agent's journal: the state of its guest, as in GuestPage, and its flavor."""
+    """Attempt in its agent's journal: the state of its guest, as in GuestPage, its flavor and its last transition."""
 
-    state: str | None
-    flavor: str | None
+    state: str | None = None
+    flavor: str | None = None
+    transition: int = 0
 
 
 def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim) -> InstanceRecord:
     """Return the record with a move rebuilt from the claims at its two ends.
 
-    If the destination has a running or stopped guest, the move goes on: the source is stopped, then the move waits for
-    confirm or revert. Otherwise, and if the destination was stopped for a source that runs, the destination is removed,
-    and the server continues at its source. Raises the errors of ``read_attempt``.
+    If the destination has a guest, or is about to start one, the move goes on: the source is stopped, then the move
+    waits for confirm or revert. A guest that was stopped for a source that runs, or that was to be copied, is removed,
+    and the server continues at its source. It does so too if the destination knows nothing of it. Raises the errors of
+    ``read_attempt``.
     """
     attempt = read_attempt(saga_pass, instance, destination)
+    goes_on = attempt.state in (RUNNING, CONFIRMED)
+    source_runs = not goes_on and read_attempt(saga_pass, instance, source).state == RUNNING
+    goes_on |= attempt.state == STOPPED and not source_runs
     spec = resized_spec(saga_pass, instance, destination)
     flavor = instance.flavor or saga_pass.request.flavor
     migration = MigrationRecord(
@@ -53,14 +58,12 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         was_stopped=instance.was_stopped,
         request_id=source["request_id"],
     )
-    goes_on = attempt.state == RUNNING or (
-        attempt.state == STOPPED and read_attempt(saga_pass, instance, source).state != RUNNING
-    )
     if not goes_on:
         migration = replace(migration, status=MigrationStatus.REVERTING, reason=LOST_RECORD)
     moving = replace(
         instance,
         attempt=destination["attempt"],
+        last_attempt=max(instance.last_attempt, attempt.transition),
         host=destination["host"],
         allocations=destination["allocations"],
         history=[],
@@ -81,10 +84,12 @@ def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) ->
     clients = saga_pass.clients
     host = names.host_of(claim["host"])
     page = clients.call_agent(saga_pass.context(), host, clients.compute.list_owners, [instance.uuid])
-    for number, state, owner in zip(page.attempts, page.states, page.owners, strict=True):
+    transitions = page.transitions or [0] * len(page.attempts)
+    rows = zip(page.attempts, page.states, page.owners, transitions, strict=True)
+    for number, state, owner, transition in rows:
         if number == claim["attempt"]:
-            return AgentAttempt(state, owner.get("flavor"))
-    return AgentAttempt(None, None)
+            return AgentAttempt(state, owner.get("flavor"), transition)
+    return AgentAttempt()
 
 
 def resized_spec(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> objects.RequestSpec | None:

@@ -50,17 +50,19 @@ class BuildReport(base.GanttObject):
     each guest's last reboot or rebuild, 0 for none; it is empty if all are 0. ``copies`` has {number, phase} of each
     guest's last copy from this host, see rpcapi.objects.copy; it is empty if no guest was copied. The reason of a
     failed copy is in ``reasons``. ``transitions`` has the number of the last transition that each guest followed,
-    see rpcapi.objects.GuestTransitions; it is empty if all are 0.
+    see rpcapi.objects.GuestTransitions; it is empty if all are 0. ``migrations`` has the migration for which each
+    stopped guest was powered off, None if it was for none; it is empty if all are None.
 
     Version 1.0: Initial version
     Version 1.1: Add outcome stopped
     Version 1.2: Add operations
     Version 1.3: Add copies, transitions, outcome incoming
+    Version 1.4: Add migrations
     """
 
-    VERSION = "1.3"
+    VERSION = "1.4"
     COLUMNS = ("uuids", "attempts", "outcomes", "reasons")
-    SPARSE = ("operations", "copies", "transitions")
+    SPARSE = ("operations", "copies", "transitions", "migrations")
 
     fields = {
         "host": fields.StringField(),
@@ -71,4 +73,5 @@ class BuildReport(base.GanttObject):
         "operations": base.ColumnField(int, default=[]),
         "copies": base.ColumnField(dict, nullable_items=True, default=[]),
         "transitions": base.ColumnField(int, default=[]),
+        "migrations": base.ColumnField(str, nullable_items=True, default=[]),
     }

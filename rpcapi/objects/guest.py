@@ -40,13 +40,15 @@ class GuestOwners(base.GanttObject):
 
     Attempts whose claim is still to be confirmed are among them. ``names`` has the nodes. ``owners`` has {type,
     project, user, request_id, flavor, group_id, group_policy, group_max_per_host} of each, as the build request had
-    them. ``states`` is as in GuestPage.
+    them. ``states`` is as in GuestPage. ``transitions`` is as in BuildReport.
 
     Version 1.0: Initial version
+    Version 1.1: Add transitions
     """
 
-    VERSION = "1.0"
+    VERSION = "1.1"
     COLUMNS = ("uuids", "attempts", "names", "owners", "states")
+    SPARSE = ("transitions",)
 
     fields = {
         "uuids": base.ColumnField(str),
@@ -54,4 +56,5 @@ class GuestOwners(base.GanttObject):
         "names": base.ColumnField(str),
         "owners": base.ColumnField(dict),
         "states": base.ColumnField(str),
+        "transitions": base.ColumnField(int, default=[]),
     }

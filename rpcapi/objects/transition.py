@@ -24,7 +24,8 @@ class GuestTransitions(base.GanttObject):
 
     ``numbers`` has the latest attempt of each instance. It identifies late messages: an agent ignores a message with a
     lower number than before. ``moves`` is empty unless a message is about a move. It has {migration, role} of each
-    claim: its role in that migration, or "only" after a move.
+    claim: its role in that migration, or "only" after a move. A claim that it says nothing of is the only one of its
+    instance.
 
     Version 1.0: Initial version
     """

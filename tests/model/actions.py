@@ -192,6 +192,11 @@ def _saga_of_agent(state: State, host: int, agent: Agent) -> Iterator[Action]:
             and attempt.reported != agents.REPORTED
         ):
             yield from _end_claim(state, host, agent, attempt)
+        is_surprise = state.record is not None and not reports.expects_stopped(state.record, attempt.number)
+        reminds = is_surprise and holds("a guest that is off for a move is reported again")
+        if attempt.is_held and attempt.reported == agents.REPORTED and reminds:
+            reminding = with_agent(state, host, agents.report_again(agent, attempt))
+            yield Action(f"agent {host} reports attempt {attempt.number} once more", PROGRESS, reminding)
         report = agents.report_of(attempt, host)
         if report is not None:
             yield from _report(state, host, agent, attempt, report)

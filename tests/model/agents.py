@@ -21,6 +21,7 @@ class Report(NamedTuple):
     copy_number: int
     copy_phase: str
     transition: int
+    is_held: bool
 
 
 def journalled(agent: Agent, number: int) -> Attempt | None:
@@ -40,6 +41,7 @@ def end(attempt: Attempt, outcome: str, claim_end: str) -> Attempt:
         claim_end=claim_end,
         reported=UNREPORTED,
         is_copying=False,
+        is_held=False,
         guest="",
         has_disk=False,
     )
@@ -96,7 +98,12 @@ def _terminate(agent: Agent, message: Message, existing: Attempt | None) -> Agen
     for other in agent.attempts:
         if other.stage == "intent" and _has_ended_before(other, number):
             agent = put(agent, end(other, "gone", "release"))
-    return put(agent, end(existing or Attempt(number, "intent"), "gone", "release"))
+    return put(agent, end_by_request(existing or Attempt(number, "intent")))
+
+
+def end_by_request(attempt: Attempt) -> Attempt:
+    has_run = not attempt.is_incoming or not holds("a guest that was only to be copied has not run")
+    return end(attempt, "gone" if has_run else "failed", "release")
 
 
 def _has_ended_before(older: Attempt, number: int) -> bool:
@@ -106,15 +113,16 @@ def _has_ended_before(older: Attempt, number: int) -> bool:
 
 def _change(agent: Agent, message: Message, attempt: Attempt) -> Agent:
     is_late = message.number < attempt.transition and holds("agents ignore late messages about moves")
+    if message.action == "end" and not message.role:
+        is_late = is_late and holds("a guest that followed a later message is not ended")
     if not attempt.is_live or is_late:
         return report_again(agent, attempt)
     if message.action == "end":
-        return put(agent, end(attempt, "gone", "release"))
+        return put(agent, end_by_request(attempt))
     attempt = attempt._replace(transition=message.number)
-    if message.role:
-        attempt = attempt._replace(role=message.role)
-        if message.role == "only":
-            attempt = attempt._replace(copy=None, is_copying=False)
+    attempt = attempt._replace(role=message.role or "only")
+    if attempt.role == "only":
+        attempt = attempt._replace(copy=None, is_copying=False)
     agent = put(agent, attempt)
     return _stop(agent, attempt) if message.action == "stop" else _run(agent, attempt)
 
@@ -125,14 +133,16 @@ def _stop(agent: Agent, attempt: Attempt) -> Agent:
     if attempt.stage in ("intent", "incoming"):
         return agent
     guest = "off" if attempt.guest else ""
-    return put(agent, attempt._replace(stage="stopped", guest=guest, reported=UNREPORTED))
+    is_held = attempt.role != "only"
+    return put(agent, attempt._replace(stage="stopped", is_held=is_held, guest=guest, reported=UNREPORTED))
 
 
 def _run(agent: Agent, attempt: Attempt) -> Agent:
     if other_is_on(agent, attempt.number):
         return agent
     if attempt.stage in ("stopped", "incoming"):
-        return put(agent, attempt._replace(stage="confirmed", is_incoming=False, reported=UNREPORTED))
+        started = attempt._replace(stage="confirmed", is_incoming=False, is_held=False, reported=UNREPORTED)
+        return put(agent, started)
     return report_again(agent, attempt)
 
 
@@ -238,9 +248,8 @@ def report_of(attempt: Attempt, host: int) -> Report | None:
     kinds = {"spawned": "active", "stopped": "stopped", "incoming": "incoming"}
     kind = kinds.get(attempt.stage, attempt.outcome)
     copy = attempt.copy
-    return Report(
-        attempt.number, kind, host, copy.number if copy else 0, copy.phase if copy else "", attempt.transition
-    )
+    number, phase = (copy.number, copy.phase) if copy else (0, "")
+    return Report(attempt.number, kind, host, number, phase, attempt.transition, attempt.is_held)
 
 
 def after_report(attempt: Attempt) -> Attempt:

@@ -14,7 +14,7 @@ import pytest
 from compute_agent.attempt import Attempt as RealAttempt
 from compute_agent.attempt import AttemptRef, ClaimEnd, Stage
 from compute_agent.attempts.calls import ServiceCalls
-from compute_agent.attempts.saga import AttemptSaga
+from compute_agent.attempts.saga import REMIND_MS, AttemptSaga
 from compute_agent.endpoints.compute import ComputeEndpoint
 from compute_agent.simulator.hypervisor import SpawnFailed
 from conductor.saga.saga import BuildSaga
@@ -116,6 +116,13 @@ class SteppedAgent:
         self._cluster.now_ms += 5_000  # its guest has booted
         self.saga._call_in_batches([self.attempt(number)], self.saga._send_report)
 
+    def remind(self, number: int) -> None:
+        """Let the time pass after which it reports that it has stopped a guest for a move."""
+        now_ms = self._cluster.now_ms
+        reported_ms = {attempt.ref: now_ms for attempt in self.manager.journal.all()}
+        self.saga._reminded_ms = reported_ms | {self.attempt(number).ref: now_ms - REMIND_MS}
+        self.saga.remind()
+
     def audit(self) -> None:
         self.rig.auditor.audit(self._cluster.claims.epoch)
 
@@ -148,6 +155,7 @@ class SteppedAgent:
             is_incoming=attempt.is_incoming,
             copy=copy and Copy(copy.number, copy.phase, copy.post_copy),
             is_copying=attempt.ref in self.manager.hypervisor.copies,
+            is_held=bool(attempt.stopped_for),
             guest=state,
         )
 

@@ -104,7 +104,6 @@ def contents_of(
         migration_ended=migration in state.ended,
         opened=tuple(_openness(value, state.epoch) for value in opened),
         awaited=tuple(state.is_awaited(host_name(host)) for host in HOSTS),
-        is_settled=state.settled.get(instance) == state.epoch,
     )
 
 

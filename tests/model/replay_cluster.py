@@ -187,6 +187,9 @@ class ClusterReplay:
             agent.report(int(attempt))
             self._deliver(self._take_messages())
 
+    def remind(self, host: str, attempt: str) -> None:
+        self._cluster.agents[int(host)].remind(int(attempt))
+
     def audit(self, host: str, is_over: str | None) -> None:
         self._cluster.grace_is_over = bool(is_over)
         self._cluster.agents[int(host)].audit()
@@ -262,6 +265,7 @@ FOLLOW: tuple[tuple[str, Callable[..., None]], ...] = (
     (r"agent (\d) starts attempt (\d+)(, which fails)?", ClusterReplay.start),
     (r"agent (\d) ends the claim of attempt (\d+): \w*(;.*)?", ClusterReplay.end_claim),
     (r"agent (\d) reports attempt (\d+): [^,]*(,.*)?", ClusterReplay.report),
+    (r"agent (\d) reports attempt (\d+) once more", ClusterReplay.remind),
     (r"agent (\d) audits( after the grace period)?", ClusterReplay.audit),
     (r"agent (\d) is killed", ClusterReplay.kill),
     (r"agent (\d) is silent", ClusterReplay.silence),

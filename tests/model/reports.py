@@ -8,9 +8,11 @@ from tests.model.state import NOWHERE, Record
 from tests.model.verbs import ENDS, Found
 
 HAS_GUEST = ("active", "stopped")
-RUNNING_FROM = ("BUILDING", "ERROR")
+RUNNING_FROM = ("BUILDING", "ERROR", "STARTING")
 STOPPED_FROM = ("BUILDING", "ERROR", "ACTIVE", "STOPPING")
 ON_HOST = ("ACTIVE", "STOPPING", "SHUTOFF", "VERIFY_RESIZE")
+ENDED_BY_REQUEST = ("gone", "failed")
+ENDING = ("terminate", "settle")
 BUILT = ("cast", "wait", "alternate")
 
 
@@ -25,9 +27,12 @@ def is_leaked(record: Record | None, report: Report) -> bool:
     """Return whether the host has a guest of a deleted instance or of an ended move: it gets a terminate message."""
     if report.kind not in HAS_GUEST or record is None:
         return False
+    is_deleted = record.status in ("DELETING", "DELETED")
     if is_of_source(record, report):
-        return record.migration is not None and record.migration.has_ended
-    return record.status in ("DELETING", "DELETED")
+        rests_elsewhere = record.status in ON_HOST and record.step == "done"
+        is_over = is_deleted or rests_elsewhere or not holds("only an instance at rest leaves a leaked source")
+        return record.moving is None and is_over
+    return is_deleted
 
 
 def apply_report(record: Record, report: Report) -> Record:
@@ -38,14 +43,23 @@ def apply_report(record: Record, report: Report) -> Record:
         return record._replace(step="settle") if _is_forgotten(record, report) else record
     if report.attempt < record.attempt or record.host != report.host or _is_before_return(record, report):
         return record
+    if _is_ended_by_mistake(record, report):
+        return to.settle_later(record, report.transition)
     has_ended = record.has_ended(report.attempt) and not (to.moves_live(record) and record.step == "terminate")
-    return record if has_ended else _apply_current(record, report)
+    settles = record.step == "settle" and report.kind in HAS_GUEST
+    return record if has_ended or settles else _apply_current(record, report)
+
+
+def _is_ended_by_mistake(record: Record, report: Report) -> bool:
+    """Return whether a guest is to be ended that has followed a later message, which this store has lost."""
+    is_ending = record.step in ENDING and record.status != "DELETING"
+    return is_ending and report.kind in HAS_GUEST and report.transition > record.transition_number
 
 
 def _apply_current(record: Record, report: Report) -> Record:
     """Return the record after a report of its current attempt."""
     if record.status == "DELETING" and record.step != "resume":
-        if record.step != "terminate" or report.kind != "gone":
+        if record.step != "terminate" or report.kind not in ENDED_BY_REQUEST:
             return record
         return to.finish_deletion(record) if record.is_certain else record._replace(step="abort")
     return _apply_alone(record, report) if record.moving is None else _apply_moving(record, report)
@@ -64,19 +78,41 @@ def _is_before_return(record: Record, report: Report) -> bool:
 
 def _apply_alone(record: Record, report: Report) -> Record:
     if report.kind in HAS_GUEST:
-        status, expected = ("ACTIVE", RUNNING_FROM) if report.kind == "active" else ("SHUTOFF", STOPPED_FROM)
-        if record.status not in expected or record.step == "terminate":
-            is_ignored = record.step == "power" and report.transition > record.transition_number
-            return record._replace(last_attempt=report.transition) if is_ignored else record
-        if status == "ACTIVE" and record.was_stopped:
-            return to.finish(record, status)._replace(step="power", status="STOPPING", was_stopped=True)
-        return to.finish(record, status)
+        return _start_again(record, report) if report.is_held else _apply_state(record, report)
     ended = to.end_attempt(record, report.kind)
     if record.status == "BUILDING":
-        return ended._replace(step="alternate")
+        is_settling = record.step == "settle" and holds("step SETTLE selects no alternate")
+        return ended if is_settling else ended._replace(step="alternate")
     if record.status in ON_HOST:
         return to.lose(ended)
     return to.fail(ended) if record.status == "ERROR" else record
+
+
+def _apply_state(record: Record, report: Report) -> Record:
+    """Return the record in the state of a guest that its host has."""
+    status, expected = ("ACTIVE", RUNNING_FROM) if report.kind == "active" else ("SHUTOFF", STOPPED_FROM)
+    if record.status not in expected or record.step == "terminate":
+        is_ignored = record.step == "power" and report.transition > record.transition_number
+        return record._replace(last_attempt=report.transition) if is_ignored else record
+    if status == "ACTIVE" and record.was_stopped:
+        return to.finish(record, status)._replace(step="power", status="STOPPING", was_stopped=True)
+    return to.finish(record, status)
+
+
+def expects_stopped(record: Record, attempt: int) -> bool:
+    """Return whether a guest that was stopped for a move is off as the record says."""
+    if record.moving is None:
+        return False
+    return attempt == record.move.source_attempt or record.move.status in ("reverting", "confirming")
+
+
+def _start_again(record: Record, report: Report) -> Record:
+    """Return the record of a guest that was stopped for a move which is over, or which this store forgot."""
+    if record.status == "BUILDING" and record.step in BUILT:  # its claim is the only one
+        return record._replace(
+            step="power", status="STARTING", last_attempt=max(record.last_attempt, report.transition)
+        )
+    return settle_claim(record) if record.step == "done" and record.status in (*ON_HOST, "ERROR") else record
 
 
 # -- moves ------------------------------------------------------------------------------------------------------------
@@ -90,7 +126,10 @@ def _apply_source(record: Record, report: Report) -> Record | None:
         existing = record._replace(last_attempt=report.transition)
         if record.move.kind == "live":
             return to.give_up(existing, is_final=True)
-        return to.revert_move(existing, by_request=False)._replace(step="abort")
+        return to.revert_move(existing, by_request=False)
+    if has_guest and report.transition > record.transition_number and record.step == "end_source":
+        numbered = record._replace(last_attempt=report.transition)
+        return numbered if report.kind == "stopped" or record.status == "DELETING" else to.settle_without_move(numbered)
     if record.move.kind == "live":
         return _apply_live_source(record, report)
     return _follow_source(record, report) if has_guest else to.end_source(record)
@@ -132,7 +171,7 @@ def _apply_copy(record: Record, report: Report) -> Record | None:
     if report.copy_phase == "failed":
         return to.give_up(record, is_final=report.kind == "stopped")
     if report.kind == "stopped" and report.copy_phase in ("done", "post-copy"):
-        return to.with_migration(record._replace(step="switch"), status="migrating", phase=report.copy_phase)
+        return to.switch_over(record, phase=report.copy_phase)
     return None
 
 
@@ -151,15 +190,18 @@ def _apply_moving(record: Record, report: Report) -> Record:
 
 
 def _apply_destination(record: Record, report: Report) -> Record:
-    is_built = record.status == "RESIZE" and record.step in (*BUILT, "settle")
+    is_built = record.status == "RESIZE" and record.step in BUILT
     if record.step == "stop_destination" and report.kind == "stopped":
         return to.start_source(record)
+    if report.is_held and not expects_stopped(record, report.attempt):  # this store forgot that it returns
+        numbered = record._replace(last_attempt=max(record.last_attempt, report.transition))
+        return to.revert_move(numbered, by_request=record.status == "VERIFY_RESIZE")
     if report.kind in HAS_GUEST:
         return to.finish_move(record, is_stopped=report.kind == "stopped") if is_built else record
     ended = to.end_attempt(record, report.kind)
     if is_built:
         return ended._replace(step="alternate")
-    if to.is_returning(record) or (record.step == "terminate" and report.kind == "gone"):
+    if to.is_returning(record) or (record.step == "terminate" and report.kind in ENDED_BY_REQUEST):
         return to.fail(ended)
     return to.fail(ended) if record.status == "VERIFY_RESIZE" else record
 
@@ -179,7 +221,7 @@ def _end_live_destination(record: Record, report: Report) -> Record:
     if record.step in ("prepare_copy", "copy", "switch"):
         return to.lose_destination(record, report.kind)
     if record.step == "terminate":
-        return to.select_again(to.end_attempt(record, "failed")) if report.kind == "gone" else record
+        return to.select_again(to.end_attempt(record, "failed")) if report.kind in ENDED_BY_REQUEST else record
     if record.step == "end_source" and not record.has_ended(record.attempt):
         return to.end_attempt(record, report.kind)
     return record
@@ -189,7 +231,8 @@ def _end_live_destination(record: Record, report: Report) -> Record:
 
 
 def is_settled(record: Record) -> bool:
-    is_doubtful = record.status == "ERROR" and not record.is_certain and record.step == "done"
+    may_run = not record.is_certain or record.is_second_try
+    is_doubtful = record.status == "ERROR" and may_run and record.step == "done"
     return is_doubtful or (record.status in ON_HOST and record.step in ("done", "verify"))
 
 
@@ -197,13 +240,18 @@ def compare_own(record: Record, lookup: Found, *, is_moves_known: bool) -> Recor
     """Return the record as the answer about its claim changes it, or None."""
     is_elsewhere = lookup.answer == "confirmed" and (lookup.host != record.host or not is_moves_known)
     if lookup.answer == "conflict" or is_elsewhere:
-        was_stopped = record.was_stopped or record.status in to.POWERED_OFF
-        return record._replace(step="settle", status=to.building_status(record), was_stopped=was_stopped)
+        return settle_claim(record)
     if record.status == "ERROR":
         return _revive(record) if lookup.answer == "confirmed" else None
     if lookup.answer not in ENDS and lookup.answer != "unknown":
         return None
     return to.lose(record)
+
+
+def settle_claim(record: Record) -> Record:
+    """Return the record that follows its claims next."""
+    was_stopped = record.was_stopped or record.status in to.POWERED_OFF
+    return record._replace(step="settle", status=to.building_status(record), was_stopped=was_stopped)
 
 
 def _revive(record: Record) -> Record | None:

@@ -19,6 +19,7 @@ class Rule(NamedTuple):
 _CLAIMS = "claims.md"
 _FAILURES = "failures.md"
 _RETURNS = "adr/0341-a-return-keeps-the-destination.md"
+_LOSSES = "adr/0342-a-store-that-forgot-ends-no-guest.md"
 _MOVES = "adr/0340-claims-keep-their-identity.md"
 
 RULES = {
@@ -39,6 +40,7 @@ RULES = {
     "audits restore roles": Rule(_CLAIMS, "then the earlier one is its source, and both are restored"),
     "a later attempt does not end its source": Rule(_CLAIMS, "unless it is the destination of a move"),
     "no audit ends a reported claim": Rule(_CLAIMS, "No audit ends a claim that its host has reported in this epoch"),
+    "the source of a move is not replaced": Rule(_CLAIMS, "Nothing changes either if it is the source of a move"),
     "unverified claims close their consumer": Rule(
         _CLAIMS, "no other attempt of the instance is prepared or confirmed"
     ),
@@ -61,6 +63,13 @@ RULES = {
     "a doubtful deletion ends all claims": Rule(
         _FAILURES, "Guests and claims at both ends of the move end before the record is DELETED"
     ),
+    "a forgotten move begins again": Rule(_LOSSES, "the conductor begins the move again"),
+    "a move that does not begin leaves the instance where it is": Rule(_LOSSES, "the instance is on its source"),
+    "only an instance at rest leaves a leaked source": Rule(_LOSSES, "only while the instance rests on another host"),
+    "a guest that followed a later message is not ended": Rule(_LOSSES, "keeps the guest and reports it"),
+    "a guest that is off for a move is reported again": Rule(_LOSSES, "reports it again every five minutes"),
+    "step SETTLE selects no alternate": Rule(_LOSSES, "In step `SETTLE` the end of an attempt selects no alternate"),
+    "a guest that was only to be copied has not run": Rule(_LOSSES, "has certainly not run"),
     "settling adopts unknown moves": Rule(_FAILURES, "rebuilds the move from the claims and the agents' journals"),
 }
 

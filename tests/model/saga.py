@@ -114,7 +114,10 @@ def _wait(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
 
 
 def _terminate_message(record: Record) -> Message:
-    return Message("terminate", record.host, record.attempt)
+    """Return the message that ends a guest; one that is not deleted ends only if its host followed no later message."""
+    if record.status == "DELETING":
+        return Message("terminate", record.host, record.attempt)
+    return Message("change", record.host, record.attempt, "end", number=record.transition_number)
 
 
 def _terminate(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
@@ -213,6 +216,7 @@ def _handle_confirmed(state: State, record: Record) -> Outcome:
 
 
 def _settle(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
+    state = state._replace(store=verbs.expire(state.store))  # as a list of claims does
     source, own = verbs.source_claim(state.store), verbs.own_claim(state.store)
     if source is None or record.moving is not None or not holds("settling adopts unknown moves"):
         yield from _continue_without(state, record) if own is None else _adopt(state, record, own)
@@ -236,17 +240,21 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
         yield _unchanged("waits for the agent of the destination", state, record)
         return
     guest = _guest_of(state, own)
-    if guest == "off" and state.agents[source.host].life != ALIVE:
+    if guest not in ("running", "to start") and state.agents[source.host].life != ALIVE:
         yield _unchanged("waits for the agent of the source", state, record)
         return
-    goes_on = guest == "running" or (guest == "off" and _guest_of(state, source) != "running")
+    source_runs = guest not in ("running", "to start") and _guest_of(state, source) == "running"
+    goes_on = guest in ("running", "to start") or (guest == "off" and not source_runs)
     migration = Migration(
         *("cold", "preparing" if goes_on else "reverting", source.host, source.attempt, own.attempt),
         has_reason=not goes_on,
         was_stopped=record.was_stopped,
     )
+    journalled_attempt = journalled(state.agents[own.host], own.attempt)
+    followed = 0 if journalled_attempt is None or not guest else journalled_attempt.transition
     moving = record._replace(
         attempt=own.attempt,
+        last_attempt=max(record.last_attempt, followed),
         host=own.host,
         history=(),
         alternates=(),
@@ -263,6 +271,10 @@ def _guest_of(state: State, claim: verbs.Claim) -> str:
     attempt = journalled(state.agents[claim.host], claim.attempt)
     if attempt is None or not attempt.is_live:
         return ""
+    if attempt.is_incoming:
+        return "incoming"
+    if attempt.stage == "confirmed" or not attempt.guest:
+        return "to start"
     return {"excepted": "running"}.get(attempt.guest, attempt.guest)
 
 
@@ -273,7 +285,7 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
         yield _unchanged("begins the move again", state, record._replace(step="begin_move"))
         return
     if record.has_ended(claim.attempt):
-        message = Message("terminate", claim.host, claim.attempt)
+        message = _terminate_message(record._replace(host=claim.host, attempt=claim.attempt))
         yield _unchanged("sends terminate", state, record, message)
         return
     if claim.attempt != record.attempt:
@@ -302,7 +314,7 @@ def _begin_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     elif answer in ENDED and answer not in ("unknown", "ended"):
         yield Outcome("has lost its claim", to.lose_claim(record, "lost"), store)
     else:
-        yield Outcome("settles without its move", to.settle_without_move(record), store)
+        yield Outcome("settles without its move", to.settle_returned(record), store)
 
 
 def _end_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
@@ -316,7 +328,7 @@ def _end_move(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
     elif answer in ENDED:
         yield Outcome("has lost its source", to.end_source(record), store)
     else:
-        yield Outcome("settles without its move", to.settle_without_move(record), store)
+        yield Outcome("settles without its move", to.settle_returned(record), store)
 
 
 def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Record], Record]) -> "StepFunction":
@@ -335,7 +347,9 @@ def _request(role: str, action_of: Callable[[Record], str], on_end: Callable[[Re
         if answer in verbs.ENDS:
             checked = on_end(record)
         elif answer == "confirmed" and not lookup.moves and role == "source":
-            checked = to.settle_returned(record)
+            begun_store, answer = verbs.begin_move(store, attempt)
+            is_forgotten = answer == "confirmed" and holds("a forgotten move begins again")
+            store, checked = (begun_store, record) if is_forgotten else (store, to.settle_returned(record))
         yield Outcome(f"checks the claim on its {label}", checked, store)
 
     return run
@@ -354,8 +368,9 @@ def _finish_source(record: Record) -> Record:
 
 
 def _power(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
-    message = Message("change", record.host, record.attempt, "stop", number=record.transition_number)
-    yield _unchanged("asks its host: stop", state, record, message)
+    action = "run" if record.status == "STARTING" else "stop"
+    message = Message("change", record.host, record.attempt, action, number=record.transition_number)
+    yield _unchanged(f"asks its host: {action}", state, record, message)
     store, lookup = verbs.find(state.store, record.attempt)
     yield Outcome("checks the claim on its host", to.lose(record) if lookup.answer in verbs.ENDS else record, store)
 
@@ -428,6 +443,8 @@ def compare(state: State) -> Iterator[Outcome]:
     store, lookup = verbs.find(state.store, record.attempt)
     existing = reports.knows_move(record, moves=lookup.moves)
     changed = reports.compare_own(record, lookup, is_moves_known=existing)
+    if record.status == "ERROR" and changed is not None and changed.step == "cast":
+        changed = changed if state.agents[record.host].life == ALIVE else None
     if changed is None and record.moving is not None:
         store, lookup = verbs.find(store, record.move.source_attempt)
         changed = reports.compare_source(record, lookup)

@@ -44,7 +44,6 @@ class Store(NamedTuple):
     migration_ended: bool = False
     opened: tuple[int, ...] = (OPEN, OPEN)
     awaited: tuple[bool, ...] = (False, False)
-    is_settled: bool = False
 
 
 class Copy(NamedTuple):
@@ -58,7 +57,8 @@ class Copy(NamedTuple):
 class Attempt(NamedTuple):
     """An attempt in an agent's journal, with its guest: "", running, off, paused, or excepted by a fence.
 
-    ``is_settled`` and ``is_copying`` are lost with the agent's process. ``has_disk``: it has the disk.
+    ``is_held``: it was stopped for a move. ``is_settled`` and ``is_copying`` are lost with the agent's process.
+    ``has_disk``: it has the disk.
     """
 
     number: int
@@ -72,6 +72,7 @@ class Attempt(NamedTuple):
     is_incoming: bool = False
     copy: Copy | None = None
     is_copying: bool = False
+    is_held: bool = False
     guest: str = ""
     has_disk: bool = False
 

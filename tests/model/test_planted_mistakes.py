@@ -17,6 +17,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 FOUND = {
     "a confirmed claim belongs to its host": ("delete", "late message", NO_CLAIM, 4),
     "a move ends once no destination has a claim": ("confirmed migration", "loss", TWO_CLAIMS, 27),
+    "a forgotten move begins again": ("confirmed migration", "loss", RUNS_TWICE, 18),
+    "a guest that followed a later message is not ended": ("live migration", "loss", LAST_COPY, 18),
+    "a guest that is off for a move is reported again": ("confirmed migration", "loss", NEVER_RESTS, 11),
     "agents audit before they act": ("evacuation", "failure", RUNS_TWICE, 10),
     "agents ignore late messages about moves": ("reverted migration", "late message", NEVER_RESTS, 14),
     "an audit aborts unconfirmed claims": ("confirmed migration", "loss", RUNS_TWICE, 16),
@@ -26,6 +29,7 @@ FOUND = {
     "isolated agents start nothing": ("evacuation", "failure", RUNS_TWICE, 10),
     "no claim is confirmed before the audit": ("confirmed migration", "loss", RUNS_TWICE, 15),
     "settling adopts unknown moves": ("confirmed migration", "loss", RUNS_TWICE, 10),
+    "step SETTLE selects no alternate": ("resize on the same host", "loss", NEVER_RESTS, 25),
     "the destination keeps the guest until the source runs it": (
         *("reverted migration, an outage", "failure"),
         *(LAST_COPY, 13),
@@ -37,19 +41,23 @@ FOUND = {
 }
 # In the long form only: the plan is large.
 FOUND_AT_LENGTH = {
+    "a move that does not begin leaves the instance where it is": ("deleted migration", "crash", NEVER_RESTS, 26),
     "an ended migration never begins again": ("reverted migration, an outage", "late message", NEVER_RESTS, 22),
 }
 _NO_TRACE = "no new or shorter trace with one fault"
 # Rules whose absence is not found within the bounds.
 UNSEEN = {
     "a build does not end the source of its move": f"{_NO_TRACE}: the number of the move spares the source too",
-    "a doubtful deletion ends all claims": f"{_NO_TRACE}, beside those that are broken today",
+    "a doubtful deletion ends all claims": _NO_TRACE,
+    "a guest that was only to be copied has not run": f"{_NO_TRACE}: it takes a loss and a late message",
     "a late build starts nothing": f"{_NO_TRACE}: the store refuses the late attempt too",
     "an old stop is no answer": f"{_NO_TRACE}, with one migration",
     "an unknown claim gets a tombstone": _NO_TRACE,
     "no audit ends a reported claim": _NO_TRACE,
     "no claims before the audit": f"{_NO_TRACE}: it prevents excess, and the model has no amounts",
     "older attempts have ended": _NO_TRACE,
+    "only an instance at rest leaves a leaked source": _NO_TRACE,
+    "the source of a move is not replaced": f"{_NO_TRACE}: it takes two losses",
     "unverified claims close their consumer": _NO_TRACE,
 }
 

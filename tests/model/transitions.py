@@ -128,16 +128,16 @@ def confirm_move(record: Record) -> Record:
 def revert_move(record: Record, *, by_request: bool) -> Record:
     status = "REVERT_RESIZE" if by_request else "RESIZE"
     is_kept = holds("the destination keeps the guest until the source runs it")
-    reverting = _with_numbered_step(record, "stop_source") if is_kept else record._replace(step="terminate")
+    reverting = with_numbered_step(record, "stop_source") if is_kept else record._replace(step="terminate")
     reverting = reverting._replace(status=status)
     return with_migration(reverting, status="reverting", has_reason=not by_request)
 
 
 def start_source(record: Record) -> Record:
-    return _with_numbered_step(record, "resume")
+    return with_numbered_step(record, "resume")
 
 
-def _with_numbered_step(record: Record, step: str) -> Record:
+def with_numbered_step(record: Record, step: str) -> Record:
     return record._replace(step=step, last_attempt=record.next_attempt)
 
 
@@ -160,7 +160,7 @@ def end_source(record: Record) -> Record:
         return record if stays(record) else finish_confirmed(record)
     if is_returning(record):
         staying = with_migration(record, status="confirming", has_reason=True)
-        return _with_numbered_step(staying, "resume")
+        return with_numbered_step(staying, "resume")
     return _fail_without_source(record)
 
 
@@ -178,7 +178,7 @@ def _fail_without_source(record: Record) -> Record:
 def lose_claim(record: Record, outcome: str) -> Record:
     ended = end_attempt(record, outcome)
     if record.status == "DELETING":
-        return finish_deleted(ended)
+        return ended._replace(step="abort")
     return lose(_end_migration(ended, "error", has_reason=True))
 
 
@@ -188,7 +188,16 @@ def settle_without_move(record: Record) -> Record:
     return _end_migration(record, "error", has_reason=True)._replace(step="settle", status="BUILDING")
 
 
+def settle_later(record: Record, number: int) -> Record:
+    """Return the record whose host followed a message with ``number``, which this store forgot: it is not ended."""
+    history = tuple(item for item in record.history if item[0] != record.attempt)
+    later = record._replace(history=history, last_attempt=number)
+    return later._replace(step="settle", status="BUILDING") if later.moving is None else settle_without_move(later)
+
+
 def settle_returned(record: Record) -> Record:
+    if not holds("a move that does not begin leaves the instance where it is"):
+        return settle_without_move(record)
     return settle_without_move(_at_source(record)._replace(host=record.move.source))
 
 
@@ -275,6 +284,11 @@ def end_live_source(record: Record) -> Record | None:
     return ended._replace(step="terminate") if is_prepared else ended
 
 
+def switch_over(record: Record, **changes: Any) -> Record:
+    """Return the record whose destination is to run the guest; older messages do not end it there any more."""
+    return with_migration(with_numbered_step(record, "switch"), status="migrating", **changes)
+
+
 def lose_guest(record: Record) -> Record:
     return with_migration(record._replace(step="end_source"), phase="failed", has_reason=True)
 
@@ -283,7 +297,7 @@ def lose_destination(record: Record, outcome: str) -> Record:
     ended = end_attempt(record, outcome)
     if record.step in PREPARING:
         return select_again(ended)
-    if record.move.phase == "done" and outcome == "failed":
+    if outcome == "failed" and not record.move.is_resumed:
         return fail(ended)
     return lose_guest(ended)
 

@@ -85,11 +85,7 @@ def is_newest(store: Store, claim: Claim) -> bool:
 def may_have_forgotten(store: Store, destination: int | None = None) -> bool:
     """Return whether an unknown attempt may run on a host that has not audited; ``destination`` NOWHERE: on none."""
     live = own_claim(store)
-    if (
-        store.is_settled
-        or (live is not None and is_newest(store, live))
-        or not holds("unknown attempts wait for audits")
-    ):
+    if (live is not None and is_newest(store, live)) or not holds("unknown attempts wait for audits"):
         return False
     if destination is None:
         return any(store.awaited)
@@ -121,15 +117,12 @@ def with_role(store: Store, claim: Claim, role: str) -> Store:
 
 def end_claim(store: Store, claim: Claim, end: str) -> Store:
     """End a live claim, which makes a destination the only claim when its source ends."""
-    newest = is_newest(store, claim)
     store = without(store, claim)
     if claim.state == "unverified":
         return store
     destination = own_claim(store)
     if claim.role == "source" and destination is not None and destination.role == "destination":
         store = with_role(store, destination, "only")
-    elif claim.role != "source" and newest:
-        store = store._replace(is_settled=True)
     return with_end(store, claim.attempt, end)
 
 
@@ -163,6 +156,10 @@ def prepare(
 ) -> tuple[Store, Prepared]:
     """Prepare an attempt on the first open candidate; ``replaces`` 0: it is the first one."""
     store = expire(store)
+    source = source_claim(store)
+    if source is not None and replaces == source.attempt and holds("the source of a move is not replaced"):
+        live = own_claim(store)
+        return store, Prepared("conflict", live.host if live else NOWHERE)
     existing = claim_of(store, attempt)
     if existing is not None:
         if existing.state == "overdue":
@@ -284,8 +281,6 @@ def begin_move(store: Store, attempt: int) -> tuple[Store, str]:
         return store, "ended"
     if source_claim(store) is not None:
         return store, "conflict"
-    if is_newest(store, claim):
-        store = store._replace(is_settled=True)
     return with_role(store, claim, "source"), "confirmed"
 
 
@@ -321,7 +316,7 @@ def forget(earlier: Store) -> Store:
     )
     closed = {OPEN: CLOSED, FENCED: FENCED_BEFORE}
     opened = tuple(closed.get(value, value) for value in earlier.opened)
-    return earlier._replace(opened=opened, awaited=awaited, is_settled=False)
+    return earlier._replace(opened=opened, awaited=awaited)
 
 
 def _with_opened(store: Store, host: int, opened: int) -> Store:

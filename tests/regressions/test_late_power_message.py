@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conductor.store.records import SagaStep
-from tests.property.moves_cluster import Message
+from tests.property.moves_hosts import Message
 from tests.regressions.moves import HOUR_MS, MINUTE_MS, MovingInstance, open_cluster
 from tests.unit.scheduler_svc.store.backends import memory_partition
 

@@ -35,7 +35,7 @@ class MemoryPartition(PartitionState):
         self.by_group = by_group
         self.epoch = self.position = 0
         self.time_ms = self.clock_ms = None
-        self.claims, self.ended, self.settled, self.deadlines = {}, {}, {}, {}
+        self.claims, self.ended, self.deadlines = {}, {}, {}
         self.unverified, self.sources, self.holders, self.tallies = {}, {}, {}, {}
         self.ended_at = _NewestLast()
         self.groups, self.pins = {}, {}
@@ -110,7 +110,7 @@ class MemoryPartition(PartitionState):
                 *(self.claims, self.deadlines, self.groups, self.unverified, self.sources),
                 *(self.holders, self.tallies),
             ),
-            "tombstones": (self.ended, self.ended_at, self.settled),
+            "tombstones": (self.ended, self.ended_at),
             "pins": (self.pins,),
             "hosts": (
                 *(self.providers, self.capacity, self.used, self.changed, self.eligible, self.excess),
@@ -133,7 +133,6 @@ class MemoryPartition(PartitionState):
         old = list(islice(takewhile(lambda consumer: self.ended_at[consumer] <= until, self.ended_at), limit))
         for consumer in old:
             del self.ended[consumer], self.ended_at[consumer]
-            self.settled.pop(consumer, None)
         return len(old)
 
     def drop_expired_pins(self, now: int, limit: int) -> int:

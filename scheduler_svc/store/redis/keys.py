@@ -14,7 +14,7 @@ KEYS: dict[str, str] = {
     "generation_base (position at which the epoch began, 0 in the first one), "
     "vocabulary (position of the last change of any provider's traits or inventories)",
     "claims": "hash consumer -> live claim, JSON; or 'unverified CONSUMER ATTEMPT HOST' -> unverified claim",
-    "ended": "hash consumer -> ends of attempts, JSON {attempt: state, settled: epoch that knew its newest attempt}; "
+    "ended": "hash consumer -> ends of attempts, JSON {attempt: state}; "
     "or 'fence HOST TOKEN' -> JSON {number of claims it ended: fenced, or 'fencing EPOCH' until the last step}",
     "ended_at": "zset consumer -> time of its last end",
     "sources": "hash consumer -> migration that holds the source of its move",

@@ -57,7 +57,6 @@ CONSUMER_CODECS = {
     "deadline_ms": PLAIN,
     "ends": ENDS,
     "ended_ms": PLAIN,
-    "settled": PLAIN,
     "unverified": PLAIN,
     "source": PLAIN,
 }

@@ -72,7 +72,6 @@ class SqlPartition(PartitionState):
         self.claims = ColumnView(self._consumers, CONSUMERS.c.claim)
         self.ended = ColumnView(self._consumers, CONSUMERS.c.ends)
         self.ended_at = ColumnView(self._consumers, CONSUMERS.c.ended_ms)
-        self.settled = ColumnView(self._consumers, CONSUMERS.c.settled)
         self.deadlines = ColumnView(self._consumers, CONSUMERS.c.deadline_ms)
         self.unverified = ColumnView(self._consumers, CONSUMERS.c.unverified)
         self.sources = ColumnView(self._consumers, CONSUMERS.c.source)
@@ -182,7 +181,6 @@ class SqlPartition(PartitionState):
         old = self._consumers.find(at <= until, at, CONSUMERS.c.name, limit=limit)
         for name in old:
             del self.ended[name], self.ended_at[name]
-            self.settled.pop(name, None)
         return len(old)
 
     def drop_expired_pins(self, now: int, limit: int) -> int:

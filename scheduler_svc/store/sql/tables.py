@@ -39,7 +39,6 @@ CONSUMERS = _table(
     Column("deadline_ms", BigInteger),  # null also for a claim parked until its host audits
     Column("ends", Text),  # {attempt: end}
     Column("ended_ms", BigInteger),
-    Column("settled", BigInteger),  # epoch in which the store knew its newest attempt
     Column("unverified", Integer),  # number of its unverified claims, which are rows of their own
     Column("source", NAME),  # migration that holds the source of its move
     Column("host", NAME),  # the service host of its claim

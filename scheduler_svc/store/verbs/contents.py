@@ -34,7 +34,6 @@ class PartitionStorage(abc.ABC):
     claims: MutableMapping[str, Claim]
     ended: MutableMapping[str, dict[int, str]]  # -> attempt -> its end
     ended_at: MutableMapping[str, int]
-    settled: MutableMapping[str, int]  # -> epoch in which the store knew its newest attempt
     deadlines: MutableMapping[str, int]
     unverified: MutableMapping[str, int]  # -> number of its unverified claims, which have names of their own
     sources: MutableMapping[str, str]  # -> migration that holds the source of its move

@@ -23,8 +23,6 @@ def begin_move(partition: PartitionState, ref: ClaimRef, migration: str, now: in
     refusal = _refusal(partition, claim, migration)
     if refusal is not None:
         return ClaimResult(*ref, refusal, claim.host, migration=claim.move)
-    if claim.role is not ClaimRole.SOURCE and partition.is_newest(claim):
-        partition.settled[claim.consumer] = partition.epoch
     make_source(partition, claim, migration)
     return ClaimResult(*ref, Answer.CONFIRMED, claim.host, migration=migration)
 

@@ -155,14 +155,11 @@ class PartitionState(PartitionStorage):
 
     def end_claim(self, claim: Claim, state: str, now: int) -> None:
         """Remove a live claim from every sum and index, and store its end."""
-        is_newest = self.is_newest(claim)
         self.drop_claim(claim)
         if claim.state == ClaimState.UNVERIFIED:  # no claim of its consumer: how that attempt ended is not known
             return
         if claim.instance is not None:
             self._end_role_of_destination(claim)
-        elif is_newest:
-            self.settled[claim.consumer] = self.epoch
         self.add_tombstone(claim.ref, state, now)
 
     def drop_claim(self, claim: Claim) -> None:
@@ -216,8 +213,7 @@ class PartitionState(PartitionStorage):
         ``destination`` is the only service host that may run it; "": none, None: any.
         """
         live = self.claims.get(consumer)
-        is_settled = self.settled.get(consumer) == self.epoch or (live is not None and self.is_newest(live))
-        if is_settled:
+        if live is not None and self.is_newest(live):
             return False
         return self.awaits_any() if destination is None else destination != "" and self._may_run_forgotten(destination)
 

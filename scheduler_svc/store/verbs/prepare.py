@@ -97,8 +97,10 @@ def _examine(
     live = partition.live_claim(intent.consumer, now)
     if batch.final:
         return _examine_final(partition, batch, intent, plan, live)
-    if live is not None and is_api_claim(live):
-        return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host)
+    source = partition.source_of(intent.consumer)
+    replaces_source = source is not None and intent.replaces == source.attempt
+    if replaces_source or (live is not None and is_api_claim(live)):
+        return IntentResult(intent.consumer, intent.attempt, Answer.CONFLICT, live.host if live else None)
     live_attempt = partition.claim_of(ClaimRef(intent.consumer, intent.attempt))
     if live_attempt is not None:
         if partition.is_expired(live_attempt, now):

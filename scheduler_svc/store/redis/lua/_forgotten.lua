@@ -14,8 +14,8 @@ end
 
 -- Returns whether an unknown attempt of the consumer may run on a host that has not audited yet: `host`, or any for '*'.
 -- It does not if it was sent to no host, ''.
-local function may_be_forgotten(live, ends, host)
-  if ends.settled == epoch or (live and is_newest(live)) then
+local function may_be_forgotten(live, host)
+  if live and is_newest(live) then
     return false
   elseif host == '*' then
     return awaits_any()
@@ -28,11 +28,11 @@ end
 
 -- Returns whether an attempt of the consumer that is not its live one may run: a host reports one, which is unverified,
 -- or has not audited yet.
-local function may_run(consumer, live, ends)
-  return has_unverified(consumer) or may_be_forgotten(live, ends, '*')
+local function may_run(consumer, live)
+  return has_unverified(consumer) or may_be_forgotten(live, '*')
 end
 
 -- Returns the answer for an attempt that the store does not know.
 local function unknown_answer(consumer, live)
-  return may_run(consumer, live, ends_of(consumer)) and 'closed' or 'unknown'
+  return may_run(consumer, live) and 'closed' or 'unknown'
 end

@@ -106,7 +106,7 @@ end
 local function last_end(ends)
   local last = 0
   for attempt in pairs(ends) do
-    last = math.max(last, tonumber(attempt) or 0) -- the key 'settled' is not an attempt
+    last = math.max(last, tonumber(attempt))
   end
   return last
 end
@@ -148,19 +148,10 @@ local function move_of(claim)
   return claim.instance and claim.consumer or claim.migration
 end
 
--- Notes that the store knows the newest attempt of a consumer in this epoch.
-local function settle(consumer)
-  local ends = ends_of(consumer)
-  ends.settled = epoch
-  redis.call('HSET', K.ended, consumer, cjson.encode(ends))
-  redis.call('ZADD', K.ended_at, now_text, consumer)
-end
-
 -- Stores a tombstone: how an attempt ended.
-local function add_tombstone(consumer, attempt, state, settled)
+local function add_tombstone(consumer, attempt, state)
   local ends = ends_of(consumer)
   ends[int(attempt)] = state
-  ends.settled = settled and epoch or ends.settled
   redis.call('HSET', K.ended, consumer, cjson.encode(ends))
   redis.call('ZADD', K.ended_at, now_text, consumer)
 end
@@ -229,7 +220,7 @@ local function end_claim(claim, state)
   elseif claim.instance then
     end_role_of_destination(claim)
   end
-  add_tombstone(claim.instance or claim.consumer, claim.attempt, state, not claim.instance and is_newest(claim))
+  add_tombstone(claim.instance or claim.consumer, claim.attempt, state)
 end
 
 local function confirm_claim(claim)

@@ -24,9 +24,6 @@ local function begin(consumer, attempt, migration)
     or redis.call('HEXISTS', K.claims, migration) == 1 then
     return 'conflict', claim
   end
-  if not claim.instance and is_newest(claim) then
-    settle(consumer)
-  end
   return 'confirmed', make_source(claim, migration)
 end
 

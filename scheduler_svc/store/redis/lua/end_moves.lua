@@ -16,7 +16,7 @@ local function finish(consumer, attempt, migration)
   elseif claim.instance and claim.consumer == migration then
     if own then
       return 'conflict', own.host, migration
-    elseif may_run(consumer, nil, ends_of(consumer)) then
+    elseif may_run(consumer, nil) then
       return 'closed', claim.host, migration
     end
     drop_claim(claim)

@@ -88,7 +88,7 @@ local function refusal_of(intent, live, ends)
     return not is_open(live.host) and 'closed' or nil
   end
   local forgotten = intent.replaces > 0 and not end_of(ends, int(intent.replaces))
-  if (A.fresh == '0' or forgotten) and may_be_forgotten(nil, ends, '*') then
+  if (A.fresh == '0' or forgotten) and may_be_forgotten(nil, '*') then
     return 'closed'
   end
   intent.forgotten = forgotten
@@ -163,8 +163,8 @@ local function examine(i, intent)
   if raw_claims[i] and not live then
     ends = ends_of(intent.consumer) -- it ended just now
   end
-  if live and is_of_api(live) then
-    intent.known, intent.answer, intent.host = true, 'conflict', live.host
+  if live and is_of_api(live) or source and intent.replaces == source.attempt then
+    intent.known, intent.answer, intent.host = true, 'conflict', live and live.host
     return
   elseif source and intent.attempt < source.attempt then
     intent.known, intent.answer, intent.host = true, 'ended', live and live.host

@@ -369,6 +369,7 @@ def test_incoming_guest_that_is_given_up(destination: AgentRig, action: str) -> 
     is_kept = action == STOP  # it does not run yet
     assert (INCOMING in destination.guests()) == is_kept
     assert (INCOMING in destination.ledger.live()) == is_kept
+    assert destination.conductor.outcomes[INCOMING] == (["incoming"] if is_kept else ["incoming", "failed"])
 
 
 def test_guest_that_does_not_fit_is_refused(destination: AgentRig) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from compute_agent.attempt import Stage
+from compute_agent.attempts.saga import REMIND_MS
 from rpcapi.objects.transition import END, RUN, STOP
 from rpcapi.resources.claims import ClaimRole
 from tests.unit.compute_agent.rig import AgentRig
@@ -122,6 +123,53 @@ def test_confirmed_source_is_removed_and_its_claim_released(running: AgentRig) -
     running.queue.settle()
     assert running.guests() == {} and running.ledger.live() == {} and used(running) == 0
     assert running.conductor.outcomes[REF] == ["active", "stopped", "gone"]
+
+
+def test_guest_that_has_followed_a_later_message_is_not_ended(running: AgentRig) -> None:
+    running.change(REF, STOP, number=3)
+    running.change(REF, END, number=2)
+    running.queue.settle()
+    assert running.guests()[REF].is_off and running.ledger.live() == {REF: "confirmed"}
+    assert running.conductor.reports[-1].transitions == [3]
+
+
+def test_guest_that_is_off_for_a_move_is_reported_with_it_at_intervals(running: AgentRig) -> None:
+    # Given a source that was stopped, and its report
+    stop_source(running)
+    assert running.conductor.reports[-1].migrations == ["m"]
+    reports = len(running.conductor.reports)
+
+    def report_after(ms: int) -> int:
+        running.clock.now += ms
+        running.host._report()
+        running.queue.settle()
+        return len(running.conductor.reports) - reports
+
+    # Then it is reported again every five minutes, also by a new agent, until it runs
+    assert report_after(REMIND_MS // 2) == 0
+    assert report_after(REMIND_MS // 2) == 1
+    assert report_after(REMIND_MS // 2) == 1
+    restart(running)
+    assert report_after(REMIND_MS) == 2
+    assert running.conductor.reports[-1].migrations == ["m"]
+    running.change(REF, RUN, ClaimRole.ONLY, 3)
+    assert report_after(REMIND_MS) == 3
+    assert report_after(2 * REMIND_MS) == 3
+    assert running.conductor.reports[-1].migrations == []
+
+
+def test_guest_that_was_off_before_is_not_off_for_its_move(running: AgentRig) -> None:
+    running.change(REF, STOP)
+    stop_source(running)
+    assert [report.migrations for report in running.conductor.reports] == [[], []]
+
+
+def test_message_about_power_makes_the_claim_the_only_one(running: AgentRig) -> None:
+    stop_source(running)
+    running.change(REF, RUN, number=3)
+    running.queue.settle()
+    restart(running)
+    assert owner(running) == (None, None)
 
 
 def test_claim_of_a_guest_that_the_host_does_not_have_is_released(rig: AgentRig) -> None:

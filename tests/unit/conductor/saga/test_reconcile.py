@@ -103,7 +103,7 @@ def test_claim_of_ended_attempt_is_released(cluster: SimulatedCluster) -> None:
     cluster.check([UUID])
 
 
-def test_host_with_claim_of_ended_attempt_gets_terminate(cluster: SimulatedCluster) -> None:
+def test_host_with_claim_of_ended_attempt_is_requested_to_end_it(cluster: SimulatedCluster) -> None:
     release = cluster.ledger.store.release
     cluster.ledger.store.release = lambda host, refs: []  # type: ignore[method-assign]
     cluster.hosts.behaviours["h1"] = "failed"
@@ -114,7 +114,7 @@ def test_host_with_claim_of_ended_attempt_gets_terminate(cluster: SimulatedClust
 
     cluster.settle()
 
-    assert [kind for kind, host, _ in cluster.hosts.casts if host == "h1"] == ["build", "terminate"]
+    assert [kind for kind, host, _ in cluster.hosts.casts if host == "h1"] == ["build", "change"]
     assert (cluster.record(UUID).host, cluster.record(UUID).status) == ("h2/n", "ACTIVE")
     cluster.check([UUID])
 

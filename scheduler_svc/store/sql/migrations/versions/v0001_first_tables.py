@@ -18,7 +18,6 @@ NAMED_TABLES: dict[str, dict[str, Any]] = {
         "deadline_ms": sa.BigInteger,
         "ends": sa.Text,
         "ended_ms": sa.BigInteger,
-        "settled": sa.BigInteger,
         "unverified": sa.Integer,
         "source": NAME,
         "host": NAME,

@@ -73,9 +73,10 @@ def test_fence_of_any_number_of_claims_ends_all_of_them_alike(partition: StorePa
     assert partition.used("h1") == {} and partition.states() == {}
     kinds = [entry.kind for entry in partition.store.follow(before, 0) or ()]
     assert kinds.count("opened") == 1
-    # And the store knows of each consumer that its newest attempt has ended: none waits for the host that is away
+    # And a conductor that knows of each consumer that it ran nowhere else does not wait for the host that is away
     for ref in (refs[0], refs[-2]):
-        assert partition.prepare(ref.consumer, "h2", attempt=2, fresh=False).answer is Answer.PREPARED
+        assert partition.prepare(ref.consumer, "h2", attempt=2, fresh=False).answer is Answer.CLOSED
+        assert partition.prepare(ref.consumer, "h2", attempt=2, fresh=True).answer is Answer.PREPARED
     partition.check()
 
 

@@ -128,6 +128,14 @@ def test_next_attempt_after_a_revert_has_a_new_number(moved: StorePartition) -> 
     assert moved.prepare("c1", "h2", attempt=3).answer is Answer.PREPARED
 
 
+def test_source_is_not_replaced(moving: StorePartition) -> None:
+    assert moving.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFLICT
+    assert roles(moving) == {REF: ("m1", "source", "m1")}
+    # nor by its destination
+    moving.prepare("c1", "h2", attempt=2)
+    assert moving.prepare("c1", "h2", attempt=2, replaces=1).answer is Answer.CONFLICT
+
+
 def test_repeated_prepare_of_the_source_finds_it(moving: StorePartition) -> None:
     assert moving.prepare("c1", "h2").host == "h1"
     assert roles(moving) == {REF: ("m1", "source", "m1")}
