@@ -23,7 +23,7 @@ FOUND = {
     "agents audit before they act": ("evacuation", "failure", RUNS_TWICE, 10),
     "agents ignore late messages about moves": ("reverted migration", "late message", NEVER_RESTS, 14),
     "an audit aborts unconfirmed claims": ("confirmed migration", "loss", RUNS_TWICE, 16),
-    "audits restore roles": ("confirmed migration", "loss", RUNS_TWICE, 16),
+    "audits restore roles": ("confirmed migration", "loss", RUNS_TWICE, 17),
     "a later attempt does not end its source": ("confirmed migration", "loss", LAST_COPY, 11),
     "ended attempts are not prepared": ("evacuation", "late message", NEVER_RESTS, 10),
     "isolated agents start nothing": ("evacuation", "failure", RUNS_TWICE, 10),

@@ -78,14 +78,9 @@ def may_have_lost_claims(store: Store, host: int) -> bool:
     return store.opened[host] in (CLOSED, FENCED_BEFORE)
 
 
-def is_newest(store: Store, claim: Claim) -> bool:
-    return is_open(store, claim.host) and not claim.is_orphan
-
-
 def may_have_forgotten(store: Store, destination: int | None = None) -> bool:
     """Return whether an unknown attempt may run on a host that has not audited; ``destination`` NOWHERE: on none."""
-    live = own_claim(store)
-    if (live is not None and is_newest(store, live)) or not holds("unknown attempts wait for audits"):
+    if not holds("unknown attempts wait for audits"):
         return False
     if destination is None:
         return any(store.awaited)
@@ -408,7 +403,8 @@ def _are_ends_of_one_move(store: Store, live: Claim, claim: Claim) -> bool:
 
 
 def _is_reported(store: Store, live: Claim) -> bool:
-    return live.state == "confirmed" and is_newest(store, live) and holds("no audit ends a reported claim")
+    is_reported = live.state == "confirmed" and is_open(store, live.host) and not live.is_orphan
+    return is_reported and holds("no audit ends a reported claim")
 
 
 def _contradicts(store: Store, live: Claim, claim: Claim) -> bool:

@@ -82,7 +82,7 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
     are_one_move = live is not None and _are_ends_of_one_move(partition, live, forgotten)
     if live is not None and live.attempt > claim.attempt and not are_one_move:
         return Answer.CONFLICT, False
-    is_contradicted = live is not None and not are_one_move and _is_reported(partition, live)
+    is_contradicted = live is not None and not are_one_move and partition.is_reported(live)
     is_contradicted |= forgotten.consumer != claim.consumer and forgotten.consumer in partition.claims
     is_excessive = claim.confirmed and not is_credible(partition, claim, live)
     if not partition.may_have_lost_claims_of(claim.host) or is_contradicted or is_excessive:
@@ -106,11 +106,6 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
     return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
 
 
-def _is_reported(partition: PartitionState, live: Claim) -> bool:
-    """Return whether the host of a live claim has confirmed or reported it in this epoch."""
-    return live.state == ClaimState.CONFIRMED and partition.is_newest(live)
-
-
 def _are_ends_of_one_move(partition: PartitionState, live: Claim, claim: Claim) -> bool:
     """Return whether a claim that the store forgot, and the live one of its instance, are source and destination."""
     if claim.ref.consumer in partition.sources or is_api_claim(live):
@@ -122,7 +117,7 @@ def _contradicts(partition: PartitionState, live: Claim, claim: Claim) -> bool:
     """Return whether the live claim of an instance shows that a claim which the store forgot has ended."""
     if _are_ends_of_one_move(partition, live, claim):
         return False
-    return live.attempt > claim.attempt or _is_reported(partition, live)
+    return live.attempt > claim.attempt or partition.is_reported(live)
 
 
 def _make_room(partition: PartitionState, live: Claim | None, claim: Claim, now: int) -> None:

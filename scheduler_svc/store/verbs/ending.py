@@ -29,7 +29,7 @@ def abort(partition: PartitionState, host: str | None, ref: ClaimRef, destinatio
     if answer is not None:
         return ClaimResult(*ref, answer, claim.host if claim else None)
     if claim is None:
-        if partition.may_have_forgotten(ref.consumer, destination):
+        if partition.may_have_forgotten(destination):
             return ClaimResult(*ref, Answer.CLOSED)
         partition.add_tombstone(ref, UNKNOWN_END, now)
         return ClaimResult(*ref, Answer.UNKNOWN)

@@ -200,21 +200,15 @@ class PartitionState(PartitionStorage):
             claim = self.source_of(ref.consumer)
         return claim if claim is not None and claim.attempt == ref.attempt else None
 
-    def is_newest(self, claim: Claim) -> bool:
-        """Return whether the store cannot have forgotten a later attempt than this live one.
+    def is_reported(self, live: Claim) -> bool:
+        """Return whether the host of a live claim has confirmed or reported it in this epoch."""
+        return live.state == ClaimState.CONFIRMED and self.is_open(live.host) and live.orphan_ms is None
 
-        Its host has audited it in this epoch, and a next attempt exists only if the former has ended.
-        """
-        return self.is_open(claim.host) and claim.orphan_ms is None
-
-    def may_have_forgotten(self, consumer: str, destination: str | None = None) -> bool:
-        """Return whether an unknown attempt of the consumer may run on a host that has not audited yet.
+    def may_have_forgotten(self, destination: str | None = None) -> bool:
+        """Return whether an attempt that the store does not know may run on a host that has not audited yet.
 
         ``destination`` is the only service host that may run it; "": none, None: any.
         """
-        live = self.claims.get(consumer)
-        if live is not None and self.is_newest(live):
-            return False
         return self.awaits_any() if destination is None else destination != "" and self._may_run_forgotten(destination)
 
     def may_run(self, consumer: str) -> bool:
@@ -222,7 +216,7 @@ class PartitionState(PartitionStorage):
 
         A host reports one, which is unverified, or has not audited yet.
         """
-        return consumer in self.unverified or self.may_have_forgotten(consumer)
+        return consumer in self.unverified or self.may_have_forgotten()
 
     def _may_run_forgotten(self, host: str) -> bool:
         """Return whether a service host may run claims that the store forgot."""

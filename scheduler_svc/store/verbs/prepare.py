@@ -171,7 +171,7 @@ def _is_closed(partition: PartitionState, batch: ClaimBatch, intent: Intent, liv
     if live is not None:
         return not partition.is_open(live.host)
     has_ended = intent.replaces is None or partition.end_of(ClaimRef(intent.consumer, intent.replaces)) is not None
-    return not (batch.fresh and has_ended) and partition.may_have_forgotten(intent.consumer)
+    return not (batch.fresh and has_ended) and partition.may_have_forgotten()
 
 
 def _try_candidates(

@@ -12,12 +12,10 @@ local function awaits_any()
   return is_awaiting
 end
 
--- Returns whether an unknown attempt of the consumer may run on a host that has not audited yet: `host`, or any for '*'.
--- It does not if it was sent to no host, ''.
-local function may_be_forgotten(live, host)
-  if live and is_newest(live) then
-    return false
-  elseif host == '*' then
+-- Returns whether an attempt that the store does not know may run on a host that has not audited yet: `host`, or any
+-- for '*'. It does not if it was sent to no host, ''.
+local function may_be_forgotten(host)
+  if host == '*' then
     return awaits_any()
   elseif host == '' then
     return false
@@ -28,11 +26,11 @@ end
 
 -- Returns whether an attempt of the consumer that is not its live one may run: a host reports one, which is unverified,
 -- or has not audited yet.
-local function may_run(consumer, live)
-  return has_unverified(consumer) or may_be_forgotten(live, '*')
+local function may_run(consumer)
+  return has_unverified(consumer) or may_be_forgotten('*')
 end
 
 -- Returns the answer for an attempt that the store does not know.
-local function unknown_answer(consumer, live)
-  return may_run(consumer, live) and 'closed' or 'unknown'
+local function unknown_answer(consumer)
+  return may_run(consumer) and 'closed' or 'unknown'
 end

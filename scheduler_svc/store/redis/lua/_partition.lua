@@ -178,10 +178,9 @@ local function add_claim(claim, text)
   end
 end
 
--- Returns whether the store cannot have forgotten a later attempt than this live one: its host has audited it in this
--- epoch, and a next attempt exists only if the former has ended.
-local function is_newest(claim)
-  return is_open(claim.host) and type(claim.orphan_ms) ~= 'number'
+-- Returns whether the host of a live claim has confirmed or reported it in this epoch.
+local function is_reported(live)
+  return live.state == 'confirmed' and is_open(live.host) and type(live.orphan_ms) ~= 'number'
 end
 
 -- Removes a live claim without a tombstone: its attempt has not ended.

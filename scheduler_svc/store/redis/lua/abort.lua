@@ -12,9 +12,9 @@ local host, answers = A.host, {}
 
 for i = REST, #ARGV, 3 do
   local destination = ARGV[i + 2]
-  local claim, answer, own = find_claim(ARGV[i], ARGV[i + 1], host)
+  local claim, answer = find_claim(ARGV[i], ARGV[i + 1], host)
   if answer == nil and claim == nil then
-    if may_be_forgotten(own, destination) then
+    if may_be_forgotten(destination) then
       answer = 'closed'
     else
       add_tombstone(ARGV[i], ARGV[i + 1], UNKNOWN_END)

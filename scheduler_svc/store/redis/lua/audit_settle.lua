@@ -73,11 +73,6 @@ local function add_unverified(consumer, attempt, host, claim_text)
   return 'unverified', 0
 end
 
--- Returns whether the host of a live claim has confirmed or reported it in this epoch.
-local function is_reported(live)
-  return live.state == 'confirmed' and is_newest(live)
-end
-
 -- Returns the live claim, made the source of the migration that its agent names if the store forgot that.
 local function with_role(live, claim_text)
   if not may_have_lost_claims or live.instance or live.migration or is_of_api(live)

@@ -9,9 +9,9 @@
 --@ include _moves
 
 local function begin(consumer, attempt, migration)
-  local claim, answer, own = find_claim(consumer, attempt, '')
+  local claim, answer = find_claim(consumer, attempt, '')
   if not claim then
-    return answer or unknown_answer(consumer, own)
+    return answer or unknown_answer(consumer)
   elseif is_of_api(claim) then
     return 'foreign', claim
   elseif claim.state ~= 'confirmed' then

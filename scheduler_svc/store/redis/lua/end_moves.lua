@@ -12,11 +12,11 @@
 local function finish(consumer, attempt, migration)
   local claim, answer, own = find_claim(consumer, attempt, '')
   if not claim then
-    return answer or unknown_answer(consumer, own), '', ''
+    return answer or unknown_answer(consumer), '', ''
   elseif claim.instance and claim.consumer == migration then
     if own then
       return 'conflict', own.host, migration
-    elseif may_run(consumer, nil) then
+    elseif may_run(consumer) then
       return 'closed', claim.host, migration
     end
     drop_claim(claim)

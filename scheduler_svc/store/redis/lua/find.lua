@@ -16,7 +16,7 @@ for i = REST, #ARGV, 2 do
   elseif live and live.attempt > tonumber(ARGV[i + 1]) then
     claim, answer, ended = live, 'conflict', answer or ''
   elseif not answer then
-    answer = unknown_answer(ARGV[i], live)
+    answer = unknown_answer(ARGV[i])
   end
   answers[#answers + 1] = answer
   answers[#answers + 1] = claim and claim.host or ''

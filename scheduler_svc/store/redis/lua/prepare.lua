@@ -88,7 +88,7 @@ local function refusal_of(intent, live, ends)
     return not is_open(live.host) and 'closed' or nil
   end
   local forgotten = intent.replaces > 0 and not end_of(ends, int(intent.replaces))
-  if (A.fresh == '0' or forgotten) and may_be_forgotten(nil, '*') then
+  if (A.fresh == '0' or forgotten) and may_be_forgotten('*') then
     return 'closed'
   end
   intent.forgotten = forgotten

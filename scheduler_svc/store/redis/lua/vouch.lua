@@ -22,7 +22,7 @@ local function vouch(consumer, attempt)
   vouched.role = vouched.type == 'MIGRATION' and 'source' or 'destination'
   give_role(vouched, nil)
   if live and not are_ends_of_one_move(live, vouched)
-    and (live.attempt > tonumber(attempt) or (live.state == 'confirmed' and is_newest(live))) then
+    and (live.attempt > tonumber(attempt) or is_reported(live)) then
     return live, 'conflict'
   elseif vouched.instance and redis.call('HEXISTS', K.claims, vouched.consumer) == 1 or not is_credible(claim, live) then
     return claim, 'conflict'

@@ -122,28 +122,21 @@ def test_epoch_grows_even_if_the_clock_does_not(partition: MemoryPartition) -> N
 
 
 def test_store_may_have_forgotten_attempts_only_while_a_host_is_awaited(partition: MemoryPartition) -> None:
-    assert not partition.may_have_forgotten("c1")
+    assert not partition.may_have_forgotten()
     partition.begin_epoch(NOW)
     partition.stop_awaiting(UNNAMED_HOSTS)
-    assert partition.may_have_forgotten("c1")
+    assert partition.may_have_forgotten()
     partition.stop_awaiting("h1")
-    assert not partition.may_have_forgotten("c1")
+    assert not partition.may_have_forgotten()
 
 
-def test_live_attempt_of_an_audited_host_is_the_newest(partition: MemoryPartition) -> None:
-    partition.opened["h2"] = partition.epoch
+def test_claim_is_reported_once_its_host_has_audited(partition: MemoryPartition) -> None:
+    confirmed = replace(PREPARED, state=ClaimState.CONFIRMED)
+    assert partition.is_reported(confirmed)
+    assert not partition.is_reported(PREPARED)
+    assert not partition.is_reported(replace(confirmed, orphan_ms=NOW))
     partition.begin_epoch(NOW)
-    partition.opened["h1"] = partition.epoch
-    partition.add_claim(PREPARED)
-    assert not partition.may_have_forgotten("c1")
-    partition.end_claim(PREPARED, ClaimState.RELEASED, NOW)
-    assert partition.may_have_forgotten("c1")  # it may have been the source of a move to an attempt that runs
-    assert partition.may_have_forgotten("c2")
-
-
-def test_orphan_may_have_been_replaced(partition: MemoryPartition) -> None:
-    assert partition.is_newest(PREPARED)
-    assert not partition.is_newest(replace(PREPARED, orphan_ms=NOW))
+    assert not partition.is_reported(confirmed)
 
 
 def test_excess_is_flagged_only_on_request_and_cleared_at_once(partition: MemoryPartition) -> None:
