@@ -14,7 +14,7 @@ from rpcapi.objects.base import GanttObject, GanttObjectRegistry
 FINGERPRINTS = {
     "AuditAnswer": "1.1-78f0786b2a4d2f2ced08361113892f02",
     "AuditReport": "1.1-80b4c18c6fce8bb66314cbc7713e4520",
-    "BuildReport": "1.3-4784ab519b7904a4825bfafaa465cd61",
+    "BuildReport": "1.4-0f087f2d053973335139f1110f6cd1ad",
     "BuildRequest": "1.2-f4c27d01417aac4365af53f2e784557d",
     "ChangePage": "1.0-0b469a2a0e7db806f40b8a4be1588bc2",
     "ClaimAnswers": "1.3-de98ba2919e2058e35a1dbc655637587",
@@ -26,7 +26,7 @@ FINGERPRINTS = {
     "DecisionPage": "1.0-bb0ec6a5b45068a56fea4ccc20598484",
     "FilterList": "1.0-1225d335fdbc8408aa82af22371c5ea8",
     "GuestCopies": "1.0-c8e5beaabee716dec2820eab2ca1d0bc",
-    "GuestOwners": "1.0-e745202a81c305de632d12a33640234e",
+    "GuestOwners": "1.1-2cc555ca28a045dab5fccc7d68303583",
     "GuestPage": "1.0-3ee2aefdd1340b28fdecdd40610e80fc",
     "GuestOperations": "1.1-af38a344acb5bf70686412609ced68c8",
     "GuestTransitions": "1.0-437cc01abf62d1d8a4dd26e119a164fb",
