@@ -8,6 +8,7 @@ from conductor.saga import claims, evacuations
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import building_status, fail, finish_deletion, set_step
 from conductor.service_clients import NO_ANSWER_ERRORS
+from conductor.store.migrations import MigrationKind, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
 from rpcapi.resources.claims import Answer, ClaimRole
@@ -39,7 +40,7 @@ def _apply_answers(
         answer, host, partition = result.answer, result.host, result.partition or instance.partition
         if answer == Answer.CONFLICT:
             return _end_claims_left(saga_pass, instance, partition) or saga_pass.retry_later(instance, answer)
-        if answer == Answer.CONFIRMED and instance.status in FAILED:
+        if answer == Answer.CONFIRMED and (instance.status in FAILED or _may_have_moved(saga_pass, instance)):
             return set_step(instance, SagaStep.SETTLE, status=building_status(instance), partition=partition)
         if answer == Answer.CONFIRMED and host is not None:
             # The retry count is kept, so that a silent host gets messages at growing intervals.
@@ -51,6 +52,14 @@ def _apply_answers(
     is_doubtful = instance.status == InstanceStatus.DELETING and not saga_pass.is_certain(instance)
     left = _end_claims_left(saga_pass, instance, instance.partition) if is_doubtful else None
     return left or finish_aborted(instance)
+
+
+def _may_have_moved(saga_pass: SagaPass, instance: InstanceRecord) -> bool:
+    """Return whether a destination may run that was selected before the conductors' store forgot that."""
+    migration = instance.open_migration
+    if migration is None or saga_pass.is_certain(instance) or instance.status == InstanceStatus.DELETING:
+        return False
+    return migration.kind != MigrationKind.LIVE and migration.status == MigrationStatus.PREPARING
 
 
 def _end_claims_left(saga_pass: SagaPass, instance: InstanceRecord, partition: str | None) -> InstanceRecord | None:

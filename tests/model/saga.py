@@ -135,7 +135,7 @@ def _abort(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
         store, lookup = verbs.abort(store, attempt, None, _destination(record))
         lookups.append(lookup)
     for attempt, lookup in zip((record.attempt, record.next_attempt), lookups, strict=True):
-        if lookup.answer == "confirmed" and record.status == "ERROR":
+        if lookup.answer == "confirmed" and (record.status == "ERROR" or _may_have_moved(record)):
             yield Outcome("finds a claim that runs", _settled(record), store)
             return
         if lookup.answer == "confirmed":
@@ -147,6 +147,13 @@ def _abort(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
             return
     left = _claim_left(store, record) if record.status == "DELETING" and not record.is_certain else None
     yield Outcome("has ended its claims", left or _finish_aborted(record), store)
+
+
+def _may_have_moved(record: Record) -> bool:
+    """Return whether a destination may run that was selected before the conductors' store forgot that."""
+    if record.moving is None or record.is_certain or record.status == "DELETING":
+        return False
+    return record.move.kind != "live" and record.move.status == "preparing"
 
 
 def _claim_left(store: Store, record: Record) -> Record | None:
