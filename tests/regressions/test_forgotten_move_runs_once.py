@@ -2,7 +2,7 @@
 """Regression: an instance ran twice after the conductors' store forgot the begin of its move.
 
 The saga took the claim of the destination for the instance's only one and built there. The guest ran on at its source
-under the claim of a migration that no record named. A delete ended one of them.
+under the claim of a migration that no record named. A delete ended one of them, and ``gantt audit --fix`` the original.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from conductor.leaked_migrations import LeakedMigrations
 from conductor.store.records import SagaStep
+from rpcapi import errors, objects
 from tests.regressions.moves import DAY_MS, HOUR_MS, MINUTE_MS, MovingInstance, open_cluster
 from tests.regressions.partitions import BACKENDS, open_partition
+from tests.unit.conductor.ledger import PARTITION
+from tests.unit.conductor.saga.simulated_cluster import CTXT
 
 STEPS = {"migrate": SagaStep.STOP_SOURCE, "live-migrate": SagaStep.COPY}
 DESTINATIONS = {
@@ -45,3 +49,29 @@ def test_instance_runs_at_its_source_until_it_is_deleted(cluster: MovingInstance
     cluster.settle(DAY_MS)
     cluster.check_rests_on("h1", 1)
     cluster.check_deletes()
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_source_is_no_leaked_migration(cluster: MovingInstance, kind: str) -> None:
+    cluster.mark_records()
+    cluster.request(kind)
+    cluster.run_to_step(STEPS[kind])
+    cluster.hosts.queue.clear()
+    cluster.forget_records()
+    # When an operator wants the source ended, before the comparison and after it
+    end_source_in_vain(cluster, "its record names the guest on h1/n")
+    assert cluster.guests() == DESTINATIONS[kind]
+    cluster.settle(MINUTE_MS)
+    cluster.compare_often()
+    end_source_in_vain(cluster, "its role only")
+    # Then the guest runs where it ran
+    cluster.repair()
+    cluster.check_rests_on("h1", 1)
+
+
+def end_source_in_vain(cluster: MovingInstance, why: str) -> None:
+    """Assert that the source is not ended, although an operator consents to the end of a guest that runs."""
+    source = objects.ClaimRefs.of(consumers=[cluster.uuid], attempts=[1])
+    with pytest.raises(errors.InstanceConflict, match=why):
+        LeakedMigrations(cluster.store, cluster.clients(), 1).end(CTXT, PARTITION, "h1", source, ends_running=True)
+    assert not cluster.hosts.queue
