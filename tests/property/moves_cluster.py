@@ -225,6 +225,7 @@ class MovesCluster(LiveCluster):
         self.hosts.rigs[host].stop()
         self.hosts.rigs[host].folder = folder
         self.hosts.start(host)
+        self._mark = None  # a store that forgets the new owner refuses it until `gantt host replace`
 
     def _let_count_as_down(self, host: str) -> None:
         """Let a host that does not report count as down; the others report."""
