@@ -13,8 +13,7 @@ from oslo_log import log
 
 from conductor import metrics, milestones
 from conductor.saga import moves
-from conductor.saga.evacuations import LOST
-from conductor.saga.transitions import lose, set_step, settle_claims
+from conductor.saga.transitions import lose, set_step, settle_claims, without_loss
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
 from conductor.store.interface import PAGE, ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
@@ -231,7 +230,7 @@ def _revived(instance: InstanceRecord) -> InstanceRecord | None:
 
     An attempt that only the comparison ended has a live claim after all: its host reported it later.
     """
-    history = [entry for entry in instance.history if (entry["attempt"], entry["outcome"]) != (instance.attempt, LOST)]
+    history = without_loss(instance, instance.attempt)
     revived = replace(instance, history=history, was_stopped=False)  # its host reports whether it is off
     if revived.has_ended(instance.attempt):
         return None

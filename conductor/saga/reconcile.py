@@ -8,7 +8,7 @@ from typing import Any
 from conductor.admission import count_amounts
 from conductor.saga import cast, claims, evacuations, moves, unknown_moves
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import assign_host, end_attempt, set_step
+from conductor.saga.transitions import assign_host, end_attempt, set_step, without_loss
 from conductor.service_clients import NO_ANSWER_ERRORS
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors, objects
@@ -76,6 +76,7 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
     attempt, host, migration = claim["attempt"], claim["host"], instance.open_migration
     if migration is not None and attempt == migration.source_attempt:
         return set_step(instance, SagaStep.BEGIN_MOVE)  # the claims service forgot that it moves
+    instance = replace(instance, history=without_loss(instance, attempt))
     if instance.has_ended(attempt):
         # The host reported that nothing runs, but it still has the claim: terminate makes it release the claim.
         cast.send_terminate(saga_pass, names.host_of(host), [replace(instance, attempt=attempt)])

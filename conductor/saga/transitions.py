@@ -155,6 +155,11 @@ def end_attempt(instance: InstanceRecord, outcome: str, reason: str) -> Instance
     return replace(instance, history=[*instance.history, entry])
 
 
+def without_loss(instance: InstanceRecord, attempt: int) -> list[Mapping[str, Any]]:
+    """Return the history without the end of an attempt that no host reported: its claim shows that it may run."""
+    return [entry for entry in instance.history if (entry["attempt"], entry["outcome"]) != (attempt, evacuations.LOST)]
+
+
 def as_sentence(reason: str) -> str:
     """Return a reason with a capital letter, as records have it."""
     return f"{reason[0].upper()}{reason[1:]}"

@@ -291,6 +291,8 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
     if record.moving is not None and claim.attempt == record.move.source_attempt:
         yield _unchanged("begins the move again", state, record._replace(step="begin_move"))
         return
+    history = tuple(item for item in record.history if item != (claim.attempt, "lost"))
+    record = record._replace(history=history)  # its claim shows that it was not lost
     if record.has_ended(claim.attempt):
         message = _terminate_message(record._replace(host=claim.host, attempt=claim.attempt))
         yield _unchanged("sends terminate", state, record, message)
