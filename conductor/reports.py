@@ -27,10 +27,12 @@ from rpcapi.context import RequestContext
 from rpcapi.objects.copy import PHASES
 from rpcapi.resources import names
 from rpcapi.resources.claims import MAX_INSTANCES
+from rpcapi.resources.inventory import MAX_AMOUNT
 
 LOG = log.getLogger(__name__)
 
 ENDING = (SagaStep.TERMINATE, SagaStep.SETTLE)  # steps that may end the guest of the current attempt
+MAX_TRANSITION = MAX_AMOUNT // 2  # that a host may report: the numbers that follow must be valid
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
 
@@ -104,6 +106,8 @@ class BuildReports:
             for row, number, copy, transition, migration in columns
         ]
         for result in results:
+            if not 0 <= result.transition <= MAX_TRANSITION:
+                raise errors.InvalidRequest(why=f"a transition must be a number from 0 to {MAX_TRANSITION}")
             if result.kind not in OUTCOMES:
                 raise errors.InvalidRequest(why=f"unknown outcome {result.kind[:40]!r}; allowed: {', '.join(OUTCOMES)}")
         return results

@@ -94,13 +94,16 @@ def cluster() -> SimulatedCluster:
     return created
 
 
-def report(uuids: list[str], kinds: list[str], host: str = "h1", attempts: list[int] | None = None) -> Any:
+def report(
+    uuids: list[str], kinds: list[str], host: str = "h1", attempts: list[int] | None = None, **columns: list[Any]
+) -> Any:
     return objects.BuildReport.of(
         host=host,
         uuids=uuids,
         attempts=attempts or [1] * len(uuids),
         outcomes=kinds,
         reasons=["why"] * len(uuids),
+        **columns,
     )
 
 
@@ -168,6 +171,8 @@ def test_report_fails_if_terminate_cannot_be_sent(cluster: SimulatedCluster) -> 
     [
         report(uuid_list(1), ["exploded"]),
         report(uuid_list(1), ["active"], host="h 1"),
+        report(uuid_list(1), ["active"], transitions=[-1]),
+        report(uuid_list(1), ["active"], transitions=[2**31 - 1]),  # no number would follow
         report(uuid_list(1001), ["active"] * 1001),
     ],
 )
