@@ -53,9 +53,9 @@ def _follow_lost_moves(instance: InstanceRecord, number: int) -> InstanceRecord:
 
 
 def _end_later_source(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
-    """Return the record whose source is to end, and had followed a later message, which was lost.
+    """Return the record in step END_SOURCE whose source had followed a later message, lost by this store.
 
-    A source that runs is ended only for a deletion: the instance had returned there.
+    A running source ends only if the instance is deleted: otherwise the instance had returned to it.
     """
     record = replace(instance, last_attempt=result.transition)
     if result.kind == ACTIVE and instance.status != InstanceStatus.DELETING:
@@ -64,7 +64,7 @@ def _end_later_source(instance: InstanceRecord, result: BuildResult) -> Instance
 
 
 def expects_stopped(instance: InstanceRecord, attempt: int) -> bool:
-    """Return whether an end of the instance's move is to be stopped for it: its source, or both when it returns."""
+    """Return whether the move stops this attempt: the source of any move, and both ends of a return."""
     migration = instance.open_migration
     if migration is None:
         return False
@@ -125,7 +125,7 @@ def _apply_guest_at_destination(instance: InstanceRecord, result: BuildResult) -
     is_stopped = result.kind == STOPPED
     if instance.step == SagaStep.STOP_DESTINATION and is_stopped:
         return moves.start_source(instance)
-    if result.migration and not expects_stopped(instance, result.attempt):  # its return began before it was lost
+    if result.migration and not expects_stopped(instance, result.attempt):  # this store lost the return
         reason = None if instance.status == InstanceStatus.VERIFY_RESIZE else "its record was lost while it returned"
         return moves.revert_move(replace(instance, last_attempt=max(instance.last_attempt, result.transition)), reason)
     if not is_at_destination(instance):

@@ -169,7 +169,7 @@ class RecordReconciler(BackgroundLoop):
             self._ended.add(attempt)
             return None
         if update is not None and update.step == SagaStep.CAST and not self._is_alive(update.host):
-            return None  # it would wait for a report in vain
+            return None  # a silent host sends no report
         return update
 
     def _is_alive(self, name: str | None) -> bool:

@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 ACTIVE, STOPPED, INCOMING, GONE = "active", "stopped", "incoming", "gone"
 OUTCOMES = (ACTIVE, STOPPED, INCOMING, "refused", "failed", GONE)
-ENDED_BY_REQUEST = (GONE, "failed")  # of a guest that was only to be copied: it has not run
+ENDED_BY_REQUEST = (GONE, "failed")  # "failed": the guest was incoming and never ran
 
 
 class BuildResult(NamedTuple):
     """The outcome of one attempt, as its host reports it.
 
     ``copy_number`` and ``copy_phase`` are of the last copy from that host, as rpcapi.objects.copy has them; 0: none.
-    ``transition`` is the number of the last transition that the host followed, ``migration`` the one for which it
-    powered the guest off; "" if for none.
+    ``transition`` is the number of the last transition that the host followed. ``migration`` is the migration for which
+    the host powered the guest off; "" if it did so for none.
     """
 
     uuid: str

@@ -205,7 +205,7 @@ def _apply_to_current(instance: InstanceRecord, result: BuildResult, epoch: int)
 
 
 def _is_ended_by_mistake(instance: InstanceRecord, result: BuildResult) -> bool:
-    """Return whether a guest is to be ended that has followed a later message, which this store has lost."""
+    """Return whether the record ends a guest whose host has followed a later message, lost by this store."""
     is_ending = instance.step in ENDING and instance.status != InstanceStatus.DELETING
     return is_ending and result.kind in (ACTIVE, STOPPED) and result.transition > instance.transition_number
 

@@ -51,7 +51,7 @@ class AttemptSaga:
         self._conductor = conductor
         self._calls = calls
         self._clock = clock
-        self._reminded_ms: dict[AttemptRef, int] = {}  # when guests that are off for a move were reported last
+        self._reminded_ms: dict[AttemptRef, int] = {}  # last report of each guest that is off for a move
         self._settled_claims: set[AttemptRef] = set()  # ended attempts with claims that are over in the store
         self._unfinished = False
 

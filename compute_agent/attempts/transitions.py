@@ -27,7 +27,7 @@ NO_MOVE = EndOfMove("", ClaimRole.ONLY)
 
 @dataclass(frozen=True, slots=True)
 class GuestTransition:
-    """One row of rpcapi.objects.GuestTransitions; without a move, the claim is the only one of its instance."""
+    """One row of rpcapi.objects.GuestTransitions. Without a move, the claim is the only claim of its instance."""
 
     ref: AttemptRef
     action: str

@@ -147,7 +147,7 @@ def _fail_without_source(instance: InstanceRecord, why: str) -> InstanceRecord:
 def lose_claim(instance: InstanceRecord, outcome: str, reason: str) -> InstanceRecord:
     """Return the record of an instance whose only claim has ended, before its move or after its return.
 
-    Step ABORT ends a destination of a deleted one that this store forgot.
+    If the instance is deleted, step ABORT also ends a destination that this store forgot.
     """
     ended = end_attempt(instance, outcome, reason)
     if instance.status == InstanceStatus.DELETING:
@@ -164,9 +164,9 @@ def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord
 
 
 def settle_later(instance: InstanceRecord, number: int) -> InstanceRecord:
-    """Return the record whose host followed the message with ``number``, which this store has lost.
+    """Return the record after a report that the host followed message ``number``, lost by this store.
 
-    The guest is not ended: step SETTLE finds out from the claims what became of it.
+    The guest stays. Step SETTLE reads the claims and continues with what they show.
     """
     history = [entry for entry in instance.history if entry["attempt"] != instance.attempt]
     later = replace(instance, history=history, last_attempt=number)

@@ -31,10 +31,9 @@ class AgentAttempt(NamedTuple):
 def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim) -> InstanceRecord:
     """Return the record with a move rebuilt from the claims at its two ends.
 
-    If the destination has a guest, or is about to start one, the move goes on: the source is stopped, then the move
-    waits for confirm or revert. A guest that was stopped for a source that runs, or that was to be copied, is removed,
-    and the server continues at its source. It does so too if the destination knows nothing of it. Raises the errors of
-    ``read_attempt``.
+    If the destination runs the guest or is about to start it, the move goes on: the source stops, then the move waits
+    for confirm or revert. The same holds for a stopped destination, unless the source runs. Otherwise the destination
+    ends and the server continues at its source. Raises the errors of ``read_attempt``.
     """
     attempt = read_attempt(saga_pass, instance, destination)
     goes_on = attempt.state in (RUNNING, CONFIRMED)
