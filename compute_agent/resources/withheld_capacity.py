@@ -17,7 +17,6 @@ from rpcapi.resources.numa.cells import PAGES
 
 Inventories = Mapping[str, Inventory]
 Used = Mapping[str, Mapping[str, int]]  # by provider and class
-_PAGES = PAGES.partition("{")[0]
 
 
 def excess_amounts(used: Used, declared: Mapping[str, Inventories]) -> Counter[str]:
@@ -76,6 +75,6 @@ def _substitute_classes(name: str, declared: Mapping[str, Inventories]) -> Itera
 
 
 def _physical_class(name: str) -> str:
-    if name.startswith(_PAGES):
+    if name.startswith(PAGES):
         return MEMORY_MB
     return VCPU if name == PCPU else name

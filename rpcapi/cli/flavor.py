@@ -64,8 +64,7 @@ class ShowFlavor(ShowFromCatalog):
 class CreateFlavor(CreateInCatalog):
     """Create a flavor of the cluster, which every client finds."""
 
-    def load_kind(self) -> CatalogKind:
-        return _load_kind()
+    load_kind = staticmethod(_load_kind)
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -93,5 +92,4 @@ class ImportFlavors(ImportToCatalog):
     One of a name that the cluster has is replaced. The disk is the sum of root, ephemeral disk and swap.
     """
 
-    def load_kind(self) -> CatalogKind:
-        return _load_kind()
+    load_kind = staticmethod(_load_kind)

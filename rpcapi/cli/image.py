@@ -62,8 +62,7 @@ class ShowImage(ShowFromCatalog):
 class CreateImage(CreateInCatalog):
     """Create an image of the cluster: what a host must have to boot it, not its bytes."""
 
-    def load_kind(self) -> CatalogKind:
-        return _load_kind()
+    load_kind = staticmethod(_load_kind)
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -92,5 +91,4 @@ class ImportImages(ImportToCatalog):
     A list has no properties: import the output of `show` for images with requirements.
     """
 
-    def load_kind(self) -> CatalogKind:
-        return _load_kind()
+    load_kind = staticmethod(_load_kind)

@@ -60,7 +60,7 @@ class HostActions:
         """Do what the form of a host's page requests, and show the host again."""
         if not call.login.person.may_act:
             return Page("error.html", {"status": 403, "why": f"{call.login.person.name} may not change hosts."}, 403)
-        host = self._cluster.hosts().find(name)
+        host = self._cluster.hosts.get().find(name)
         if host is None or names.is_api_provider(host.id):
             raise PageNotFound(f"There is no agent's host {name[:80]}.")
         action = self._actions.get(call.request.POST.get("action", ""))

@@ -45,30 +45,14 @@ class Cluster:
 
     def __init__(self, session: Session, refresh_interval: float) -> None:
         self._session = session
-        self._partitions = Cached(self._read_partitions, refresh_interval)
-        self._hosts = Cached(self._read_hosts, refresh_interval)
-        self._decisions = Cached(self._read_decisions, refresh_interval)
-        self._claims = Cached(self._read_claims, refresh_interval)
+        self.partitions = Cached(self._read_partitions, refresh_interval)
+        self.hosts = Cached(self._read_hosts, refresh_interval)
+        self.decisions = Cached(self._read_decisions, refresh_interval)
+        self.claims_in_flight = Cached(self._read_claims, refresh_interval)
         self._migrations = Cached(self._read_migrations, refresh_interval)
         self._progress = Cached(self._read_progress, refresh_interval)
-        self._choices = Cached(self._read_choices, refresh_interval)
+        self.choices = Cached(self._read_choices, refresh_interval)
         self.refresh_interval = refresh_interval
-
-    def partitions(self) -> objects.PartitionList:
-        """Return the partitions."""
-        return self._partitions.get()
-
-    def hosts(self) -> host_list.HostList:
-        """Return all hosts."""
-        return self._hosts.get()
-
-    def decisions(self) -> Mapping[str, decision_log.DecisionLog]:
-        """Return the recorded decisions by partition."""
-        return self._decisions.get()
-
-    def claims_in_flight(self) -> ClaimsInFlight:
-        """Return the claims that are prepared."""
-        return self._claims.get()
 
     def migrations(self) -> Sequence[Any] | None:
         """Return migrations, those under way first, then the newest; None where no conductor or its store answers."""
@@ -84,10 +68,6 @@ class Cluster:
         except AWAY:
             return {}
 
-    def choices(self) -> Choices:
-        """Return flavors and images."""
-        return self._choices.get()
-
     def claims_on(self, host: host_list.Host) -> list[Mapping[str, Any]]:
         """Return the claims of one host, as they are now, with those that clients of the Placement API wrote."""
         session = self._reader()
@@ -102,8 +82,8 @@ class Cluster:
 
     def expire_hosts(self) -> None:
         """Show what an action has changed."""
-        self._partitions.expire()
-        self._hosts.expire()
+        self.partitions.expire()
+        self.hosts.expire()
 
     def _read_partitions(self, previous: objects.PartitionList | None) -> objects.PartitionList:
         session = self._reader()
@@ -115,15 +95,15 @@ class Cluster:
         return Choices(session.flavors, session.images, session.catalog)
 
     def _read_hosts(self, previous: host_list.HostList | None) -> host_list.HostList:
-        return host_list.read(self._reader(), self.partitions(), previous)
+        return host_list.read(self._reader(), self.partitions.get(), previous)
 
     def _read_decisions(
         self, previous: Mapping[str, decision_log.DecisionLog] | None
     ) -> Mapping[str, decision_log.DecisionLog]:
-        return decision_log.read(self._reader(), self.partitions(), previous)
+        return decision_log.read(self._reader(), self.partitions.get(), previous)
 
     def _read_claims(self, previous: ClaimsInFlight | None) -> ClaimsInFlight:
-        session, partitions = self._reader(), self.partitions()
+        session, partitions = self._reader(), self.partitions.get()
         prepared: list[Mapping[str, Any]] = []
         is_complete = True
         for name, counts in zip(partitions.names, partitions.claims, strict=True):

@@ -37,7 +37,7 @@ class DecisionPages:
     def refusals(self, call: Call) -> Page:
         """Show how many requests were refused over time, by the reason that rejected the most hosts."""
         minutes = call.choice("minutes", PERIODS, "60")
-        logs = self._cluster.decisions()
+        logs = self._cluster.decisions.get()
         refusals, now = decision_log.refusals(logs), now_ms()
         since = decision_log.known_since(logs)
         values = {
@@ -55,7 +55,7 @@ class DecisionPages:
         request_id = call.text("request_id")
         if request_id:
             return self.show(call, request_id)
-        return Page("decisions.html", {"rows": decision_log.newest(self._cluster.decisions(), LISTED)})
+        return Page("decisions.html", {"rows": decision_log.newest(self._cluster.decisions.get(), LISTED)})
 
     def show(self, call: Call, request_id: str) -> Page:
         """Explain a decision: what each filter rejected, the best scores, what the claims answered."""
@@ -66,7 +66,7 @@ class DecisionPages:
         """Decide a request, which claims nothing, and show it as a recorded decision; without one show its form."""
         form = {name: call.text(name) for name in ("flavor", "image", "az", "options")}
         count = call.number("count", 1, call.session.conf.rpc.max_instances)
-        choices, session = self._cluster.choices(), call.session
+        choices, session = self._cluster.choices.get(), call.session
         form["count"] = str(count)
         values = {"flavors": sorted(choices.flavors), "images": sorted(choices.images), "form": form}
         if not form["flavor"]:

@@ -35,11 +35,8 @@ class Exporters:
 
     def __init__(self, urls: Sequence[str], refresh_interval: float) -> None:
         self._urls = urls
-        self._freshness = Cached(self._read, refresh_interval)
-
-    def freshness(self) -> Sequence[Freshness]:
-        """Return one entry for each worker and partition, or one for a daemon that does not answer."""
-        return self._freshness.get()
+        # One entry for each worker and partition, or one for a daemon that does not answer.
+        self.freshness = Cached(self._read, refresh_interval)
 
     def _read(self, previous: Sequence[Freshness] | None) -> Sequence[Freshness]:
         with ThreadPoolExecutor(PARALLEL) as threads:

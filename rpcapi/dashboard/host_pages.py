@@ -36,7 +36,7 @@ class HostPages:
 
     def show_all(self, call: Call) -> Page:
         """Show the heat map, and the fullest of the selected hosts."""
-        listed = self._cluster.hosts()
+        listed = self._cluster.hosts.get()
         resource_class, group_by = self._choices(call, listed)
         zone, aggregate, text = call.text("zone"), call.text("aggregate"), call.text("text")
         selected = listed.select(zone, aggregate, text)
@@ -61,7 +61,7 @@ class HostPages:
 
     def heat_map(self, call: Call) -> Response:
         """Send what the map is drawn from; 304 where the browser has it."""
-        listed = self._cluster.hosts()
+        listed = self._cluster.hosts.get()
         if listed.version in call.request.if_none_match:
             return Response(status=304, headers={"ETag": f'"{listed.version}"'})
         resource_class, group_by = self._choices(call, listed)
@@ -78,7 +78,7 @@ class HostPages:
 
     def show(self, call: Call, name: str) -> Page:
         """Show one host: its tree of providers, its claims, and what was decided for it."""
-        listed = self._cluster.hosts()
+        listed = self._cluster.hosts.get()
         host = listed.find(name)
         if host is None:
             raise PageNotFound(f"There is no host {name[:80]}.")
@@ -90,7 +90,7 @@ class HostPages:
             "service": listed.service(host),
             "is_stale": host.partition in listed.stale,
             "claims": self._cluster.claims_on(host),
-            "decisions": decision_log.newest(self._cluster.decisions(), RECENT, host=host.id),
+            "decisions": decision_log.newest(self._cluster.decisions.get(), RECENT, host=host.id),
             "migrations": None if migrations is None else moves[:RECENT],
             "has_agent": not names.is_api_provider(host.id),
             "may_act": self._actions is not None and call.login.person.may_act,

@@ -42,7 +42,7 @@ class StatusPages:
 
     def overview(self, call: Call) -> Page:
         """Show partitions, the amounts of each resource class, and what was refused last."""
-        listed = self._cluster.hosts()
+        listed = self._cluster.hosts.get()
         migrations = self._cluster.migrations()
         values = {
             "partitions": self._partitions(listed),
@@ -50,7 +50,7 @@ class StatusPages:
             "host_count": len(listed.hosts),
             "awaited": [host for host in listed.hosts if host.state == host_list.AWAITED],
             "down": sum(host.state == host_list.DOWN for host in listed.hosts),
-            "refusals": decision_log.refusals(self._cluster.decisions())[:RECENT_REFUSALS],
+            "refusals": decision_log.refusals(self._cluster.decisions.get())[:RECENT_REFUSALS],
             "main_reason": decision_log.main_reason,
             "moving": None if migrations is None else sum(move.status not in ENDED_MIGRATIONS for move in migrations),
             "stale": listed.stale,
@@ -59,7 +59,7 @@ class StatusPages:
 
     def services(self, call: Call) -> Page:
         """Show the liveness of services, and how far workers are behind the store."""
-        listed, now = self._cluster.hosts(), now_ms()
+        listed, now = self._cluster.hosts.get(), now_ms()
         rows = sorted(
             (
                 _service(partition, name, document, now)
@@ -73,16 +73,16 @@ class StatusPages:
             "agents": [row for row in rows if row["binary"] == host_list.AGENT and row["state"] != host_list.UP],
             "agent_count": sum(row["binary"] == host_list.AGENT for row in rows),
             "partitions": self._partitions(listed),
-            "freshness": self._exporters.freshness(),
+            "freshness": self._exporters.freshness.get(),
         }
         return Page("services.html", values)
 
     def claims(self, call: Call) -> Page:
         """Show claims that their hosts have not confirmed yet."""
-        partitions = self._cluster.partitions()
+        partitions = self._cluster.partitions.get()
         counts = dict(zip(partitions.names, partitions.claims, strict=True))
         values = {
-            "in_flight": self._cluster.claims_in_flight(),
+            "in_flight": self._cluster.claims_in_flight.get(),
             "most_claims": MOST_IN_FLIGHT,
             "counts": counts,
             "now_ms": now_ms(),
@@ -94,7 +94,7 @@ class StatusPages:
         return Page("migrations.html", {"migrations": self._cluster.migrations(), "progress": self._cluster.progress()})
 
     def _partitions(self, listed: host_list.HostList) -> Sequence[Partition]:
-        reply = self._cluster.partitions()
+        reply = self._cluster.partitions.get()
         columns = zip(reply.names, reply.available, reply.epochs, reply.positions, reply.claims, strict=True)
         states: dict[str, dict[str, int]] = {name: dict.fromkeys(host_list.STATES, 0) for name in reply.names}
         for host in listed.hosts:

@@ -31,7 +31,7 @@ def parse_profile(name: str, groups: Sequence[Mapping[str, str]]) -> DeviceProfi
     for number, extra_spec_group in enumerate(groups):
         draft = SpecDraft()
         for key, value in extra_spec_group.items():
-            match = extra_specs.match(key)
+            match = extra_specs.KEY.fullmatch(key)
             label = f"{key!r} of device profile {name!r}"
             if match is None or match[2]:
                 raise errors.InvalidSpec(why=f"{label} must be resources:CLASS or trait:NAME")

@@ -11,7 +11,7 @@ from rpcapi.spec_builder.properties import FlavorImageProperties, parse_integer
 RESOURCES = "resources"
 TRAIT = "trait"
 POLICY = "group_policy"
-_KEY = re.compile(r"(resources|trait)([A-Za-z0-9_-]{1,64})?:(.*)", re.DOTALL)
+KEY = re.compile(r"(resources|trait)([A-Za-z0-9_-]{1,64})?:(.*)", re.DOTALL)
 
 
 def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
@@ -21,7 +21,7 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
     left to the filters.
     """
     for key, value in flavor_image.flavor.extra_specs.items():
-        match = _KEY.fullmatch(key)
+        match = KEY.fullmatch(key)
         if match is not None:
             add_to_draft(draft, match, value, f"extra spec {key!r} of flavor {flavor_image.flavor.name!r}")
         elif key == POLICY:
@@ -37,13 +37,8 @@ def translate(flavor_image: FlavorImageProperties, draft: SpecDraft) -> None:
             draft.add_trait(key.removeprefix(f"{TRAIT}:"))
 
 
-def match(key: str) -> re.Match[str] | None:
-    """Match ``key`` for ``add_to_draft``; returns None when it is not a resource class or trait of a group."""
-    return _KEY.fullmatch(key)
-
-
 def add_to_draft(draft: SpecDraft, match: re.Match[str], value: str, label: str) -> None:
-    """Add one key and its value to the draft; ``label`` names them in errors."""
+    """Add one key, matched by ``KEY``, and its value to the draft; ``label`` names them in errors."""
     prefix, suffix, name = match[1], match[2] or "", match[3]
     if prefix == RESOURCES:
         amount = parse_integer(value)

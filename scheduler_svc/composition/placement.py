@@ -146,7 +146,7 @@ def routes(
         *AllocationHandlers(consumers, directory, unknown_owner).routes(),
         *AllocationCandidateHandlers(CandidateFinder(table, freshness, limits), directory, catalogue).routes(),
         *ReshaperHandlers(reshaper, unknown_owner).routes(),
-        *UsageHandlers(directory, consumers).routes(),
+        *UsageHandlers(directory, partition.store).routes(),
         *AggregateHandlers(directory).routes(),
         *ProviderTraitHandlers(directory, catalogue).routes(),
         *TraitHandlers(catalogue).routes(),

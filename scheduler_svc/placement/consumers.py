@@ -10,7 +10,7 @@ from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.identities import uuid_of
 from scheduler_svc.placement.problems import CONCURRENT_UPDATE, Problem, bad_request, conflict
 from scheduler_svc.store import paging
-from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, AnyGeneration, ConsumerState, Usage
+from scheduler_svc.store.allocations import ANY, MAX_CONSUMERS, AllocationChange, AnyGeneration, ConsumerState
 from scheduler_svc.store.protocols.allocations import AllocationStore
 from scheduler_svc.store.providers.changes import Refusal, RefusalKind
 
@@ -57,10 +57,6 @@ class Consumers:
             yield from page
             if marker is None:
                 return
-
-    def usages(self, project: str, user: str | None, consumer_type: str | None = None) -> dict[str, Usage]:
-        """Return what a project's consumers hold, by their type, '' for none; of one user or type if it is set."""
-        return self._store.usages(project, user, consumer_type)
 
     def replace(self, requests: Sequence[ConsumerRequest]) -> None:
         """Replace what all these consumers hold, or nothing; raises Problem."""

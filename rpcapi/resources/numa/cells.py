@@ -12,12 +12,12 @@ from rpcapi.resources.numa.pinning import ThreadPolicy
 
 CELL_TRAIT = "HW_NUMA_ROOT"  # of a provider that is a NUMA cell
 THREADS_TRAIT = "HW_CPU_HYPERTHREADING"  # of a cell or node with several threads per core
-PAGES = "CUSTOM_MEMORY_PAGES_{size_kb}KB"  # the class of huge pages; amounts are in MiB
+PAGES = "CUSTOM_MEMORY_PAGES_"  # prefix of the class of huge pages; amounts are in MiB
 
 
 def page_class(size_kb: int) -> str:
     """Return the resource class of huge pages of that size."""
-    return PAGES.format(size_kb=size_kb)
+    return f"{PAGES}{size_kb}KB"
 
 
 def count_pages(size_kb: int, amount_mb: int) -> int:

@@ -30,6 +30,8 @@ _TESTS: Mapping[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
 }
 
+_parse = functools.lru_cache(maxsize=256)(query.parse)
+
 
 def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate]:
     """Accept hosts for which the query is true. Request validation rejects malformed queries."""
@@ -39,11 +41,6 @@ def predicates(view: View, request: SchedulingRequest) -> Iterator[HostPredicate
     term = _parse(hint if isinstance(hint, str) else json.dumps(hint))
     if term != query.EVERYTHING:
         yield HostPredicate(REASON, _QueryEvaluator(view).truth(term))
-
-
-@functools.lru_cache(maxsize=256)
-def _parse(text: str) -> Term:
-    return query.parse(text)
 
 
 class _QueryEvaluator:

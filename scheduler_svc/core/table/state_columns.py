@@ -23,7 +23,7 @@ MAX_FAMILY_COLUMNS = 256  # limit of columns for metrics of families; further me
 class StateColumns:
     """One column per key in ``reads``: of the hosts' metrics, and of the documents named after hosts."""
 
-    __slots__ = ("_builds", "_columns", "_families", "_family_columns", "_metrics", "_size")
+    __slots__ = ("_columns", "_families", "_family_columns", "_metrics", "_size", "builds")
 
     def __init__(self, size: int, reads: Reads = NO_READS) -> None:
         self._size = size
@@ -31,7 +31,7 @@ class StateColumns:
         self._metrics: dict[str, StateColumn] = {}
         self._families: tuple[str, ...] = ()
         self._family_columns = 0
-        self._builds = UnreportedBuilds()
+        self.builds = UnreportedBuilds()
         self.add_reads(reads)
 
     def add_reads(self, reads: Reads) -> None:
@@ -61,7 +61,7 @@ class StateColumns:
 
     def set_metrics(self, row: int, metrics: Mapping[str, float]) -> None:
         """Set the metrics of ``row``, as reported by its host."""
-        self._builds.forget(row)
+        self.builds.forget(row)
         if self._families:
             for name in metrics.keys() - self._metrics.keys():
                 if name.startswith(self._families):
@@ -73,15 +73,7 @@ class StateColumns:
         """Count a build on ``row`` in its metrics, until its host reports them or UnreportedBuilds loses patience."""
         columns = [self._metrics[name] for name in METRICS if name in self._metrics]
         if columns:  # by default nothing reads them
-            self._builds.add(row, columns, now)
-
-    def subtract_build(self, row: int) -> None:
-        """Take back one build on ``row`` that ``count_build`` counted."""
-        self._builds.subtract(row)
-
-    def expire_builds(self, now: float) -> None:
-        """Take back builds that were counted and that no host reported."""
-        self._builds.expire(now)
+            self.builds.add(row, columns, now)
 
     def numbers(self, namespace: str, key: str) -> FloatColumn:
         """Return the column of a key; raises LookupError if the key has no column."""
@@ -122,7 +114,7 @@ class StateColumns:
 
     def copy_from(self, rows: Rows, other: "StateColumns") -> None:
         """Copy the first rows of ``other`` to ``rows``."""
-        self._builds.clear()
+        self.builds.clear()
         for name in other._metrics.keys() - self._metrics.keys():
             if name.startswith(self._families):
                 self._add_family_column(name)
@@ -135,7 +127,7 @@ class StateColumns:
 
     def clear(self, rows: Rows) -> None:
         """Remove all values of ``rows``."""
-        self._builds.clear()
+        self.builds.clear()
         for _, column in self._all_columns():
             column.clear(rows)
 

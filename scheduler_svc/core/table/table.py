@@ -150,7 +150,7 @@ class HostTable(HostRows):
         with self._lock:
             for part in self.partitions:
                 part.services.expire_audit_waits(self._clock)
-            self.states.expire_builds(self._clock())
+            self.states.builds.expire(self._clock())
             yield View(self)
 
     @contextlib.contextmanager
@@ -183,7 +183,7 @@ class HostTable(HostRows):
                 for (resource_class, row), used in former.items():
                     self.resources[resource_class].set_used(row, used)
                 for row in builds:
-                    self.states.subtract_build(row)
+                    self.states.builds.subtract(row)
 
     @contextlib.contextmanager
     def reading_providers(self, number: int = 0) -> Iterator[PartitionProviders]:

@@ -10,9 +10,9 @@ from scheduler_svc.endpoints.placement.messages import Request, Response, json_r
 from scheduler_svc.endpoints.placement.microversions import Microversion
 from scheduler_svc.endpoints.placement.routes import Route
 from scheduler_svc.endpoints.placement.schemas import usages as schemas
-from scheduler_svc.placement.consumers import Consumers
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.store.allocations import Usage
+from scheduler_svc.store.protocols.allocations import AllocationStore
 
 TOTAL_SINCE = Microversion(1, 9)
 TYPES_SINCE = Microversion(1, 38)
@@ -22,9 +22,9 @@ ALL_TYPES, NO_TYPE = "all", "unknown"
 class UsageHandlers:
     """Shows the usage of a provider, and of a project."""
 
-    def __init__(self, directory: ProviderDirectory, consumers: Consumers) -> None:
+    def __init__(self, directory: ProviderDirectory, store: AllocationStore) -> None:
         self._directory = directory
-        self._consumers = consumers
+        self._store = store
 
     def routes(self) -> list[Route]:
         """Return the routes of usages."""
@@ -49,14 +49,14 @@ class UsageHandlers:
         """Return what a project's consumers hold; from 1.38 on by consumer type, with their number."""
         project, user = request.parameter("project_id") or "", request.parameter("user_id")
         if request.version < TYPES_SINCE:
-            usages = self._consumers.usages(project, user)
+            usages = self._store.usages(project, user)
             return json_response({"usages": _total(usages)}, datetime.now(UTC))
         consumer_type = request.parameter("consumer_type")
         if consumer_type == ALL_TYPES:
-            usages = self._consumers.usages(project, user)
+            usages = self._store.usages(project, user)
             documents = {ALL_TYPES: _with_count(_count(usages), _total(usages))} if usages else {}
         else:
-            usages = self._consumers.usages(project, user, "" if consumer_type == NO_TYPE else consumer_type)
+            usages = self._store.usages(project, user, "" if consumer_type == NO_TYPE else consumer_type)
             documents = {name or NO_TYPE: _with_count(usage.consumers, usage.amounts) for name, usage in usages.items()}
         return json_response({"usages": documents}, datetime.now(UTC))
 

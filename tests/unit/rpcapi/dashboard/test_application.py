@@ -13,6 +13,7 @@ from rpcapi import errors
 from rpcapi.cli.migration import CopyProgress
 from rpcapi.dashboard import application, host_list, rendering
 from rpcapi.dashboard.application import Dashboard
+from rpcapi.dashboard.cached import Cached
 from rpcapi.dashboard.host_pages import HostPages
 from rpcapi.dashboard.login_sessions import LoginSessions
 from rpcapi.dashboard.pages import Page, Route
@@ -115,7 +116,7 @@ def test_missing_value_of_a_template_is_an_error() -> None:
 
 def test_cluster_without_hosts_has_pages() -> None:
     empty = host_list.HostList({"p": host_list.PartitionHosts((1, 1))})
-    cluster = SimpleNamespace(hosts=lambda: empty, refresh_interval=10)
+    cluster = SimpleNamespace(hosts=Cached(lambda previous: empty, 10), refresh_interval=10)
     visitor = Visitor(HostPages(cluster, None).routes())
 
     assert "No host fits." in visitor.send("/hosts").text
@@ -127,8 +128,9 @@ def test_overview_names_the_hosts_that_are_awaited() -> None:
     host = host_list.Host("h1/n1", "h1/n1", "p", host_list.AWAITED, [], [], {})
     listed = host_list.HostList({"p": host_list.PartitionHosts((7, 1), [host])})
     partition = SimpleNamespace(names=["p"], available=[True], epochs=[7], positions=[1], claims=[None])
-    reads = {"hosts": listed, "migrations": [], "partitions": partition, "decisions": {}}
-    cluster = SimpleNamespace(**{name: lambda value=value: value for name, value in reads.items()})
+    reads = {"hosts": listed, "partitions": partition, "decisions": {}}
+    parts = {name: Cached(lambda previous, value=value: value, 10) for name, value in reads.items()}
+    cluster = SimpleNamespace(migrations=list, **parts)
 
     text = Visitor(StatusPages(cluster, None).routes()).send("/").text
 

@@ -45,7 +45,7 @@ def daemon() -> Iterator[http.server.HTTPServer]:
 
 
 def freshness(*ports: int) -> list[Freshness]:
-    return list(Exporters([f"http://{LOOPBACK}:{port}/metrics" for port in ports], 1).freshness())
+    return list(Exporters([f"http://{LOOPBACK}:{port}/metrics" for port in ports], 1).freshness.get())
 
 
 def test_each_partition_of_a_worker_is_an_entry(daemon: http.server.HTTPServer) -> None:
