@@ -96,7 +96,7 @@ class Benchmark(command.Command):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument("--json", action="store_true", help="Print one JSON object instead of a table.")
-        progress.add_option(parser)
+        progress.OPTION.add_to(parser)
         parser.add_argument(
             "--save",
             type=Path,

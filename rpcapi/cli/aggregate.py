@@ -7,6 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import FieldsColumn, LinesColumn, TextColumn
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.resources import names
@@ -21,13 +22,12 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _add_id(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("id", type=names.canonical, help="The aggregate's id, as used in member_of of requests.")
+_ID = Argument("id", type=names.canonical, help="The aggregate's id, as used in member_of of requests.")
 
 
-def _add_hosts(parser: argparse.ArgumentParser, option: str, effect: str) -> None:
-    parser.add_argument(
-        option,
+def _hosts(effect: str) -> Argument:
+    return Argument(
+        "--host",
         type=names.canonical,
         action="append",
         default=[],
@@ -39,10 +39,7 @@ def _add_hosts(parser: argparse.ArgumentParser, option: str, effect: str) -> Non
 class ListAggregates(Lister):
     """List all aggregates."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--host", type=names.canonical, help="Only aggregates with this host.")
-        return parser
+    ARGUMENTS = (Argument("--host", type=names.canonical, help="Only aggregates with this host."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         states = self.session.list_all(self.session.scheduler.list_host_state, "states", NAMESPACE)
@@ -57,10 +54,7 @@ class ListAggregates(Lister):
 class ShowAggregate(ShowOne):
     """Show one aggregate."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_id(parser)
-        return parser
+    ARGUMENTS = (_ID,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         document = get_aggregate(self.session, parsed_args.id)
@@ -72,16 +66,13 @@ class ShowAggregate(ShowOne):
 class SetAggregate(Command):
     """Add hosts and metadata to an aggregate; creates it if necessary."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_id(parser)
-        parser.add_argument("metadata", type=_pair, nargs="*", metavar="KEY=VALUE", help="Metadata; both are text.")
-        _add_hosts(parser, "--host", "is added")
-        parser.add_argument("--name", help="Display name. Default: the present one, or the id.")
-        parser.add_argument(
-            "--zone", help="Sets metadata availability_zone: the aggregate becomes this availability zone."
-        )
-        return parser
+    ARGUMENTS = (
+        _ID,
+        Argument("metadata", type=_pair, nargs="*", metavar="KEY=VALUE", help="Metadata; both are text."),
+        _hosts("is added"),
+        Argument("--name", help="Display name. Default: the present one, or the id."),
+        Argument("--zone", help="Sets metadata availability_zone: the aggregate becomes this availability zone."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         metadata = dict(parsed_args.metadata) | ({"availability_zone": parsed_args.zone} if parsed_args.zone else {})
@@ -100,12 +91,11 @@ class SetAggregate(Command):
 class UnsetAggregate(Command):
     """Remove hosts and metadata from an aggregate."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_id(parser)
-        parser.add_argument("keys", nargs="*", metavar="KEY", help="Metadata keys to remove.")
-        _add_hosts(parser, "--host", "is removed")
-        return parser
+    ARGUMENTS = (
+        _ID,
+        Argument("keys", nargs="*", metavar="KEY", help="Metadata keys to remove."),
+        _hosts("is removed"),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         def changed(document: AggregateDocument | None) -> AggregateDocument:
@@ -124,10 +114,7 @@ class UnsetAggregate(Command):
 class DeleteAggregate(Command):
     """Delete an aggregate, not its hosts."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_id(parser)
-        return parser
+    ARGUMENTS = (_ID,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         document = get_aggregate(self.session, parsed_args.id)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
 from rpcapi.cli import comparison, repair
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister
 from rpcapi.cli.error_messages import CommandFailed
@@ -42,36 +43,33 @@ class AuditCluster(Lister):
     answer was lost. Exits 1 if any is left.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
+    ARGUMENTS = (
+        Argument(
             "--pause",
             type=float,
             default=PAUSE_SECONDS,
             metavar="SECONDS",
             help=f"Time between the two readings; use more than a boot takes. Default: {PAUSE_SECONDS:g}.",
-        )
-        parser.add_argument("--nova", action="store_true", help="Compare the claims for Nova with Nova's instances.")
-        parser.add_argument(
-            "--fix", action="store_true", help="Repair; with --nova: end the claims that no instance uses."
-        )
-        parser.add_argument("--yes", action="store_true", help="With --fix: also end guests that may be running.")
-        parser.add_argument(
+        ),
+        Argument("--nova", action="store_true", help="Compare the claims for Nova with Nova's instances."),
+        Argument("--fix", action="store_true", help="Repair; with --nova: end the claims that no instance uses."),
+        Argument("--yes", action="store_true", help="With --fix: also end guests that may be running."),
+        Argument(
             "--end",
             action="append",
             default=[],
             metavar="UUID",
             help="With --fix: also end the guest of this instance at the source of its leaked migration, although it "
             "may be the original copy: compare the copies first. Can be repeated.",
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--timeout",
             type=float,
             default=60.0,
             metavar="SECONDS",
             help="With --fix: limit of the wait until repairs are done. Default: 60.",
-        )
-        return parser
+        ),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         if (parsed_args.yes or parsed_args.end) and (parsed_args.nova or not parsed_args.fix):

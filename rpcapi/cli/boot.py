@@ -9,6 +9,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli import boot_options, progress, server, waiting
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Lister
 from rpcapi.cli.server_names import number_names
 
@@ -16,18 +17,19 @@ from rpcapi.cli.server_names import number_names
 class BootServer(Lister):
     """Boot servers with one request; `gantt explain` shows its decision."""
 
+    ARGUMENTS = (
+        Argument(
+            "--count", type=int, default=1, metavar="N", help="Number of servers (1): all are scheduled, or none."
+        ),
+        Argument("--name", help="Name of the server; with --count N the servers are NAME-1 to NAME-N."),
+        Argument("--uuid", help="Uuid of the server (random); a repeated boot finds what runs under it."),
+        Argument("--wait", action="store_true", help="Return when every server is ACTIVE or in ERROR."),
+        Argument("--timeout", type=float, default=300.0, metavar="S", help="Limit of --wait in seconds (300)."),
+        progress.OPTION,
+    )
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "--count", type=int, default=1, metavar="N", help="Number of servers (1): all are scheduled, or none."
-        )
-        parser.add_argument("--name", help="Name of the server; with --count N the servers are NAME-1 to NAME-N.")
-        parser.add_argument("--uuid", help="Uuid of the server (random); a repeated boot finds what runs under it.")
-        parser.add_argument("--wait", action="store_true", help="Return when every server is ACTIVE or in ERROR.")
-        parser.add_argument(
-            "--timeout", type=float, default=300.0, metavar="S", help="Limit of --wait in seconds (300)."
-        )
-        progress.add_option(parser)
         boot_options.add_options(parser)
         return parser
 

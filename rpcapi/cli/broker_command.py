@@ -4,10 +4,13 @@
 import argparse
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from rpcapi.access.rabbit_management import BrokerAdministration
 from rpcapi.access.rabbit_users import RabbitUser
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 from rpcapi.cli.error_messages import CommandFailed
 
@@ -17,15 +20,14 @@ BROKER_FILE = "GANTT_BROKER_FILE"
 class BrokerCommand(Command):
     """A command with option --broker-file."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
+    ARGUMENTS: ClassVar[Sequence[Argument]] = (
+        Argument(
             "--broker-file",
             metavar="PATH",
             help="File with one line, the URL of RabbitMQ's management API with an administrator's password, like "
             f"https://NAME:PASSWORD@HOST:15671/VHOST. Default: ${BROKER_FILE}. No service needs it.",
-        )
-        return parser
+        ),
+    )
 
     def administration(self, parsed_args: argparse.Namespace) -> BrokerAdministration:
         """Return the broker's management; raises CommandFailed."""

@@ -7,9 +7,10 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from rpcapi import errors
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.state_write import WRITER, get_version, update_document
@@ -76,6 +77,14 @@ class ShowFromCatalog(ShowOne):
 class CreateInCatalog(Command):
     """Base of the commands that store one item."""
 
+    ARGUMENTS: ClassVar[Sequence[Argument]] = (
+        Argument("name", metavar="NAME", help="Name of what is created."),
+        Argument(
+            "--property", action="append", default=[], metavar="K=V", help="Extra spec or property; may be repeated."
+        ),
+        Argument("--replace", action="store_true", help="Replace the one of this name, if there is one."),
+    )
+
     @abc.abstractmethod
     def load_kind(self) -> CatalogKind:
         """Return the kind of the item."""
@@ -83,14 +92,6 @@ class CreateInCatalog(Command):
     @abc.abstractmethod
     def make_item(self, args: argparse.Namespace, properties: Mapping[str, str]) -> Any:
         """Return the item of the options."""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        add = parser.add_argument
-        add("name", metavar="NAME", help="Name of what is created.")
-        add("--property", action="append", default=[], metavar="K=V", help="Extra spec or property; may be repeated.")
-        add("--replace", action="store_true", help="Replace the one of this name, if there is one.")
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         kind = self.load_kind()
@@ -126,15 +127,14 @@ class DeleteFromCatalog(Command):
 class ImportToCatalog(Command):
     """Base of the commands that import what the command ``openstack`` prints."""
 
+    ARGUMENTS = (
+        Argument("file", metavar="FILE", help="A JSON file, or - for standard input."),
+        Argument("--dry-run", action="store_true", help="Check the file, and write nothing."),
+    )
+
     @abc.abstractmethod
     def load_kind(self) -> CatalogKind:
         """Return the kind of what is imported."""
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("file", metavar="FILE", help="A JSON file, or - for standard input.")
-        parser.add_argument("--dry-run", action="store_true", help="Check the file, and write nothing.")
-        return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         kind = self.load_kind()

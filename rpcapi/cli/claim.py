@@ -10,6 +10,7 @@ from cliff.columns import FormattableColumn
 
 from rpcapi import errors
 from rpcapi.cli import api_providers, partition
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import CountsColumn, FieldsColumn, LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.resources import names
@@ -56,14 +57,11 @@ def _sum_amounts(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int]
 class ListClaims(Lister):
     """List live claims by partition."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "--host", help="Only claims on this host, node as host/node, or provider of the Placement API."
-        )
-        parser.add_argument("--consumer", metavar="UUID", help="Only claims of this consumer.")
-        partition.add_partition_option(parser)
-        return parser
+    ARGUMENTS = (
+        Argument("--host", help="Only claims on this host, node as host/node, or provider of the Placement API."),
+        Argument("--consumer", metavar="UUID", help="Only claims of this consumer."),
+        partition.PARTITION_OPTION,
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         rows = [
@@ -115,10 +113,7 @@ class ShowClaim(ShowOne):
     An instance that moves has two: its own at the destination, and the migration's at the source.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("consumer", metavar="UUID", help="The consumer: an instance or a migration.")
-        return parser
+    ARGUMENTS = (Argument("consumer", metavar="UUID", help="The consumer: an instance or a migration."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         uuid = parsed_args.consumer
@@ -157,10 +152,7 @@ class ShowClaim(ShowOne):
 class VerifyClaims(ShowOne):
     """Recompute all sums from the claims in each partition; exits 1 if any differs."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        partition.add_partition_option(parser)
-        return parser
+    ARGUMENTS = (partition.PARTITION_OPTION,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         partitions = self.session.partitions(parsed_args.partition)

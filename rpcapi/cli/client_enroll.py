@@ -4,14 +4,15 @@
 import argparse
 
 from rpcapi.access import rabbit_users, senders
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.broker_command import BrokerCommand
 
 
 class _ClientCommand(BrokerCommand):
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("name", help="The client, such as horizon.")
-        return parser
+    ARGUMENTS = (
+        *BrokerCommand.ARGUMENTS,
+        Argument("name", help="The client, such as horizon."),
+    )
 
     @property
     def project(self) -> str | None:

@@ -5,7 +5,7 @@ import argparse
 import functools
 import logging
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cliff import command, lister, show
 
@@ -13,6 +13,7 @@ from rpcapi.cli import error_messages, tables
 from rpcapi.cli.columns import machine_value
 
 if TYPE_CHECKING:
+    from rpcapi.cli.argument import Argument
     from rpcapi.cli.session import Session
 
 LOG = logging.getLogger("gantt.shell")
@@ -20,7 +21,12 @@ FORMATS_WITHOUT_NULL = ("csv", "shell", "value")
 
 
 class _SessionCommand:
-    """A command that calls the services, of the application ``gantt`` or of ``openstack``."""
+    """A command that calls the services, of the application ``gantt`` or of ``openstack``.
+
+    ARGUMENTS are its own; a subclass that has more repeats those of its base.
+    """
+
+    ARGUMENTS: "ClassVar[Sequence[Argument]]" = ()
 
     app: Any
     exit_code = 0  # exit code after the output
@@ -29,6 +35,12 @@ class _SessionCommand:
     def get_epilog(self) -> str:
         """Return no epilog: cliff would read the metadata of all installed packages for it."""
         return ""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = super().get_parser(prog_name)  # type: ignore[misc]
+        for argument in self.ARGUMENTS:
+            argument.add_to(parser)
+        return parser
 
     @functools.cached_property
     def session(self) -> "Session":

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from cliff.app import App
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 
 FUNCTIONS = """\
@@ -74,10 +75,7 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH}
 class PrintCompletion(Command):
     """Print a script that completes gantt's commands and options in bash or zsh."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("shell", choices=list(SCRIPTS), help="Load it with: source <(gantt complete SHELL).")
-        return parser
+    ARGUMENTS = (Argument("shell", choices=list(SCRIPTS), help="Load it with: source <(gantt complete SHELL)."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         self.app.stdout.write(SCRIPTS[parsed_args.shell].format(functions=_functions(self.app)))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 from rpcapi.cli.error_messages import CommandFailed
 
@@ -21,11 +22,10 @@ class ExportDecisions(Command):
     `gantt-lab shadow` compares two such files.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--output", type=Path, metavar="FILE", help="Write to this file. Default: standard output.")
-        parser.add_argument("--partition", metavar="NAME", help="Default: the partition of the scheduler that answers.")
-        return parser
+    ARGUMENTS = (
+        Argument("--output", type=Path, metavar="FILE", help="Write to this file. Default: standard output."),
+        Argument("--partition", metavar="NAME", help="Default: the partition of the scheduler that answers."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         count = 0

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import CountsColumn, LinesColumn
 from rpcapi.cli.command import Lister
 
@@ -40,10 +41,7 @@ class CompareDecisions(Lister):
     example.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--partition", metavar="NAME", help="Default: the partition of the scheduler that answers.")
-        return parser
+    ARGUMENTS = (Argument("--partition", metavar="NAME", help="Default: the partition of the scheduler that answers."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         rows: dict[str, _OutcomeRow] = {}

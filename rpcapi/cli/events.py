@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.cli import live_output
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import DocumentColumn
 from rpcapi.cli.command import Lister
-from rpcapi.cli.partition import add_partition_option
+from rpcapi.cli.partition import PARTITION_OPTION
 
 COLUMNS = ("partition", "epoch", "position", "kind", "payload")
 POSITION = re.compile(r"(?P<partition>.+):(?P<epoch>\d+):(?P<position>\d+)")
@@ -23,6 +24,13 @@ class LogPosition(NamedTuple):
     position: int
 
 
+def _position(text: str) -> tuple[str, LogPosition]:
+    match = POSITION.fullmatch(text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not PARTITION:EPOCH:POSITION, as default:3:1204")
+    return match["partition"], LogPosition(int(match["epoch"]), int(match["position"]))
+
+
 class FollowEvents(Lister):
     """Print changes of host state, one line each, until interrupted.
 
@@ -31,27 +39,26 @@ class FollowEvents(Lister):
     kind "resync" some are missing: read all documents again.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
+    ARGUMENTS = (
+        Argument(
             "--after",
             type=_position,
             action="append",
             default=[],
             metavar="PARTITION:EPOCH:POSITION",
             help="Continue after this position of a partition; may be repeated. Default: from now on.",
-        )
-        parser.add_argument(
+        ),
+        Argument(
             "--kind",
             action="append",
             metavar="KIND",
             help="Only changes of this kind: provider, gone, used, service, alive, opened, state, epoch; may be "
             "repeated. Default: all but 'used', which changes with every claim.",
-        )
-        parser.add_argument("--once", action="store_true", help="End after the changes that there are by now.")
-        live_output.add_interval_option(parser)
-        add_partition_option(parser)
-        return parser
+        ),
+        Argument("--once", action="store_true", help="End after the changes that there are by now."),
+        live_output.INTERVAL_OPTION,
+        PARTITION_OPTION,
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         return COLUMNS, self._rows(self._start(parsed_args), parsed_args)
@@ -98,10 +105,3 @@ class FollowEvents(Lister):
         payload = change["payload"]
         cell = DocumentColumn(payload) if isinstance(payload, dict) else payload
         return name, change["epoch"], change["position"], change["kind"], cell
-
-
-def _position(text: str) -> tuple[str, LogPosition]:
-    match = POSITION.fullmatch(text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not PARTITION:EPOCH:POSITION, as default:3:1204")
-    return match["partition"], LogPosition(int(match["epoch"]), int(match["position"]))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi.cli import api_providers, boot_options
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import CountsColumn, FieldsColumn, LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import ShowOne
 from rpcapi.cli.error_messages import CommandFailed
@@ -118,18 +119,19 @@ class ExplainDecision(ShowOne):
     present replica, and nothing is claimed.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
+    ARGUMENTS = (
+        Argument(
             "request_id",
             nargs="?",
             metavar="REQUEST_ID",
             help="Request id, as `gantt boot` and `gantt server show` print it.",
-        )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="Decide a request of the options below, without claims."
-        )
-        parser.add_argument("--count", type=int, default=1, metavar="N", help="Number of servers (1).")
+        ),
+        Argument("--dry-run", action="store_true", help="Decide a request of the options below, without claims."),
+        Argument("--count", type=int, default=1, metavar="N", help="Number of servers (1)."),
+    )
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        parser = super().get_parser(prog_name)
         boot_options.add_options(parser, required=False)
         return parser
 

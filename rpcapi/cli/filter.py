@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import LinesColumn, TextColumn
 from rpcapi.cli.command import Lister
 
@@ -24,10 +25,7 @@ class _ReadsColumn(LinesColumn):
 class _ListFunctions(Lister):
     kind: ClassVar[str]
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--all", action="store_true", help="Include those that are not enabled.")
-        return parser
+    ARGUMENTS = (Argument("--all", action="store_true", help="Include those that are not enabled."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         reply = self.session.call(self.session.scheduler.list_filters, self.kind)

@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.catalog_documents import (
     CatalogKind,
     CreateInCatalog,
@@ -66,13 +67,12 @@ class CreateFlavor(CreateInCatalog):
 
     load_kind = staticmethod(_load_kind)
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        add = parser.add_argument
-        add("--vcpus", type=int, required=True, metavar="N", help="Virtual CPUs.")
-        add("--ram", type=int, required=True, metavar="MIB", help="Memory in MiB.")
-        add("--disk", type=int, default=0, metavar="GIB", help="Local disk in GiB (0).")
-        return parser
+    ARGUMENTS = (
+        *CreateInCatalog.ARGUMENTS,
+        Argument("--vcpus", type=int, required=True, metavar="N", help="Virtual CPUs."),
+        Argument("--ram", type=int, required=True, metavar="MIB", help="Memory in MiB."),
+        Argument("--disk", type=int, default=0, metavar="GIB", help="Local disk in GiB (0)."),
+    )
 
     def make_item(self, args: argparse.Namespace, properties: Mapping[str, str]) -> Any:
         from rpcapi.spec_builder.flavors import Flavor  # noqa: PLC0415 - lazy, see session

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import CountsColumn, LinesColumn, TextColumn
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.resources.claims import MIGRATION, GroupPolicy
@@ -105,10 +106,7 @@ class ListGroups(Lister):
 class ShowGroup(ShowOne):
     """Show a server group: its state, and where its members are."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("group", metavar="ID", help="The group.")
-        return parser
+    ARGUMENTS = (Argument("group", metavar="ID", help="The group."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         group = find_group(self.session, parsed_args.group)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
 from rpcapi.cli import aggregate_write, api_providers, partition
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import FieldsColumn, LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.service import state_of
@@ -48,16 +49,15 @@ def free_and_used(document: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 class ListHosts(Lister):
     """List nodes, and root providers of the Placement API: liveness, enablement, free and used resources."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--az", metavar="ZONE", help="Only nodes of this availability zone.")
-        parser.add_argument(
+    ARGUMENTS = (
+        Argument("--az", metavar="ZONE", help="Only nodes of this availability zone."),
+        Argument(
             "--down",
             action="store_true",
             help="Only nodes that cannot be selected: down, disabled, too old or a duplicate identity.",
-        )
-        partition.add_partition_option(parser)
-        return parser
+        ),
+        partition.PARTITION_OPTION,
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         listing, partition_name = self.session.scheduler.list_host_state, parsed_args.partition
@@ -147,12 +147,9 @@ def _format_usage(item: Mapping[str, Any]) -> str:
 class ShowHost(ShowOne):
     """Show a service host, one of its nodes, or a provider of the Placement API."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
-            "name", help="A service host, a node as host/node, or the name or UUID of a provider of the API."
-        )
-        return parser
+    ARGUMENTS = (
+        Argument("name", help="A service host, a node as host/node, or the name or UUID of a provider of the API."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         try:

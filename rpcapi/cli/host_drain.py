@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi.cli import draining, host_moves, progress
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import TextColumn
 from rpcapi.cli.command import Lister
 from rpcapi.cli.service_host import parse_service_host
@@ -24,15 +25,18 @@ class DrainHost(Lister):
     lets the host take servers again.
     """
 
+    ARGUMENTS = (
+        Argument("host", help="The service host, with all its nodes."),
+        *host_moves.make_options(draining.PARALLEL),
+    )
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument("host", help="The service host, with all its nodes.")
         how = parser.add_mutually_exclusive_group()
         how.add_argument(
             "--live", dest="is_live", action="store_true", default=True, help="Copy servers while they run (default)."
         )
         how.add_argument("--cold", dest="is_live", action="store_false", help="Stop servers to move them.")
-        host_moves.add_options(parser, draining.PARALLEL)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:

@@ -2,8 +2,11 @@
 """``gantt host enable`` and ``disable``: whether new servers may be placed on a service host."""
 
 import argparse
+from collections.abc import Sequence
+from typing import ClassVar
 
 from rpcapi.cli import host_changes
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 from rpcapi.cli.service_host import parse_service_host
 
@@ -11,10 +14,7 @@ from rpcapi.cli.service_host import parse_service_host
 class _SetEnabled(Command):
     enabled: bool
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("host", help="The service host, with all its nodes.")
-        return parser
+    ARGUMENTS: ClassVar[Sequence[Argument]] = (Argument("host", help="The service host, with all its nodes."),)
 
     def set_enabled(self, name: str, reason: str | None) -> None:
         """Write the enablement; overrides a concurrent change of it."""
@@ -41,10 +41,10 @@ class DisableHost(_SetEnabled):
 
     enabled = False
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--reason", required=True, help="Reason, shown with the host.")
-        return parser
+    ARGUMENTS = (
+        *_SetEnabled.ARGUMENTS,
+        Argument("--reason", required=True, help="Reason, shown with the host."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         self.set_enabled(parsed_args.host, parsed_args.reason)

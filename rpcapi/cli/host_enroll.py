@@ -6,25 +6,22 @@ import argparse
 from rpcapi import errors
 from rpcapi.access import rabbit_users, senders
 from rpcapi.cli import host_changes
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.broker_command import BrokerCommand
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.service_host import parse_service_host
 
 CONSEQUENCES = "its agent is disconnected for good; its claims end; its guests are lost to gantt"
+_HOST = Argument("host", help="The service host.")
 
 
-class _HostCommand(BrokerCommand):
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("host", help="The service host.")
-        return parser
-
-
-class EnrollHost(_HostCommand):
+class EnrollHost(BrokerCommand):
     """Create the user of a host's agent at RabbitMQ, and print its password, which is new at each run.
 
     The user is gantt-compute.HOST. An agent that runs with an earlier password stays connected until it reconnects.
     """
+
+    ARGUMENTS = (*BrokerCommand.ARGUMENTS, _HOST)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host = parse_service_host(parsed_args.host, "enrolled")
@@ -33,17 +30,18 @@ class EnrollHost(_HostCommand):
         self.show_message(f"{host} is enrolled: its agent logs in as {user.name}")
 
 
-class RevokeHost(_HostCommand):
+class RevokeHost(BrokerCommand):
     """Delete the user of a host's agent at RabbitMQ, which ends its connections, and fence the host.
 
     The password is worth nothing afterwards. What runs on the host still runs: see the help of host fence. Another
     machine may be enrolled under the name, as after host replace.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--yes", action="store_true", help=f"Confirm the consequences: {CONSEQUENCES}.")
-        return parser
+    ARGUMENTS = (
+        *BrokerCommand.ARGUMENTS,
+        _HOST,
+        Argument("--yes", action="store_true", help=f"Confirm the consequences: {CONSEQUENCES}."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host = parse_service_host(parsed_args.host, "revoked")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi.cli import host_moves, progress
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import TextColumn
 from rpcapi.cli.command import Lister
 from rpcapi.cli.comparison import EVACUATION
@@ -23,11 +24,10 @@ class EvacuateHost(Lister):
     stopped stay off. Exits 1 if any server is left.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("host", help="The service host, with all its nodes; it must be fenced.")
-        host_moves.add_options(parser, PARALLEL)
-        return parser
+    ARGUMENTS = (
+        Argument("host", help="The service host, with all its nodes; it must be fenced."),
+        *host_moves.make_options(PARALLEL),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         host = parse_service_host(parsed_args.host, "evacuated")

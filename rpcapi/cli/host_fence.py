@@ -4,6 +4,7 @@
 import argparse
 
 from rpcapi.cli import error_messages, host_changes
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 from rpcapi.cli.service_host import parse_service_host
 
@@ -18,14 +19,13 @@ class FenceHost(Command):
     stops their guests.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("host", help="The service host; claims on all its nodes end.")
-        parser.add_argument(
+    ARGUMENTS = (
+        Argument("host", help="The service host; claims on all its nodes end."),
+        Argument(
             "--force", action="store_true", help="Fence the host even if it is up; its guests stop at its next audit."
-        )
-        parser.add_argument("--yes", action="store_true", help=f"Confirm the consequences: {CONSEQUENCES}.")
-        return parser
+        ),
+        Argument("--yes", action="store_true", help=f"Confirm the consequences: {CONSEQUENCES}."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host = parse_service_host(parsed_args.host, "fenced")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.cli import progress
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.comparison import ENDED_MIGRATIONS
 from rpcapi.cli.error_messages import describe_error
 from rpcapi.resources import names
@@ -38,23 +39,25 @@ def parse_parallel(text: str) -> int:
     return number
 
 
-def add_options(parser: argparse.ArgumentParser, parallel: int) -> None:
-    """Add the options of a command that moves the servers of a host, ``parallel`` of them at a time."""
-    parser.add_argument(
-        "--parallel",
-        type=parse_parallel,
-        default=parallel,
-        metavar="N",
-        help=f"Number of servers that are moved at a time, up to {MAX_OPEN} ({parallel}).",
+def make_options(parallel: int) -> Sequence[Argument]:
+    """Return the options of a command that moves the servers of a host, ``parallel`` of them at a time."""
+    return (
+        Argument(
+            "--parallel",
+            type=parse_parallel,
+            default=parallel,
+            metavar="N",
+            help=f"Number of servers that are moved at a time, up to {MAX_OPEN} ({parallel}).",
+        ),
+        Argument(
+            "--timeout",
+            type=float,
+            default=300.0,
+            metavar="S",
+            help="Limit of the wait for the next server in seconds (300).",
+        ),
+        progress.OPTION,
     )
-    parser.add_argument(
-        "--timeout",
-        type=float,
-        default=300.0,
-        metavar="S",
-        help="Limit of the wait for the next server in seconds (300).",
-    )
-    progress.add_option(parser)
 
 
 class MoveFailure(NamedTuple):

@@ -3,6 +3,7 @@
 
 import argparse
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 from rpcapi.cli.service_host import parse_service_host
 
@@ -13,10 +14,7 @@ class RemoveHost(Command):
     A host that may run claims which the store forgot is fenced too, unless it is up: make sure that it is off.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("host", help="The service host.")
-        return parser
+    ARGUMENTS = (Argument("host", help="The service host."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host = parse_service_host(parsed_args.host, "removed")

@@ -5,6 +5,7 @@ import argparse
 
 from rpcapi import errors
 from rpcapi.cli import host_changes
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.service_host import parse_service_host
@@ -21,12 +22,11 @@ class ReplaceHost(Command):
     refused as soon as the new one has registered, and its guests run on: an instance may run twice.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("host", help="The service host.")
-        parser.add_argument("--force", action="store_true", help="Replace the host even if it is up.")
-        parser.add_argument("--yes", action="store_true", help=f"Confirm the consequences: {CONSEQUENCES}.")
-        return parser
+    ARGUMENTS = (
+        Argument("host", help="The service host."),
+        Argument("--force", action="store_true", help="Replace the host even if it is up."),
+        Argument("--yes", action="store_true", help=f"Confirm the consequences: {CONSEQUENCES}."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host = parse_service_host(parsed_args.host, "replaced")

@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.catalog_documents import (
     CatalogKind,
     CreateInCatalog,
@@ -64,14 +65,13 @@ class CreateImage(CreateInCatalog):
 
     load_kind = staticmethod(_load_kind)
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        add = parser.add_argument
-        add("--id", default="", help="Id of the image. Default: its name.")
-        add("--disk-format", metavar="FORMAT", help="Disk format, such as qcow2.")
-        add("--min-ram", type=int, default=0, metavar="MIB", help="Minimum memory in MiB of a flavor (0).")
-        add("--min-disk", type=int, default=0, metavar="GIB", help="Minimum disk in GiB of a flavor (0).")
-        return parser
+    ARGUMENTS = (
+        *CreateInCatalog.ARGUMENTS,
+        Argument("--id", default="", help="Id of the image. Default: its name."),
+        Argument("--disk-format", metavar="FORMAT", help="Disk format, such as qcow2."),
+        Argument("--min-ram", type=int, default=0, metavar="MIB", help="Minimum memory in MiB of a flavor (0)."),
+        Argument("--min-disk", type=int, default=0, metavar="GIB", help="Minimum disk in GiB of a flavor (0)."),
+    )
 
     def make_item(self, args: argparse.Namespace, properties: Mapping[str, str]) -> Any:
         from rpcapi.spec_builder.images import Image  # noqa: PLC0415 - lazy, see session

@@ -10,6 +10,7 @@ from typing import Any, TextIO
 
 from cliff.columns import FormattableColumn
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import machine_value
 from rpcapi.cli.error_messages import CommandFailed
 
@@ -19,15 +20,20 @@ LEAST_INTERVAL = 0.1
 PrintRow = Callable[[Sequence[Any]], None]
 
 
-def add_interval_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the pause between two calls."""
-    parser.add_argument(
-        "--interval",
-        type=_interval,
-        default=DEFAULT_INTERVAL,
-        metavar="S",
-        help=f"Seconds between two calls to the services while following ({DEFAULT_INTERVAL:g}).",
-    )
+def _interval(text: str) -> float:
+    seconds = float(text)
+    if not LEAST_INTERVAL <= seconds <= 3600:
+        raise argparse.ArgumentTypeError(f"{text} is not from {LEAST_INTERVAL:g} to 3600 seconds")
+    return seconds
+
+
+INTERVAL_OPTION = Argument(
+    "--interval",
+    type=_interval,
+    default=DEFAULT_INTERVAL,
+    metavar="S",
+    help=f"Seconds between two calls to the services while following ({DEFAULT_INTERVAL:g}).",
+)
 
 
 def pause(seconds: float) -> None:
@@ -84,10 +90,3 @@ def _text(cell: Any) -> str:
     """Return a cell on one line."""
     text = cell.human_readable() if isinstance(cell, FormattableColumn) else str(cell)
     return ", ".join(text.splitlines()) or "-"
-
-
-def _interval(text: str) -> float:
-    seconds = float(text)
-    if not LEAST_INTERVAL <= seconds <= 3600:
-        raise argparse.ArgumentTypeError(f"{text} is not from {LEAST_INTERVAL:g} to 3600 seconds")
-    return seconds

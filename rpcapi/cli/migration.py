@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
@@ -23,12 +24,11 @@ STATUSES = (
 class ListMigrations(Lister):
     """List migrations, oldest first; ended ones are recorded for [conductor_store] retention."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--server", help="Only migrations of this server, by uuid or name.")
-        parser.add_argument("--host", help="Only migrations from or to this host or node.")
-        parser.add_argument("--status", help=f"Only migrations in this status: {', '.join(STATUSES)}.")
-        return parser
+    ARGUMENTS = (
+        Argument("--server", help="Only migrations of this server, by uuid or name."),
+        Argument("--host", help="Only migrations from or to this host or node."),
+        Argument("--status", help=f"Only migrations in this status: {', '.join(STATUSES)}."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         if parsed_args.status is not None and parsed_args.status not in STATUSES:
@@ -107,10 +107,7 @@ class _AttemptsColumn(LinesColumn):
 class ShowMigration(ShowOne):
     """Show a migration and its ended attempts at destinations."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("migration", metavar="UUID", help="The migration.")
-        return parser
+    ARGUMENTS = (Argument("migration", metavar="UUID", help="The migration."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         (migration,) = self.session.call(self.session.conductor.get_migrations, [parsed_args.migration]).migrations

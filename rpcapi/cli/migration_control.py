@@ -4,6 +4,7 @@
 import argparse
 from typing import ClassVar
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 
 
@@ -13,10 +14,7 @@ class _ControlMigrations(Command):
     RESULT: ClassVar[str]
     METHOD: ClassVar[str]
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("migrations", nargs="+", metavar="UUID", help="The live migrations; all, or none.")
-        return parser
+    ARGUMENTS = (Argument("migrations", nargs="+", metavar="UUID", help="The live migrations; all, or none."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         self.session.call(getattr(self.session.conductor, self.METHOD), parsed_args.migrations)

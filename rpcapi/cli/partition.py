@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi import errors
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import CountsColumn, TextColumn
 from rpcapi.cli.command import Command, Lister
 from rpcapi.cli.state_write import update_document
 
 NAMESPACE, ACKNOWLEDGED = "placement", "acknowledged_epoch"  # of each partition with the Placement API, by its name
+# Restricts a command to one partition.
+PARTITION_OPTION = Argument("--partition", metavar="NAME", help="Only this partition; see `gantt partition list`.")
 COLUMNS = ("name", "state", "hosts", "alive", "claims", "epoch", "position")
 
 
@@ -38,11 +41,10 @@ class AcknowledgeEpoch(Command):
     `gantt-status upgrade check` warns of later epochs only.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("partition", help="The partition; see `gantt partition list`.")
-        parser.add_argument("epoch", type=int, help="The epoch that `gantt-status upgrade check` names.")
-        return parser
+    ARGUMENTS = (
+        Argument("partition", help="The partition; see `gantt partition list`."),
+        Argument("epoch", type=int, help="The epoch that `gantt-status upgrade check` names."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         name, epoch = parsed_args.partition, parsed_args.epoch
@@ -53,8 +55,3 @@ class AcknowledgeEpoch(Command):
             raise errors.InvalidRequest(why=f"partition {name!r} is in epoch {present}; it had no epoch {epoch}")
         update_document(self.session, NAMESPACE, name, {ACKNOWLEDGED: epoch})
         self.show_message(f"epoch {epoch} of partition {name} is acknowledged")
-
-
-def add_partition_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that restricts a command to one partition."""
-    parser.add_argument("--partition", metavar="NAME", help="Only this partition; see `gantt partition list`.")

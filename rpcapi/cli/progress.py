@@ -4,12 +4,12 @@
 import argparse
 from typing import Any, TextIO
 
+from rpcapi.cli.argument import Argument
 
-def add_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option that shows the bar even without a terminal."""
-    parser.add_argument(
-        "--progress", action="store_true", help="Show a progress bar even if standard error is not a terminal."
-    )
+# Shows the bar even without a terminal.
+OPTION = Argument(
+    "--progress", action="store_true", help="Show a progress bar even if standard error is not a terminal."
+)
 
 
 def progress_bar(total: int, label: str, stream: TextIO, args: argparse.Namespace) -> Any:

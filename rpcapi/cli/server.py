@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rpcapi.cli import live_output, progress, waiting
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import LinesColumn, TextColumn, TimestampColumn
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
@@ -34,23 +35,29 @@ def _row(instance: Any, columns: Sequence[str]) -> list[TextColumn]:
     return [TextColumn(getattr(instance, name)) for name in columns]
 
 
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
+
+
 class ListServers(Lister):
     """List servers, oldest first."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--host", help="Only servers that are, or were last, on this host or node.")
-        parser.add_argument("--status", help=f"Only servers in this status: {', '.join(STATUSES)}.")
-        parser.add_argument("--request", metavar="REQUEST_ID", help="Only servers of this request.")
-        parser.add_argument("--limit", type=_positive, metavar="N", help="At most N servers.")
-        parser.add_argument("--deleted", action="store_true", help="Include deleted servers that are still recorded.")
-        parser.add_argument(
+    ARGUMENTS = (
+        Argument("--host", help="Only servers that are, or were last, on this host or node."),
+        Argument("--status", help=f"Only servers in this status: {', '.join(STATUSES)}."),
+        Argument("--request", metavar="REQUEST_ID", help="Only servers of this request."),
+        Argument("--limit", type=_positive, metavar="N", help="At most N servers."),
+        Argument("--deleted", action="store_true", help="Include deleted servers that are still recorded."),
+        Argument(
             "--watch",
             action="store_true",
             help="Print each server on a line, and again when its status, host or reason changes, until interrupted.",
-        )
-        live_output.add_interval_option(parser)
-        return parser
+        ),
+        live_output.INTERVAL_OPTION,
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         server_filter = ServerFilter.of(parsed_args)
@@ -111,13 +118,6 @@ class ServerFilter(NamedTuple):
         )
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is less than 1")
-    return number
-
-
 def _status(text: str) -> str:
     if text.upper() not in STATUSES:
         raise CommandFailed(f"Unknown status {text!r}; known: {', '.join(STATUSES)}")
@@ -133,10 +133,7 @@ class _AttemptsColumn(LinesColumn):
 class ShowServer(ShowOne):
     """Show a server and its ended build attempts."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("server", help="The server, by uuid or name.")
-        return parser
+    ARGUMENTS = (Argument("server", help="The server, by uuid or name."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         uuids = resolve_uuids(self.session, [parsed_args.server])
@@ -163,17 +160,14 @@ class ShowServer(ShowOne):
 class DeleteServers(Command):
     """Delete servers: stop their guests, then release their claims."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
+    ARGUMENTS = (
+        Argument(
             "servers", nargs="+", metavar="SERVER", help="The servers, by uuid or name; all are deleted, or none."
-        )
-        parser.add_argument("--wait", action="store_true", help="Return when they are deleted.")
-        parser.add_argument(
-            "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
-        )
-        progress.add_option(parser)
-        return parser
+        ),
+        Argument("--wait", action="store_true", help="Return when they are deleted."),
+        Argument("--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."),
+        progress.OPTION,
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         requested = resolve_uuids(self.session, parsed_args.servers)

@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Sequence
 
 from rpcapi.cli import progress, waiting
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.service_host import parse_service_host
@@ -18,19 +19,14 @@ class AdoptServers(Command):
     quota; names, images and hints are lost. Nothing changes for servers that are recorded as they run.
     """
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("host", help="The service host that runs them.")
-        parser.add_argument("uuids", nargs="+", metavar="UUID", help="The servers; all are adopted, or none.")
-        parser.add_argument(
-            "--delete", action="store_true", help="Delete them as soon as they are recorded; none may be now."
-        )
-        parser.add_argument("--wait", action="store_true", help="Return when they are as the host reports, or deleted.")
-        parser.add_argument(
-            "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
-        )
-        progress.add_option(parser)
-        return parser
+    ARGUMENTS = (
+        Argument("host", help="The service host that runs them."),
+        Argument("uuids", nargs="+", metavar="UUID", help="The servers; all are adopted, or none."),
+        Argument("--delete", action="store_true", help="Delete them as soon as they are recorded; none may be now."),
+        Argument("--wait", action="store_true", help="Return when they are as the host reports, or deleted."),
+        Argument("--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."),
+        progress.OPTION,
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         host, uuids = parse_service_host(parsed_args.host, "named"), list(dict.fromkeys(parsed_args.uuids))

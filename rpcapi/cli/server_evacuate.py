@@ -5,6 +5,7 @@ import argparse
 import uuid
 from collections.abc import Sequence
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.server_power import ChangeServers
 
 
@@ -17,10 +18,7 @@ class EvacuateServers(ChangeServers):
 
     STATE, STATUSES, METHOD = "evacuated", ("ACTIVE", "SHUTOFF"), "evacuate_instances"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--host", metavar="NAME", help="Only to this host, or node as host/node.")
-        return parser
+    ARGUMENTS = (Argument("--host", metavar="NAME", help="Only to this host, or node as host/node."),)
 
     def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         # One migration for each server and run: a call that is repeated without a reply changes nothing.

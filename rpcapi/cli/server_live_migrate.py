@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rpcapi.cli import progress, waiting
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_power import ChangeServers
 
@@ -21,10 +22,7 @@ class LiveMigrateServers(ChangeServers):
     BY_GROUP = True
     COMPLETED: ClassVar[str] = "completed"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--host", metavar="NAME", help="Only to this host, or node as host/node.")
-        return parser
+    ARGUMENTS = (Argument("--host", metavar="NAME", help="Only to this host, or node as host/node."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         self._migrations: dict[str, str] = {}

@@ -4,9 +4,10 @@
 import argparse
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rpcapi.cli import progress, waiting
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_power import ChangeServers
 
@@ -22,12 +23,11 @@ class _MoveServers(ChangeServers):
     STATUSES = ("VERIFY_RESIZE",)
     BY_GROUP = True
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
+    ARGUMENTS: ClassVar[Sequence[Argument]] = (
+        Argument(
             "--allow-cross-cell", action="store_true", help="Also hosts in other partitions than that of the server."
-        )
-        return parser
+        ),
+    )
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         with progress.progress_bar(len(uuids), self.STATE, self.app.stderr, args) as bar:
@@ -63,10 +63,10 @@ class MigrateServers(_MoveServers):
 
     STATE, METHOD = "migrated", "migrate_instances"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--host", metavar="NAME", help="Only to this host, or node as host/node.")
-        return parser
+    ARGUMENTS = (
+        *_MoveServers.ARGUMENTS,
+        Argument("--host", metavar="NAME", help="Only to this host, or node as host/node."),
+    )
 
     def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         self.session.call(
@@ -86,10 +86,10 @@ class ResizeServers(_MoveServers):
 
     STATE, METHOD = "resized", "resize_instances"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--flavor", required=True, help="The new flavor; see `gantt flavor list`.")
-        return parser
+    ARGUMENTS = (
+        *_MoveServers.ARGUMENTS,
+        Argument("--flavor", required=True, help="The new flavor; see `gantt flavor list`."),
+    )
 
     def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         """Send one call, with a spec for each image: image and flavor together make a request."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from rpcapi.cli import group, progress, waiting
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
@@ -34,7 +35,7 @@ class ChangeServers(Command):
         parser.add_argument(
             "--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."
         )
-        progress.add_option(parser)
+        progress.OPTION.add_to(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
@@ -92,16 +93,11 @@ class RebootServers(ChangeServers):
 
     STATE, STATUSES, METHOD = "rebooted", ("ACTIVE",), "reboot_instances"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument(
+    ARGUMENTS = (
+        Argument(
             "--hard", action="store_true", help="Also servers that are stopped, or in ERROR with a claim on a host."
-        )
-        return parser
-
-    def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        """Call the conductor's method."""
-        self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(args))
+        ),
+    )
 
     def _options(self, args: argparse.Namespace) -> dict[str, Any]:
         return {"hard": args.hard}
@@ -116,10 +112,7 @@ class RebuildServers(ChangeServers):
 
     STATE, STATUSES, METHOD = "rebuilt", ("ACTIVE", "SHUTOFF"), "rebuild_instances"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--image", metavar="NAME", help="Another image, by name or id; see `gantt image list`.")
-        return parser
+    ARGUMENTS = (Argument("--image", metavar="NAME", help="Another image, by name or id; see `gantt image list`."),)
 
     def _options(self, args: argparse.Namespace) -> dict[str, Any]:
         if args.image is None:
@@ -146,10 +139,7 @@ class UnshelveServers(ChangeServers):
 
     STATE, STATUSES, METHOD = "unshelved", ("ACTIVE",), "unshelve_instances"
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("--host", metavar="NAME", help="Only on this host, or node as host/node; if offloaded.")
-        return parser
+    ARGUMENTS = (Argument("--host", metavar="NAME", help="Only on this host, or node as host/node; if offloaded."),)
 
     def _options(self, args: argparse.Namespace) -> dict[str, Any]:
         return {} if args.host is None else {"host": args.host}

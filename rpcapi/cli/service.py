@@ -26,10 +26,7 @@ COLUMNS = (
 class ListServices(Lister):
     """List services: agents, schedulers and conductors."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        partition.add_partition_option(parser)
-        return parser
+    ARGUMENTS = (partition.PARTITION_OPTION,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         listing = self.session.scheduler.list_host_state

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rpcapi.cli.argument import Argument
 from rpcapi.cli.columns import DocumentColumn
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.cli.state_write import WRITER, get_version, update_document
@@ -25,36 +26,33 @@ def _pair(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _add_name(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("namespace", help="A namespace, for example aggregate, or one declared in the configuration.")
-    parser.add_argument("name", help="The document's name: usually a host, or a node as host/node.")
-
-
-def _add_writer(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--writer",
-        default=WRITER,
-        help="Write as this declared writer of the namespace. Default: %(default)s.",
-    )
+_DOCUMENT = (
+    Argument("namespace", help="A namespace, for example aggregate, or one declared in the configuration."),
+    Argument("name", help="The document's name: usually a host, or a node as host/node."),
+)
+_WRITER = Argument(
+    "--writer",
+    default=WRITER,
+    help="Write as this declared writer of the namespace. Default: %(default)s.",
+)
 
 
 class ListStates(Lister):
     """List the documents of a namespace."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("namespace", help="compute, service, aggregate, or another namespace.")
-        parser.add_argument("--host", help="Only documents of this service host and its nodes.")
-        parser.add_argument(
+    ARGUMENTS = (
+        Argument("namespace", help="compute, service, aggregate, or another namespace."),
+        Argument("--host", help="Only documents of this service host and its nodes."),
+        Argument(
             "--match",
             type=_pair,
             action="append",
             default=[],
             metavar="KEY=VALUE",
             help="Only documents whose top-level key has this value; may be repeated.",
-        )
-        parser.add_argument("--partition", help="Only documents of this partition.")
-        return parser
+        ),
+        Argument("--partition", help="Only documents of this partition."),
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         matching = dict(parsed_args.match) | ({"host": parsed_args.host} if parsed_args.host else {})
@@ -68,10 +66,7 @@ class ListStates(Lister):
 class ShowState(ShowOne):
     """Show one document."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_name(parser)
-        return parser
+    ARGUMENTS = (*_DOCUMENT,)
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         scheduler = self.session.scheduler
@@ -81,18 +76,17 @@ class ShowState(ShowOne):
 class SetState(Command):
     """Set keys of a document; creates it if necessary, and keeps other keys."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_name(parser)
-        parser.add_argument(
+    ARGUMENTS = (
+        *_DOCUMENT,
+        Argument(
             "keys",
             type=_pair,
             nargs="+",
             metavar="KEY=VALUE",
             help="VALUE is JSON, otherwise text; null removes the key.",
-        )
-        _add_writer(parser)
-        return parser
+        ),
+        _WRITER,
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         namespace, name = parsed_args.namespace, names.canonical(parsed_args.name)
@@ -105,11 +99,10 @@ class SetState(Command):
 class DeleteState(Command):
     """Delete a document; succeeds when there is none."""
 
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        _add_name(parser)
-        _add_writer(parser)
-        return parser
+    ARGUMENTS = (
+        *_DOCUMENT,
+        _WRITER,
+    )
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         namespace, name = parsed_args.namespace, names.canonical(parsed_args.name)
