@@ -27,11 +27,6 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
     return decrease
 
 
-def step(request: SchedulingRequest) -> float:
-    """Return 0: the effect of another instance differs between hosts, and ``row_steps`` returns it."""
-    return 0.0
-
-
 def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn:
     """Return the difference between the decrease by a second instance and that by the first one."""
     imbalance, change = _imbalances(view, request, rows)
@@ -54,7 +49,6 @@ def _imbalances(
 WEIGHER = Weigher(
     "BalanceWeigher",
     raw,
-    step,
-    {"compute": frozenset({"inventories", "used"})},
-    row_steps=row_steps,
+    reads={"compute": frozenset({"inventories", "used"})},
+    row_steps=row_steps,  # instead of a step: the effect of another instance differs between hosts
 )

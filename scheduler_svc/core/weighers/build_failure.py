@@ -14,15 +14,10 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
     return failed if failed.any() else None
 
 
-def step(request: SchedulingRequest) -> float:
-    """Return 0: an instance is expected to build."""
-    return 0.0
-
-
 WEIGHER = Weigher(
     "BuildFailureWeigher",
     raw,
-    step,
-    {"compute": frozenset({reported.FAILED_BUILDS})},
+    # No step: an instance is expected to build.
+    reads={"compute": frozenset({reported.FAILED_BUILDS})},
     sign=-1,
 )

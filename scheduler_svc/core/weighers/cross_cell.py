@@ -19,9 +19,4 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn | None:
     return np.where(view.partitions.members(request.source_partition), 1.0, -1.0)
 
 
-def step(request: SchedulingRequest) -> float:
-    """Return 0: instances do not change the value."""
-    return 0.0
-
-
-WEIGHER = Weigher("CrossCellWeigher", raw, step, {nova.NAMESPACE: frozenset({"cell"})})
+WEIGHER = Weigher("CrossCellWeigher", raw, reads={nova.NAMESPACE: frozenset({"cell"})})

@@ -28,11 +28,6 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn:
     return left
 
 
-def step(request: SchedulingRequest) -> float:
-    """Return 0: an instance is another share of each host, and ``row_steps`` returns it."""
-    return 0.0
-
-
 def row_steps(view: View, request: SchedulingRequest, rows: Rows) -> FloatColumn:
     """Return the change of the sum by a further instance, for each of ``rows``."""
     shares = np.zeros(len(rows), np.float64)
@@ -52,8 +47,7 @@ def _weighed_amounts(request: SchedulingRequest) -> Amounts:
 WEIGHER = Weigher(
     "FreeShareWeigher",
     raw,
-    step,
-    {"compute": frozenset({"inventories", "used"})},
-    row_steps=row_steps,
+    reads={"compute": frozenset({"inventories", "used"})},
+    row_steps=row_steps,  # instead of a step: the effect of another instance differs between hosts
     floor=0.0,
 )

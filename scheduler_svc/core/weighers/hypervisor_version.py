@@ -14,14 +14,8 @@ def raw(view: View, request: SchedulingRequest) -> FloatColumn:
     return np.fmax(view.facts.numbers("hypervisor_version"), 0.0)
 
 
-def step(request: SchedulingRequest) -> float:
-    """Return 0: instances do not change the value."""
-    return 0.0
-
-
 WEIGHER = Weigher(
     "HypervisorVersionWeigher",
     raw,
-    step,
-    {"compute": frozenset({"facts"})},
+    reads={"compute": frozenset({"facts"})},
 )

@@ -26,9 +26,5 @@ def build(options: WeigherOptions = DEFAULTS) -> Weigher | None:
             values += ratio * view.state("compute", key)
         return np.where(np.isnan(values), weights.unavailable, values)
 
-    return Weigher(NAME, raw, step, {"compute": frozenset(keys)})
-
-
-def step(request: SchedulingRequest) -> float:
-    """Return 0: the effect of an instance on the metrics is unknown."""
-    return 0.0
+    # No step: the effect of an instance on the metrics is unknown.
+    return Weigher(NAME, raw, reads={"compute": frozenset(keys)})

@@ -39,14 +39,8 @@ def _pool(request: SchedulingRequest, volume: Mapping[str, Any]) -> str | None:
     return volume.get("pool") or next(pools, None)
 
 
-def step(request: SchedulingRequest) -> float:
-    """Return 0: an instance does not change the location of a pool."""
-    return 0.0
-
-
 WEIGHER = Weigher(
     "VolumeNearWeigher",
     raw,
-    step,
-    {NAMESPACE: frozenset({LOCATION}), "compute": frozenset({"facts"})},
+    reads={NAMESPACE: frozenset({LOCATION}), "compute": frozenset({"facts"})},
 )

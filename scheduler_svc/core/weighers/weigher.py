@@ -10,6 +10,11 @@ from scheduler_svc.core.table.columns import FloatColumn, Rows
 from scheduler_svc.core.table.view import View
 
 
+def unchanged(request: SchedulingRequest) -> float:
+    """Return 0: instances of the request do not change the number of a host."""
+    return 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Weigher:
     """A weigher: ``raw`` returns a number per row, or None if all rows are equal. More is better.
@@ -28,7 +33,7 @@ class Weigher:
 
     name: str
     raw: Callable[[View, SchedulingRequest], FloatColumn | None]
-    step: Callable[[SchedulingRequest], float]
+    step: Callable[[SchedulingRequest], float] = unchanged
     reads: Reads = field(default_factory=dict)
     per_host: Callable[[View, SchedulingRequest, Rows | None], FloatColumn] | None = None
     row_steps: Callable[[View, SchedulingRequest, Rows], FloatColumn] | None = None
