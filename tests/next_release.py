@@ -9,7 +9,6 @@ from oslo_utils.versionutils import convert_version_to_tuple
 from oslo_versionedobjects import fields as kinds
 
 from rpcapi import objects
-from rpcapi.objects import versions
 from rpcapi.objects.base import GanttObjectRegistry
 
 PRESENT = objects.RequestSpec.VERSION
@@ -27,7 +26,8 @@ class RequestSpec(objects.RequestSpec):
     def obj_make_compatible(self, primitive: dict[str, Any], target_version: str) -> None:
         """Drop the priority for a peer of this release."""
         super().obj_make_compatible(primitive, target_version)
-        versions.drop_later(primitive, target_version, {"priority": (_MAJOR, _MINOR + 1)})
+        if convert_version_to_tuple(target_version) < convert_version_to_tuple(NEXT):
+            primitive.pop("priority", None)
 
 
 @contextmanager

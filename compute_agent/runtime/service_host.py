@@ -19,7 +19,6 @@ from compute_agent.attempts.guest_allocations import GuestManager
 from compute_agent.attempts.operations import GuestOperation, OperationController
 from compute_agent.attempts.saga import AttemptSaga
 from compute_agent.attempts.transitions import GuestTransition, TransitionController
-from compute_agent.clock import Clock, wall_ms
 from compute_agent.resources.requirements import BuildRequirements
 from compute_agent.runtime.executor import JobTimer, SerialQueue
 from compute_agent.runtime.reporter import StatsReporter
@@ -66,7 +65,6 @@ class ServiceHost:
         restart: Callable[[], None],
         leave: Callable[[], None],
         die: Callable[[], None],
-        clock: Clock = wall_ms,
     ) -> None:
         self.name = guest_manager.host
         self.guest_manager = guest_manager
@@ -84,7 +82,6 @@ class ServiceHost:
         self._restart = restart
         self._leave = leave
         self._die = die
-        self._clock = clock
         self._advance_queued = False
         self._saga_timer: JobTimer | None = None
         self._failures = 0

@@ -125,17 +125,6 @@ class _Json(fields.FieldType):
             raise ValueError(f"Field {attr} must hold plain JSON data: {error}") from error
         return value
 
-    @staticmethod
-    def from_primitive(obj: Any, attr: str, value: Any) -> Any:
-        return value
-
-    @staticmethod
-    def to_primitive(obj: Any, attr: str, value: Any) -> Any:
-        return value
-
-    def get_schema(self) -> dict[str, Any]:
-        return {"type": ["object", "array", "string", "number", "boolean", "null"]}
-
 
 class JsonField(fields.AutoTypedField):
     """A field of plain JSON data."""
@@ -151,17 +140,6 @@ class _Amounts(fields.FieldType):
         if not isinstance(value, dict) or any(type(k) is not str or type(v) is not int for k, v in value.items()):
             raise ValueError(f"Field {attr} must map names to integers")
         return dict(value)
-
-    @staticmethod
-    def from_primitive(obj: Any, attr: str, value: Any) -> Any:
-        return value
-
-    @staticmethod
-    def to_primitive(obj: Any, attr: str, value: Any) -> Any:
-        return value
-
-    def get_schema(self) -> dict[str, Any]:
-        return {"type": ["object"]}
 
 
 class AmountsField(fields.AutoTypedField):
@@ -181,17 +159,6 @@ class _Column(fields.FieldType):
             names = " or ".join(kind.__name__ for kind in self.kinds)
             raise ValueError(f"Field {attr} must be a list of {names}")
         return list(value)
-
-    @staticmethod
-    def from_primitive(obj: Any, attr: str, value: Any) -> Any:
-        return value
-
-    @staticmethod
-    def to_primitive(obj: Any, attr: str, value: Any) -> Any:
-        return value
-
-    def get_schema(self) -> dict[str, Any]:
-        return {"type": ["array"]}
 
 
 class ColumnField(fields.AutoTypedField):

@@ -3,9 +3,7 @@
 
 from oslo_versionedobjects import fields
 
-from rpcapi import errors
 from rpcapi.objects import base
-from rpcapi.resources.claims import CLAIM_REFUSALS, Answer
 
 
 @base.GanttObjectRegistry.register
@@ -85,15 +83,6 @@ class ClaimAnswers(base.GanttObject):
         "migrations": base.ColumnField(str, nullable_items=True, default=[]),
         "ends": base.ColumnField(str, nullable_items=True, default=[]),
     }
-
-    def raise_unless(self, *accepted: Answer) -> None:
-        """Raise the ClaimError subclass of the first answer that is not in ``accepted``."""
-        rows = zip(self.consumers, self.attempts, self.answers, self.reasons, self.hosts, strict=True)
-        for consumer, attempt, answer, why, host in rows:
-            if answer not in accepted:
-                refusal = CLAIM_REFUSALS.get(answer)
-                error_class = refusal.error if refusal else errors.ClaimError
-                raise error_class(consumer=consumer, attempt=attempt, why=why or answer, host=host)
 
 
 @base.GanttObjectRegistry.register

