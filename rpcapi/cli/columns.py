@@ -3,6 +3,7 @@
 
 import datetime
 import json
+from collections.abc import Callable
 from typing import Any
 
 from cliff import columns
@@ -27,15 +28,24 @@ class CountsColumn(columns.FormattableColumn[Any]):
 class LinesColumn(columns.FormattableColumn[Any]):
     """A list: one line per element, formatted by ``line``."""
 
+    def __init__(self, value: Any, line: Callable[[Any], str] = str) -> None:
+        super().__init__(value)
+        self._line = line
+
     def human_readable(self) -> str:
-        return "\n".join(self.line(item) for item in self._value)
+        return "\n".join(map(self._line, self._value))
 
     def machine_readable(self) -> Any:
         return list(self._value)
 
-    @staticmethod
-    def line(item: Any) -> str:
-        return str(item)
+
+def attempts_column(attempts: Any) -> LinesColumn:
+    """Return the column of the ended attempts of a server or a migration."""
+    return LinesColumn(attempts, _format_attempt)
+
+
+def _format_attempt(item: Any) -> str:
+    return f"{item.get('attempt')}: {item.get('outcome')} on {item.get('host') or 'no host'}: {item.get('reason')}"
 
 
 class FieldsColumn(columns.FormattableColumn[Any]):

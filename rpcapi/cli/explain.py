@@ -13,24 +13,22 @@ from rpcapi.cli.command import ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 
 
-class _BestHostsColumn(LinesColumn):
-    @staticmethod
-    def line(item: Any) -> str:
-        weights = ", ".join(f"{weigher} {value:+.3f}" for weigher, value in (item.get("weights") or {}).items())
-        return f"{item['name']}: {item['score']:.3f}" + (f" ({weights})" if weights else "")
+def _format_best_host(item: Any) -> str:
+    weights = ", ".join(f"{weigher} {value:+.3f}" for weigher, value in (item.get("weights") or {}).items())
+    return f"{item['name']}: {item['score']:.3f}" + (f" ({weights})" if weights else "")
 
 
 class _VerdictsColumn(LinesColumn):
     MAX_VERDICTS = 20
 
     def human_readable(self) -> str:
-        lines = "\n".join(self.line(item) for item in self._value[: self.MAX_VERDICTS])
+        lines = "\n".join(self._verdict(item) for item in self._value[: self.MAX_VERDICTS])
         rest = collections.Counter(item["answer"] for item in self._value[self.MAX_VERDICTS :])
         more = "".join(f"\nand {count} more {answer}" for answer, count in rest.most_common())
         return lines + more
 
     @staticmethod
-    def line(item: Any) -> str:
+    def _verdict(item: Any) -> str:
         tried = ", ".join(f"{name} {verdict}" for name, verdict in item.get("tried") or ())
         outcome = item["answer"] + (f" on {item['host']}" if item.get("host") else "")
         return f"{item['consumer']}: {outcome}" + (f" (tried {tried})" if tried else "")
@@ -87,17 +85,9 @@ class _NovaColumn(FieldsColumn):
         return f"{instance['consumer']}: {instance['outcome']}: {hosts}{why}"
 
 
-class _LostClaimsColumn(LinesColumn):
-    @staticmethod
-    def line(item: Any) -> str:
-        name, verdict = item
-        return f"{name} {verdict}"
-
-
-class _CandidatesColumn(LinesColumn):
-    @staticmethod
-    def line(item: Any) -> str:
-        return ", ".join(item)
+def _format_lost_claim(item: Any) -> str:
+    name, verdict = item
+    return f"{name} {verdict}"
 
 
 class _RequestColumn(FieldsColumn):
@@ -153,11 +143,11 @@ class ExplainDecision(ShowOne):
             "hosts_considered": document.get("hosts"),
             "hosts_refused": CountsColumn(document.get("reasons") or {}),
             **({"examples": _SamplesColumn(samples)} if samples else {}),
-            "best": _BestHostsColumn(document.get("best") or []),
+            "best": LinesColumn(document.get("best") or [], _format_best_host),
             "claims": _VerdictsColumn(document.get("verdicts") or []),
             **({"nova": _NovaColumn(document["nova"])} if "nova" in document else {}),
-            **({"lost_before": _LostClaimsColumn(document["lost"])} if document.get("lost") else {}),
-            **({"candidates": _CandidatesColumn(document["candidates"])} if "candidates" in document else {}),
+            **({"lost_before": LinesColumn(document["lost"], _format_lost_claim)} if document.get("lost") else {}),
+            **({"candidates": LinesColumn(document["candidates"], ", ".join)} if "candidates" in document else {}),
             "driver": TextColumn(document.get("driver")),
             **({"batch": _BatchColumn(document["batch"])} if "batch" in document else {}),
             "seed": TextColumn(document.get("seed")),

@@ -15,11 +15,9 @@ COLUMNS = (
 )
 
 
-class _ReadsColumn(LinesColumn):
-    @staticmethod
-    def line(item: Any) -> str:
-        namespace, keys = item
-        return f"{namespace}: {', '.join(keys)}"
+def _format_reads(item: Any) -> str:
+    namespace, keys = item
+    return f"{namespace}: {', '.join(keys)}"
 
 
 class _ListFunctions(Lister):
@@ -42,7 +40,7 @@ def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
         TextColumn(row["forms"]),
         row["sources"],
         row["enabled"],
-        _ReadsColumn(list(row["reads"].items())),
+        LinesColumn(list(row["reads"].items()), _format_reads),
         calls,
         row["errors"],
         TextColumn(round(micros / calls, 1) if calls else None),

@@ -118,23 +118,17 @@ def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[
     )
 
 
-class _NodesColumn(LinesColumn):
-    @staticmethod
-    def line(item: Any) -> str:
-        return f"{item['name']} [{item['zone'] or '-'}]: {_format_usage(item)}"
+def _format_node(item: Any) -> str:
+    return f"{item['name']} [{item['zone'] or '-'}]: {_format_usage(item)}"
 
 
-class _ChildrenColumn(LinesColumn):
-    @staticmethod
-    def line(item: Any) -> str:
-        return f"{item['name']}: {_format_usage(item)}"
+def _format_child(item: Any) -> str:
+    return f"{item['name']}: {_format_usage(item)}"
 
 
-class _NumaCellsColumn(LinesColumn):
-    @staticmethod
-    def line(item: Any) -> str:
-        pages = "".join(f", {used}/{total} pages of {size} kB" for size, (total, used) in item["pages"].items())
-        return f"{item['id']}: pinned CPUs {item['pinned'] or '-'}, shared CPUs {item['shared'] or '-'}{pages}"
+def _format_numa_cell(item: Any) -> str:
+    pages = "".join(f", {used}/{total} pages of {size} kB" for size, (total, used) in item["pages"].items())
+    return f"{item['id']}: pinned CPUs {item['pinned'] or '-'}, shared CPUs {item['shared'] or '-'}{pages}"
 
 
 def _format_usage(item: Mapping[str, Any]) -> str:
@@ -179,7 +173,7 @@ class ShowHost(ShowOne):
         tree = {child.name: child for child in api_providers.in_tree(self.session, document["root"])}
         below = [child for child in tree.values() if _is_below(child, state.name, tree)]
         if below:
-            fields["below"] = _ChildrenColumn([_child_summary(child) for child in below])
+            fields["below"] = LinesColumn([_child_summary(child) for child in below], _format_child)
         return api_providers.show_names(self.session, fields)
 
     def _host_fields(self, name: str) -> dict[str, Any]:
@@ -206,13 +200,13 @@ class ShowHost(ShowOne):
         if len(nodes) == 1:
             fields |= _node_fields(nodes[0], self._zone(nodes[0]))
             if nodes[0].document.get("numa"):
-                fields["numa_cells"] = _NumaCellsColumn(nodes[0].document["numa"])
+                fields["numa_cells"] = LinesColumn(nodes[0].document["numa"], _format_numa_cell)
         else:
-            fields["nodes"] = _NodesColumn([_node_summary(node, self._zone(node)) for node in nodes])
+            fields["nodes"] = LinesColumn([_node_summary(node, self._zone(node)) for node in nodes], _format_node)
         children = [provider for provider in providers if provider not in nodes]
         children += [child for node in nodes for child in api_providers.in_tree(self.session, node.name)]
         if children:
-            fields["below"] = _ChildrenColumn([_child_summary(child) for child in children])
+            fields["below"] = LinesColumn([_child_summary(child) for child in children], _format_child)
         return fields
 
     @functools.cached_property

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import LinesColumn, TextColumn, TimestampColumn
+from rpcapi.cli.columns import TextColumn, TimestampColumn, attempts_column
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
@@ -98,12 +98,6 @@ def _hosts(migration: Any) -> set[str]:
     return {*ends, *(end.partition("/")[0] for end in ends)}
 
 
-class _AttemptsColumn(LinesColumn):
-    @staticmethod
-    def line(item: Any) -> str:
-        return f"{item.get('attempt')}: {item.get('outcome')} on {item.get('host') or 'no host'}: {item.get('reason')}"
-
-
 class ShowMigration(ShowOne):
     """Show a migration and its ended attempts at destinations."""
 
@@ -123,7 +117,7 @@ class ShowMigration(ShowOne):
             "destination_host": TextColumn(migration.destination_host),
             "destination_attempt": TextColumn(migration.destination_attempt),
             "progress": TextColumn(_describe(progress)),
-            "ended_attempts": _AttemptsColumn(migration.history),
+            "ended_attempts": attempts_column(migration.history),
             "old_flavor": TextColumn(migration.old_flavor),
             "new_flavor": TextColumn(migration.new_flavor),
             "reason": TextColumn(migration.reason),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rpcapi.cli import live_output, progress, waiting
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import LinesColumn, TextColumn, TimestampColumn
+from rpcapi.cli.columns import TextColumn, TimestampColumn, attempts_column
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
@@ -124,12 +124,6 @@ def _status(text: str) -> str:
     return text.upper()
 
 
-class _AttemptsColumn(LinesColumn):
-    @staticmethod
-    def line(item: Any) -> str:
-        return f"{item.get('attempt')}: {item.get('outcome')} on {item.get('host') or 'no host'}: {item.get('reason')}"
-
-
 class ShowServer(ShowOne):
     """Show a server and its ended build attempts."""
 
@@ -147,7 +141,7 @@ class ShowServer(ShowOne):
             "attempt": instance.attempt,
             "migration": TextColumn(instance.migration),
             "reason": TextColumn(instance.reason),
-            "ended_attempts": _AttemptsColumn(instance.history),
+            "ended_attempts": attempts_column(instance.history),
             "request_id": instance.request_id,
             "project": instance.project_id,
             "user": instance.user_id,

@@ -27,7 +27,6 @@ ALLOWED = {
         "requests.BuildRequests.limits_of": "reads limits that a reload of the configuration replaces",
     },
     "rpcapi": {
-        "cli.columns.LinesColumn.line": HOOK,
         "cli.command._SessionCommand.show_message": "is the only place that decides about level and logger",
         "cli.live_output.pause": "is replaced in tests, which do not wait",
         "daemon.http_listener.TlsAdapter.makefile": HOOK,
