@@ -65,13 +65,13 @@ def make_service(conf: cfg.ConfigOpts, worker_index: int) -> PlacementService:
     return PlacementService(conf, worker_index)
 
 
-def load_application(conf: cfg.ConfigOpts, opener: StoreOpener | None = None) -> WSGIApplication:
+def load_application(conf: cfg.ConfigOpts) -> WSGIApplication:
     """Return the WSGI application of a process of another server, once all providers are loaded.
 
     It waits for a store that is not reachable yet, follows the store in a thread, and closes it when the process exits.
     A server that forks has to call this afterwards. Raises BadConfiguration.
     """
-    parts = build(conf, opener or ConfiguredStores(conf, STORE_SECONDS))
+    parts = build(conf, ConfiguredStores(conf, STORE_SECONDS))
     _load(parts, threading.Event())
     atexit.register(_close, parts)
     return parts.application

@@ -39,20 +39,18 @@ class FlavorImageProperties:
         self.check_allowed(key, value, allowed_values, prefix)
         return value
 
-    def flag(self, key: str, prefix: str = "hw") -> bool:
+    def flag(self, key: str) -> bool:
         """Return whether the flag is true; raises InvalidSpec when flavor and image contradict each other."""
-        answers = {
-            value.lower() in TRUE for value in (self.flavor_value(key, prefix), self.image_value(key, prefix)) if value
-        }
+        answers = {value.lower() in TRUE for value in (self.flavor_value(key), self.image_value(key)) if value}
         if len(answers) > 1:
-            raise self.conflict(key, prefix)
+            raise self.conflict(key)
         return True in answers
 
-    def exclusive_value(self, key: str, prefix: str = "hw") -> str | None:
+    def exclusive_value(self, key: str) -> str | None:
         """Return the flavor's extra spec or the image's property; raises InvalidSpec when both are set."""
-        flavor_value, image_value = self.flavor_value(key, prefix), self.image_value(key, prefix)
+        flavor_value, image_value = self.flavor_value(key), self.image_value(key)
         if flavor_value is not None and image_value is not None:
-            raise self.conflict(key, prefix)
+            raise self.conflict(key)
         return flavor_value if flavor_value is not None else image_value
 
     def check_allowed(self, key: str, value: str | None, allowed_values: Collection[str], prefix: str = "hw") -> None:
