@@ -36,8 +36,13 @@ MAX_TRANSITION = MAX_AMOUNT // 2  # that a host may report: the numbers that fol
 MAX_WRITE_ATTEMPTS = 20  # optimistic writes of a record before the call fails with Conflict
 
 
-# The statuses of an instance at rest whose guest may have been stopped for a move.
-RESTING = frozenset({InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.ERROR})
+# The statuses of an instance on its host whose guest may have been stopped for a move that this store has lost.
+RESTING = frozenset(
+    {
+        *(InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF, InstanceStatus.ERROR),
+        *(InstanceStatus.STOPPING, InstanceStatus.STARTING),
+    }
+)
 # The statuses in which a report of a running or a stopped guest is new.
 RUNNING_FROM = frozenset({InstanceStatus.BUILDING, InstanceStatus.ERROR, InstanceStatus.STARTING})
 STOPPED_FROM = frozenset(
@@ -228,21 +233,18 @@ def _apply_state(instance: InstanceRecord, result: BuildResult) -> InstanceRecor
         return fail(end_attempt(instance, "offloaded", result.reason), None)
     if result.kind not in STATES:
         return _apply_failure(instance, result)
-    if result.migration:
-        return _start_again(instance, result)
+    if result.migration and _is_stopped_for_lost_move(instance):
+        return settle_claims(instance)
     return _apply_operation(instance, result) if instance.operation else _apply_power(instance, result)
 
 
-def _start_again(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
-    """Return the record of an instance whose guest is off for a move that is over, or that this store has lost.
+def _is_stopped_for_lost_move(instance: InstanceRecord) -> bool:
+    """Return whether a guest that is off for a move contradicts the record of an instance that does not move.
 
-    It starts again once its claims show that it runs nowhere else.
+    Step SETTLE starts it again if the claims show that it runs nowhere else.
     """
-    if instance.status == InstanceStatus.BUILDING and instance.step in BUILT:
-        number = max(instance.last_attempt, result.transition)
-        return set_step(instance, SagaStep.POWER, status=InstanceStatus.STARTING, last_attempt=number)
-    rests = instance.step == SagaStep.DONE and instance.status in RESTING
-    return settle_claims(instance) if rests else None
+    is_built = instance.status == InstanceStatus.BUILDING and instance.step in BUILT
+    return is_built or (instance.status in RESTING and instance.step in (SagaStep.DONE, SagaStep.POWER))
 
 
 def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:

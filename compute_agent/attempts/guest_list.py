@@ -39,6 +39,7 @@ def list_owners(guest_manager: GuestManager, uuids: Sequence[str]) -> objects.Gu
         owners=[dict(attempt.owner) for attempt in attempts],
         states=[_state(attempt, attempt.ref in guests) for attempt in attempts],
         transitions=[attempt.transition for attempt in attempts],
+        migrations=[attempt.stopped_for or None for attempt in attempts],
     )
 
 

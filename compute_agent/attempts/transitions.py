@@ -71,6 +71,8 @@ class TransitionController:
 
     def _stop(self, attempt: Attempt) -> None:
         if attempt.stage is Stage.STOPPED:
+            if attempt.stopped_for and not attempt.migration:  # it is to stay off
+                self._journal.put([replace(attempt, stopped_for="")])
             self._journal.report_again(attempt.ref)
         elif attempt.stage not in (Stage.INTENT, Stage.INCOMING):  # nothing has been started
             self._guest_manager.power_off(replace(attempt, stopped_for=attempt.migration), self._clock())

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from conductor.saga import cast, live_moves, moves
-from conductor.saga.claims import find_end
+from conductor.saga.claims import find_end, find_source
 from conductor.saga.evacuations import LOST
 from conductor.saga.move_claims import begin_again
 from conductor.saga.saga_pass import SagaPass
 from conductor.saga.transitions import end_attempt, fail
 from conductor.service_clients import NO_ANSWER_ERRORS
-from conductor.store.records import InstanceRecord
+from conductor.store.records import InstanceRecord, InstanceStatus
 from rpcapi import errors, objects
 from rpcapi.objects.transition import END, RUN, STOP
 from rpcapi.resources.claims import ENDS, Answer, ClaimRole
@@ -53,8 +53,64 @@ def stop_destination(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -
 
 
 def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
-    """Remove the guests from their sources, which then release their claims."""
-    return _request(saga_pass, instances, _Change(ClaimRole.SOURCE, lambda _instance: END, _finish_source))
+    """Remove the guests from their sources, which then release their claims.
+
+    If the destination of a confirmed move has ended meanwhile, the source has the last copy: the instance returns.
+    """
+    proceeding, changed = _ask_other_ends(saga_pass, instances, _is_confirmed, _check_destination)
+    change = _Change(ClaimRole.SOURCE, lambda _instance: END, _finish_source)
+    return [*_request(saga_pass, proceeding, change), *changed]
+
+
+def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
+    """End the guests of the current attempts; at the destination of a reverted move only while the source has a claim.
+
+    If the source has ended meanwhile, the destination has the last copy: the instance stays there.
+    """
+    proceeding, changed = _ask_other_ends(saga_pass, instances, _has_returned, _check_source)
+    return [*cast.terminate(saga_pass, proceeding), *changed]
+
+
+def _ask_other_ends(
+    saga_pass: SagaPass,
+    instances: Sequence[InstanceRecord],
+    has_other_end: Callable[[InstanceRecord], bool],
+    check: Callable[[SagaPass, InstanceRecord], InstanceRecord],
+) -> tuple[list[InstanceRecord], list[InstanceRecord]]:
+    """Return the instances whose step may remove a copy, and the records of those that must keep it."""
+    proceeding: list[InstanceRecord] = []
+    changed: list[InstanceRecord] = []
+    for instance in instances:
+        checked = check(saga_pass, instance) if has_other_end(instance) else instance
+        (proceeding if checked is instance else changed).append(checked)
+    return proceeding, changed
+
+
+def _is_confirmed(instance: InstanceRecord) -> bool:
+    return instance.status != InstanceStatus.DELETING and not live_moves.moves_live(instance)
+
+
+def _has_returned(instance: InstanceRecord) -> bool:
+    is_moving = instance.open_migration is not None and instance.status != InstanceStatus.DELETING
+    return is_moving and moves.is_returning(instance)
+
+
+def _check_destination(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    """Return the record as it is if the destination has its claim."""
+    try:
+        answer, _migration = find_end(saga_pass, instance.partition, instance.uuid, instance.attempt)
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+    return _lose_destination(instance, f"its claim was {answer}") if answer in ENDS else instance
+
+
+def _check_source(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
+    """Return the record as it is if the source has its claim."""
+    try:
+        answer, _migration = find_source(saga_pass, instance)
+    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+        return saga_pass.retry_later(instance, error)
+    return moves.end_source(instance, f"its claim was {answer}") if answer in ENDS else instance
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:

@@ -18,7 +18,7 @@ from rpcapi.resources.claims import ClaimRole
 # The steps of the destination after its build may have been sent.
 BUILDING_STEPS = (SagaStep.WAIT, SagaStep.SETTLE)
 # The steps of a return while the destination keeps the guest.
-RETURNING_STEPS = (SagaStep.STOP_SOURCE, SagaStep.STOP_DESTINATION, SagaStep.RESUME)
+RETURNING_STEPS = (SagaStep.STOP_SOURCE, SagaStep.STOP_DESTINATION, SagaStep.RESUME, SagaStep.TERMINATE)
 
 
 def message_of(instance: InstanceRecord, role: ClaimRole) -> dict[str, str]:
@@ -97,8 +97,9 @@ def end_destination(instance: InstanceRecord) -> InstanceRecord:
 
 def is_returning(instance: InstanceRecord) -> bool:
     """Return whether the instance returns to its source, and its destination still keeps the guest."""
-    is_reverted = instance.move.status == MigrationStatus.REVERTING and instance.step in RETURNING_STEPS
-    return is_reverted and not instance.is_at_source
+    migration = instance.move
+    is_reverted = migration.status == MigrationStatus.REVERTING and migration.kind != MigrationKind.LIVE
+    return is_reverted and instance.step in RETURNING_STEPS and not instance.is_at_source
 
 
 def stays(instance: InstanceRecord) -> bool:

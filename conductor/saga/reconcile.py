@@ -71,6 +71,7 @@ def _settle_unknown_move(
 
 
 def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:
+    was_stopped = instance.was_stopped
     if instance.evacuation is None:
         instance = replace(instance, was_stopped=False)  # its host reports whether it is off
     attempt, host, migration = claim["attempt"], claim["host"], instance.open_migration
@@ -87,7 +88,27 @@ def _adopt_claim(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[s
     # The build is sent in any case: the host reports its current state.
     allocations = claim["allocations"]
     plain = allocations == {host: saga_pass.spec_of(instance).resources}
-    return assign_host(instance, attempt, host, claim["alternates"], allocations=None if plain else allocations)
+    allocations = None if plain else allocations
+    adopted = assign_host(instance, attempt, host, claim["alternates"], allocations=allocations)
+    return adopted if migration is not None else _start_again(saga_pass, adopted, claim, was_stopped=was_stopped)
+
+
+def _start_again(
+    saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any], *, was_stopped: bool
+) -> InstanceRecord:
+    """Return the record with the step that starts a guest which is off for a move, or keeps it off if it was before.
+
+    The claim is the only one of its instance: no other guest runs. A silent host reports its guest later.
+    """
+    try:
+        attempt = unknown_moves.read_attempt(saga_pass, instance, claim)
+    except (*NO_ANSWER_ERRORS, errors.GanttError):
+        return instance
+    if not attempt.migration:
+        return instance
+    status = InstanceStatus.STOPPING if was_stopped else InstanceStatus.STARTING
+    number = max(instance.last_attempt, attempt.transition)
+    return set_step(instance, SagaStep.POWER, status=status, last_attempt=number)
 
 
 def _with_amounts_of(saga_pass: SagaPass, instance: InstanceRecord, claim: Mapping[str, Any]) -> InstanceRecord:

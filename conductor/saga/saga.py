@@ -47,7 +47,7 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
         abort.abort,
         claims.MAX_REFS // 2,
     ),  # first the steps that free capacity; two claims for each instance
-    (SagaStep.TERMINATE, cast.terminate, MESSAGES),
+    (SagaStep.TERMINATE, move_guests.terminate, MESSAGES),
     (SagaStep.END_SOURCE, move_guests.end_source, MESSAGES),
     (SagaStep.POWER, power.change_power, MESSAGES),
     (SagaStep.STOP_DESTINATION, move_guests.stop_destination, MESSAGES),

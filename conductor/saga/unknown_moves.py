@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from conductor.admission import count_amounts, total_amounts
 from conductor.resized_spec import larger_amounts
 from conductor.saga.saga_pass import SagaPass
-from conductor.saga.transitions import set_step
+from conductor.saga.transitions import building_status, set_step
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
-from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import InstanceRecord, SagaStep
 from rpcapi import objects
-from rpcapi.objects.guest import CONFIRMED, RUNNING, STOPPED
+from rpcapi.objects.guest import CONFIRMED, INCOMING, RUNNING, STOPPED
 from rpcapi.resources import names
 
 Claim = Mapping[str, Any]
@@ -21,11 +21,15 @@ LOST_RECORD = "the record of the migration was lost"
 
 
 class AgentAttempt(NamedTuple):
-    """Attempt in its agent's journal: the state of its guest, as in GuestPage, its flavor and its last transition."""
+    """Attempt in its agent's journal: the state of its guest, as in GuestPage, and its flavor.
+
+    ``transition`` and ``migration`` are as in BuildResult.
+    """
 
     state: str | None = None
     flavor: str | None = None
     transition: int = 0
+    migration: str = ""
 
 
 def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, destination: Claim) -> InstanceRecord:
@@ -44,7 +48,7 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
     migration = MigrationRecord(
         uuid=destination["migration"] or source["migration"],
         instance=instance.uuid,
-        kind=MigrationKind.MIGRATION if spec is None else MigrationKind.RESIZE,
+        kind=_kind_of(attempt, spec),
         source_host=source["host"],
         source_partition=instance.partition,
         source_attempt=source["attempt"],
@@ -75,7 +79,13 @@ def rebuild_move(saga_pass: SagaPass, instance: InstanceRecord, source: Claim, d
         former = instance.amounts or count_amounts(saga_pass.spec_of(instance))
         moving = replace(moving, amounts=larger_amounts(former, count_amounts(spec)))
     step = SagaStep.STOP_SOURCE if goes_on else SagaStep.TERMINATE
-    return set_step(moving, step, status=InstanceStatus.RESIZE)
+    return set_step(moving, step, status=building_status(moving))
+
+
+def _kind_of(attempt: AgentAttempt, spec: objects.RequestSpec | None) -> MigrationKind:
+    if attempt.state == INCOMING:
+        return MigrationKind.LIVE
+    return MigrationKind.MIGRATION if spec is None else MigrationKind.RESIZE
 
 
 def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) -> AgentAttempt:
@@ -84,10 +94,11 @@ def read_attempt(saga_pass: SagaPass, instance: InstanceRecord, claim: Claim) ->
     host = names.host_of(claim["host"])
     page = clients.call_agent(saga_pass.context(), host, clients.compute.list_owners, [instance.uuid])
     transitions = page.transitions or [0] * len(page.attempts)
-    rows = zip(page.attempts, page.states, page.owners, transitions, strict=True)
-    for number, state, owner, transition in rows:
+    migrations = page.migrations or [None] * len(page.attempts)
+    rows = zip(page.attempts, page.states, page.owners, transitions, migrations, strict=True)
+    for number, state, owner, transition, migration in rows:
         if number == claim["attempt"]:
-            return AgentAttempt(state, owner.get("flavor"), transition)
+            return AgentAttempt(state, owner.get("flavor"), transition, migration or "")
     return AgentAttempt()
 
 

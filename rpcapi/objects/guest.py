@@ -40,15 +40,15 @@ class GuestOwners(base.GanttObject):
 
     Attempts whose claim is still to be confirmed are among them. ``names`` has the nodes. ``owners`` has {type,
     project, user, request_id, flavor, group_id, group_policy, group_max_per_host} of each, as the build request had
-    them. ``states`` is as in GuestPage. ``transitions`` is as in BuildReport.
+    them. ``states`` is as in GuestPage. ``transitions`` and ``migrations`` are as in BuildReport.
 
     Version 1.0: Initial version
-    Version 1.1: Add transitions
+    Version 1.1: Add transitions, migrations
     """
 
     VERSION = "1.1"
     COLUMNS = ("uuids", "attempts", "names", "owners", "states")
-    SPARSE = ("transitions",)
+    SPARSE = ("transitions", "migrations")
 
     fields = {
         "uuids": base.ColumnField(str),
@@ -57,4 +57,5 @@ class GuestOwners(base.GanttObject):
         "owners": base.ColumnField(dict),
         "states": base.ColumnField(str),
         "transitions": base.ColumnField(int, default=[]),
+        "migrations": base.ColumnField(str, nullable_items=True, default=[]),
     }

@@ -26,7 +26,7 @@ FINGERPRINTS = {
     "DecisionPage": "1.0-bb0ec6a5b45068a56fea4ccc20598484",
     "FilterList": "1.0-1225d335fdbc8408aa82af22371c5ea8",
     "GuestCopies": "1.0-c8e5beaabee716dec2820eab2ca1d0bc",
-    "GuestOwners": "1.1-2cc555ca28a045dab5fccc7d68303583",
+    "GuestOwners": "1.1-6f8ba852754c8e2e35bb5ae8274de056",
     "GuestPage": "1.0-3ee2aefdd1340b28fdecdd40610e80fc",
     "GuestOperations": "1.1-af38a344acb5bf70686412609ced68c8",
     "GuestTransitions": "1.0-437cc01abf62d1d8a4dd26e119a164fb",

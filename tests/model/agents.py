@@ -129,7 +129,8 @@ def _change(agent: Agent, message: Message, attempt: Attempt) -> Agent:
 
 def _stop(agent: Agent, attempt: Attempt) -> Agent:
     if attempt.stage == "stopped":
-        return report_again(agent, attempt)
+        is_held = attempt.is_held and attempt.role != "only"
+        return report_again(put(agent, attempt._replace(is_held=is_held)), attempt._replace(is_held=is_held))
     if attempt.stage in ("intent", "incoming"):
         return agent
     guest = "off" if attempt.guest else ""

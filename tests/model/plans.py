@@ -18,6 +18,12 @@ OPERATIONS = (
     Plan("evacuation", ("evacuate",), Left(outages=1), fences=True),
     Plan("reverted migration, an outage", ("migrate", "revert"), Left(outages=1)),
 )
+# A host is lost and fenced at any moment of a move.
+FENCES = (
+    Plan("confirmed migration", ("migrate", "confirm"), Left(outages=1), fences=True),
+    Plan("reverted migration", ("migrate", "revert"), Left(outages=1), fences=True),
+    Plan("resize on the same host", ("resize", "confirm", "revert"), Left(outages=1), Site((0, 1), (0,)), fences=True),
+)
 FAULTS = {
     "loss": Left(losses=1),
     "late message": Left(late=1),

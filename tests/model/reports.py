@@ -108,11 +108,9 @@ def expects_stopped(record: Record, attempt: int) -> bool:
 
 def _start_again(record: Record, report: Report) -> Record:
     """Return the record of a guest that was stopped for a move which is over, or which this store forgot."""
-    if record.status == "BUILDING" and record.step in BUILT:  # its claim is the only one
-        return record._replace(
-            step="power", status="STARTING", last_attempt=max(record.last_attempt, report.transition)
-        )
-    return settle_claim(record) if record.step == "done" and record.status in (*ON_HOST, "ERROR") else record
+    rests = record.status in (*ON_HOST, "STARTING", "ERROR") and record.step in ("done", "power")
+    is_built = record.status == "BUILDING" and record.step in BUILT
+    return settle_claim(record) if rests or is_built else _apply_state(record, report)
 
 
 # -- moves ------------------------------------------------------------------------------------------------------------

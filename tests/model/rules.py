@@ -63,6 +63,8 @@ RULES = {
     "a doubtful deletion ends all claims": Rule(
         _FAILURES, "Guests and claims at both ends of the move end before the record is DELETED"
     ),
+    "a confirm asks for the destination first": Rule(_RETURNS, "a confirm asks for the destination"),
+    "a return asks for the source last": Rule(_RETURNS, "the last step of a return for the source"),
     "a forgotten move begins again": Rule(_LOSSES, "the conductor begins the move again"),
     "a move that does not begin leaves the instance where it is": Rule(_LOSSES, "the instance is on its source"),
     "only an instance at rest leaves a leaked source": Rule(_LOSSES, "only while the instance rests on another host"),

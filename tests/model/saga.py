@@ -121,6 +121,12 @@ def _terminate_message(record: Record) -> Message:
 
 
 def _terminate(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
+    if record.moving is not None and to.is_returning(record) and record.status != "DELETING":
+        store, lookup = verbs.find(state.store, record.move.source_attempt)
+        answer = lookup.end or lookup.answer
+        if answer in verbs.ENDS and holds("a return asks for the source last"):
+            yield Outcome("has lost its source", to.end_source(record), store)
+            return
     message = _terminate_message(record)
     yield _unchanged("sends terminate", state, record, message)
     yield _unchanged("checks the claim to be ended", state, record._replace(step="abort"))
@@ -252,8 +258,9 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
         return
     source_runs = guest not in ("running", "to start") and _guest_of(state, source) == "running"
     goes_on = guest in ("running", "to start") or (guest == "off" and not source_runs)
+    kind, status = "live" if guest == "incoming" else "cold", "preparing" if goes_on else "reverting"
     migration = Migration(
-        *("cold", "preparing" if goes_on else "reverting", source.host, source.attempt, own.attempt),
+        *(kind, status, source.host, source.attempt, own.attempt),
         has_reason=not goes_on,
         was_stopped=record.was_stopped,
     )
@@ -265,7 +272,7 @@ def _rebuild_move(state: State, record: Record, source: verbs.Claim, own: verbs.
         host=own.host,
         history=(),
         alternates=(),
-        status="RESIZE",
+        status="MIGRATING" if guest == "incoming" else "RESIZE",
         step="stop_source" if goes_on else "terminate",
         was_stopped=False,
         migration=migration,
@@ -286,6 +293,7 @@ def _guest_of(state: State, claim: verbs.Claim) -> str:
 
 
 def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome]:
+    was_stopped = record.was_stopped
     if record.evacuation is None:
         record = record._replace(was_stopped=False)
     if record.moving is not None and claim.attempt == record.move.source_attempt:
@@ -300,6 +308,12 @@ def _adopt(state: State, record: Record, claim: verbs.Claim) -> Iterator[Outcome
     if claim.attempt != record.attempt:
         record = to.end_attempt(record, "lost")
     adopted = to.assign_host(record, claim.attempt, claim.host, claim.alternates)
+    agent = state.agents[claim.host]
+    attempt = journalled(agent, claim.attempt) if agent.life == ALIVE else None
+    if attempt is not None and attempt.is_held and record.moving is None:
+        number = max(record.last_attempt, attempt.transition)
+        status = "STOPPING" if was_stopped else "STARTING"
+        adopted = adopted._replace(step="power", status=status, last_attempt=number)
     yield _unchanged("adopts a claim", state, adopted)
 
 
@@ -374,6 +388,16 @@ def _resume(state: State, record: Record, site: Site) -> Iterator[Outcome]:
 
 def _finish_source(record: Record) -> Record:
     return (to.end_live_source(record) or record) if to.moves_live(record) else to.end_source(record)
+
+
+def _end_source(state: State, record: Record, site: Site) -> Iterator[Outcome]:
+    """Ask the source to end, unless the destination of a confirmed move has ended: the source has the last copy."""
+    store, lookup = verbs.find(state.store, record.attempt)
+    is_confirmed = record.status != "DELETING" and not to.moves_live(record)
+    if is_confirmed and lookup.answer in verbs.ENDS and holds("a confirm asks for the destination first"):
+        yield Outcome("has lost the destination", to.fail(to.end_attempt(record, "lost")), store)
+    else:
+        yield from _ASK_SOURCE_TO_END(state, record, site)
 
 
 def _power(state: State, record: Record, _site: Site) -> Iterator[Outcome]:
@@ -466,14 +490,14 @@ _STOP_SOURCE = _request("source", lambda _record: "stop", to.end_source)
 _STOP_DESTINATION = _request(
     "destination", lambda _record: "stop", lambda record: to.fail(to.end_attempt(record, "lost"))
 )
-_END_SOURCE = _request("source", lambda _record: "end", _finish_source)
+_ASK_SOURCE_TO_END = _request("source", lambda _record: "end", _finish_source)
 _RESUME_RETURNING = _request("source", _resumed, to.end_source)
 _RESUME_ONLY = _request("only", _resumed, lambda record: to.lose_claim(record, "lost"))
 
 STEPS: dict[str, StepFunction] = {
     "abort": _abort,
     "terminate": _terminate,
-    "end_source": _END_SOURCE,
+    "end_source": _end_source,
     "power": _power,
     "stop_destination": _STOP_DESTINATION,
     "end_move": _end_move,

@@ -7,7 +7,7 @@ import pytest
 
 from tests.model.broken_today import BROKEN, BROKEN_BY_TWO
 from tests.model.explore import Exploration, explore
-from tests.model.plans import FAULTS, OPERATIONS, PLANS, with_faults
+from tests.model.plans import FAULTS, FENCES, OPERATIONS, PLANS, with_faults
 from tests.model.replay_cluster import ClusterReplay
 from tests.model.requests import Plan
 
@@ -19,6 +19,13 @@ CASES = [(plan.name, fault) for plan in OPERATIONS for fault in FAULTS if (plan.
 @pytest.mark.parametrize(("operation", "fault"), CASES)
 def test_one_fault(operation: str, fault: str, tmp_path: Path) -> None:
     check(operation, fault, tmp_path)
+
+
+@pytest.mark.parametrize("plan", FENCES, ids=lambda plan: plan.name)
+def test_fence_during_a_move(plan: Plan) -> None:
+    result = explore(plan)
+    assert result.is_complete
+    assert result.traces == {}, describe(result)
 
 
 @pytest.mark.long

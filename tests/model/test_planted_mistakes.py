@@ -8,7 +8,7 @@ import pytest
 from tests.model import rules
 from tests.model.broken_today import BROKEN
 from tests.model.explore import explore
-from tests.model.plans import FAULTS, PLANS, with_faults
+from tests.model.plans import FAULTS, FENCES, PLANS, with_faults
 from tests.model.promises import LAST_COPY, NEVER_RESTS, NO_CLAIM, RUNS_TWICE, TWO_CLAIMS, WRONGLY_ENDED
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 FOUND = {
     "a confirmed claim belongs to its host": ("delete", "late message", NO_CLAIM, 4),
     "a move ends once no destination has a claim": ("confirmed migration", "loss", TWO_CLAIMS, 27),
-    "a forgotten move begins again": ("confirmed migration", "loss", RUNS_TWICE, 18),
+    "a forgotten move begins again": ("confirmed migration", "loss", RUNS_TWICE, 16),
     "a guest that followed a later message is not ended": ("live migration", "loss", LAST_COPY, 18),
     "a guest that is off for a move is reported again": ("confirmed migration", "loss", NEVER_RESTS, 11),
     "agents audit before they act": ("evacuation", "failure", RUNS_TWICE, 10),
@@ -44,6 +44,11 @@ FOUND_AT_LENGTH = {
     "a move that does not begin leaves the instance where it is": ("deleted migration", "crash", NEVER_RESTS, 26),
     "an ended migration never begins again": ("reverted migration, an outage", "late message", NEVER_RESTS, 22),
 }
+# Where a host is lost and fenced during the move: the plan, and the length of the trace to the loss of the last copy.
+FOUND_BY_FENCE = {
+    "a confirm asks for the destination first": (FENCES[0], 14),
+    "a return asks for the source last": (FENCES[1], 21),
+}
 _NO_TRACE = "no new or shorter trace with one fault"
 # Rules whose absence is not found within the bounds.
 UNSEEN = {
@@ -65,13 +70,21 @@ UNSEEN = {
 def test_every_rule_is_documented_and_planted() -> None:
     for name, rule in rules.RULES.items():
         assert rule.sentence in " ".join((DOCS / rule.page).read_text(encoding="utf-8").split()), name
-    assert {*FOUND, *FOUND_AT_LENGTH, *UNSEEN} == {*rules.RULES}
+    assert {*FOUND, *FOUND_AT_LENGTH, *FOUND_BY_FENCE, *UNSEEN} == {*rules.RULES}
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("rule", FOUND)
 def test_its_absence_is_found(rule: str) -> None:
     check(rule, *FOUND[rule])
+
+
+@pytest.mark.parametrize("rule", FOUND_BY_FENCE)
+def test_its_absence_is_found_by_a_fence(rule: str) -> None:
+    plan, length = FOUND_BY_FENCE[rule]
+    with rules.leave_out(rule):
+        trace = explore(plan).traces[LAST_COPY]
+    assert len(trace) == length, "\n  ".join(trace)
 
 
 @pytest.mark.long

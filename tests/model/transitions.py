@@ -8,7 +8,7 @@ from tests.model.state import NOWHERE, Migration, Record
 
 RAN = ("lost", "gone")  # outcomes of attempts that ran
 BUILDING_STEPS = ("wait", "settle")
-RETURNING_STEPS = ("stop_source", "stop_destination", "resume")
+RETURNING_STEPS = ("stop_source", "stop_destination", "resume", "terminate")
 POWERED_OFF = ("SHUTOFF", "STOPPING")
 PREPARING = ("prepare_copy", "copy")
 
@@ -143,7 +143,7 @@ def with_numbered_step(record: Record, step: str) -> Record:
 
 def is_returning(record: Record) -> bool:
     """Return whether the instance returns to its source, and its destination keeps the guest."""
-    is_reverted = record.move.status == "reverting" and record.step in RETURNING_STEPS
+    is_reverted = record.move.status == "reverting" and record.move.kind != "live" and record.step in RETURNING_STEPS
     return is_reverted and not record.is_at_source
 
 

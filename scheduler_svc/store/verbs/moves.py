@@ -51,9 +51,10 @@ def end_move(partition: PartitionState, ref: ClaimRef, migration: str, now: int)
         if partition.may_run(ref.consumer):
             return ClaimResult(*ref, Answer.CLOSED, claim.host, migration=migration)
         partition.drop_claim(claim)
-        partition.add_claim(replace(claim, consumer=ref.consumer, type=INSTANCE, instance=None, generation=1))
+        claim = replace(claim, consumer=ref.consumer, type=INSTANCE, instance=None, generation=1)
+        partition.add_claim(claim)
     partition.add_tombstone(ClaimRef(migration, MIGRATION_ATTEMPT), ClaimState.RELEASED, now)
-    return ClaimResult(*ref, answer_of(claim.state), claim.host)
+    return ClaimResult(*ref, answer_of(claim.state), claim.host, migration=claim.move)
 
 
 def make_source(partition: PartitionState, claim: Claim, migration: str) -> Claim:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import oslo_messaging as messaging
+
 from conductor.saga.saga_pass import SagaLimits, SagaPass
 from conductor.service_clients import ServiceClients
 from conductor.store.records import BuildRequestRecord, InstanceRecord
@@ -52,11 +54,18 @@ class ScriptedClaims:
         return SimpleNamespace(abort_claims=abort_claims, list_claims=list_claims)
 
 
+class SilentAgents:
+    """Agents that answer no call."""
+
+    def list_owners(self, *_arguments: Any) -> Any:
+        raise messaging.MessagingTimeout("no answer")
+
+
 def make_pass(
     claims: ScriptedClaims | None = None, *, now_ms: int = NOW, jitter: float = 1.0, **limits: Any
 ) -> SagaPass:
-    """Return a pass at ``now_ms`` without jitter; only claims can be called."""
-    clients = ServiceClients(None, None, claims.of if claims else None, "cell")  # type: ignore[arg-type]
+    """Return a pass at ``now_ms`` without jitter; only claims answer calls."""
+    clients = ServiceClients(None, SilentAgents(), claims.of if claims else None, "cell")  # type: ignore[arg-type]
     return SagaPass(clients, SagaLimits(**limits), REQUEST, NOW, jitter)
 
 

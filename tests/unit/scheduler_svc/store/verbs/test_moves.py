@@ -120,6 +120,10 @@ def test_move_that_never_began_ends_too(hosts: StorePartition) -> None:
     assert begin(hosts).answer is Answer.ENDED
 
 
+def test_end_of_another_move_names_the_one_that_holds_the_claim(moving: StorePartition) -> None:
+    assert end(moving, "m2") == ClaimResult("c1", 1, Answer.CONFIRMED, "h1", migration="m1")
+
+
 def test_next_attempt_after_a_revert_has_a_new_number(moved: StorePartition) -> None:
     moved.store.release("h2", [NEXT])
     end(moved)
