@@ -26,6 +26,7 @@ class RecordedMachine(RuleBasedStateMachine):
 
     last_steps: ClassVar[list[Step]]
     counts: ClassVar[Counter[str]]
+    hits: ClassVar[Counter[tuple[str, str]]]  # by fault and saga step, of a machine with both
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,8 +100,8 @@ def initialize(**strategies: Any) -> Callable[[Callable[..., None]], Any]:
 
 
 def bind(machine: type[RecordedMachine], **attributes: Any) -> type[RecordedMachine]:
-    """Return the machine, by the same name, with these attributes and counts of its own."""
-    return type(machine.__name__, (machine,), {**attributes, "last_steps": [], "counts": Counter()})
+    """Return the machine, by the same name, with these attributes, and counts and hits of its own."""
+    return type(machine.__name__, (machine,), {**attributes, "last_steps": [], "counts": Counter(), "hits": Counter()})
 
 
 def run_machine(machine: type[RecordedMachine], examples: int, steps: int, *, shortens: bool = True) -> None:

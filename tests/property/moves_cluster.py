@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real conductors' sagas and agents on real stores, whose messages, deaths and epochs a test orders as it likes."""
 
+import functools
 import itertools
-from collections.abc import Callable
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from compute_agent.host_identity import HostIdentity
 from conductor.copies import MigrationCopies
@@ -17,16 +22,23 @@ from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole, ClaimState
 from scheduler_svc.core.records import ClaimRef
 from scheduler_svc.store.reports import COMPUTE
+from tests.property.faults import STEPS, Fault
 from tests.property.moves_hosts import LOST_ANSWER, LOST_REPORT, AuditedClaims, MovesHosts
 from tests.property.promises import require
 from tests.unit.conductor.ledger import FOREVER_MS, PARTITION
 from tests.unit.conductor.live_cluster import CONVERGES, HOSTS, LiveCluster
-from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, KillSwitch, uuid_list
+from tests.unit.conductor.saga.simulated_cluster import CTXT, LIMITS, Crash, KillSwitch, uuid_list
 from tests.unit.scheduler_svc.store.store_partition import StorePartition
 
 MOVES = ("migrate", "resize", "live-migrate", "evacuate")
 CHANGES = ("stop", "start", "reboot", "rebuild", "shelve", "offload", "unshelve")
+# For request_any: those of which an instance can follow few come first, and those with many steps more than once.
+REQUESTS = (
+    *("revert", "unshelve", "confirm", "live-migrate", "migrate", "revert", "unshelve", "resize", "evacuate"),
+    *("live-migrate", "shelve", "unshelve", "revert", "migrate", "offload", "start", "stop", "rebuild", "delete"),
+)
 ENDS_COPY = ("shelve", "offload")  # the image that was taken remains
+MINUTE_MS = 60_000
 SLOTS = 2  # instances at a time; few, so that they meet
 FLAVORS = {
     f"m1.{vcpus}": objects.RequestSpec.of(resources={"VCPU": vcpus, "MEMORY_MB": 1024}, flavor=f"m1.{vcpus}")
@@ -51,6 +63,7 @@ class MovesCluster(LiveCluster):
         self.partition = partition
         self.consumers: dict[str, list[str]] = {}  # by instance: its uuid, and those of its migrations
         self.slots = [""] * slots
+        self.hits = Counter(dict.fromkeys(itertools.product(Fault, STEPS), 0))
         self.last: dict[str, Callable[[], None]] = {}  # by instance, the last request to move it
         self._folders = itertools.count(1)
         self._mark: Any = None
@@ -101,6 +114,7 @@ class MovesCluster(LiveCluster):
         """Repeat the last request to move an instance."""
         uuid = self.slots[slot]
         if uuid in self.last:
+            self.hit(Fault.REPEATED_REQUEST, uuids=[uuid])
             self._request(uuid, self.last[uuid])
 
     def moves_live(self, slot: int) -> bool:
@@ -140,6 +154,55 @@ class MovesCluster(LiveCluster):
         if self.record(uuid).status == InstanceStatus.DELETED:
             self._boot(slot)
 
+    def request_any(self, number: int, slot: int) -> None:
+        """Request the first of REQUESTS that the instance can follow now, from that number on.
+
+        Its host loses its power and is fenced before an evacuation.
+        """
+        before = self.record(self.slots[slot])
+        flavor = FLAVORS[sorted(FLAVORS)[number % len(FLAVORS)]]
+        for index in range(len(REQUESTS)):
+            verb = REQUESTS[(number + index) % len(REQUESTS)]
+            if verb == "evacuate" and before.host and before.step == SagaStep.DONE:
+                self.power_off(names.host_of(before.host))
+            if verb in MOVES:
+                self.move(verb, slot, None, flavor)
+            elif verb in CHANGES:
+                self.change(verb, slot)
+            elif verb == "delete":
+                self.delete_one(slot)
+            else:
+                self.end_move(verb, slot)
+            if self.record(self.slots[slot]) != before:
+                return
+
+    def run_steps(self, count: int, *, crashes: bool) -> None:
+        """Run until so many steps of instances began, or a minute has passed; ``crashes``: the last one's conductor."""
+        if crashes:
+            self.add_conductor(None if count else KillSwitch(2, after=True))  # after it read the step that is due
+        begun = 0
+
+        def write(plain_write: Callable[..., Any], *args: Any, **values: Any) -> Any:
+            nonlocal begun
+            before = self._steps()
+            result = plain_write(*args, **values)
+            begun += self._steps() != before
+            if crashes and begun == count and self._steps() != before:
+                raise Crash
+            return result
+
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("write", "write_without_lease"):
+                patch.setattr(self.store, name, functools.partial(write, getattr(self.store, name)))
+            until_ms = self.now_ms + MINUTE_MS
+            while begun < count and (self.work() or self.hosts.deliver() or self.fire_next(until_ms)):
+                self.check_runs_once()
+        if not (crashes and count):
+            self.work()  # the messages of the last step are on their way
+
+    def _steps(self) -> list[SagaStep]:
+        return [record.step for record in self.store.get(self.slots).values()]
+
     def _boot(self, slot: int) -> None:
         uuid = uuid_list(len(self.consumers) + 1)[-1]
         self.slots[slot], self.consumers[uuid] = uuid, [uuid]
@@ -156,8 +219,35 @@ class MovesCluster(LiveCluster):
 
     # -- faults ----------------------------------------------------------------------------------------------------
 
+    def hit(self, fault: Fault, host: str = "", uuids: Sequence[str] = ()) -> None:
+        """Count a fault for each of these instances that is in a saga step; by default all.
+
+        A fault of a host hits those of the host, which is the host of their record or the source of their move, and
+        those without any host.
+        """
+        for record in self.store.get(uuids or self.slots).values():
+            move = record.open_migration or record.evacuation
+            hosts = {names.host_of(name) for name in (record.host, move and move.source_host) if name}
+            if record.step in STEPS and (not host or not hosts or host in hosts):
+                self.hits[fault, record.step] += 1
+
+    def _lose_conductor(self) -> None:
+        self.hit(Fault.CONDUCTOR_CRASH)
+        super()._lose_conductor()
+
+    def fire_next(self, until: float = math.inf) -> bool:
+        before_ms = self.now_ms
+        has_fired = super().fire_next(until)
+        records = self.store.get(self.slots).values()
+        late = [record.uuid for record in records if before_ms < record.wake_ms <= self.now_ms]
+        if late:
+            self.hit(Fault.TIMER, uuids=late)
+        return has_fired
+
     def power_off(self, host: str) -> None:
         """Power a host off and fence it."""
+        if host not in self.hosts.fenced:
+            self.hit(Fault.FENCE, host)
         self.hosts.off.add(host)
         self._fence_copies(host)
         self.fence(host)
@@ -165,16 +255,25 @@ class MovesCluster(LiveCluster):
 
     def lose_power(self, host: str) -> None:
         """Power a host off; nobody fences it."""
+        if host not in self.hosts.off:
+            self.hit(Fault.POWER_LOSS, host)
         self.hosts.off.add(host)
         self.hosts.kill(host)
 
     def suspend(self, host: str, steps: int, seconds: int, *, is_fenced: bool) -> None:
-        """Suspend the agent of a host after a number of its steps, one at a time, and fence it meanwhile."""
+        """Suspend the agent of a host after a number of its steps, one at a time, and fence it meanwhile.
+
+        0 steps: now, while it does nothing.
+        """
+        if not steps:
+            self._pass_suspension(host, seconds, is_fenced)
+            return
         self.hosts.switches[host].suspend_after(steps, lambda: self._pass_suspension(host, seconds, is_fenced))
 
     def _pass_suspension(self, host: str, seconds: int, is_fenced: bool) -> None:
         if self.hosts.suspended or host in self.hosts.dead:
             return
+        self.hit(Fault.SUSPENSION, host)
         resumes_ms = self.now_ms + 1000 * seconds
         self.hosts.suspended.add(host)
         self.hosts.dead.add(host)
@@ -190,6 +289,7 @@ class MovesCluster(LiveCluster):
 
     def _fence_suspended(self, host: str) -> None:
         """Fence a host that does not answer, without powering it off, and evacuate its instances."""
+        self.hit(Fault.SUSPENDED_FENCE, host)
         self._fence_copies(host)
         self.hosts.outlasting |= {(where, *guest.ref) for where, guest in self.hosts.running() if where == host}
         self.ledger.store.fence(host, f"token-{self.now_ms}", force=True)
@@ -201,6 +301,7 @@ class MovesCluster(LiveCluster):
 
     def meet_namesake(self, host: str) -> None:
         """Let a machine with an empty state folder act under the name of a host, and own the name if it may."""
+        self.hit(Fault.NAMESAKE, host)
         folder = self.hosts.rigs[host].folder.parent / f"{host}-{next(self._folders)}"
         folder.mkdir()
         stranger = HostIdentity(folder, host).uuid
@@ -235,6 +336,11 @@ class MovesCluster(LiveCluster):
             if other != host and other not in self.hosts.dead:
                 self.ledger.store.heartbeat(other, COMPUTE)
 
+    def begin_epoch(self) -> None:
+        """Let the claims' store begin an epoch, as after a possible loss."""
+        self.hit(Fault.CLAIMS_EPOCH)
+        self.partition.new_epoch()
+
     def mark(self) -> None:
         """Record the state of the claims' store, as a replica of it that lags behind has it."""
         self._mark = self.partition.mark()
@@ -242,6 +348,7 @@ class MovesCluster(LiveCluster):
     def forget(self) -> None:
         """Restore the recorded state, as a failover to that replica does."""
         if self._mark is not None:
+            self.hit(Fault.LOST_CLAIMS)
             self.partition.forget_since(self._mark)
             self._has_forgotten = True
         self._mark = None
@@ -253,6 +360,7 @@ class MovesCluster(LiveCluster):
     def forget_records(self) -> None:
         """Restore the recorded state of the conductors' store; the claims and the agents forget nothing."""
         if self._record_mark is not None:
+            self.hit(Fault.LOST_RECORDS)
             self.restore_records(self._record_mark)
             self._has_forgotten_records = True
             # What a restored record was about to end, it ends again.
@@ -371,6 +479,16 @@ class MovesCluster(LiveCluster):
             ended = [record for record in self.store.migrations(consumers[1:]).values() if record.has_ended]
             leaked = [(record, live[record.uuid]) for record in ended if record.uuid in live]
             assert not leaked, leaked
+
+    def repair(self) -> None:
+        """Repair all hosts, start those that are down, and let everything end that can within a minute."""
+        for host in HOSTS:
+            self.fail(host, None)
+            if host in self.hosts.dead:
+                self.hosts.start(host)
+            self.hosts.audit(host)
+        self._vouch()
+        self.settle(MINUTE_MS)
 
     def rest(self) -> None:
         """Repair all hosts, let everything end, and check what is left."""

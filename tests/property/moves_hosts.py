@@ -9,6 +9,7 @@ from compute_agent.endpoints.compute import ComputeEndpoint
 from rpcapi import errors, objects
 from rpcapi.context import RequestContext
 from rpcapi.resources.claims import Answer
+from tests.property.faults import Fault
 from tests.property.suspension import AgentSwitch
 from tests.unit.compute_agent.rig import KillSwitch as AgentKillSwitch
 from tests.unit.conductor.live_cluster import HOSTS, AgentHosts, StoreClaims
@@ -16,7 +17,13 @@ from tests.unit.conductor.live_cluster import HOSTS, AgentHosts, StoreClaims
 if TYPE_CHECKING:
     from tests.property.moves_cluster import MovesCluster
 
-LOST_REPORT, LOST_ANSWER = "lost report", "lost answer"
+LOST_REPORT, LOST_ANSWER = Fault.LOST_REPORT.value, Fault.LOST_ANSWER.value
+FAILED = {"refused", "failed"}  # outcomes, or phases of a copy, of a report
+MESSAGE_FAULTS = {
+    "arrive": Fault.REORDERED_MESSAGE,
+    "be late": Fault.LATE_MESSAGE,
+    "be lost": Fault.LOST_MESSAGE,
+}
 ISOLATION_S = 120.0
 
 Message = tuple[str, Callable[[ComputeEndpoint], Any]]
@@ -41,6 +48,7 @@ class MovesHosts(AgentHosts):
         super().__init__(cluster, folder)
 
     def start(self, host: str, kill_switch: AgentKillSwitch | None = None) -> None:
+        self.cluster.hit(Fault.AGENT_RESTART, host)
         rig = self.rigs[host]
         rig.isolation_timeout, rig.isolation_clock = ISOLATION_S, lambda: self.silence[host]
         self.switches[host] = AgentSwitch(kill_switch.at if kill_switch else 0)
@@ -52,6 +60,8 @@ class MovesHosts(AgentHosts):
             self.cluster.scheduler.down.discard(host)
 
     def kill(self, host: str) -> None:
+        if host not in self.dead | self.off:
+            self.cluster.hit(Fault.AGENT_CRASH, host)
         super().kill(host)
         self.cluster.scheduler.down.add(host)
 
@@ -70,9 +80,14 @@ class MovesHosts(AgentHosts):
     def message(self, number: int, fate: str) -> None:
         """Let a queued message arrive out of order, be late or lost, or a late or an earlier one arrive."""
         if fate == "arrive again" and self.sent:
-            self.deliver_one(self.sent[number % len(self.sent)])
+            message = self.sent[number % len(self.sent)]
+            self.cluster.hit(Fault.REPEATED_MESSAGE, message[0])
+            self.deliver_one(message)
         elif fate != "arrive again" and self.queue:
-            message = self.queue.pop(number % len(self.queue))
+            index = number % len(self.queue)
+            message = self.queue.pop(index)
+            if index or fate != "arrive":
+                self.cluster.hit(MESSAGE_FAULTS[fate], message[0])
             if fate == "arrive":
                 self.deliver_one(message)
             elif fate == "be late":
@@ -86,6 +101,10 @@ class MovesHosts(AgentHosts):
 
     def report_builds(self, ctxt: RequestContext, report: objects.BuildReport) -> None:
         fate, self.report_fate = self.report_fate, ""
+        if fate:
+            self.cluster.hit(Fault(fate), report.host)
+        if FAILED & {*report.outcomes, *(copy["phase"] for copy in report.copies if copy)}:
+            self.cluster.hit(Fault.FAILURE, report.host)
         if fate == LOST_REPORT:
             raise errors.Unavailable(what="The conductor", why="no answer")
         super().report_builds(ctxt, report)

@@ -2,7 +2,8 @@
 """State machines on each kind of store, explored in rounds for `gantt-lab simulate`."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,11 @@ class Simulation:
         """The examples and steps so far."""
         return self._machine.counts
 
+    @property
+    def hits(self) -> Mapping[tuple[str, str], int]:
+        """How often a fault struck while an instance was in a saga step, by fault and step."""
+        return self._machine.hits
+
     def run_round(self, seed: int) -> BrokenPromise | None:
         """Run the next round of examples; return the first that fails."""
         number = random.Random(f"{seed}/{self.name}/{self._rounds}").getrandbits(32)
@@ -57,6 +63,17 @@ class Simulation:
             example = corpus.as_text(self._machine, self._machine.last_steps)
             return BrokenPromise(f"{type(failure).__name__}: {failure}", example, notes.rpartition("\n")[2])
         return None
+
+
+def hits_by_fault(simulations: Iterable[Simulation]) -> dict[str, dict[str, int]]:
+    """Return the hits of all simulations, by fault and saga step; empty before the first example with faults."""
+    total: Counter[tuple[str, str]] = Counter()
+    for simulation in simulations:
+        total.update(simulation.hits)
+    table: dict[str, dict[str, int]] = {}
+    for (fault, step), count in total.items():
+        table.setdefault(str(fault), {})[str(step)] = count
+    return table
 
 
 def make_simulations(store: str, folder: Path, redis_server: RedisServer | None) -> list[Simulation]:

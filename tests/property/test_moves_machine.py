@@ -13,6 +13,7 @@ from conductor.saga import moves, saga
 from conductor.saga.saga import StepFunction
 from conductor.store.records import InstanceRecord, SagaStep
 from devstack.servers.redis import RedisServer
+from tests.property.faults import Fault
 from tests.property.machines import RecordedMachine, bind, initialize, rule, run_machine
 from tests.property.moves_cluster import CHANGES, FAILURES, FLAVORS, MOVES, SLOTS, MovesCluster
 from tests.property.moves_hosts import ISOLATION_S, LOST_ANSWER, LOST_REPORT
@@ -27,6 +28,29 @@ hosts = st.sampled_from(HOSTS)
 slots = st.integers(0, SLOTS - 1)
 numbers = st.integers(0, 10**6)
 kill_steps = st.integers(1, 30)
+
+
+# Each fault that can strike on request; the others strike by themselves.
+STRIKES: dict[Fault, Callable[[MovesCluster, str, int], object]] = {
+    Fault.AGENT_CRASH: lambda cluster, host, _number: cluster.hosts.kill(host),
+    Fault.AGENT_RESTART: lambda cluster, host, _number: cluster.hosts.start(host),
+    Fault.SUSPENSION: lambda cluster, host, _number: cluster.suspend(host, 0, 300, is_fenced=False),
+    Fault.SUSPENDED_FENCE: lambda cluster, host, _number: cluster.suspend(host, 0, 300, is_fenced=True),
+    Fault.POWER_LOSS: lambda cluster, host, _number: cluster.lose_power(host),
+    Fault.FENCE: lambda cluster, host, _number: cluster.power_off(host),
+    Fault.NAMESAKE: lambda cluster, host, _number: cluster.meet_namesake(host),
+    Fault.LOST_MESSAGE: lambda cluster, _host, number: cluster.hosts.message(number, "be lost"),
+    Fault.LATE_MESSAGE: lambda cluster, _host, number: cluster.hosts.message(number, "be late"),
+    Fault.REPEATED_MESSAGE: lambda cluster, _host, number: cluster.hosts.message(number, "arrive again"),
+    Fault.REORDERED_MESSAGE: lambda cluster, _host, _number: cluster.hosts.message(-1, "arrive"),
+    Fault.LOST_REPORT: lambda cluster, host, _number: cluster.fail(host, LOST_REPORT),
+    Fault.LOST_ANSWER: lambda cluster, host, _number: cluster.fail(host, LOST_ANSWER),
+    Fault.FAILURE: lambda cluster, host, number: cluster.fail(host, FAILURES[number % len(FAILURES)]),
+    Fault.REPEATED_REQUEST: lambda cluster, _host, number: cluster.repeat_move(number % SLOTS),
+    Fault.CLAIMS_EPOCH: lambda cluster, _host, _number: cluster.begin_epoch(),
+    Fault.LOST_CLAIMS: lambda cluster, _host, _number: cluster.forget(),
+    Fault.LOST_RECORDS: lambda cluster, _host, _number: cluster.forget_records(),
+}
 
 
 class MovesMachine(RecordedMachine):
@@ -89,6 +113,28 @@ class MovesMachine(RecordedMachine):
     def rest(self) -> None:
         self.cluster.rest()
 
+    @rule(
+        requests=st.lists(numbers, min_size=SLOTS, max_size=SLOTS),
+        steps=st.integers(0, 10),
+        crashes=st.booleans(),
+        host=hosts,
+        fault=st.sampled_from([fault.value for fault in STRIKES]),
+    )
+    def interrupt(self, requests: list[int], steps: int, host: str, fault: str, *, crashes: bool) -> None:
+        """Let a fault strike in the middle of sagas: by the other rules this is rare."""
+        self.cluster.repair()
+        for slot, number in enumerate(requests):
+            self.cluster.request_any(number, slot)
+        if fault == Fault.LOST_CLAIMS:
+            self.cluster.mark()
+        elif fault == Fault.LOST_RECORDS:
+            self.cluster.mark_records()
+        self.cluster.run_steps(steps, crashes=crashes)
+        STRIKES[Fault(fault)](self.cluster, host, sum(requests))
+
+    # As likely as eight of the other rules.
+    interrupt_2 = interrupt_3 = interrupt_4 = interrupt_5 = interrupt_6 = interrupt_7 = interrupt_8 = interrupt
+
     # -- faults ------------------------------------------------------------------------------------------------
 
     @rule(at=kill_steps, is_after=st.booleans())
@@ -124,7 +170,7 @@ class MovesMachine(RecordedMachine):
     @rule(first=hosts, is_new=st.booleans())
     def audit(self, first: str, is_new: bool) -> None:
         if is_new:
-            self.cluster.partition.new_epoch()
+            self.cluster.begin_epoch()
         self.cluster.audit(first)
 
     @rule()
@@ -154,6 +200,7 @@ class MovesMachine(RecordedMachine):
         try:
             if not self.is_failing:  # the first broken promise is the one to report
                 self.cluster.rest()
+                self.hits.update(self.cluster.hits)
             super().teardown()
         finally:
             self.cluster.close()

@@ -7,15 +7,22 @@ from pathlib import Path
 import pytest
 
 from compute_agent.attempts.isolation import AuditDuty
-from conductor.store.records import InstanceStatus
+from conductor.store.records import InstanceStatus, SagaStep
 from scheduler_svc.store import registrations
+from tests.property.faults import Fault
 from tests.property.moves_cluster import SPEC, MovesCluster
 from tests.property.promises import PromiseBroken
+from tests.property.test_moves_machine import STRIKES
 from tests.unit.conductor.live_cluster import HOSTS
 from tests.unit.scheduler_svc.store.backends import memory_partition
 
-FIRST, SECOND, _THIRD = HOSTS
+FIRST, SECOND, THIRD = HOSTS
 HOUR_S = 3600
+# Faults of one host.
+HOST_FAULTS = (
+    *(Fault.AGENT_CRASH, Fault.AGENT_RESTART, Fault.SUSPENSION, Fault.SUSPENDED_FENCE),
+    *(Fault.POWER_LOSS, Fault.FENCE, Fault.NAMESAKE),
+)
 
 
 @pytest.fixture
@@ -152,3 +159,63 @@ def test_record_that_never_rests_breaks_promise_4(cluster: MovesCluster, monkeyp
     cluster.move("migrate", 0, None, SPEC)
     monkeypatch.setattr(cluster, "settle", lambda: None)
     assert broken_promise(cluster.rest) == 4
+
+
+def hits(cluster: MovesCluster, fault: Fault) -> dict[SagaStep, int]:
+    return {step: count for (other, step), count in cluster.hits.items() if other == fault and count}
+
+
+def strike(cluster: MovesCluster, fault: Fault, host: str) -> dict[SagaStep, int]:
+    """Let a fault strike, and reports arrive; return its hits."""
+    cluster.mark()
+    cluster.mark_records()
+    STRIKES[fault](cluster, host, 0)
+    cluster.settle(1000)
+    return hits(cluster, fault)
+
+
+@pytest.fixture
+def moving_cluster(cluster: MovesCluster) -> MovesCluster:
+    """A cluster whose instance moves from the first host, with two messages to stop it there on their way."""
+    cluster.hosts.duplicate = True
+    cluster.move("migrate", 0, SECOND, SPEC)
+    cluster.work()
+    assert cluster.record(cluster.slots[0]).step == SagaStep.STOP_SOURCE
+    return cluster
+
+
+@pytest.mark.parametrize("fault", [fault for fault in STRIKES if fault != Fault.FAILURE])
+def test_fault_is_counted_for_the_step_that_it_hits(moving_cluster: MovesCluster, fault: Fault) -> None:
+    assert strike(moving_cluster, fault, FIRST) == {SagaStep.STOP_SOURCE: 1}
+
+
+@pytest.mark.parametrize("fault", HOST_FAULTS)
+def test_fault_of_another_host_hits_no_step(moving_cluster: MovesCluster, fault: Fault) -> None:
+    assert strike(moving_cluster, fault, THIRD) == {}
+
+
+@pytest.mark.parametrize("fault", STRIKES)
+def test_fault_between_sagas_hits_no_step(cluster: MovesCluster, fault: Fault) -> None:
+    assert strike(cluster, fault, FIRST) == {}
+
+
+def test_failing_build_is_counted_when_its_host_reports(moving_cluster: MovesCluster) -> None:
+    moving_cluster.fail(SECOND, "refusal_rate")
+    moving_cluster.settle()
+    assert hits(moving_cluster, Fault.FAILURE) == {SagaStep.WAIT: 1}
+
+
+def test_timers_that_fire_without_an_answer_are_counted(moving_cluster: MovesCluster) -> None:
+    moving_cluster.hosts.kill(FIRST)
+    moving_cluster.settle(60_000)
+    count = hits(moving_cluster, Fault.TIMER)[SagaStep.STOP_SOURCE]
+    moving_cluster.settle(60_000)
+    assert hits(moving_cluster, Fault.TIMER)[SagaStep.STOP_SOURCE] > count > 0
+
+
+@pytest.mark.parametrize(("count", "step"), [(0, SagaStep.BEGIN_MOVE), (1, SagaStep.DESTINATION)])
+def test_conductor_crashes_in_each_step(cluster: MovesCluster, count: int, step: SagaStep) -> None:
+    cluster.move("migrate", 0, SECOND, SPEC)
+    cluster.run_steps(count, crashes=True)
+    assert hits(cluster, Fault.CONDUCTOR_CRASH) == {step: 1}
+    assert cluster.record(cluster.slots[0]).step == step

@@ -245,7 +245,11 @@ class SimulatedCluster:
             try:
                 return call(self.conductors[0])
             except Crash:
-                self.conductors.pop(0)
+                self._lose_conductor()
+
+    def _lose_conductor(self) -> None:
+        """Let the next conductor follow the one that crashed."""
+        self.conductors.pop(0)
 
     # -- a conductors' store that forgets ----------------------------------------------------------------------------
 
@@ -274,7 +278,7 @@ class SimulatedCluster:
                 if not leases:
                     return has_worked
             except Crash:
-                self.conductors.pop(0)
+                self._lose_conductor()
         raise AssertionError("all conductors have crashed")
 
     @staticmethod

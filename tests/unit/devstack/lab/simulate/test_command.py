@@ -13,6 +13,7 @@ from devstack.lab.simulate import command
 from devstack.lab.simulate.command import SimulateRun
 from rpcapi.cli.error_messages import CommandFailed
 from tests.property import corpus, simulation
+from tests.property.faults import STEPS, Fault
 from tests.property.machines import RecordedMachine, bind, initialize, rule
 from tests.property.simulation import Simulation
 from tests.unit.devstack.lab import asking
@@ -82,11 +83,28 @@ def test_without_a_broken_promise_it_exits_with_0(monkeypatch: pytest.MonkeyPatc
     assert "NO" not in out
 
 
+def test_hits_of_all_simulations_are_counted_by_fault_and_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    def teardown(machine: CountMachine) -> None:
+        machine.hits.update({("drought", "select"): 1, ("drought", "cast"): 0, ("flood", "select"): 0})
+        RecordedMachine.teardown(machine)
+
+    monkeypatch.setattr(CountMachine, "teardown", teardown)
+    for examples, low_steps in ((9, 2), (10, 1)):  # of two machines each
+        monkeypatch.setattr(simulation, "ROUND", {"memory": examples})
+        _code, out, _err = simulate(monkeypatch, 1000, "--through", "memory", "--json")
+        rows = {row["name"]: row for row in json.loads(out)["rows"]}
+        drought = rows["saga steps with fewer than 20 hits: drought"]
+        assert (drought["ratio"], drought["select"], drought["cast"]) == (low_steps, 2 * examples, 0)
+        assert rows["saga steps with fewer than 20 hits: flood"]["ratio"] == 1
+
+
 def test_real_machines_run_on_each_store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulation, "ROUND", dict.fromkeys(simulation.ROUND, 1))
     monkeypatch.setattr(simulation, "STEPS", 3)
     rows = asking.run_json("simulate", "--seed", "1")
-    assert [(row["name"], row["examples"]) for row in rows] == [
+    assert [row["name"] for row in rows[6:]] == [f"saga steps with fewer than 20 hits: {fault}" for fault in Fault]
+    assert all(row.keys() >= set(STEPS) for row in rows[6:])
+    assert [(row["name"], row["examples"]) for row in rows[:6]] == [
         (f"broken promises: {machine}, {store}", 1)
         for store in ("memory", "redis", "sqlite")
         for machine in ("claims", "moves")
