@@ -88,7 +88,7 @@ def make_simulations(store: str, folder: Path, redis_server: RedisServer | None)
     compared = [memory_partition] if store == "memory" else [memory_partition, make]
     bound = {
         "claims": bind(ClaimsMachine, make_partitions=staticmethod(lambda: [make_one() for make_one in compared])),
-        "moves": bind(MovesMachine, make_partition=staticmethod(make)),
+        "moves": bind(MovesMachine, make_partition=staticmethod(make), interrupts=True),
     }
     return [Simulation(f"{name}, {store}", machine, store) for name, machine in bound.items()]
 

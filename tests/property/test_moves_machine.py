@@ -57,6 +57,7 @@ class MovesMachine(RecordedMachine):
     """Callers, conductors and agents. Messages arrive and time passes by rules only."""
 
     make_partition: ClassVar[Callable[[], StorePartition]]
+    interrupts: ClassVar[bool] = False  # faults strike in the middle of sagas too
 
     @initialize()
     def begin(self) -> None:
@@ -114,6 +115,7 @@ class MovesMachine(RecordedMachine):
         self.cluster.rest()
 
     @rule(
+        lambda machine: machine.interrupts,
         requests=st.lists(numbers, min_size=SLOTS, max_size=SLOTS),
         steps=st.integers(0, 10),
         crashes=st.booleans(),
