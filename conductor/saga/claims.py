@@ -67,9 +67,23 @@ def find_end(saga_pass: SagaPass, partition: str | None, uuid: str, attempt: int
 
     Raises what ``find_claims`` raises.
     """
-    answers = find(saga_pass, partition, uuid, attempt)
-    state = next(filter(None, answers.ends), answers.answers[0])
-    return str(state), next(iter(answers.migrations), None)
+    (end,) = find_ends(saga_pass, partition, [(uuid, attempt)])
+    return end
+
+
+def find_ends(
+    saga_pass: SagaPass, partition: str | None, ends: Sequence[tuple[str, int]]
+) -> list[tuple[str, str | None]]:
+    """Return what ``find_end`` does for each (instance, attempt), in order, with a call for MAX_REFS of them."""
+    client, rows = saga_pass.clients.claims_of(partition), []
+    for start in range(0, len(ends), MAX_REFS):
+        consumers, attempts = zip(*ends[start : start + MAX_REFS], strict=True)
+        refs = objects.ClaimRefs.of(consumers=list(consumers), attempts=list(attempts))
+        answers = client.find_claims(saga_pass.context(), refs)
+        absent = [None] * len(consumers)
+        states = zip(answers.answers, answers.ends or absent, answers.migrations or absent, strict=True)
+        rows += [(str(end or answer), migration) for answer, end, migration in states]
+    return rows
 
 
 def results_by_claim(answers: objects.ClaimAnswers) -> dict[tuple[str, int], ClaimAnswerRow]:

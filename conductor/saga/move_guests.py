@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from conductor.saga import cast, live_moves, moves
-from conductor.saga.claims import find_end, find_source
+from conductor.saga.claims import find_end, find_ends
 from conductor.saga.evacuations import LOST
 from conductor.saga.move_claims import begin_again
 from conductor.saga.saga_pass import SagaPass
@@ -57,9 +57,11 @@ def end_source(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list
 
     If the destination of a confirmed move has ended meanwhile, the source has the last copy: the instance returns.
     """
-    proceeding, changed = _ask_other_ends(saga_pass, instances, _is_confirmed, _check_destination)
+    confirmed = [instance for instance in instances if _is_confirmed(instance)]
+    others = [instance for instance in instances if not _is_confirmed(instance)]
+    proceeding, changed = _ask_other_ends(saga_pass, confirmed, ClaimRole.DESTINATION, _lose_destination)
     change = _Change(ClaimRole.SOURCE, lambda _instance: END, _finish_source)
-    return [*_request(saga_pass, proceeding, change), *changed]
+    return [*_request(saga_pass, [*proceeding, *others], change), *changed]
 
 
 def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:
@@ -67,22 +69,34 @@ def terminate(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[
 
     If the source has ended meanwhile, the destination has the last copy: the instance stays there.
     """
-    proceeding, changed = _ask_other_ends(saga_pass, instances, _has_returned, _check_source)
-    return [*cast.terminate(saga_pass, proceeding), *changed]
+    returned = [instance for instance in instances if _has_returned(instance)]
+    others = [instance for instance in instances if not _has_returned(instance)]
+    proceeding, changed = _ask_other_ends(saga_pass, returned, ClaimRole.SOURCE, moves.end_source)
+    return [*cast.terminate(saga_pass, [*proceeding, *others]), *changed]
 
 
 def _ask_other_ends(
     saga_pass: SagaPass,
     instances: Sequence[InstanceRecord],
-    has_other_end: Callable[[InstanceRecord], bool],
-    check: Callable[[SagaPass, InstanceRecord], InstanceRecord],
+    role: ClaimRole,
+    on_end: Callable[[InstanceRecord, str], InstanceRecord],
 ) -> tuple[list[InstanceRecord], list[InstanceRecord]]:
-    """Return the instances whose step may remove a copy, and the records of those that must keep it."""
+    """Divide instances into those whose end with ``role`` has its claim, and the changed records of the others."""
     proceeding: list[InstanceRecord] = []
     changed: list[InstanceRecord] = []
-    for instance in instances:
-        checked = check(saga_pass, instance) if has_other_end(instance) else instance
-        (proceeding if checked is instance else changed).append(checked)
+    for partition in {_end_of(instance, role).partition for instance in instances}:
+        group = [instance for instance in instances if _end_of(instance, role).partition == partition]
+        refs = [(instance.uuid, _end_of(instance, role).attempt) for instance in group]
+        try:
+            states = [state for state, _migration in find_ends(saga_pass, partition, refs)]
+        except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
+            changed += [saga_pass.retry_later(instance, error) for instance in group]
+            continue
+        for instance, state in zip(group, states, strict=True):
+            if state in ENDS:
+                changed.append(on_end(instance, f"its claim was {state}"))
+            else:
+                proceeding.append(instance)
     return proceeding, changed
 
 
@@ -93,24 +107,6 @@ def _is_confirmed(instance: InstanceRecord) -> bool:
 def _has_returned(instance: InstanceRecord) -> bool:
     is_moving = instance.open_migration is not None and instance.status != InstanceStatus.DELETING
     return is_moving and moves.is_returning(instance)
-
-
-def _check_destination(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Return the record as it is if the destination has its claim."""
-    try:
-        answer, _migration = find_end(saga_pass, instance.partition, instance.uuid, instance.attempt)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
-    return _lose_destination(instance, f"its claim was {answer}") if answer in ENDS else instance
-
-
-def _check_source(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
-    """Return the record as it is if the source has its claim."""
-    try:
-        answer, _migration = find_source(saga_pass, instance)
-    except (*NO_ANSWER_ERRORS, errors.GanttError) as error:
-        return saga_pass.retry_later(instance, error)
-    return moves.end_source(instance, f"its claim was {answer}") if answer in ENDS else instance
 
 
 def resume(saga_pass: SagaPass, instances: Sequence[InstanceRecord]) -> list[InstanceRecord]:

@@ -64,7 +64,7 @@ STEPS: tuple[tuple[SagaStep, StepFunction, int], ...] = (
     (SagaStep.PREPARE_COPY, copy_guests.prepare_copy, 2),  # two calls of agents for each instance
     (SagaStep.COPY, copy_guests.copy, 100),
     (SagaStep.SWITCH, copy_guests.switch, 100),
-    (SagaStep.SETTLE, reconcile.settle, 10),  # one call for each instance; bounded, so that a call stays short
+    (SagaStep.SETTLE, reconcile.settle, 2),  # two calls of agents for each instance
     (SagaStep.WAIT, wait.wait, MESSAGES),
     (SagaStep.ALTERNATE, alternate.alternate, MAX_INSTANCES),  # one script moves all members of an affinity group
     (SagaStep.CAST, cast.build, MESSAGES),

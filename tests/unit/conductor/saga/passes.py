@@ -51,7 +51,7 @@ class ScriptedClaims:
         def list_claims(ctxt: Any, consumer: str) -> objects.ClaimPage:
             return objects.ClaimPage.of(claims=[claim for claim in self._live if claim["consumer"] == consumer])
 
-        return SimpleNamespace(abort_claims=abort_claims, list_claims=list_claims)
+        return SimpleNamespace(abort_claims=abort_claims, find_claims=abort_claims, list_claims=list_claims)
 
 
 class SilentAgents:

@@ -94,3 +94,11 @@ def test_abort_without_complete_answer_has_no_result(error: Exception) -> None:
 
     instances = [*(instance(f"i{number}") for number in range(claims.MAX_REFS)), instance("last")]
     assert claims.abort(make_pass(ScriptedClaims(answer)), instances) is None
+
+
+def test_ends_are_found_in_batches_and_in_order() -> None:
+    ends = [(f"i{number}", number) for number in range(1, claims.MAX_REFS + 3)]
+    scripted = ScriptedClaims(lambda _uuid, attempt: ("fenced" if attempt % 2 else "confirmed", None))
+    states = claims.find_ends(make_pass(scripted), "b", ends)
+    assert [len(pairs) for _partition, pairs in scripted.calls] == [claims.MAX_REFS, 2]
+    assert states == [("fenced" if attempt % 2 else "confirmed", None) for _uuid, attempt in ends]
