@@ -127,11 +127,6 @@ class Attempt:
         """
         return AttemptResult.GONE if self.reported else AttemptResult.REFUSED
 
-    @property
-    def outcome_by_request(self) -> AttemptResult:
-        """Outcome of an end that the conductor requested: FAILED if its guest has certainly not run."""
-        return AttemptResult.FAILED if self.is_incoming else AttemptResult.GONE
-
     def to_ended(
         self, outcome: AttemptResult, reason: str, claim_end: ClaimEnd, at_ms: int, request_id: str | None = None
     ) -> "Attempt":
@@ -149,6 +144,11 @@ class Attempt:
             reported=False,
             stopped_for="",
         )
+
+    def to_ended_by_request(self, at_ms: int, request_id: str) -> "Attempt":
+        """Return the attempt as ended at the conductor's request; FAILED if its guest has certainly not run."""
+        outcome = AttemptResult.FAILED if self.is_incoming else AttemptResult.GONE
+        return self.to_ended(outcome, "stopped and released by request", ClaimEnd.RELEASE, at_ms, request_id)
 
     def to_end_of_move(self, migration: str, role: ClaimRole) -> "Attempt":
         """Return the attempt in its role in a migration; after a move without its copy."""

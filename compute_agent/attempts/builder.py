@@ -65,15 +65,7 @@ class AdmissionController:
             attempt = self._guest_manager.journal.get(ref) or Attempt(
                 *ref, stage=Stage.INTENT, at_ms=self._clock(), owner=owner
             )
-            ended_attempts.append(
-                attempt.to_ended(
-                    attempt.outcome_by_request,
-                    "stopped and released by request",
-                    ClaimEnd.RELEASE,
-                    self._clock(),
-                    request_id,
-                )
-            )
+            ended_attempts.append(attempt.to_ended_by_request(self._clock(), request_id))
         self._guest_manager.end_attempts(ended_attempts)
 
     def _admit_intent(self, intent: Attempt, requirements: BuildRequirements) -> Attempt | str:

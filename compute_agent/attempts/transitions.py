@@ -71,7 +71,7 @@ class TransitionController:
 
     def _stop(self, attempt: Attempt) -> None:
         if attempt.stage is Stage.STOPPED:
-            if attempt.stopped_for and not attempt.migration:  # it is to stay off
+            if attempt.stopped_for and not attempt.migration:  # a request keeps the guest off
                 self._journal.put([replace(attempt, stopped_for="")])
             self._journal.report_again(attempt.ref)
         elif attempt.stage not in (Stage.INTENT, Stage.INCOMING):  # nothing has been started
@@ -93,6 +93,4 @@ class TransitionController:
             self._journal.report_again(attempt.ref)
 
     def _end(self, attempt: Attempt, request_id: str) -> None:
-        reason = "stopped and released by request"
-        ended = attempt.to_ended(attempt.outcome_by_request, reason, ClaimEnd.RELEASE, self._clock(), request_id)
-        self._guest_manager.end_attempts([ended])
+        self._guest_manager.end_attempts([attempt.to_ended_by_request(self._clock(), request_id)])

@@ -2,7 +2,7 @@
 """Steps CAST and TERMINATE: send build and terminate messages, one for each host."""
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from oslo_log import log
@@ -164,15 +164,23 @@ def _terminate(saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecor
 
 
 def send_transitions(
-    saga_pass: SagaPass, host: str, instances: Sequence[InstanceRecord], actions: Sequence[str]
+    saga_pass: SagaPass,
+    host: str,
+    instances: Sequence[InstanceRecord],
+    actions: Sequence[str],
+    moves: Sequence[Mapping[str, str]] = (),
 ) -> None:
-    """Request a host to change the guests of the current attempts, unless it has followed a later message."""
+    """Request a host to change the guests of the current attempts, unless it has followed a later message.
+
+    ``moves`` is as in rpcapi.objects.GuestTransitions.
+    """
     transitions = objects.GuestTransitions.of(
         partition=instances[0].partition or saga_pass.clients.partition,
         uuids=[instance.uuid for instance in instances],
         attempts=[instance.attempt for instance in instances],
         actions=list(actions),
         numbers=[instance.transition_number for instance in instances],
+        moves=list(moves),
     )
     saga_pass.clients.compute.change_guests(saga_pass.context(), host, transitions)
 

@@ -132,15 +132,8 @@ def _send_switch(saga_pass: SagaPass, instance: InstanceRecord) -> None:
     if instance.move.is_resumed and instance.move.copy_phase != DONE:
         _send_copy(saga_pass, instance)  # a repeated message has the state of the copy reported again
         return
-    transitions = objects.GuestTransitions.of(
-        partition=instance.partition or saga_pass.clients.partition,
-        uuids=[instance.uuid],
-        attempts=[instance.attempt],
-        actions=[RUN],
-        numbers=[instance.transition_number],
-        moves=[moves.message_of(instance, ClaimRole.DESTINATION)],
-    )
-    saga_pass.clients.compute.change_guests(saga_pass.context(), names.host_of(instance.host or ""), transitions)
+    message = moves.message_of(instance, ClaimRole.DESTINATION)
+    cast.send_transitions(saga_pass, names.host_of(instance.host or ""), [instance], [RUN], [message])
 
 
 def _check_claims(saga_pass: SagaPass, instance: InstanceRecord) -> InstanceRecord:
