@@ -15,6 +15,7 @@ from devstack import confs
 from devstack.cluster_size import ClusterSize
 from devstack.servers.redis_users import ADMIN
 from rpcapi.resources.names import host_of
+from tests.chaos.backups import back_up, restore
 from tests.chaos.conftest import IMPATIENT
 from tests.functional import booting, clusters, truth
 from tests.functional.clusters import RunningCluster
@@ -34,21 +35,6 @@ def cluster() -> Iterator[RunningCluster]:
         yield running
 
 
-def back_up(client: redis.Redis) -> dict[bytes, bytes]:
-    """Return a copy of the conductors' records."""
-    return {name: client.dump(name) for name in client.scan_iter(match=PREFIX + "*", count=1000)}
-
-
-def restore(client: redis.Redis, backup: dict[bytes, bytes]) -> None:
-    """Restore a backup as docs/failures.md describes it: the conductors begin an epoch."""
-    with client.pipeline(transaction=True) as pipeline:
-        pipeline.delete(*client.scan_iter(match=PREFIX + "*", count=1000))
-        for name, value in backup.items():
-            pipeline.restore(name, 0, value)
-        pipeline.hdel(key("meta"), "epoch")
-        pipeline.execute()
-
-
 def copying(cluster: RunningCluster, server: str) -> bool:
     rows = json.loads(booting.gantt(cluster, "migration", "list", "--server", server, "-f", "json"))
     return bool(rows and rows[-1]["status"] == "migrating" and rows[-1]["progress"])
@@ -57,13 +43,14 @@ def copying(cluster: RunningCluster, server: str) -> bool:
 def test_server_runs_on_at_its_source(cluster):
     client = redis.Redis.from_url(cluster.cluster.store.url(ADMIN.name))
     server = booting.boot(cluster)
-    backup = back_up(client)
+    backup = back_up(client, PREFIX)
     booting.gantt(cluster, "server", "live-migrate", server.uuid)
     truth.until("the copy is under way", lambda: copying(cluster, server.uuid))
     assert len(truth.claims(cluster)) == len(truth.guests(cluster)) == 2
 
     cluster.cluster.daemons["conductor"].kill_group()
-    restore(client, backup)
+    # The conductors begin an epoch, as docs/failures.md describes it.
+    restore(client, PREFIX, backup, lambda pipeline: pipeline.hdel(key("meta"), "epoch"))
     clusters.restart(cluster, "conductor")
 
     # The destination ends; the guest, its claim and its record stay as they were before the migration

@@ -13,6 +13,7 @@ from devstack import confs, exercise, workload
 from devstack.cluster_size import ClusterSize
 from devstack.servers.redis_users import ADMIN
 from scheduler_svc.store.redis.keys import prefix
+from tests.chaos.backups import back_up, restore
 from tests.chaos.conftest import IMPATIENT
 from tests.functional import clusters, truth
 from tests.functional.clusters import RunningCluster
@@ -29,19 +30,6 @@ def cluster() -> Iterator[RunningCluster]:
     overrides = {**IMPATIENT, "scheduler": DURABLE}
     with clusters.running_cluster(ClusterSize(computes=HOSTS, nodes_per_host=2), overrides) as running:
         yield running
-
-
-def back_up(client: redis.Redis) -> dict[bytes, bytes]:
-    """Return a copy of the partition."""
-    return {key: client.dump(key) for key in client.scan_iter(match=HEAD + "*", count=1000)}
-
-
-def restore(client: redis.Redis, backup: dict[bytes, bytes]) -> None:
-    with client.pipeline(transaction=True) as pipeline:
-        pipeline.delete(*client.scan_iter(match=HEAD + "*", count=1000))
-        for key, value in backup.items():
-            pipeline.restore(key, 0, value)
-        pipeline.execute()
 
 
 def epochs(client: redis.Redis) -> int:
@@ -65,7 +53,7 @@ def test_one_epoch_begins_after_which_claims_are_what_runs(cluster):
     request = workload.WorkloadRequest("tiny", TINY, 3)
     before = exercise.boot(cluster.session, [request])
     truth.assert_consistent(cluster, before)
-    backup = back_up(client)
+    backup = back_up(client, HEAD)
     after = exercise.boot(cluster.session, [replace(request, count=12)])
     instances = truth.assert_consistent(cluster, after)
     assert {instance.status for instance in instances} == {"ACTIVE"}
@@ -79,7 +67,7 @@ def test_one_epoch_begins_after_which_claims_are_what_runs(cluster):
     # when the backup is restored under a scheduler that starts anew, and agents that do too
     for daemon in ("compute", "scheduler"):
         cluster.cluster.daemons[daemon].kill_group()
-    restore(client, backup)
+    restore(client, HEAD, backup)
     epochs_before = epochs(client)
     clusters.restart(cluster, "scheduler")
     clusters.restart(cluster, "compute")
