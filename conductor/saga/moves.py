@@ -167,7 +167,7 @@ def settle_without_move(instance: InstanceRecord, reason: str) -> InstanceRecord
 def settle_later(instance: InstanceRecord, number: int) -> InstanceRecord:
     """Return the record after a report that the host followed message ``number``, lost by this store.
 
-    The guest stays. Step SETTLE reads the claims and continues with what they show.
+    The guest stays, and step SETTLE follows the claims.
     """
     history = [entry for entry in instance.history if entry["attempt"] != instance.attempt]
     later = replace(instance, history=history, last_attempt=number)

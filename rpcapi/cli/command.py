@@ -23,7 +23,7 @@ FORMATS_WITHOUT_NULL = ("csv", "shell", "value")
 class _SessionCommand:
     """A command that calls the services, of the application ``gantt`` or of ``openstack``.
 
-    ARGUMENTS are its own; a subclass that has more repeats those of its base.
+    ARGUMENTS has all arguments of the class, with those of its base classes.
     """
 
     ARGUMENTS: "ClassVar[Sequence[Argument]]" = ()

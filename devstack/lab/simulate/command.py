@@ -22,7 +22,7 @@ from rpcapi.cli.error_messages import CommandFailed
 STORES = ("memory", "redis", "sqlite")
 MODULE = "tests.property.simulation"
 SEED_BITS = 32
-ENOUGH_HITS = 20  # of a saga step by a fault
+ENOUGH_HITS = 20  # hits of one fault on one saga step
 
 
 class Terminated(BaseException):

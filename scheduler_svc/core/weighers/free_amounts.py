@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the weighers of free CPUs, memory and disk have in common."""
+"""The part that the weighers of free CPUs, memory and disk share."""
 
 from scheduler_svc.core.request import SchedulingRequest
 from scheduler_svc.core.table.columns import FloatColumn
