@@ -56,8 +56,11 @@ def vouch(partition: PartitionState, host: str, ref: ClaimRef, now: int) -> Clai
         return ClaimResult(*ref, Answer.UNKNOWN)
     live = partition.claims.get(ref.consumer)
     vouched = _verified(partition, unverified, ref)
-    if live is not None and _contradicts(partition, live, vouched):
-        return ClaimResult(*ref, Answer.CONFLICT, live.host)
+    others = _other_claims(partition, live, vouched)
+    later = [other for other in others if other.attempt > ref.attempt]
+    contradicting = later or [other for other in others if partition.is_reported(other)]
+    if contradicting:
+        return ClaimResult(*ref, Answer.CONFLICT, contradicting[0].host)
     is_taken = vouched.consumer != ref.consumer and vouched.consumer in partition.claims
     if is_taken or not is_credible(partition, unverified, live):
         return ClaimResult(*ref, Answer.CONFLICT, unverified.host)
@@ -72,21 +75,21 @@ def _reconcile(partition: PartitionState, claim: RunningClaim, now: int) -> tupl
     live_attempt = partition.claim_of(claim.ref)
     if live_attempt is not None:
         if names.host_of(live_attempt.host) == names.host_of(claim.host):
-            return _reconcile_live(partition, _with_role(partition, live_attempt, claim), claim, now)
+            return _reconcile_live(partition, _with_role(partition, live_attempt, claim, now), claim, now)
         return _reconcile_elsewhere(partition, live_attempt, claim, now)
-    end = partition.end_of(claim.ref)
+    live = partition.claims.get(claim.consumer)
+    end = partition.own_end_of(claim.ref) if _is_source_of(claim, live) else partition.end_of(claim.ref)
     if end is not None:
         return (Answer.ABORTED if end == UNKNOWN_END else answer_of(end)), False
-    live = partition.claims.get(claim.consumer)
     forgotten = _reported_claim(partition, claim, now, live)
-    are_one_move = live is not None and _are_ends_of_one_move(partition, live, forgotten)
-    if live is not None and live.attempt > claim.attempt and not are_one_move:
+    others = _other_claims(partition, live, forgotten)
+    if any(other.attempt > claim.attempt for other in others):
         return Answer.CONFLICT, False
-    is_contradicted = live is not None and not are_one_move and partition.is_reported(live)
+    is_contradicted = any(partition.is_reported(other) for other in others)
     is_contradicted |= forgotten.consumer != claim.consumer and forgotten.consumer in partition.claims
     is_excessive = claim.confirmed and not is_credible(partition, claim, live)
     if not partition.may_have_lost_claims_of(claim.host) or is_contradicted or is_excessive:
-        # The store has forgotten nothing of this host, or the live claim's host has reported that one, or the claim
+        # The store has forgotten nothing of this host, or the host of another claim has reported that one, or the claim
         # holds what this host cannot speak for.
         return _doubt(partition, claim, now, otherwise=Answer.ABORTED)
     return _reassert(partition, live, claim, now)
@@ -106,6 +109,11 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
     return _doubt(partition, claim, now, otherwise=Answer.CONFLICT)
 
 
+def _is_source_of(claim: RunningClaim, live: Claim | None) -> bool:
+    """Return whether a claim is reported as the source of the live claim's move. Ends of later attempts do not end it."""
+    return claim.role is ClaimRole.SOURCE and live is not None and claim.migration == live.migration
+
+
 def _are_ends_of_one_move(partition: PartitionState, live: Claim, claim: Claim) -> bool:
     """Return whether a claim that the store forgot, and the live one of its instance, are source and destination."""
     if claim.ref.consumer in partition.sources or is_api_claim(live):
@@ -113,22 +121,31 @@ def _are_ends_of_one_move(partition: PartitionState, live: Claim, claim: Claim) 
     return (claim.role is ClaimRole.SOURCE) if live.attempt > claim.attempt else claim.role is ClaimRole.DESTINATION
 
 
-def _contradicts(partition: PartitionState, live: Claim, claim: Claim) -> bool:
-    """Return whether the live claim of an instance shows that a claim which the store forgot has ended."""
-    if _are_ends_of_one_move(partition, live, claim):
-        return False
-    return live.attempt > claim.attempt or partition.is_reported(live)
+def _other_claims(partition: PartitionState, live: Claim | None, claim: Claim) -> list[Claim]:
+    """Return the claims of an instance that are no other end of the move of ``claim``, which the store forgot.
+
+    If their attempts are earlier and their hosts have not reported them, they have ended.
+    """
+    others = [] if live is None or _are_ends_of_one_move(partition, live, claim) else [live]
+    source = partition.source_of(claim.ref.consumer)
+    return others if source is None or source.move == claim.move else [*others, source]
 
 
 def _make_room(partition: PartitionState, live: Claim | None, claim: Claim, now: int) -> None:
-    """Let the live claim of an instance become the other end of a move, or end it, before ``claim`` is added."""
-    if live is None or claim.role is ClaimRole.SOURCE:
-        return
-    if claim.migration is not None and _are_ends_of_one_move(partition, live, claim):
+    """Let the live claim of an instance become the other end of a move, and end others, before ``claim`` is added.
+
+    A later attempt exists only if the earlier ones have ended: the store forgot that. But a destination may have either
+    end of an earlier move as its source: the host of the source will report it.
+    """
+    others = _other_claims(partition, live, claim)
+    if live is not None and live not in others and claim.migration is not None:
         make_source(partition, live, claim.migration)
-    else:
-        # A later attempt exists only if the earlier one has ended: the store forgot that end.
-        partition.end_claim(live, _forgotten_end(live), now)
+    is_of_later_move = claim.migration is not None and any(other.role is ClaimRole.SOURCE for other in others)
+    for other in others:
+        if is_of_later_move:
+            partition.drop_claim(other)
+        else:
+            partition.end_claim(other, _forgotten_end(other), now)
 
 
 def _reassert(partition: PartitionState, live: Claim | None, claim: RunningClaim, now: int) -> tuple[Answer, bool]:
@@ -259,14 +276,22 @@ def _move_of(
     return (ClaimRole.ONLY, None) if has_ended else (role, migration)
 
 
-def _with_role(partition: PartitionState, live: Claim, claim: RunningClaim) -> Claim:
-    """Return the live claim, after making it a source again if the store forgot the move that its agent names."""
+def _with_role(partition: PartitionState, live: Claim, claim: RunningClaim, now: int) -> Claim:
+    """Return the live claim, after making it a source again if the store forgot the move that its agent names.
+
+    The move that the store has instead, if any, is an earlier one: its other end has ended.
+    """
     role, migration = _move_of(partition, claim.role, claim.migration, claim.attempt, None)
-    is_forgotten = role is ClaimRole.SOURCE and live.role is ClaimRole.ONLY
-    if not is_forgotten or migration is None or not partition.may_have_lost_claims_of(claim.host):
+    if role is not ClaimRole.SOURCE or migration is None or not partition.may_have_lost_claims_of(claim.host):
         return live
-    if live.ref.consumer in partition.sources or migration in partition.claims or is_api_claim(live):
+    if live.move == migration or migration in partition.claims or is_api_claim(live):
         return live
+    consumer = live.ref.consumer
+    other = partition.claims.get(consumer) if live.role is ClaimRole.SOURCE else partition.source_of(consumer)
+    if other is not None:
+        if partition.is_reported(other):
+            return live
+        partition.end_claim(other, _forgotten_end(other), now)
     return make_source(partition, live, migration)
 
 

@@ -182,11 +182,15 @@ class PartitionState(PartitionStorage):
 
     def end_of(self, ref: ClaimRef) -> str | None:
         """Return how an attempt ended; one older than an ended one has ended too, unless it is live."""
-        ends = self.ended.get(ref.consumer, {})
-        if ref.attempt in ends:
-            return ends[ref.attempt]
-        is_older = bool(ends) and ref.attempt < max(ends)
+        own_end = self.own_end_of(ref)
+        if own_end is not None:
+            return own_end
+        is_older = ref.attempt < max(self.ended.get(ref.consumer, {}), default=0)
         return ClaimState.ABORTED if is_older and self.claim_of(ref) is None else None
+
+    def own_end_of(self, ref: ClaimRef) -> str | None:
+        """Return how an attempt ended, as far as that is stored."""
+        return self.ended.get(ref.consumer, {}).get(ref.attempt)
 
     def source_of(self, consumer: str) -> Claim | None:
         """Return the claim on the source of a consumer's move."""

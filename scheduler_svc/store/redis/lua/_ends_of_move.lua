@@ -27,14 +27,43 @@ local function are_ends_of_one_move(live, claim)
   return claim.migration ~= nil
 end
 
--- Lets the live claim of an instance become the other end of a move, or ends it, before `claim` is added.
-local function make_room(live, claim)
-  if not live or claim.instance then
-    return
-  elseif claim.migration and are_ends_of_one_move(live, claim) then
+-- Returns the claims of an instance that are no other end of the move of `claim`, which the store forgot.
+local function other_claims(live, claim)
+  local others, source = {}, source_of(claim.instance or claim.consumer)
+  if live and not are_ends_of_one_move(live, claim) then
+    others[1] = live
+  end
+  if source and source.consumer ~= move_of(claim) then
+    others[#others + 1] = source
+  end
+  return others
+end
+
+-- Returns an other claim that shows that `claim` has ended, or nil; and whether the others are of later attempts.
+local function contradiction(others, attempt)
+  local reported
+  for _, other in ipairs(others) do
+    if other.attempt > tonumber(attempt) then
+      return other, true
+    end
+    reported = reported or (is_reported(other) and other) or nil
+  end
+  return reported, false
+end
+
+-- Ends a claim whose end the store forgot.
+local function end_forgotten(claim)
+  end_claim(claim, claim.state == 'confirmed' and 'released' or 'aborted')
+end
+
+-- Lets the live claim of an instance become the other end of a move, and ends others, before `claim` is added.
+local function make_room(live, others, claim)
+  if live and live ~= others[1] and claim.migration then
     make_source(live, claim.migration)
-  else
-    -- a later attempt exists only if the earlier one has ended: the store forgot that end
-    end_claim(live, live.state == 'confirmed' and 'released' or 'aborted')
+  end
+  local last = others[#others]
+  local remove = claim.migration and last and last.instance and drop_claim or end_forgotten
+  for _, other in ipairs(others) do
+    remove(other)
   end
 end

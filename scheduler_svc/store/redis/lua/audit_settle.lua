@@ -73,16 +73,23 @@ local function add_unverified(consumer, attempt, host, claim_text)
   return 'unverified', 0
 end
 
--- Returns the live claim, made the source of the migration that its agent names if the store forgot that.
+-- Returns the live claim, made the source of the migration that its agent names if the store forgot that. The move that
+-- the store has instead, if any, is an earlier one: its other end has ended.
 local function with_role(live, claim_text)
-  if not may_have_lost_claims or live.instance or live.migration or is_of_api(live)
-    or not string.find(claim_text, '"role":"source"', 1, true) then
+  if not may_have_lost_claims or is_of_api(live) or not string.find(claim_text, '"role":"source"', 1, true) then
     return live
   end
   local claim = cjson.decode(claim_text)
   give_role(claim, nil)
-  if not claim.instance or source_of(live.consumer) or redis.call('HEXISTS', K.claims, claim.consumer) == 1 then
+  if not claim.instance or move_of(live) == claim.consumer or redis.call('HEXISTS', K.claims, claim.consumer) == 1 then
     return live
+  end
+  local other = live.instance and own_claim(live.instance) or not live.instance and source_of(live.consumer)
+  if other then
+    if is_reported(other) then
+      return live
+    end
+    end_forgotten(other)
   end
   return make_source(live, claim.consumer)
 end
@@ -113,28 +120,34 @@ local function reconcile_attempt(live_attempt, attempt, confirmed, host, claim_t
   return add_unverified(consumer, attempt, host, claim_text)
 end
 
+-- Returns whether a claim is reported as the source of the live claim's move: ends of later attempts end no source.
+local function is_source_of(claim, live)
+  return claim.role == 'source' and live and claim.migration == live.migration
+end
+
 local function reconcile(consumer, attempt, confirmed, host, claim_text)
   local live = own_claim(consumer)
   local live_attempt = claim_of(live, consumer, attempt)
   if live_attempt then
     return reconcile_attempt(live_attempt, attempt, confirmed, host, claim_text)
   end
-  local ended = end_of(ends_of(consumer), attempt)
+  local ends, claim = ends_of(consumer), cjson.decode(claim_text)
+  local ended = ends[attempt] or (not is_source_of(claim, live) and end_of(ends, attempt))
   if ended then
     return ended == UNKNOWN_END and 'aborted' or ended, 0
   end
-  local claim = cjson.decode(claim_text)
   give_role(claim, live)
-  local are_one_move = live and are_ends_of_one_move(live, claim)
-  if live and live.attempt > tonumber(attempt) and not are_one_move then
+  local others = other_claims(live, claim)
+  local contradicted_by, is_later = contradiction(others, attempt)
+  if is_later then
     return 'conflict', 0
   elseif confirmed and is_fenced and not may_have_lost_claims then
     return 'fenced', 0 -- the fence ended all that the closed host held, whatever tombstones are left
-  elseif not may_have_lost_claims or (live and not are_one_move and is_reported(live))
+  elseif not may_have_lost_claims or contradicted_by
     or (claim.instance and redis.call('HEXISTS', K.claims, claim.consumer) == 1)
     or (confirmed and not is_credible(claim, live)) then
-    -- the store has forgotten nothing of this host, or the live claim's host has reported that one, or the claim holds
-    -- what this host cannot speak for
+    -- the store has forgotten nothing of this host, or the host of another claim has reported that one, or the
+    -- claim holds what this host cannot speak for
     if confirmed then
       return add_unverified(consumer, attempt, host, claim_text)
     end
@@ -144,7 +157,7 @@ local function reconcile(consumer, attempt, confirmed, host, claim_text)
     add_tombstone(consumer, attempt, 'aborted') -- only this host could have confirmed it, and it has not
     return 'aborted', 0
   end
-  make_room(live, claim)
+  make_room(live, others, claim)
   return reassert(claim)
 end
 

@@ -21,14 +21,15 @@ local function vouch(consumer, attempt)
   vouched.consumer, vouched.state = consumer, 'confirmed'
   vouched.role = vouched.type == 'MIGRATION' and 'source' or 'destination'
   give_role(vouched, nil)
-  if live and not are_ends_of_one_move(live, vouched)
-    and (live.attempt > tonumber(attempt) or is_reported(live)) then
-    return live, 'conflict'
+  local others = other_claims(live, vouched)
+  local contradicted_by = contradiction(others, attempt)
+  if contradicted_by then
+    return contradicted_by, 'conflict'
   elseif vouched.instance and redis.call('HEXISTS', K.claims, vouched.consumer) == 1 or not is_credible(claim, live) then
     return claim, 'conflict'
   end
   end_claim(claim)
-  make_room(live, vouched)
+  make_room(live, others, vouched)
   add_claim(vouched, cjson.encode(vouched))
   return vouched, 'confirmed'
 end

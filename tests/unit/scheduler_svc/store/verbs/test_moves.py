@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims of instances that move: they keep their identity, also after an epoch or a rollback."""
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -204,6 +206,51 @@ def test_forgotten_move_ends_no_guest(hosts: StorePartition, part: str, first: s
     assert answers == [Answer.CONFIRMED] * 2
     assert roles(hosts) == {REF: ("m1", "source", "m1"), NEXT: ("c1", "destination", "m1")}
     assert (hosts.used("h1"), hosts.used("h2")) == (SMALL, SMALL)
+
+
+AFTER = {"m2": ClaimRole.DESTINATION, "": ClaimRole.ONLY}  # role of the third attempt, by the migration it is part of
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["h1", "h2", "h3"])), ids="".join)
+@pytest.mark.parametrize("migration", AFTER, ids=["moving", "moved"])
+@pytest.mark.parametrize("is_reverted", [True, False], ids=["reverted", "confirmed"])
+def test_forgotten_end_of_a_move_before_another(
+    moved: StorePartition, is_reverted: bool, migration: str, order: Sequence[str]
+) -> None:
+    # Given a move that ended, and another one to a third host, of which the store has forgotten all
+    third = ClaimRef("c1", 3)
+    mark = moved.mark()
+    ended, stays = (NEXT, REF) if is_reverted else (REF, NEXT)
+    hosts = {REF: "h1", NEXT: "h2"}
+    moved.store.release(hosts[ended], [ended])
+    end(moved, ref=stays)
+    begin(moved, "m2", stays)
+    moved.hold("c1", "h3", attempt=3)
+    reports = {"h3": [replace(running(third, "h3"), role=AFTER[migration], migration=migration or None)]}
+    if migration:
+        later_source = replace(running(stays, hosts[stays]), role=ClaimRole.SOURCE, migration="m2")
+        reports[hosts[stays]] = [later_source]
+    moved.forget_since(mark)
+    # When the hosts audit, Then no claim contradicts what runs, as soon as its host has audited
+    for host in order:
+        answers = audit(moved, host, *reports.get(host, [])).answers
+        assert [answer.answer for answer in answers] == [Answer.CONFIRMED] * len(answers)
+        if host == "h3":
+            others = [(role, move) for ref, (_name, role, move) in roles(moved).items() if ref != third]
+            assert not others or others == [("source", "m2")], others
+    expected = {third: ("c1", str(AFTER[migration]), migration or None)}
+    assert roles(moved) == expected | ({stays: ("m2", "source", "m2")} if migration else {})
+
+
+def test_source_that_was_reported_stays_until_a_conductor_decides(moved: StorePartition) -> None:
+    # Given a host that reports the source of a move, in an epoch in which another host reports a later move
+    moved.new_epoch()
+    assert audit(moved, "h1", source()).answers[0].answer is Answer.CONFIRMED
+    third = replace(running(ClaimRef("c1", 3), "h3"), role=ClaimRole.DESTINATION, migration="m2")
+    assert audit(moved, "h3", third, grace_ms=LONG_MS).answers[0].answer is Answer.UNVERIFIED
+    # Then neither end of the earlier move is lost
+    assert roles(moved)[REF] == ("m1", "source", "m1")
+    assert roles(moved)[NEXT] == ("c1", "destination", "m1")
 
 
 def test_unconfirmed_destination_of_a_forgotten_move_ends_no_claim(hosts: StorePartition) -> None:
