@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from oslo_log import log
 
 from conductor.requested_changes import RequestedChanges
-from conductor.saga.transitions import set_step
+from conductor.saga.transitions import set_numbered_step
 from conductor.store.interface import ConductorStore
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import errors
@@ -54,4 +54,4 @@ def mark(instance: InstanceRecord, status: InstanceStatus) -> InstanceRecord | N
             uuid=instance.uuid,
             why=f"it is {instance.shown_status}; only one that is {ALLOWED[status]} becomes {status}",
         )
-    return set_step(instance, SagaStep.POWER, status=status)
+    return set_numbered_step(instance, SagaStep.POWER, status=status)

@@ -16,7 +16,7 @@ from conductor.saga import moves
 from conductor.saga.transitions import lose, set_step, settle_claims, without_loss
 from conductor.service_clients import NO_ANSWER_ERRORS, ServiceClients, summarize_error
 from conductor.store.interface import PAGE, ConductorStore
-from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
+from conductor.store.records import ON_HOST, WITHOUT_CLAIM, InstanceRecord, InstanceStatus, SagaStep
 from rpcapi import context, errors, objects
 from rpcapi.background import BackgroundLoop
 from rpcapi.resources import names
@@ -47,8 +47,8 @@ class RecordReconciler(BackgroundLoop):
     """Compares all settled records with their claims, one page at a time, once in ``interval`` seconds.
 
     Settled is an instance on its host without a step under way, such as an ACTIVE one, or one that only waits there to
-    be offloaded. Also compared are records that rest in ERROR although they may run: since this store forgot something,
-    or their host was silent after it had confirmed the claim.
+    be offloaded. Also compared are records that rest without a claim although they may run: since this store forgot
+    something, or their host was silent after it had confirmed the claim.
 
     A record whose claim was fenced goes to ERROR, unless step ABORT finds another claim of the instance. One whose
     claim ended otherwise, or does not exist although no host is awaited that may report it, does so when the next
@@ -75,7 +75,7 @@ class RecordReconciler(BackgroundLoop):
         page = self._store.page(self._marker, PAGE, deleted=False)
         epoch = self._store.epoch()
         self._compare(
-            [instance for instance in page.instances if _is_settled(instance) or _is_doubtful_error(instance, epoch)]
+            [instance for instance in page.instances if _is_settled(instance) or _is_doubtful(instance, epoch)]
         )
         self._marker = page.marker
         if page.marker is not None:
@@ -197,7 +197,7 @@ def compared_record(
         return settle_claims(instance)
     if instance.status == InstanceStatus.ERROR:
         return _revived(instance) if answer == Answer.CONFIRMED else None
-    if answer not in ENDED:
+    if answer not in ENDED or instance.status == InstanceStatus.SHELVED_OFFLOADED:
         return None
     fate = FATES.get(answer, f"no longer runs it: its claim was {answer}")
     reason = f"host {names.host_of(instance.host or '')} {fate}"
@@ -242,13 +242,13 @@ def _is_settled(instance: InstanceRecord) -> bool:
     return instance.status in ON_HOST and instance.step in (SagaStep.DONE, SagaStep.OFFLOAD, SagaStep.VERIFY)
 
 
-def _is_doubtful_error(instance: InstanceRecord, epoch: int) -> bool:
-    """Return whether the record rests in ERROR although it may run.
+def _is_doubtful(instance: InstanceRecord, epoch: int) -> bool:
+    """Return whether the record rests without a claim although it may run.
 
     The store may have forgotten what runs, or a host that had confirmed the claim was silent.
     """
-    is_error = instance.status == InstanceStatus.ERROR and instance.step == SagaStep.DONE
-    return is_error and (instance.certain_epoch != epoch or instance.asked)
+    rests = instance.status in WITHOUT_CLAIM and instance.step == SagaStep.DONE
+    return rests and (instance.certain_epoch != epoch or instance.asked)
 
 
 def _own_claim(instance: InstanceRecord) -> _Claim:

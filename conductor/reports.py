@@ -2,6 +2,7 @@
 """Build reports of agents: each outcome is recorded before the agent gets its answer."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from oslo_log import log
@@ -18,7 +19,16 @@ from conductor.moved_reports import (
 from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, GONE, OUTCOMES, STOPPED, BuildResult
 from conductor.saga import evacuations, moves
 from conductor.saga.live_moves import moves_live
-from conductor.saga.transitions import end_attempt, fail, finish, finish_deletion, lose, set_step, settle_claims
+from conductor.saga.transitions import (
+    end_attempt,
+    fail,
+    finish,
+    finish_deletion,
+    lose,
+    set_numbered_step,
+    set_step,
+    settle_claims,
+)
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import ON_HOST, InstanceRecord, InstanceStatus, SagaStep
@@ -51,6 +61,8 @@ STOPPED_FROM = frozenset(
         InstanceStatus.SHELVING,
     }
 )
+# The statuses in which a running guest has followed a message that this store lost.
+OFF = (InstanceStatus.SHUTOFF, InstanceStatus.SHELVED)
 # By the kind of a report about a guest that its host has: the status that it means, and those in which it is new.
 STATES: Mapping[str, tuple[InstanceStatus, Collection[InstanceStatus]]] = {
     ACTIVE: (InstanceStatus.ACTIVE, RUNNING_FROM),
@@ -263,13 +275,18 @@ def _apply_operation(instance: InstanceRecord, result: BuildResult) -> InstanceR
 def _apply_power(instance: InstanceRecord, result: BuildResult) -> InstanceRecord | None:
     """Return the record in the status that its host reports, or None where that is not what the record waits for.
 
-    A host that has followed a later transition, which this store has lost, ignores the message: the next message gets
-    that number.
+    The host may have followed a later message, which this store has lost. A record that rests follows its host. One
+    that waits sends its message again with that number, since the host has ignored it.
     """
     _status, expected = STATES[result.kind]
+    if result.transition > instance.transition_number:
+        instance = replace(instance, last_attempt=result.transition)
+        if result.kind == ACTIVE and instance.status in OFF:
+            return _finish(instance, result)
+        if instance.step == SagaStep.POWER and instance.status not in expected:
+            return set_step(instance, SagaStep.POWER)
     if instance.status not in expected or instance.step == SagaStep.TERMINATE:
-        is_ignored = instance.step == SagaStep.POWER and result.transition > instance.transition_number
-        return set_step(instance, SagaStep.POWER, last_attempt=result.transition) if is_ignored else None
+        return None
     if instance.status == InstanceStatus.SHELVING:
         return set_step(instance, SagaStep.OFFLOAD, status=InstanceStatus.SHELVED, is_shelved=True, reason=None)
     return _finish(instance, result)
@@ -283,7 +300,7 @@ def _finish(instance: InstanceRecord, result: BuildResult) -> InstanceRecord:
     status, _expected = STATES[result.kind]
     if status == InstanceStatus.ACTIVE and instance.was_stopped:
         evacuated = evacuations.end(instance, status, None)
-        return set_step(evacuated, SagaStep.POWER, status=InstanceStatus.STOPPING, is_shelved=False)
+        return set_numbered_step(evacuated, SagaStep.POWER, status=InstanceStatus.STOPPING, is_shelved=False)
     is_shelved = instance.is_shelved and status != InstanceStatus.ACTIVE
     return finish(instance, status, reason=result.reason or None, is_shelved=is_shelved)
 

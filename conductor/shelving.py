@@ -9,7 +9,7 @@ from conductor.requested_changes import RequestedChanges
 from conductor.saga.destinations import unshelve_spec
 from conductor.saga.offload import begin_offload
 from conductor.saga.saga_pass import instance_spec
-from conductor.saga.transitions import set_step
+from conductor.saga.transitions import set_numbered_step, set_step
 from conductor.service_clients import ServiceClients
 from conductor.store.interface import ConductorStore
 from conductor.store.records import BuildRequestRecord, InstanceRecord, InstanceStatus, SagaStep
@@ -106,7 +106,7 @@ def shelve(instance: InstanceRecord) -> InstanceRecord | None:
     if instance.status in (InstanceStatus.SHELVING, InstanceStatus.SHELVED, *OFFLOADED):
         return None
     _check_status(instance, (InstanceStatus.ACTIVE, InstanceStatus.SHUTOFF), "be shelved")
-    return set_step(instance, SagaStep.POWER, status=InstanceStatus.SHELVING)
+    return set_numbered_step(instance, SagaStep.POWER, status=InstanceStatus.SHELVING)
 
 
 def offload(instance: InstanceRecord) -> InstanceRecord | None:
@@ -130,7 +130,7 @@ def unshelve(instance: InstanceRecord, target: str | None = None) -> InstanceRec
         _check_status(instance, (InstanceStatus.SHELVED_OFFLOADED,), "be unshelved on a host of choice")
     _check_status(instance, (InstanceStatus.SHELVED, InstanceStatus.SHELVED_OFFLOADED), "be unshelved")
     if instance.status == InstanceStatus.SHELVED:
-        return set_step(instance, SagaStep.POWER, status=InstanceStatus.STARTING)
+        return set_numbered_step(instance, SagaStep.POWER, status=InstanceStatus.STARTING)
     return set_step(
         instance,
         SagaStep.UNSHELVE,

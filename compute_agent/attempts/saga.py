@@ -23,7 +23,7 @@ from rpcapi.resources.claims import MAX_INSTANCES, Answer
 
 LOG = log.getLogger(__name__)
 
-REMIND_MS = 300_000  # between two reports of a guest that is off for a move
+REMIND_MS = 300_000  # between two reports of a guest that has followed a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class AttemptSaga:
         self._conductor = conductor
         self._calls = calls
         self._clock = clock
-        self._reminded_ms: dict[AttemptRef, int] = {}  # last report of each guest that is off for a move
+        self._reminded_ms: dict[AttemptRef, int] = {}  # last report of each guest that has followed a message
         self._settled_claims: set[AttemptRef] = set()  # ended attempts with claims that are over in the store
         self._unfinished = False
 
@@ -70,13 +70,18 @@ class AttemptSaga:
         return SagaProgress(self._unfinished, boot_ms)
 
     def remind(self) -> bool:
-        """Have guests that are off for a move reported again every REMIND_MS; return whether one is.
+        """Have guests that a message stopped, started or moved reported again every REMIND_MS; return whether one is.
 
-        The conductors' store may have lost that move, and would never start them.
+        The conductors' store may have lost that message, and would never correct its record.
         """
         now_ms = self._clock()
-        stopped = [attempt for attempt in self._journal.at(Stage.STOPPED) if attempt.stopped_for]
-        reported_ms = {attempt.ref: self._reminded_ms.get(attempt.ref, attempt.at_ms) for attempt in stopped}
+        changed = [
+            attempt
+            for stage in (Stage.STOPPED, Stage.SPAWNED)
+            for attempt in self._journal.at(stage)
+            if attempt.transition
+        ]
+        reported_ms = {attempt.ref: self._reminded_ms.get(attempt.ref, attempt.at_ms) for attempt in changed}
         due = [ref for ref, last_ms in reported_ms.items() if not 0 <= now_ms - last_ms < REMIND_MS]
         for ref in due:
             self._journal.report_again(ref)

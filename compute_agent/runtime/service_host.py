@@ -141,6 +141,10 @@ class ServiceHost:
         self._queued_audit_epoch = epoch
         self._queue.submit(lambda: self._audit(epoch))
 
+    def remind(self) -> None:
+        """Queue another report of the guests that messages have changed, if it is due."""
+        self._queue.submit(self._remind)
+
     def _submit_messages(
         self, ctxt: Any, apply: Callable[[Sequence[Message], str, dict[str, str]], None], messages: Sequence[Message]
     ) -> None:
@@ -259,7 +263,7 @@ class ServiceHost:
 
     def _report(self) -> None:
         self._silent = False
-        self._queue.submit(self._remind)
+        self.remind()
         try:
             self._send_report()
         finally:

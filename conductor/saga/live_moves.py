@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from conductor.report_results import ACTIVE, ENDED_BY_REQUEST, INCOMING, STOPPED, BuildResult
 from conductor.saga import moves
-from conductor.saga.transitions import as_sentence, end_attempt, fail, finish, set_step
+from conductor.saga.transitions import as_sentence, end_attempt, fail, finish, set_numbered_step, set_step
 from conductor.store.migrations import MigrationKind, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.objects.copy import ABORT, DONE, FAILED, POST_COPY, RUNNING
@@ -103,7 +103,7 @@ def _apply_copy(instance: InstanceRecord, result: BuildResult) -> InstanceRecord
         return give_up(instance, f"the copy failed: {result.reason}", is_final=result.kind == STOPPED)
     if result.kind == STOPPED and result.copy_phase in (DONE, POST_COPY):
         migration = replace(instance.move, status=MigrationStatus.MIGRATING, copy_phase=result.copy_phase)
-        return moves.set_numbered_step(replace(instance, migration=migration), SagaStep.SWITCH)
+        return set_numbered_step(replace(instance, migration=migration), SagaStep.SWITCH)
     return None
 
 

@@ -9,7 +9,16 @@ from dataclasses import replace
 
 from conductor.admission import count_amounts
 from conductor.saga.saga_pass import load_spec
-from conductor.saga.transitions import as_sentence, building_status, end_attempt, fail, finish, lose, set_step
+from conductor.saga.transitions import (
+    as_sentence,
+    building_status,
+    end_attempt,
+    fail,
+    finish,
+    lose,
+    set_numbered_step,
+    set_step,
+)
 from conductor.store.migrations import MigrationKind, MigrationRecord, MigrationStatus
 from conductor.store.records import InstanceRecord, InstanceStatus, SagaStep
 from rpcapi.objects.copy import ABORT
@@ -105,11 +114,6 @@ def is_returning(instance: InstanceRecord) -> bool:
 def stays(instance: InstanceRecord) -> bool:
     """Return whether the source ended before the instance could return: the guest continues at the destination."""
     return instance.move.status == MigrationStatus.CONFIRMING and instance.step == SagaStep.RESUME
-
-
-def set_numbered_step(instance: InstanceRecord, step: SagaStep) -> InstanceRecord:
-    """Return the record with a step whose messages have a number of their own: reports from before it are older."""
-    return set_step(instance, step, last_attempt=instance.next_attempt)
 
 
 def end_source(instance: InstanceRecord, reason: str) -> InstanceRecord:

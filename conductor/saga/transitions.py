@@ -18,6 +18,11 @@ def set_step(instance: InstanceRecord, step: SagaStep, **changes: Any) -> Instan
     return replace(instance, step=step, **{"wake_ms": 0, "tries": 0, "since_ms": 0, **changes})
 
 
+def set_numbered_step(instance: InstanceRecord, step: SagaStep, **changes: Any) -> InstanceRecord:
+    """Return the record with a step, and a new number for its messages: hosts ignore lower ones afterwards."""
+    return set_step(instance, step, last_attempt=instance.next_attempt, **changes)
+
+
 def finish(instance: InstanceRecord, status: InstanceStatus, **changes: Any) -> InstanceRecord:
     """Return the record in ``status`` without a next step; an evacuation that is under way ends with that."""
     ended = evacuations.end(instance, status, changes.get("reason"))

@@ -91,9 +91,15 @@ def _apply_alone(record: Record, report: Report) -> Record:
 def _apply_state(record: Record, report: Report) -> Record:
     """Return the record in the state of a guest that its host has."""
     status, expected = ("ACTIVE", RUNNING_FROM) if report.kind == "active" else ("SHUTOFF", STOPPED_FROM)
+    if report.transition > record.transition_number:
+        followed = record._replace(last_attempt=report.transition)
+        if status == "ACTIVE" and record.status == "SHUTOFF":
+            return to.finish(followed, status)
+        if record.status not in expected:
+            return followed if record.step == "power" else record
+        record = followed if record.step != "terminate" else record
     if record.status not in expected or record.step == "terminate":
-        is_ignored = record.step == "power" and report.transition > record.transition_number
-        return record._replace(last_attempt=report.transition) if is_ignored else record
+        return record
     if status == "ACTIVE" and record.was_stopped:
         return to.finish(record, status)._replace(step="power", status="STOPPING", was_stopped=True)
     return to.finish(record, status)

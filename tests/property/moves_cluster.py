@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from compute_agent.attempts.saga import REMIND_MS
 from compute_agent.host_identity import HostIdentity
 from conductor.copies import MigrationCopies
 from conductor.store.migrations import MigrationKind
@@ -72,6 +73,7 @@ class MovesCluster(LiveCluster):
         self._has_forgotten_records = False  # records may be wrong until they are compared with the claims
         self.unverified: list[tuple[str, objects.ClaimRefs]] = []
         self._copied: set[str] = set()  # instances with a copy that nobody asked to end
+        self._deleted: set[str] = set()  # instances that a caller deleted; the conductors' store may have forgotten it
         super().__init__(folder, LIMITS, partition.store)
         self.add_conductor()
         for slot in range(slots):
@@ -144,7 +146,8 @@ class MovesCluster(LiveCluster):
         self._request(uuid, lambda: request([uuid]))
 
     def delete(self, uuids: list[str]) -> None:
-        self._copied -= set(uuids)
+        self._deleted |= set(uuids)
+        self._copied -= self._deleted
         super().delete(uuids)
 
     def delete_one(self, slot: int) -> None:
@@ -439,7 +442,7 @@ class MovesCluster(LiveCluster):
             require(2, uuid in copies or paused, f"the last copy of {uuid} was removed: {self.record(uuid)}")
         # On a fenced host a copy ends as soon as the host returns, though the record may not show it yet.
         lasting = {uuid for uuid, hosts in copies.items() if hosts - self.hosts.fenced}
-        self._copied |= {uuid for uuid in lasting if self._rests_active(uuid)}
+        self._copied |= {uuid for uuid in lasting - self._deleted if self._rests_active(uuid)}
 
     def check_audited(self, host: str, *, is_verified: bool = False) -> None:
         """Assert that what runs on a host that has just audited is covered by its claims.
@@ -496,8 +499,10 @@ class MovesCluster(LiveCluster):
             self.fail(host, None)
             self.hosts.start(host)
         for _ in range(3):
+            self.now_ms += REMIND_MS
             for host in HOSTS:
                 self.hosts.audit(host)
+                self.hosts.remind(host)
             self._vouch()
             self.settle()
             self.compare()

@@ -120,6 +120,12 @@ class MovesHosts(AgentHosts):
         if host not in self.dead:
             self._forget_outlasting(host)
 
+    def remind(self, host: str) -> None:
+        """Let the agent of a living host report its guests again, as it does every five minutes."""
+        if host not in self.dead:
+            self.rigs[host].host.remind()
+            self._run(host, self.rigs[host].queue.run)
+
     def _call(self, method: str, ctxt: RequestContext, host: str, *args: Any) -> Any:
         # A conductor waits for the answer, and cannot do anything else meanwhile: no suspension here.
         switch, self.switches[host] = self.switches[host], AgentSwitch()
@@ -158,8 +164,8 @@ class MovesHosts(AgentHosts):
 
     @property
     def stopped(self) -> set[tuple[str, int]]:
-        """The identities of the guests that are off."""
-        return {tuple(guest.ref) for _host, guest in self.guests() if guest.is_off}
+        """The identities of the guests that are off, or paused after their memory was copied."""
+        return {tuple(guest.ref) for _host, guest in self.guests() if guest.is_off or guest.is_paused}
 
 
 class AuditedClaims(StoreClaims):

@@ -155,15 +155,15 @@ def test_failure_leaves_error_with_the_reason_of_each_attempt_and_can_be_repeate
     cluster.settle()
     cluster.lose_host("h1")
     cluster.compare()
-    for attempt in (2, 3):
+    for attempt in (3, 4):
         cluster.hosts.behaviours[FIRST, attempt] = "failed"
     cluster.evacuate([FIRST])
     cluster.settle()
     record = cluster.record(FIRST)
     assert (record.status, record.step, record.host) == (InstanceStatus.ERROR, SagaStep.DONE, "h1/n")
-    assert "attempt 2 on h2/n failed" in cluster.reason(FIRST) and "attempt 3 on h3/n failed" in cluster.reason(FIRST)
+    assert "attempt 3 on h2/n failed" in cluster.reason(FIRST) and "attempt 4 on h3/n failed" in cluster.reason(FIRST)
     assert (migration(cluster).status, migration(cluster).reason) == (MigrationStatus.ERROR, record.reason)
-    assert [entry["attempt"] for entry in migration(cluster).history] == [2, 3]
+    assert [entry["attempt"] for entry in migration(cluster).history] == [3, 4]
     cluster.check(UUIDS)
     # When it is evacuated again, then from the same source, and it ends as it was on that
     cluster.evacuate([FIRST], series=2)

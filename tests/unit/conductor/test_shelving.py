@@ -79,7 +79,7 @@ def test_shelved_instances_are_offloaded_at_once_and_built_again(is_duplicated: 
     assert cluster.statuses(UUIDS) == ["UNSHELVING"] * 2
     cluster.settle()
     assert cluster.statuses(UUIDS) == ["ACTIVE"] * 2
-    assert [cluster.record(uuid).attempt for uuid in UUIDS] == [2, 2]
+    assert [cluster.record(uuid).attempt for uuid in UUIDS] == [3, 3]
     cluster.check(UUIDS)
 
 
@@ -206,26 +206,26 @@ def test_instance_without_a_host_is_on_the_shelf_again_and_the_others_are_not(of
 
 
 def test_refused_build_goes_on_to_an_alternate(offloaded: SimulatedCluster) -> None:
-    offloaded.hosts.behaviours[UUIDS[0], 2] = "refused"
+    offloaded.hosts.behaviours[UUIDS[0], 3] = "refused"
     offloaded.unshelve(UUIDS[:1])
     offloaded.settle()
     assert offloaded.statuses(UUIDS[:1]) == ["ACTIVE"]
-    assert history(offloaded, UUIDS[0]) == [(2, "h1/n", "refused")]
+    assert history(offloaded, UUIDS[0]) == [(3, "h1/n", "refused")]
     offloaded.check(UUIDS)
 
 
 def test_instance_that_no_host_builds_is_on_the_shelf_again(offloaded: SimulatedCluster) -> None:
-    for attempt in range(2, 8):
+    for attempt in range(3, 9):
         offloaded.hosts.behaviours[UUIDS[0], attempt] = "failed"
     offloaded.unshelve(UUIDS[:1])
     offloaded.settle()
     assert offloaded.statuses(UUIDS[:1]) == ["SHELVED_OFFLOADED"]
-    assert offloaded.reason(UUIDS[0]).startswith("All 3 attempts are used; attempt 2 on h1/n failed")
+    assert offloaded.reason(UUIDS[0]).startswith("All 3 attempts are used; attempt 3 on h1/n failed")
     offloaded.check(UUIDS)
     # When it is unshelved again, then it has as many attempts as before
     offloaded.unshelve(UUIDS[:1])
     offloaded.settle()
-    assert [entry[0] for entry in history(offloaded, UUIDS[0])] == [5, 6, 7]
+    assert [entry[0] for entry in history(offloaded, UUIDS[0])] == [6, 7, 8]
     offloaded.unshelve(UUIDS[:1])
     offloaded.settle()
     assert offloaded.statuses(UUIDS[:1]) == ["ACTIVE"]

@@ -133,7 +133,7 @@ def test_guest_that_has_followed_a_later_message_is_not_ended(running: AgentRig)
     assert running.conductor.reports[-1].transitions == [3]
 
 
-def test_guest_that_is_off_for_a_move_is_reported_with_it_at_intervals(running: AgentRig) -> None:
+def test_guest_that_has_followed_a_message_is_reported_again_at_intervals(running: AgentRig) -> None:
     # Given a source that was stopped, and its report
     stop_source(running)
     assert running.conductor.reports[-1].migrations == ["m"]
@@ -145,7 +145,7 @@ def test_guest_that_is_off_for_a_move_is_reported_with_it_at_intervals(running: 
         running.queue.settle()
         return len(running.conductor.reports) - reports
 
-    # Then it is reported again every five minutes, also by a new agent, until it runs
+    # Then it is reported again every five minutes, with its move until it runs, also by a new agent
     assert report_after(REMIND_MS // 2) == 0
     assert report_after(REMIND_MS // 2) == 1
     assert report_after(REMIND_MS // 2) == 1
@@ -154,8 +154,16 @@ def test_guest_that_is_off_for_a_move_is_reported_with_it_at_intervals(running: 
     assert running.conductor.reports[-1].migrations == ["m"]
     running.change(REF, RUN, ClaimRole.ONLY, 3)
     assert report_after(REMIND_MS) == 3
-    assert report_after(2 * REMIND_MS) == 3
+    assert report_after(2 * REMIND_MS) == 4
     assert running.conductor.reports[-1].migrations == []
+
+
+def test_guest_that_was_only_built_is_reported_once(running: AgentRig) -> None:
+    reports = len(running.conductor.reports)
+    running.clock.now += 2 * REMIND_MS
+    running.host._report()
+    running.queue.settle()
+    assert len(running.conductor.reports) == reports
 
 
 def test_guest_that_was_off_before_is_not_off_for_its_move(running: AgentRig) -> None:
