@@ -110,7 +110,7 @@ def _reconcile_elsewhere(partition: PartitionState, live: Claim, claim: RunningC
 
 
 def _is_source_of(claim: RunningClaim, live: Claim | None) -> bool:
-    """Return whether a claim is reported as the source of the live claim's move. Ends of later attempts do not end it."""
+    """Return whether a claim is reported as the source of the live claim's move, which later ends do not end."""
     return claim.role is ClaimRole.SOURCE and live is not None and claim.migration == live.migration
 
 
