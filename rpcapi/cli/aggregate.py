@@ -8,7 +8,7 @@ from typing import Any
 from rpcapi import errors
 from rpcapi.cli.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import FieldsColumn, LinesColumn, TextColumn
+from rpcapi.cli.cells import fields_cell, lines_cell
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.resources import names
 
@@ -127,9 +127,9 @@ class DeleteAggregate(Command):
 def _row(name: str, document: AggregateDocument) -> tuple[Any, ...]:
     return (
         name,
-        TextColumn(document.get("name")),
-        LinesColumn(document["hosts"]),
-        FieldsColumn(document.get("metadata", {})),
+        document.get("name"),
+        lines_cell(document["hosts"]),
+        fields_cell(document.get("metadata", {})),
     )
 
 

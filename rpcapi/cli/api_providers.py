@@ -8,10 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from cliff.columns import FormattableColumn
-
 from rpcapi import errors
-from rpcapi.cli.columns import machine_value
+from rpcapi.cli.cells import Cell, human_text, machine_value
 from rpcapi.resources import names
 
 if TYPE_CHECKING:
@@ -62,31 +60,17 @@ def show_names(session: "Session", fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def show_names_in_rows(session: "Session", rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return rows of columns with names in place of ids, in their form for people."""
-    ids = {provider for row in rows for value in row for provider in _ID.findall(_text(value))}
+    ids = {provider for row in rows for cell in row for provider in _ID.findall(human_text(cell))}
     if not ids:
         return rows
     shown = _names(session, ids)
-    return [tuple(_NamedColumn(value, shown) if _ID.search(_text(value)) else value for value in row) for row in rows]
+    return [tuple(_show_names_in_cell(cell, shown) for cell in row) for row in rows]
 
 
-class _NamedColumn(FormattableColumn[Any]):
-    """A column in which names stand for the ids of providers, except in formats for programs."""
-
-    def __init__(self, value: Any, shown: Mapping[str, str]) -> None:
-        super().__init__(value)
-        self._shown = shown
-
-    def human_readable(self) -> str:
-        return _ID.sub(lambda match: self._shown.get(match[0], match[0]), _text(self._value))
-
-    def machine_readable(self) -> Any:
-        return machine_value(self._value)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, FormattableColumn):
-        return str(value.human_readable())
-    return value if isinstance(value, str) else ""
+def _show_names_in_cell(cell: Any, shown: Mapping[str, str]) -> Any:
+    text = human_text(cell)
+    named = _ID.sub(lambda match: shown.get(match[0], match[0]), text)
+    return cell if named == text else Cell(machine_value(cell), named)
 
 
 def _names(session: "Session", ids: set[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rpcapi import errors
 from rpcapi.cli import comparison, repair
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import TextColumn, TimestampColumn
+from rpcapi.cli.cells import timestamp_cell
 from rpcapi.cli.command import Lister
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.resources import names
@@ -85,10 +85,7 @@ class AuditCluster(Lister):
             differences = [item for item in comparison.compare(reading) if item[:4] in before]
         if not differences:
             self.show_message("guests, claims and records agree")
-        rows = [
-            (item.kind, TextColumn(item.instance), TextColumn(item.attempt), item.host, item.detail)
-            for item in differences
-        ]
+        rows = [(item.kind, item.instance, item.attempt, item.host, item.detail) for item in differences]
         if not parsed_args.fix:
             self.exit_code = 1 if differences else 0
             return COLUMNS, rows
@@ -133,10 +130,10 @@ class AuditCluster(Lister):
             self.show_message("every claim for Nova has an instance on a host, or is new")
         return NOVA_COLUMNS, [
             (
-                TextColumn(leak["consumer"]),
+                leak["consumer"],
                 leak["host"],
                 leak["request_id"],
-                TimestampColumn(leak["created_ms"]),
+                timestamp_cell(leak["created_ms"]),
                 "ended" if leak["ended"] else "kept",
             )
             for leak in leaks

@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cliff.columns import FormattableColumn
-
 from rpcapi import errors
 from rpcapi.cli import api_providers, partition
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import CountsColumn, FieldsColumn, LinesColumn, TextColumn, TimestampColumn
+from rpcapi.cli.cells import Cell, counts_cell, fields_cell, lines_cell, timestamp_cell
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.resources import names
 from rpcapi.resources.claims import ClaimRole
@@ -22,36 +20,25 @@ COLUMNS = (
 )
 
 
-class _ClaimAmountsColumn(FieldsColumn):
-    def human_readable(self) -> str:
-        return ", ".join(f"{amount} {resource_class}" for resource_class, amount in self._value.items())
+def _format_amounts(amounts: Mapping[str, int]) -> str:
+    return ", ".join(f"{amount} {resource_class}" for resource_class, amount in amounts.items())
 
 
-class _AllocationsColumn(FieldsColumn):
-    def human_readable(self) -> str:
-        return "\n".join(
-            f"{provider}: " + ", ".join(f"{amount} {resource_class}" for resource_class, amount in amounts.items())
-            for provider, amounts in self._value.items()
-        )
+def _format_allocation(provider: str, amounts: Mapping[str, int]) -> str:
+    return f"{provider}: {_format_amounts(amounts)}"
 
 
-class _HostColumn(FormattableColumn[Any]):
-    """The host of a claim; of one that a client of the Placement API wrote, the providers that it holds from."""
-
-    def human_readable(self) -> str:
-        claim = self._value
-        return ", ".join(claim["allocations"]) if claim["host"] == names.API_HOST else str(claim["host"])
-
-    def machine_readable(self) -> Any:
-        return self._value["host"]
+def _host_cell(claim: Mapping[str, Any]) -> Cell:
+    """Return the host of a claim; of one that a client of the Placement API wrote, the providers that it holds from."""
+    host = claim["host"]
+    return Cell(host, ", ".join(claim["allocations"]) if host == names.API_HOST else host)
 
 
-def _sum_amounts(allocations: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
+def _amounts_cell(allocations: Mapping[str, Mapping[str, int]]) -> Cell:
+    total: Counter[str] = Counter()
     for amounts in allocations.values():
-        for resource_class, amount in amounts.items():
-            total[resource_class] = total.get(resource_class, 0) + amount
-    return total
+        total.update(amounts)
+    return Cell(dict(total), _format_amounts(total))
 
 
 class ListClaims(Lister):
@@ -69,13 +56,13 @@ class ListClaims(Lister):
                 claim["consumer"],
                 claim["attempt"],
                 claim["role"],
-                TextColumn(claim["migration"]),
+                claim["migration"],
                 claim["state"],
                 api_providers.owner_of(claim["host"]),
-                _HostColumn(claim),
+                _host_cell(claim),
                 claim["type"],
-                _ClaimAmountsColumn(_sum_amounts(claim["allocations"])),
-                TimestampColumn(claim.get("deadline_ms")),
+                _amounts_cell(claim["allocations"]),
+                timestamp_cell(claim.get("deadline_ms")),
                 name,
             )
             for name in self.session.partitions(parsed_args.partition)
@@ -130,23 +117,22 @@ class ShowClaim(ShowOne):
             "consumer": claim["consumer"],
             "attempt": claim["attempt"],
             "role": claim["role"],
-            "migration": TextColumn(claim["migration"]),
+            "migration": claim["migration"],
             "generation": claim["generation"],
             "type": claim["type"],
             "project": claim["project"],
             "user": claim["user"],
             "state": claim["state"],
             "owner": api_providers.owner_of(claim["host"]),
-            "host": _HostColumn(claim),
-            "allocations": _AllocationsColumn(claim["allocations"]),
-            "alternates": LinesColumn(claim.get("alternates") or []),
-            "group": TextColumn(claim.get("group_id")),
+            "host": _host_cell(claim),
+            "allocations": fields_cell(claim["allocations"], _format_allocation),
+            "alternates": lines_cell(claim.get("alternates") or []),
+            "group": claim.get("group_id"),
             "request_id": claim["request_id"],
-            "created": TimestampColumn(claim.get("created_ms")),
-            "deadline": TimestampColumn(claim.get("deadline_ms")),
+            "created": timestamp_cell(claim.get("created_ms")),
+            "deadline": timestamp_cell(claim.get("deadline_ms")),
         }
-        fields = api_providers.show_names(self.session, fields)
-        return tuple(fields), tuple(fields.values())
+        return self.dict2columns(api_providers.show_names(self.session, fields))
 
 
 class VerifyClaims(ShowOne):
@@ -165,16 +151,15 @@ class VerifyClaims(ShowOne):
         fields = {
             "partition": ", ".join(partitions),
             "clean": clean,
-            "claims": CountsColumn(dict(claims)),
+            "claims": counts_cell(dict(claims)),
             "providers": sum(report.providers for report in reports),
-            "problems": LinesColumn(_report_lines(reports, "problems")),
-            "excess": LinesColumn([excess_row for report in reports for excess_row in report.excess]),
-            "awaited": LinesColumn(_report_lines(reports, "awaited")),
+            "problems": lines_cell(_report_lines(reports, "problems")),
+            "excess": lines_cell([excess_row for report in reports for excess_row in report.excess]),
+            "awaited": lines_cell(_report_lines(reports, "awaited")),
             "epoch": _report_values(reports, "epoch"),
             "position": _report_values(reports, "position"),
         }
-        fields = api_providers.show_names(self.session, fields)
-        return tuple(fields), tuple(fields.values())
+        return self.dict2columns(api_providers.show_names(self.session, fields))
 
 
 def _report_lines(reports: Sequence[Any], field: str) -> list[str]:
@@ -188,4 +173,4 @@ def _report_values(reports: Sequence[Any], field: str) -> Any:
     """Return the value of the only report, or the values by partition."""
     if len(reports) == 1:
         return getattr(reports[0], field)
-    return CountsColumn({report.partition: getattr(report, field) for report in reports})
+    return counts_cell({report.partition: getattr(report, field) for report in reports})

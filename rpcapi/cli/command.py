@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cliff import command, lister, show
 
 from rpcapi.cli import error_messages, tables
-from rpcapi.cli.columns import machine_value
 
 if TYPE_CHECKING:
     from rpcapi.cli.argument import Argument
     from rpcapi.cli.session import Session
 
 LOG = logging.getLogger("gantt.shell")
-FORMATS_WITHOUT_NULL = ("csv", "shell", "value")
+NULLS = {"csv": "", "shell": "", "table": "-", "value": ""}  # what stands for None, by format
 
 
 class _SessionCommand:
@@ -88,7 +87,7 @@ class Lister(_OutputCommand, lister.Lister):
     def produce_output(
         self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Iterable[Sequence[Any]]
     ) -> int:
-        rows = (_without_null(row, parsed_args.formatter) for row in data)
+        rows = (fill_nulls(row, parsed_args.formatter) for row in data)
         return super().produce_output(parsed_args, column_names, rows)
 
 
@@ -96,11 +95,10 @@ class ShowOne(_OutputCommand, show.ShowOne):
     """A command that prints the fields of one object."""
 
     def produce_output(self, parsed_args: argparse.Namespace, column_names: Sequence[str], data: Sequence[Any]) -> int:
-        return super().produce_output(parsed_args, column_names, _without_null(data, parsed_args.formatter))
+        return super().produce_output(parsed_args, column_names, fill_nulls(data, parsed_args.formatter))
 
 
-def _without_null(cells: Sequence[Any], formatter: str) -> Sequence[Any]:
-    """Return the cells, with an empty text for None in formats without null, where cliff would print "None"."""
-    if formatter not in FORMATS_WITHOUT_NULL:
-        return cells
-    return ["" if machine_value(cell) is None else cell for cell in cells]
+def fill_nulls(cells: Sequence[Any], formatter: str) -> Sequence[Any]:
+    """Return the cells, with a text for None in formats without null, where cliff would print "None"."""
+    null = NULLS.get(formatter)
+    return [null if cell is None else cell for cell in cells]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import CountsColumn, LinesColumn
+from rpcapi.cli.cells import counts_cell, lines_cell
 from rpcapi.cli.command import Lister
 
 PAGE = 100  # decisions per call
@@ -53,8 +53,8 @@ class CompareDecisions(Lister):
                 outcome,
                 row.instances,
                 f"{row.instances / total:.1%}",
-                CountsColumn(dict(row.reasons)),
-                LinesColumn(row.requests),
+                counts_cell(dict(row.reasons)),
+                lines_cell(row.requests),
             )
             for outcome, row in sorted(rows.items(), key=lambda item: -item[1].instances)
         ]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rpcapi import errors
 from rpcapi.cli import live_output
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import DocumentColumn
+from rpcapi.cli.cells import document_cell
 from rpcapi.cli.command import Lister
 from rpcapi.cli.partition import PARTITION_OPTION
 
@@ -103,5 +103,5 @@ class FollowEvents(Lister):
     @staticmethod
     def _row(name: str, change: dict[str, Any]) -> Sequence[Any]:
         payload = change["payload"]
-        cell = DocumentColumn(payload) if isinstance(payload, dict) else payload
+        cell = document_cell(payload) if isinstance(payload, dict) else payload
         return name, change["epoch"], change["position"], change["kind"], cell

@@ -3,14 +3,16 @@
 
 import argparse
 import collections
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rpcapi.cli import api_providers, boot_options
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import CountsColumn, FieldsColumn, LinesColumn, TextColumn, TimestampColumn
+from rpcapi.cli.cells import Cell, counts_cell, fields_cell, lines_cell, timestamp_cell
 from rpcapi.cli.command import ShowOne
 from rpcapi.cli.error_messages import CommandFailed
+
+MAX_VERDICTS = 20  # that are shown one by one
 
 
 def _format_best_host(item: Any) -> str:
@@ -18,88 +20,53 @@ def _format_best_host(item: Any) -> str:
     return f"{item['name']}: {item['score']:.3f}" + (f" ({weights})" if weights else "")
 
 
-class _VerdictsColumn(LinesColumn):
-    MAX_VERDICTS = 20
-
-    def human_readable(self) -> str:
-        lines = "\n".join(self._verdict(item) for item in self._value[: self.MAX_VERDICTS])
-        rest = collections.Counter(item["answer"] for item in self._value[self.MAX_VERDICTS :])
-        more = "".join(f"\nand {count} more {answer}" for answer, count in rest.most_common())
-        return lines + more
-
-    @staticmethod
-    def _verdict(item: Any) -> str:
-        tried = ", ".join(f"{name} {verdict}" for name, verdict in item.get("tried") or ())
-        outcome = item["answer"] + (f" on {item['host']}" if item.get("host") else "")
-        return f"{item['consumer']}: {outcome}" + (f" (tried {tried})" if tried else "")
+def _format_verdicts(verdicts: Sequence[Any]) -> str:
+    rest = collections.Counter(item["answer"] for item in verdicts[MAX_VERDICTS:])
+    more = [f"and {count} more {answer}" for answer, count in rest.most_common()]
+    return "\n".join([*map(_format_verdict, verdicts[:MAX_VERDICTS]), *more])
 
 
-class _SamplesColumn(FieldsColumn):
-    """Sample hosts rejected for each reason."""
-
-    def human_readable(self) -> str:
-        return "\n".join(f"{reason}: {', '.join(names)}" for reason, names in self._value.items())
-
-
-class _PrefiltersColumn(FieldsColumn):
-    """The constraints that each prefilter added to the request."""
-
-    def human_readable(self) -> str:
-        rows = [(name, *item) for name, fields in self._value.items() for item in fields.items()]
-        return "\n".join(f"{name}: {field} {_names(added)}" for name, field, added in rows)
+def _format_verdict(item: Any) -> str:
+    tried = ", ".join(map(_format_claim, item.get("tried") or ()))
+    outcome = item["answer"] + (f" on {item['host']}" if item.get("host") else "")
+    return f"{item['consumer']}: {outcome}" + (f" (tried {tried})" if tried else "")
 
 
-class _FreshnessColumn(FieldsColumn):
-    """The lag of the worker's replica behind the store."""
-
-    def human_readable(self) -> str:
-        entries, seconds = self._value["entries_behind"], self._value["heard_s"]
-        parts = [] if entries is None else [f"{entries} log entries behind when the store answered"]
-        parts += [] if seconds is None else [f"last contact with the store {seconds:.1f} s before"]
-        return ", ".join(parts) or "-"
-
-
-class _BatchColumn(FieldsColumn):
-    """The batch of requests that were decided together with this one."""
-
-    def human_readable(self) -> str:
-        batch = self._value
-        cut_by = f"best found within the limit of {batch['cut_by']}" if "cut_by" in batch else "best found"
-        quality = "proven maximum" if batch["is_most"] else cut_by
-        return (
-            f"{batch['served']} of {batch['calls']} requests served, {quality}, objective {batch['objective']}; "
-            f"{batch['served_one_by_one']} one by one; {batch['ms']:.1f} ms"
-        )
-
-
-class _NovaColumn(FieldsColumn):
-    """What nova-scheduler chose for each instance of a request that was decided in shadow mode beside it."""
-
-    def human_readable(self) -> str:
-        return "\n".join(self._line(instance) for instance in self._value["instances"])
-
-    @staticmethod
-    def _line(instance: Any) -> str:
-        hosts = f"Nova {instance['nova_host'] or '-'}, gantt {instance['gantt_host'] or '-'}"
-        why = f" ({instance['why']})" if instance["why"] else ""
-        return f"{instance['consumer']}: {instance['outcome']}: {hosts}{why}"
-
-
-def _format_lost_claim(item: Any) -> str:
+def _format_claim(item: Any) -> str:
     name, verdict = item
     return f"{name} {verdict}"
 
 
-class _RequestColumn(FieldsColumn):
-    def human_readable(self) -> str:
-        return "\n".join(f"{key}: {self._text(key, value)}" for key, value in self._value.items())
+def _format_samples(reason: str, names: Sequence[str]) -> str:
+    return f"{reason}: {', '.join(names)}"
 
-    @staticmethod
-    def _text(field: str, value: Any) -> str:
-        if isinstance(value, dict):
-            template = "{1} {0}" if field == "resources" else "{0}={1}"  # amounts are shown as "2 VCPU"
-            return ", ".join(template.format(key, item) for key, item in value.items())
-        return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+def _format_prefilter(name: str, fields: Mapping[str, Any]) -> str:
+    return "\n".join(f"{name}: {field} {_names(added)}" for field, added in fields.items())
+
+
+def _format_batch(batch: Mapping[str, Any]) -> str:
+    """Describe the batch of requests that were decided together with this one."""
+    cut_by = f"best found within the limit of {batch['cut_by']}" if "cut_by" in batch else "best found"
+    quality = "proven maximum" if batch["is_most"] else cut_by
+    return (
+        f"{batch['served']} of {batch['calls']} requests served, {quality}, objective {batch['objective']}; "
+        f"{batch['served_one_by_one']} one by one; {batch['ms']:.1f} ms"
+    )
+
+
+def _format_nova_choice(instance: Any) -> str:
+    """Describe what nova-scheduler chose for an instance of a request that was decided in shadow mode beside it."""
+    hosts = f"Nova {instance['nova_host'] or '-'}, gantt {instance['gantt_host'] or '-'}"
+    why = f" ({instance['why']})" if instance["why"] else ""
+    return f"{instance['consumer']}: {instance['outcome']}: {hosts}{why}"
+
+
+def _format_request_field(field: str, value: Any) -> str:
+    if isinstance(value, dict):
+        template = "{1} {0}" if field == "resources" else "{0}={1}"  # amounts are shown as "2 VCPU"
+        value = [template.format(key, item) for key, item in value.items()]
+    return f"{field}: " + (", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 class ExplainDecision(ShowOne):
@@ -128,35 +95,34 @@ class ExplainDecision(ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         decision = self._decision(parsed_args)
         document = decision.document
-        samples = document.get("samples") or {}
+        samples, verdicts = document.get("samples") or {}, document.get("verdicts") or []
         spec = dict(document.get("spec") or {})
         rewritten = spec.pop("rewritten", None)
         fields = {
             "request_id": decision.request_id,
             "partition": decision.partition,
-            "at": TimestampColumn(document.get("at_ms")),
+            "at": timestamp_cell(document.get("at_ms")),
             "outcome": document.get("outcome"),
-            "why": TextColumn(document.get("why")),
+            "why": document.get("why"),
             "instances": document.get("instances"),
-            "request": _RequestColumn(_request_fields(spec)),
-            **({"prefilters": _PrefiltersColumn(rewritten)} if rewritten else {}),
+            "request": fields_cell(_request_fields(spec), _format_request_field),
+            **({"prefilters": fields_cell(rewritten, _format_prefilter)} if rewritten else {}),
             "hosts_considered": document.get("hosts"),
-            "hosts_refused": CountsColumn(document.get("reasons") or {}),
-            **({"examples": _SamplesColumn(samples)} if samples else {}),
-            "best": LinesColumn(document.get("best") or [], _format_best_host),
-            "claims": _VerdictsColumn(document.get("verdicts") or []),
-            **({"nova": _NovaColumn(document["nova"])} if "nova" in document else {}),
-            **({"lost_before": LinesColumn(document["lost"], _format_lost_claim)} if document.get("lost") else {}),
-            **({"candidates": LinesColumn(document["candidates"], ", ".join)} if "candidates" in document else {}),
-            "driver": TextColumn(document.get("driver")),
-            **({"batch": _BatchColumn(document["batch"])} if "batch" in document else {}),
-            "seed": TextColumn(document.get("seed")),
+            "hosts_refused": counts_cell(document.get("reasons") or {}),
+            **({"examples": fields_cell(samples, _format_samples)} if samples else {}),
+            "best": lines_cell(document.get("best") or [], _format_best_host),
+            "claims": Cell(verdicts, _format_verdicts(verdicts)),
+            **({"nova": _nova_cell(document["nova"])} if "nova" in document else {}),
+            **({"lost_before": lines_cell(document["lost"], _format_claim)} if document.get("lost") else {}),
+            **({"candidates": lines_cell(document["candidates"], ", ".join)} if "candidates" in document else {}),
+            "driver": document.get("driver"),
+            **({"batch": Cell(document["batch"], _format_batch(document["batch"]))} if "batch" in document else {}),
+            "seed": document.get("seed"),
             "epoch": document.get("epoch"),
             "position": document.get("position"),
-            "freshness": _FreshnessColumn(_freshness(document)),
+            "freshness": _freshness_cell(document),
         }
-        fields = api_providers.show_names(self.session, fields)
-        return tuple(fields), tuple(fields.values())
+        return self.dict2columns(api_providers.show_names(self.session, fields))
 
     def _decision(self, args: argparse.Namespace) -> Any:
         if args.dry_run == (args.request_id is not None):
@@ -176,14 +142,21 @@ def _names(added: Iterable[Any]) -> str:
     return ", ".join(" or ".join(item) if isinstance(item, list) else str(item) for item in added)
 
 
-def _freshness(document: dict[str, Any]) -> dict[str, Any]:
+def _nova_cell(nova: Mapping[str, Any]) -> Cell:
+    return Cell(nova, "\n".join(map(_format_nova_choice, nova["instances"])))
+
+
+def _freshness_cell(document: Mapping[str, Any]) -> Cell:
     """Return the log entries that the decision did not know, and the seconds since the last contact with the store."""
     answered, position = document.get("answered_position"), document.get("position")
     behind = None
     if answered is not None and position is not None:
         own = 1 if document.get("outcome") == "selected" else 0  # the claim's own entry
         behind = max(0, answered - position - own)
-    return {"entries_behind": behind, "heard_s": document.get("heard_s")}
+    seconds = document.get("heard_s")
+    parts = [] if behind is None else [f"{behind} log entries behind when the store answered"]
+    parts += [] if seconds is None else [f"last contact with the store {seconds:.1f} s before"]
+    return Cell({"entries_behind": behind, "heard_s": seconds}, ", ".join(parts) or "-")
 
 
 def _request_fields(spec: dict[str, Any]) -> dict[str, Any]:

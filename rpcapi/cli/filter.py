@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import LinesColumn, TextColumn
+from rpcapi.cli.cells import lines_cell
 from rpcapi.cli.command import Lister
 
 COLUMNS = (
@@ -37,16 +37,16 @@ def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     calls, hosts, micros = row["calls"], row["hosts"], 1e6 * row["seconds"]
     return (
         row["names"],
-        TextColumn(row["forms"]),
+        row["forms"],
         row["sources"],
         row["enabled"],
-        LinesColumn(list(row["reads"].items()), _format_reads),
+        lines_cell(list(row["reads"].items()), _format_reads),
         calls,
         row["errors"],
-        TextColumn(round(micros / calls, 1) if calls else None),
+        round(micros / calls, 1) if calls else None,
         hosts,
-        TextColumn(round(micros / hosts, 3) if hosts else None),
-        TextColumn(row["last_errors"]),
+        round(micros / hosts, 3) if hosts else None,
+        row["last_errors"],
     )
 
 

@@ -13,7 +13,7 @@ from rpcapi.cli.catalog_documents import (
     ImportToCatalog,
     ShowFromCatalog,
 )
-from rpcapi.cli.columns import FieldsColumn
+from rpcapi.cli.cells import fields_cell
 from rpcapi.cli.command import Lister
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _rows(session: "Session") -> Iterator[Sequence[Any]]:
 
     sources = find_sources(session.flavors_by_source)
     for flavor in sorted(session.flavors.values(), key=lambda flavor: (flavor.memory_mb, flavor.name)):
-        extra_specs = FieldsColumn(flavor.extra_specs)
+        extra_specs = fields_cell(flavor.extra_specs)
         yield flavor.name, flavor.vcpus, flavor.memory_mb, flavor.disk_gb, extra_specs, sources[flavor.name]
 
 

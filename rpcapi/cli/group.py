@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi import errors
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import CountsColumn, LinesColumn, TextColumn
+from rpcapi.cli.cells import counts_cell, lines_cell
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.resources.claims import MIGRATION, GroupPolicy
 
@@ -98,7 +98,7 @@ class ListGroups(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         return COLUMNS, [
-            (group.id, TextColumn(group.policy), group.state, len(group.claims), CountsColumn(group.hosts))
+            (group.id, group.policy, group.state, len(group.claims), counts_cell(group.hosts))
             for group in read_groups(self.session)
         ]
 
@@ -110,15 +110,16 @@ class ShowGroup(ShowOne):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         group = find_group(self.session, parsed_args.group)
-        fields = {
-            "group": group.id,
-            "policy": TextColumn(group.policy),
-            "state": group.state,
-            "hosts": CountsColumn(group.hosts),
-            "members": LinesColumn([_member_line(claim) for claim in group.claims]),
-            "sources": LinesColumn([_member_line(claim) for claim in group.sources]),
-        }
-        return tuple(fields), tuple(fields.values())
+        return self.dict2columns(
+            {
+                "group": group.id,
+                "policy": group.policy,
+                "state": group.state,
+                "hosts": counts_cell(group.hosts),
+                "members": lines_cell([_member_line(claim) for claim in group.claims]),
+                "sources": lines_cell([_member_line(claim) for claim in group.sources]),
+            }
+        )
 
 
 def _member_line(claim: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rpcapi import errors
 from rpcapi.cli import aggregate_write, api_providers, partition
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import FieldsColumn, LinesColumn, TextColumn, TimestampColumn
+from rpcapi.cli.cells import fields_cell, lines_cell, timestamp_cell
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.service import state_of
 from rpcapi.cli.zones import ZonesByHost
@@ -109,12 +109,12 @@ def _row(state: Any, service: Mapping[str, Any], zones: Sequence[str]) -> tuple[
     return (
         api_providers.name_of(state.document) or state.name,
         owner,
-        TextColumn(_state_of(service) if has_agent else None),
-        TextColumn(is_enabled(service) if has_agent else None),
-        TextColumn(_join(zones)),
+        _state_of(service) if has_agent else None,
+        is_enabled(service) if has_agent else None,
+        _join(zones),
         *(amounts.get(resource_class, nothing)[key] for resource_class in LISTED for key in ("free", "used")),
-        TimestampColumn(service.get("last_report_ms")),
-        TextColumn(state.partition),
+        timestamp_cell(service.get("last_report_ms")),
+        state.partition,
     )
 
 
@@ -153,7 +153,7 @@ class ShowHost(ShowOne):
             if state is None:
                 raise
             fields = self._provider_fields(state)
-        return tuple(fields), tuple(fields.values())
+        return self.dict2columns(fields)
 
     def _provider_fields(self, state: Any) -> dict[str, Any]:
         """Return what is shown of a provider that a client made."""
@@ -162,18 +162,18 @@ class ShowHost(ShowOne):
             "name": api_providers.name_of(document),
             "owner": api_providers.API,
             "uuid": state.name.removeprefix(names.api_provider("")),
-            "partition": TextColumn(state.partition),
-            "parent": TextColumn(document.get("parent")),
-            "zone": TextColumn(self._zone(state)),
-            "resources": _ResourcesColumn(free_and_used(document)),
-            "traits": LinesColumn(document.get("traits", [])),
-            "aggregates": LinesColumn(document.get("aggregates", [])),
+            "partition": state.partition,
+            "parent": document.get("parent"),
+            "zone": self._zone(state),
+            "resources": fields_cell(free_and_used(document), _format_resource),
+            "traits": lines_cell(document.get("traits", [])),
+            "aggregates": lines_cell(document.get("aggregates", [])),
             "version": state.version,
         }
         tree = {child.name: child for child in api_providers.in_tree(self.session, document["root"])}
         below = [child for child in tree.values() if _is_below(child, state.name, tree)]
         if below:
-            fields["below"] = LinesColumn([_child_summary(child) for child in below], _format_child)
+            fields["below"] = lines_cell([_child_summary(child) for child in below], _format_child)
         return api_providers.show_names(self.session, fields)
 
     def _host_fields(self, name: str) -> dict[str, Any]:
@@ -183,14 +183,14 @@ class ShowHost(ShowOne):
         fields: dict[str, Any] = {
             "name": name,
             "owner": api_providers.AGENT,
-            "partition": TextColumn(service.partition),
+            "partition": service.partition,
             "binary": service.document.get("binary"),
             "state": _state_of(service.document),
             "enabled": is_enabled(service.document),
-            "disabled_reason": TextColumn(service.document.get("disabled_reason") or service.document.get("refusal")),
-            "host_uuid": TextColumn(service.document.get("host_uuid")),
+            "disabled_reason": service.document.get("disabled_reason") or service.document.get("refusal"),
+            "host_uuid": service.document.get("host_uuid"),
             "audited": bool(service.document.get("audited")),
-            "last_report": TimestampColumn(service.document.get("last_report_ms")),
+            "last_report": timestamp_cell(service.document.get("last_report_ms")),
             "service_version": service.version,
         }
         providers = list(self._providers(name))
@@ -200,13 +200,13 @@ class ShowHost(ShowOne):
         if len(nodes) == 1:
             fields |= _node_fields(nodes[0], self._zone(nodes[0]))
             if nodes[0].document.get("numa"):
-                fields["numa_cells"] = LinesColumn(nodes[0].document["numa"], _format_numa_cell)
+                fields["numa_cells"] = lines_cell(nodes[0].document["numa"], _format_numa_cell)
         else:
-            fields["nodes"] = LinesColumn([_node_summary(node, self._zone(node)) for node in nodes], _format_node)
+            fields["nodes"] = lines_cell([_node_summary(node, self._zone(node)) for node in nodes], _format_node)
         children = [provider for provider in providers if provider not in nodes]
         children += [child for node in nodes for child in api_providers.in_tree(self.session, node.name)]
         if children:
-            fields["below"] = LinesColumn([_child_summary(child) for child in children], _format_child)
+            fields["below"] = lines_cell([_child_summary(child) for child in children], _format_child)
         return fields
 
     @functools.cached_property
@@ -244,10 +244,10 @@ def _node_fields(state: Any, zone: str | None) -> dict[str, Any]:
     document = state.document
     return {
         "node": state.name,
-        "zone": TextColumn(zone),
-        "resources": _ResourcesColumn(free_and_used(document)),
-        "traits": LinesColumn(document.get("traits", [])),
-        "metrics": FieldsColumn(document.get("metrics", {})),
+        "zone": zone,
+        "resources": fields_cell(free_and_used(document), _format_resource),
+        "traits": lines_cell(document.get("traits", [])),
+        "metrics": fields_cell(document.get("metrics", {})),
         "node_version": state.version,
     }
 
@@ -261,9 +261,5 @@ def _node_summary(state: Any, zone: str | None) -> dict[str, Any]:
     return {"name": state.name, "zone": zone, "resources": free_and_used(state.document)}
 
 
-class _ResourcesColumn(FieldsColumn):
-    def human_readable(self) -> str:
-        return "\n".join(
-            f"{resource_class}: {amounts['free']} free, {amounts['used']} of {amounts['capacity']} used"
-            for resource_class, amounts in self._value.items()
-        )
+def _format_resource(resource_class: str, amounts: Mapping[str, int]) -> str:
+    return f"{resource_class}: {amounts['free']} free, {amounts['used']} of {amounts['capacity']} used"

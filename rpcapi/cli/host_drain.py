@@ -7,7 +7,6 @@ from typing import Any
 
 from rpcapi.cli import draining, host_moves, progress
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import TextColumn
 from rpcapi.cli.command import Lister
 from rpcapi.cli.service_host import parse_service_host
 
@@ -57,4 +56,4 @@ class DrainHost(Lister):
         off = f", {result.offloaded} offloaded" if result.offloaded else ""
         left = f", {len(result.failures)} could not be" if result.failures else ""
         self.show_message(f"{result.moved} of {result.total} servers of {host} are moved{off}{left}")
-        return COLUMNS, [(failure.server, TextColumn(failure.reason)) for failure in result.failures]
+        return COLUMNS, result.failures

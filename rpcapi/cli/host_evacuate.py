@@ -7,7 +7,6 @@ from typing import Any
 
 from rpcapi.cli import host_moves, progress
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import TextColumn
 from rpcapi.cli.command import Lister
 from rpcapi.cli.comparison import EVACUATION
 from rpcapi.cli.service_host import parse_service_host
@@ -51,4 +50,4 @@ class EvacuateHost(Lister):
         self.exit_code = 1 if moves.failures else 0
         left = f", {len(moves.failures)} could not be" if moves.failures else ""
         self.show_message(f"{moves.moved} of {total} servers of {host} are evacuated{left}")
-        return COLUMNS, [(failure.server, TextColumn(failure.reason)) for failure in moves.failures]
+        return COLUMNS, moves.failures

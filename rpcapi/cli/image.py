@@ -13,7 +13,7 @@ from rpcapi.cli.catalog_documents import (
     ImportToCatalog,
     ShowFromCatalog,
 )
-from rpcapi.cli.columns import FieldsColumn, TextColumn
+from rpcapi.cli.cells import fields_cell
 from rpcapi.cli.command import Lister
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _rows(session: "Session") -> Iterator[Sequence[Any]]:
 
     sources = find_sources(session.images_by_source)
     for name, image in sorted(session.images.items()):
-        texts = image.name, image.id or image.name, TextColumn(image.disk_format), FieldsColumn(image.properties)
+        texts = image.name, image.id or image.name, image.disk_format, fields_cell(image.properties)
         yield *texts, image.min_ram_mb, image.min_disk_gb, sources[name]
 
 

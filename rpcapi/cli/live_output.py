@@ -8,10 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
-from cliff.columns import FormattableColumn
-
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import machine_value
+from rpcapi.cli.cells import human_text, machine_value
+from rpcapi.cli.command import fill_nulls
 from rpcapi.cli.error_messages import CommandFailed
 
 DEFAULT_INTERVAL = 1.0  # seconds
@@ -56,7 +55,7 @@ def print_rows(
     print_row = _row_printer(args.formatter, [column_names[index] for index in indexes], stream)
     try:
         for row in rows:
-            print_row([row[index] for index in indexes])
+            print_row(fill_nulls([row[index] for index in indexes], args.formatter))
             stream.flush()
     except KeyboardInterrupt:
         return
@@ -71,7 +70,7 @@ def _row_printer(formatter: str, names: Sequence[str], stream: TextIO) -> PrintR
     if formatter == "csv":
         writer = csv.writer(stream, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         writer.writerow(names)
-        return lambda row: writer.writerow(["" if (value := machine_value(cell)) is None else value for cell in row])
+        return lambda row: writer.writerow(map(machine_value, row))
     if formatter == "table":
         widths = [len(name) for name in names]  # of the widest cell so far
 
@@ -88,5 +87,4 @@ def _row_printer(formatter: str, names: Sequence[str], stream: TextIO) -> PrintR
 
 def _text(cell: Any) -> str:
     """Return a cell on one line."""
-    text = cell.human_readable() if isinstance(cell, FormattableColumn) else str(cell)
-    return ", ".join(text.splitlines()) or "-"
+    return ", ".join(human_text(cell).splitlines())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import TextColumn, TimestampColumn, attempts_column
+from rpcapi.cli.cells import attempts_cell, timestamp_cell
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
@@ -49,10 +49,10 @@ class ListMigrations(Lister):
                 migration.kind,
                 migration.status,
                 migration.source_host,
-                TextColumn(migration.destination_host),
-                TextColumn(_percent(progress.get(migration.uuid))),
-                TextColumn(migration.reason),
-                TimestampColumn(migration.updated_ms),
+                migration.destination_host,
+                _percent(progress.get(migration.uuid)),
+                migration.reason,
+                timestamp_cell(migration.updated_ms),
             )
             for migration in migrations
         ]
@@ -106,23 +106,24 @@ class ShowMigration(ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         (migration,) = self.session.call(self.session.conductor.get_migrations, [parsed_args.migration]).migrations
         progress = read_progress(self.session, [migration]).get(migration.uuid)
-        fields = {
-            "uuid": migration.uuid,
-            "server": migration.instance,
-            "kind": migration.kind,
-            "status": migration.status,
-            "source_host": migration.source_host,
-            "source_attempt": migration.source_attempt,
-            "target": TextColumn(migration.target),
-            "destination_host": TextColumn(migration.destination_host),
-            "destination_attempt": TextColumn(migration.destination_attempt),
-            "progress": TextColumn(_describe(progress)),
-            "ended_attempts": attempts_column(migration.history),
-            "old_flavor": TextColumn(migration.old_flavor),
-            "new_flavor": TextColumn(migration.new_flavor),
-            "reason": TextColumn(migration.reason),
-            "request_id": migration.request_id,
-            "created": TimestampColumn(migration.created_ms),
-            "updated": TimestampColumn(migration.updated_ms),
-        }
-        return tuple(fields), tuple(fields.values())
+        return self.dict2columns(
+            {
+                "uuid": migration.uuid,
+                "server": migration.instance,
+                "kind": migration.kind,
+                "status": migration.status,
+                "source_host": migration.source_host,
+                "source_attempt": migration.source_attempt,
+                "target": migration.target,
+                "destination_host": migration.destination_host,
+                "destination_attempt": migration.destination_attempt,
+                "progress": _describe(progress),
+                "ended_attempts": attempts_cell(migration.history),
+                "old_flavor": migration.old_flavor,
+                "new_flavor": migration.new_flavor,
+                "reason": migration.reason,
+                "request_id": migration.request_id,
+                "created": timestamp_cell(migration.created_ms),
+                "updated": timestamp_cell(migration.updated_ms),
+            }
+        )

@@ -7,7 +7,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import CountsColumn, TextColumn
+from rpcapi.cli.cells import counts_cell
 from rpcapi.cli.command import Command, Lister
 from rpcapi.cli.state_write import update_document
 
@@ -27,7 +27,7 @@ class ListPartitions(Lister):
             ["up" if available else "down" for available in reply.available],
             reply.hosts,
             reply.alive,
-            [TextColumn(None) if claims is None else CountsColumn(claims) for claims in reply.claims],
+            [None if claims is None else counts_cell(claims) for claims in reply.claims],
             reply.epochs,
             reply.positions,
             strict=True,

@@ -5,7 +5,6 @@ import argparse
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rpcapi.cli.columns import TextColumn
 from rpcapi.cli.command import Lister
 
 COLUMNS = ("resource", "used", "limit")
@@ -16,5 +15,5 @@ class ShowQuota(Lister):
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         quota = self.session.call(self.session.conductor.get_quota, self.session.project)
-        rows = zip(quota.resources, quota.used, [TextColumn(limit) for limit in quota.limits], strict=True)
+        rows = zip(quota.resources, quota.used, quota.limits, strict=True)
         return COLUMNS, list(rows)

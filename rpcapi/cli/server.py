@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rpcapi.cli import live_output, progress, waiting
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import TextColumn, TimestampColumn, attempts_column
+from rpcapi.cli.cells import attempts_cell, timestamp_cell
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
@@ -31,8 +31,8 @@ def rows(instances: Iterable[Any], args: argparse.Namespace) -> tuple[Sequence[s
     return columns, [_row(instance, columns) for instance in instances]
 
 
-def _row(instance: Any, columns: Sequence[str]) -> list[TextColumn]:
-    return [TextColumn(getattr(instance, name)) for name in columns]
+def _row(instance: Any, columns: Sequence[str]) -> list[Any]:
+    return [getattr(instance, name) for name in columns]
 
 
 def _positive(text: str) -> int:
@@ -132,23 +132,24 @@ class ShowServer(ShowOne):
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
         uuids = resolve_uuids(self.session, [parsed_args.server])
         (instance,) = waiting.fetch_instances(self.session, uuids)
-        fields = {
-            "uuid": instance.uuid,
-            "name": TextColumn(instance.name),
-            "flavor": TextColumn(instance.flavor),
-            "status": instance.status,
-            "host": TextColumn(instance.host),
-            "attempt": instance.attempt,
-            "migration": TextColumn(instance.migration),
-            "reason": TextColumn(instance.reason),
-            "ended_attempts": attempts_column(instance.history),
-            "request_id": instance.request_id,
-            "project": instance.project_id,
-            "user": instance.user_id,
-            "created": TimestampColumn(instance.created_ms),
-            "updated": TimestampColumn(instance.updated_ms),
-        }
-        return tuple(fields), tuple(fields.values())
+        return self.dict2columns(
+            {
+                "uuid": instance.uuid,
+                "name": instance.name,
+                "flavor": instance.flavor,
+                "status": instance.status,
+                "host": instance.host,
+                "attempt": instance.attempt,
+                "migration": instance.migration,
+                "reason": instance.reason,
+                "ended_attempts": attempts_cell(instance.history),
+                "request_id": instance.request_id,
+                "project": instance.project_id,
+                "user": instance.user_id,
+                "created": timestamp_cell(instance.created_ms),
+                "updated": timestamp_cell(instance.updated_ms),
+            }
+        )
 
 
 class DeleteServers(Command):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rpcapi.cli import partition
-from rpcapi.cli.columns import OffsetColumn, TextColumn, TimestampColumn
+from rpcapi.cli.cells import offset_cell, timestamp_cell
 from rpcapi.cli.command import Lister
 
 AGENT = "gantt-compute"
@@ -37,11 +37,11 @@ class ListServices(Lister):
                 _host(state),
                 state_of(state.document),
                 bool(state.document.get("enabled", True)),
-                TextColumn(state.document.get("disabled_reason")),
-                TextColumn(state.document.get("audited") if _is_agent(state) else None),
-                TimestampColumn(state.document.get("last_report_ms")),
-                OffsetColumn(state.document.get("clock_offset_ms")),
-                TextColumn(state.partition),
+                state.document.get("disabled_reason"),
+                state.document.get("audited") if _is_agent(state) else None,
+                timestamp_cell(state.document.get("last_report_ms")),
+                offset_cell(state.document.get("clock_offset_ms")),
+                state.partition,
             )
             for state in states
         ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.columns import DocumentColumn
+from rpcapi.cli.cells import document_cell
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.cli.state_write import WRITER, get_version, update_document
 from rpcapi.resources import names
@@ -113,4 +113,4 @@ class DeleteState(Command):
 
 
 def _row(state: Any) -> tuple[Any, ...]:
-    return state.name, state.version, state.partition or "", DocumentColumn(state.document)
+    return state.name, state.version, state.partition or "", document_cell(state.document)

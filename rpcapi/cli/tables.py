@@ -17,9 +17,6 @@ FRAME = 3  # characters of a column's padding and border; the table has one more
 class TableFormatter(table.TableFormatter):
     """cliff's table, as wide as the terminal or ``--max-width``."""
 
-    def add_rows(self, table: PrettyTable, column_names: Sequence[str], data: Iterable[Sequence[Any]]) -> None:
-        super().add_rows(table, column_names, (["-" if cell is None else cell for cell in row] for row in data))
-
     def emit_list(
         self,
         column_names: Sequence[str],

@@ -9,7 +9,7 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli.audit import AuditCluster
-from rpcapi.cli.columns import machine_value
+from rpcapi.cli.cells import machine_value
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.host_drain import DrainHost
 from rpcapi.cli.host_evacuate import EvacuateHost
