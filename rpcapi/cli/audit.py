@@ -169,10 +169,5 @@ def read(session: "Session") -> comparison.ClusterReading:
 
 
 def _guests_of(session: "Session", host: str) -> Iterator[comparison.AgentGuest]:
-    marker = None
-    while True:
-        page = session.call(session.conductor.list_guests, host, marker=marker)
+    for page in session.pages(session.conductor.list_guests, host):
         yield from map(comparison.AgentGuest, page.uuids, page.attempts, page.names, page.states)
-        marker = page.marker
-        if marker is None:
-            return

@@ -6,13 +6,11 @@ import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.command import Command
 from rpcapi.cli.error_messages import CommandFailed
-
-PAGE = 100  # decisions per call: one about many instances is large
 
 
 class ExportDecisions(Command):
@@ -30,20 +28,11 @@ class ExportDecisions(Command):
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         count = 0
         with self._open_output(parsed_args.output) as file:
-            for decision in self._decisions(parsed_args.partition):
+            for decision in self.session.list_decisions(parsed_args.partition):
                 line = {**decision.document, "request_id": decision.request_id, "partition": decision.partition}
                 file.write(json.dumps(line) + "\n")
                 count += 1
         self.show_message(f"{count} decisions")
-
-    def _decisions(self, partition: str | None) -> Iterator[Any]:
-        marker = None
-        while True:
-            page = self.session.call(self.session.scheduler.list_decisions, partition, marker=marker, limit=PAGE)
-            yield from page.decisions
-            marker = page.marker
-            if marker is None:
-                return
 
     @contextlib.contextmanager
     def _open_output(self, path: Path | None) -> Iterator[IO[str]]:

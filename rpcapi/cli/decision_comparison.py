@@ -11,7 +11,6 @@ from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import counts_cell, lines_cell
 from rpcapi.cli.command import Lister
 
-PAGE = 100  # decisions per call
 COLUMNS = ("outcome", "instances", "share", "reasons", "examples")
 MAX_EXAMPLES = 3  # request ids of each outcome, the newest
 
@@ -61,12 +60,6 @@ class CompareDecisions(Lister):
 
     def _instances(self, partition: str | None) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the compared instances with the ids of their requests, oldest first."""
-        marker = None
-        while True:
-            page = self.session.call(self.session.scheduler.list_decisions, partition, marker=marker, limit=PAGE)
-            for decision in page.decisions:
-                for instance in (decision.document.get("nova") or {}).get("instances", ()):
-                    yield decision.request_id, instance
-            marker = page.marker
-            if marker is None:
-                return
+        for decision in self.session.list_decisions(partition):
+            for instance in (decision.document.get("nova") or {}).get("instances", ()):
+                yield decision.request_id, instance

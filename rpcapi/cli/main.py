@@ -6,11 +6,13 @@ import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rpcapi.cli.application import Application, hush_libraries
 from rpcapi.cli.commands import COMMANDS
-from rpcapi.cli.session import Session
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
 
 
 class GanttApp(Application):
@@ -49,8 +51,10 @@ class GanttApp(Application):
             to_file.setFormatter(logging.Formatter(self.LOG_FILE_MESSAGE_FORMAT))
             logging.getLogger().addHandler(to_file)
 
-    def connect(self) -> Session:
+    def connect(self) -> "Session":
         """Return a new session for the project."""
+        from rpcapi.cli.session import Session  # noqa: PLC0415 - the help does without it
+
         project = self.options.project or os.environ.get("GANTT_PROJECT", "default")
         return Session(self.options.config_file, project)
 

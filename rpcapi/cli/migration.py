@@ -3,14 +3,16 @@
 
 import argparse
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import attempts_cell, timestamp_cell
 from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
-from rpcapi.cli.session import Session
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
 
 COLUMNS = ("uuid", "server", "kind", "status", "source_host", "destination_host", "progress", "reason", "updated")
 LIVE, COPYING = "live-migration", ("preparing", "migrating")  # kind and statuses of those with progress
@@ -67,7 +69,7 @@ class CopyProgress(NamedTuple):
     copied_mb: int
 
 
-def read_progress(session: Session, migrations: Iterable[Any]) -> dict[str, CopyProgress]:
+def read_progress(session: "Session", migrations: Iterable[Any]) -> dict[str, CopyProgress]:
     """Return the progress of the migrations whose guests are being copied, by uuid."""
     uuids = [item.uuid for item in migrations if item.kind == LIVE and item.status in COPYING]
     progress: dict[str, CopyProgress] = {}

@@ -8,10 +8,12 @@ import argparse
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rpcapi.cli.error_messages import CommandFailed
-from rpcapi.cli.session import Session
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
 
 API_NAME = "scheduler"
 API_VERSION_OPTION = "os_scheduler_api_version"
@@ -37,11 +39,13 @@ def build_option_parser(parser: argparse.ArgumentParser) -> argparse.ArgumentPar
     return parser
 
 
-def make_client(instance: Any) -> Callable[[], Session]:
+def make_client(instance: Any) -> Callable[[], "Session"]:
     """Return the function that opens a session for project and user of the token; each command has its own session.
 
     ``instance`` is openstackclient's ClientManager. Raises Keystone's errors, and CommandFailed without a project.
     """
+    from rpcapi.cli.session import Session  # noqa: PLC0415 - each command of openstack imports the plug-in
+
     token = instance.auth_ref
     if token is None or not token.project_id:
         raise CommandFailed("openstack scheduler needs a token of Keystone for a project: see --os-project-name")

@@ -1,29 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Session of one command run: configuration, request id, and clients of the services."""
+"""Session of one command run: configuration, request id, and clients of the services.
+
+The clients take a quarter of a second to import: `gantt --help` does without this module.
+"""
 
 import functools
 import getpass
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from rpcapi import errors, tracing
+import oslo_messaging as messaging
+import tenacity
+from oslo_config import cfg
 
-if TYPE_CHECKING:  # the bus takes half a second to import, `gantt --help` must not
-    from oslo_config import cfg
-
-    from rpcapi.clients.claims import ClaimsAPI
-    from rpcapi.clients.conductor import ConductorAPI
-    from rpcapi.clients.scheduler import SchedulerAPI
-    from rpcapi.context import RequestContext
-    from rpcapi.spec_builder.catalog import Catalog
-    from rpcapi.spec_builder.flavors import Flavor
-    from rpcapi.spec_builder.images import Image
+from rpcapi import context, errors, tracing
+from rpcapi.cli import connection
+from rpcapi.clients.claims import ClaimsAPI
+from rpcapi.clients.conductor import ConductorAPI
+from rpcapi.clients.scheduler import SchedulerAPI
+from rpcapi.conf import catalog, client, flavors, images
+from rpcapi.messaging import bus
+from rpcapi.spec_builder import catalog_documents
+from rpcapi.spec_builder.catalog import Catalog
+from rpcapi.spec_builder.flavors import BUILT_IN, Flavor
+from rpcapi.spec_builder.images import Image
 
 LOG = logging.getLogger("gantt.shell")
 ATTEMPTS = 3
 PAGE = 1000
+PAGE_OF_DECISIONS = 100  # one about many instances is large
 BUILT_IN_SOURCE, CLUSTER_SOURCE, CLIENT_SOURCE = "built-in", "cluster", "configuration"
 NO_TRANSPORT_URL = (
     "no transport_url is configured; set the configuration file with --config-file or "
@@ -45,7 +52,7 @@ class Session:
         self._opening = threading.Lock()  # the bus is opened once, also by requests in several threads
 
     @classmethod
-    def of_daemon(cls, conf: "cfg.ConfigOpts") -> "Session":
+    def of_daemon(cls, conf: cfg.ConfigOpts) -> "Session":
         """Return a session with a configuration that is loaded already."""
         session = cls()
         session.conf = conf
@@ -64,58 +71,41 @@ class Session:
         return session
 
     @functools.cached_property
-    def conf(self) -> "cfg.ConfigOpts":
+    def conf(self) -> cfg.ConfigOpts:
         """The configuration; raises BadConfiguration."""
-        from rpcapi.conf import client  # noqa: PLC0415 - lazy, see above
-
         return client.load(self._config_files)
 
     @functools.cached_property
-    def flavors(self) -> "dict[str, Flavor]":
+    def flavors(self) -> dict[str, Flavor]:
         """All flavors by name; raises BadConfiguration."""
-        from rpcapi.spec_builder import catalog_documents  # noqa: PLC0415 - lazy, see above
-
         return catalog_documents.merge(self.flavors_by_source)
 
     @functools.cached_property
-    def flavors_by_source(self) -> "dict[str, dict[str, Flavor]]":
+    def flavors_by_source(self) -> dict[str, dict[str, Flavor]]:
         """The built-in flavors, the cluster's and those of this client's configuration; later ones take precedence."""
-        from rpcapi.conf import flavors  # noqa: PLC0415 - lazy, see above
-        from rpcapi.spec_builder.catalog_documents import flavor_of  # noqa: PLC0415 - lazy, see above
-        from rpcapi.spec_builder.flavors import BUILT_IN  # noqa: PLC0415 - lazy, see above
-
         configured = flavors.load(self.conf, self.catalog)
-        stored = {flavor.name: flavor for flavor in map(flavor_of, self.list_catalog("flavor"))}
+        stored = {flavor.name: flavor for flavor in map(catalog_documents.flavor_of, self.list_catalog("flavor"))}
         return {BUILT_IN_SOURCE: BUILT_IN, CLUSTER_SOURCE: stored, CLIENT_SOURCE: configured}
 
     @functools.cached_property
-    def images(self) -> "dict[str, Image]":
+    def images(self) -> dict[str, Image]:
         """All images by name; raises BadConfiguration."""
-        from rpcapi.spec_builder import catalog_documents  # noqa: PLC0415 - lazy, see above
-
         return catalog_documents.merge(self.images_by_source)
 
     @functools.cached_property
-    def images_by_source(self) -> "dict[str, dict[str, Image]]":
+    def images_by_source(self) -> dict[str, dict[str, Image]]:
         """The images of the cluster and of this client's configuration; later ones take precedence."""
-        from rpcapi.conf import images  # noqa: PLC0415 - lazy, see above
-        from rpcapi.spec_builder.catalog_documents import image_of  # noqa: PLC0415 - lazy, see above
-
-        stored = {image.name: image for image in map(image_of, self.list_catalog("image"))}
+        stored = {image.name: image for image in map(catalog_documents.image_of, self.list_catalog("image"))}
         return {CLUSTER_SOURCE: stored, CLIENT_SOURCE: images.load(self.conf)}
 
     @functools.cached_property
-    def catalog(self) -> "Catalog":
+    def catalog(self) -> Catalog:
         """The devices that flavors refer to; raises BadConfiguration."""
-        from rpcapi.conf import catalog  # noqa: PLC0415 - lazy, see above
-
         return catalog.load(self.conf)
 
     @functools.cached_property
-    def ctxt(self) -> "RequestContext":
+    def ctxt(self) -> context.RequestContext:
         """The context of this run: all its calls carry one request id."""
-        from rpcapi import context  # noqa: PLC0415 - lazy, see above
-
         return context.new(project_id=self.project, user_id=_system_user() if self._user is None else self._user)
 
     @functools.cached_property
@@ -124,28 +114,22 @@ class Session:
         return _open_bus(self.conf)
 
     @functools.cached_property
-    def conductor(self) -> "ConductorAPI":
+    def conductor(self) -> ConductorAPI:
         """The conductor's client."""
-        from rpcapi.clients.conductor import ConductorAPI  # noqa: PLC0415 - lazy, see above
-
         return ConductorAPI(self.conf, self.transport)
 
     @functools.cached_property
-    def scheduler(self) -> "SchedulerAPI":
+    def scheduler(self) -> SchedulerAPI:
         """The scheduler's client, with the configured backend."""
-        from rpcapi.clients.scheduler import SchedulerAPI  # noqa: PLC0415 - lazy, see above
-
         return SchedulerAPI(self.conf, self.transport)
 
     @functools.cached_property
-    def claims(self) -> "ClaimsAPI":
+    def claims(self) -> ClaimsAPI:
         """The claims client of the configured partition."""
         return self.claims_of(self.conf.rpc.partition)
 
-    def claims_of(self, partition: str | None) -> "ClaimsAPI":
+    def claims_of(self, partition: str | None) -> ClaimsAPI:
         """Return the claims client of a partition; None means the configured one."""
-        from rpcapi.clients.claims import ClaimsAPI  # noqa: PLC0415 - lazy, see above
-
         return ClaimsAPI(self.conf, self.transport, partition or self.conf.rpc.partition)
 
     def partitions(self, only: str | None = None) -> list[str]:
@@ -164,9 +148,6 @@ class Session:
 
     def call(self, method: Callable[..., Any], *args: Any, **values: Any) -> Any:
         """Call an API method in this run's context, with retries without a reply: every call is idempotent."""
-        import oslo_messaging as messaging  # noqa: PLC0415 - lazy, see above
-        import tenacity  # noqa: PLC0415 - lazy, see above
-
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type((messaging.MessagingTimeout, errors.Unavailable)),
             stop=tenacity.stop_after_attempt(self._attempts),
@@ -179,18 +160,27 @@ class Session:
             return retrying(lambda: method(self.ctxt.with_timeout(self.conf.rpc.call_timeout), *args, **values))
 
     def list_all(self, method: Callable[..., Any], items: str, *args: Any, **values: Any) -> Iterator[Any]:
-        """Yield every entry in ``items`` of all pages of a listing call."""
-        marker = values.pop("marker", None)
-        while True:
-            page = self.call(method, *args, marker=marker, limit=PAGE, **values)
+        """Yield every entry in ``items`` of all pages of a listing call; ``limit`` is the size of a page."""
+        for page in self.pages(method, *args, **values):
             yield from getattr(page, items)
-            marker = page.marker
-            if marker is None:
+
+    def pages(self, method: Callable[..., Any], *args: Any, **values: Any) -> Iterator[Any]:
+        """Yield all pages of a listing call."""
+        values = {"marker": None, "limit": PAGE, **values}
+        while True:
+            page = self.call(method, *args, **values)
+            yield page
+            values["marker"] = page.marker
+            if page.marker is None:
                 return
 
     def list_catalog(self, kind: str) -> list[dict[str, Any]]:
         """Return the documents of the cluster's flavors or images."""
         return [state.document for state in self.list_all(self.scheduler.list_catalog, "states", kind)]
+
+    def list_decisions(self, partition: str | None) -> Iterator[Any]:
+        """Yield the recorded decisions of a partition, oldest first; None means that of the scheduler."""
+        return self.list_all(self.scheduler.list_decisions, "decisions", partition, limit=PAGE_OF_DECISIONS)
 
     def new_request(self) -> str:
         """Start a new request: later calls carry a new request id, which is returned."""
@@ -204,20 +194,14 @@ class Session:
             tracing.stop()
 
 
-def _open_bus(conf: "cfg.ConfigOpts") -> Any:
-    from oslo_config.cfg import Locations  # noqa: PLC0415 - lazy, see above
-    from oslo_messaging import TransportURL  # noqa: PLC0415 - lazy, see above
-
-    from rpcapi.cli import connection  # noqa: PLC0415 - lazy, see above
-    from rpcapi.messaging import bus  # noqa: PLC0415 - lazy, see above
-
+def _open_bus(conf: cfg.ConfigOpts) -> Any:
     bus.set_defaults(conf)
     location = conf.get_location("transport_url")
-    if location is None or location.location is Locations.opt_default:
+    if location is None or location.location is cfg.Locations.opt_default:
         raise errors.BadConfiguration(why=NO_TRANSPORT_URL)
     # First, because its errors about a malformed URL do not quote the password.
     transport = bus.get_transport(conf)
-    connection.check_broker(TransportURL.parse(conf))
+    connection.check_broker(messaging.TransportURL.parse(conf))
     return transport
 
 

@@ -3,10 +3,12 @@
 
 import time
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rpcapi import errors
-from rpcapi.cli.session import Session
+
+if TYPE_CHECKING:
+    from rpcapi.cli.session import Session
 
 CHUNK = 500  # instances per call
 FIRST_PAUSE = 0.1
@@ -17,7 +19,7 @@ END_STATUSES = frozenset(
 )
 
 
-def fetch_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
+def fetch_instances(session: "Session", uuids: Sequence[str]) -> list[Any]:
     """Return the servers' records in the order of ``uuids``; raises UnknownInstance."""
     instances: list[Any] = []
     for start in range(0, len(uuids), CHUNK):
@@ -26,7 +28,7 @@ def fetch_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
 
 
 def wait_for_status(
-    session: Session, uuids: Sequence[str], end_statuses: Collection[str], timeout: float, bar: Any
+    session: "Session", uuids: Sequence[str], end_statuses: Collection[str], timeout: float, bar: Any
 ) -> dict[str, Any]:
     """Poll until each server's status is in ``end_statuses``, at most ``timeout`` seconds; return records by uuid.
 
@@ -48,7 +50,7 @@ def wait_for_status(
         pause = min(pause * 1.5, LONGEST_PAUSE)
 
 
-def existing_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
+def existing_instances(session: "Session", uuids: Sequence[str]) -> list[Any]:
     """Return the records of those of the servers that have one."""
     try:
         return fetch_instances(session, uuids)
@@ -56,7 +58,7 @@ def existing_instances(session: Session, uuids: Sequence[str]) -> list[Any]:
         return [instance for uuid in uuids for instance in _get_instance_if_recorded(session, uuid)]
 
 
-def _get_instance_if_recorded(session: Session, uuid: str) -> list[Any]:
+def _get_instance_if_recorded(session: "Session", uuid: str) -> list[Any]:
     try:
         return fetch_instances(session, [uuid])
     except errors.UnknownInstance:
