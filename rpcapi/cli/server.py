@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rpcapi.cli import live_output, progress, waiting
+from rpcapi.cli import live_output, waiting
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.cells import attempts_cell, timestamp_cell
-from rpcapi.cli.command import Command, Lister, ShowOne
+from rpcapi.cli.command import Lister, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_names import resolve_uuids
 
@@ -21,7 +21,6 @@ STATUSES = (
     *("REVERT_RESIZE", "MIGRATING", "ERROR", "DELETING", "DELETED"),
 )
 BOOT_END_STATUSES = ("ACTIVE", "ERROR", "DELETED")
-DELETE_END_STATUSES = ("DELETED", "ERROR")
 
 
 def rows(instances: Iterable[Any], args: argparse.Namespace) -> tuple[Sequence[str], list[Any]]:
@@ -150,41 +149,3 @@ class ShowServer(ShowOne):
                 "updated": timestamp_cell(instance.updated_ms),
             }
         )
-
-
-class DeleteServers(Command):
-    """Delete servers: stop their guests, then release their claims."""
-
-    ARGUMENTS = (
-        Argument(
-            "servers", nargs="+", metavar="SERVER", help="The servers, by uuid or name; all are deleted, or none."
-        ),
-        Argument("--wait", action="store_true", help="Return when they are deleted."),
-        Argument("--timeout", type=float, default=120.0, metavar="S", help="Limit of --wait in seconds (120)."),
-        progress.OPTION,
-    )
-
-    def take_action(self, parsed_args: argparse.Namespace) -> None:
-        requested = resolve_uuids(self.session, parsed_args.servers)
-        uuids = [
-            instance.uuid
-            for instance in waiting.fetch_instances(self.session, requested)
-            if instance.status != "DELETED"
-        ]
-        deleted_count = len(requested) - len(uuids)
-        already_deleted = f"{deleted_count} {'is' if deleted_count == 1 else 'are'} deleted already"
-        if not uuids:
-            self.show_message(already_deleted)
-            return
-        self.session.call(self.session.conductor.delete_instances, uuids)
-        state = "deleted" if parsed_args.wait else "to be deleted"
-        if parsed_args.wait:
-            self._wait(uuids, parsed_args)
-        self.show_message(f"{len(uuids)} {state}, {already_deleted}" if deleted_count else f"{len(uuids)} {state}")
-
-    def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        with progress.progress_bar(len(uuids), "deleted", self.app.stderr, args) as bar:
-            instances = waiting.wait_for_status(self.session, uuids, DELETE_END_STATUSES, args.timeout, bar)
-        unfinished = [instance.uuid for instance in instances.values() if instance.status != "DELETED"]
-        if unfinished:
-            raise CommandFailed(f"{len(unfinished)} of {len(uuids)} are not deleted yet: {', '.join(unfinished[:5])}")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt server migrate``, ``resize``, ``confirm`` and ``revert``."""
+"""``gantt server migrate``, ``live-migrate``, ``evacuate``, ``resize``, ``confirm`` and ``revert``."""
 
 import argparse
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rpcapi.cli import progress, waiting
+from rpcapi.cli import waiting
 from rpcapi.cli.argument import Argument
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.server_power import ChangeServers
@@ -14,45 +14,36 @@ from rpcapi.cli.server_power import ChangeServers
 if TYPE_CHECKING:
     from rpcapi.objects.request_spec import RequestSpec
 
-AT_DESTINATION = ("finished", "confirming", "confirmed")
+HOST_OPTION = Argument("--host", metavar="NAME", help="Only to this host, or node as host/node.")
+CROSS_CELL_OPTION = Argument(
+    "--allow-cross-cell", action="store_true", help="Also hosts in other partitions than that of the server."
+)
 
 
 class _MoveServers(ChangeServers):
-    """Base of the commands that begin moves; each server gets the uuid of its migration here."""
+    """Base of the commands that begin moves; each server gets the uuid of its migration here.
 
-    STATUSES = ("VERIFY_RESIZE",)
+    MOVED: the statuses of migrations whose servers are at their destinations.
+    """
+
+    STATUSES: ClassVar[tuple[str, ...]] = ("VERIFY_RESIZE",)
     BY_GROUP = True
+    MOVED: ClassVar[tuple[str, ...]] = ("finished", "confirming", "confirmed")
 
-    ARGUMENTS: ClassVar[Sequence[Argument]] = (
-        Argument(
-            "--allow-cross-cell", action="store_true", help="Also hosts in other partitions than that of the server."
-        ),
-    )
+    _migrations: list[str]
 
-    def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        with progress.progress_bar(len(uuids), self.STATE, self.app.stderr, args) as bar:
-            instances = waiting.wait_for_status(self.session, uuids, waiting.END_STATUSES, args.timeout, bar)
-        migrations = {
-            migration.instance: migration
-            for migration in self._migrations([instance.migration for instance in instances.values()])
-        }
-        failed = [
-            f"{instance.uuid}: {instance.status}, {_outcome(migrations.get(instance.uuid))}"
-            for instance in instances.values()
-            if instance.uuid not in migrations or migrations[instance.uuid].status not in AT_DESTINATION
+    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
+        self._migrations = [str(uuid.uuid4()) for _ in uuids]
+        return {"migrations": self._migrations}
+
+    def _failures(self, instances: Iterable[Any]) -> list[str]:
+        page = self.session.call(self.session.conductor.get_migrations, self._migrations)
+        return [
+            f"{migration.instance}: migration {migration.uuid} is {migration.status}"
+            + (f": {migration.reason}" if migration.reason else "")
+            for migration in page.migrations
+            if migration.status not in self.MOVED
         ]
-        if failed:
-            raise CommandFailed(f"{len(failed)} of {len(uuids)} are not {self.STATE}: {'; '.join(failed[:5])}")
-
-    def _migrations(self, uuids: Iterable[str | None]) -> list[Any]:
-        recorded = [migration for migration in uuids if migration is not None]
-        return self.session.call(self.session.conductor.get_migrations, recorded).migrations if recorded else []
-
-
-def _outcome(migration: Any) -> str:
-    if migration is None:
-        return "without a migration"
-    return f"migration {migration.status}" + (f": {migration.reason}" if migration.reason else "")
 
 
 class MigrateServers(_MoveServers):
@@ -63,19 +54,42 @@ class MigrateServers(_MoveServers):
 
     STATE, METHOD = "migrated", "migrate_instances"
 
-    ARGUMENTS = (
-        *_MoveServers.ARGUMENTS,
-        Argument("--host", metavar="NAME", help="Only to this host, or node as host/node."),
-    )
+    ARGUMENTS = (CROSS_CELL_OPTION, HOST_OPTION)
 
-    def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        self.session.call(
-            self.session.conductor.migrate_instances,
-            list(uuids),
-            [str(uuid.uuid4()) for _ in uuids],
-            args.host,
-            allow_cross_cell=args.allow_cross_cell,
-        )
+    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
+        return super()._options(uuids, args) | {"host": args.host, "allow_cross_cell": args.allow_cross_cell}
+
+
+class LiveMigrateServers(_MoveServers):
+    """Copy servers to other hosts while they run; `gantt migration list` shows the progress.
+
+    Members of one affinity group move together: all of them get a destination, or none does.
+    """
+
+    STATE, STATUSES, METHOD = "migrated live", ("ACTIVE",), "live_migrate_instances"
+    MOVED = ("completed",)
+
+    ARGUMENTS = (HOST_OPTION,)
+
+    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
+        return super()._options(uuids, args) | {"host": args.host}
+
+
+class EvacuateServers(_MoveServers):
+    """Build servers on other hosts whose host was fenced or removed; stopped servers stay off.
+
+    The host must be down, or have learned that it was fenced. A server that no host takes is in ERROR again, with the
+    reason of each attempt, and can be evacuated again. `gantt migration list` shows evacuations.
+    """
+
+    STATE, STATUSES, METHOD = "evacuated", ("ACTIVE", "SHUTOFF"), "evacuate_instances"
+    BY_GROUP = False
+    MOVED = ("completed",)
+
+    ARGUMENTS = (HOST_OPTION,)
+
+    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
+        return super()._options(uuids, args) | {"target": args.host}
 
 
 class ResizeServers(_MoveServers):
@@ -87,26 +101,20 @@ class ResizeServers(_MoveServers):
     STATE, METHOD = "resized", "resize_instances"
 
     ARGUMENTS = (
-        *_MoveServers.ARGUMENTS,
+        CROSS_CELL_OPTION,
         Argument("--flavor", required=True, help="The new flavor; see `gantt flavor list`."),
     )
 
-    def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        """Send one call, with a spec for each image: image and flavor together make a request."""
+    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
+        """Return a spec for each image: image and flavor together make a request."""
         recorded = self.session.call(self.session.conductor.get_specs, list(uuids))
         images: list[Mapping[str, Any]] = []
         for spec in recorded:
             if spec.image not in images:
                 images.append(spec.image)
         first, *others = [self._spec(args.flavor, image) for image in images]
-        self.session.call(
-            self.session.conductor.resize_instances,
-            list(uuids),
-            [str(uuid.uuid4()) for _ in uuids],
-            first,
-            other_specs=others,
-            allow_cross_cell=args.allow_cross_cell,
-        )
+        options = super()._options(uuids, args)
+        return options | {"spec": first, "other_specs": others, "allow_cross_cell": args.allow_cross_cell}
 
     def _spec(self, flavor: str, image: Mapping[str, Any]) -> "RequestSpec":
         from rpcapi.spec_builder import builder, flavors, images  # noqa: PLC0415 - lazy, see session
@@ -126,6 +134,7 @@ class _EndMoves(ChangeServers):
 
     STATUSES = ("ACTIVE", "SHUTOFF")
     BY_GROUP = True
+    END_STATUSES = waiting.END_STATUSES - {"VERIFY_RESIZE"}
 
     def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         instances = waiting.fetch_instances(self.session, uuids)
@@ -134,12 +143,6 @@ class _EndMoves(ChangeServers):
             raise CommandFailed(f"{len(without)} of {len(uuids)} have no migration: {', '.join(without[:5])}")
         migrations = [instance.migration for instance in instances]
         self.session.call(getattr(self.session.conductor, self.METHOD), migrations)
-
-    def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
-        with progress.progress_bar(len(uuids), self.STATE, self.app.stderr, args) as bar:
-            end_statuses = waiting.END_STATUSES - {"VERIFY_RESIZE"}
-            instances = waiting.wait_for_status(self.session, uuids, end_statuses, args.timeout, bar)
-        self._check_ends(instances)
 
 
 class ConfirmServers(_EndMoves):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gantt server stop``, ``start``, ``reboot``, ``rebuild``, ``shelve``, ``offload`` and ``unshelve``."""
+"""``gantt server stop``, ``start``, ``reboot``, ``rebuild``, ``shelve``, ``offload``, ``unshelve`` and ``delete``."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, ClassVar
 
 from rpcapi.cli import group, progress, waiting
@@ -15,13 +15,14 @@ from rpcapi.cli.server_names import resolve_uuids
 class ChangeServers(Command):
     """Base of the commands: STATE is the end in words, STATUSES as records show it, METHOD that of the conductor.
 
-    BY_GROUP: the members of a server group may be named by it.
+    BY_GROUP: the members of a server group may be named by it. END_STATUSES: the statuses that end a wait.
     """
 
     STATE: ClassVar[str]
     STATUSES: ClassVar[tuple[str, ...]]
     METHOD: ClassVar[str]
     BY_GROUP: ClassVar[bool] = False
+    END_STATUSES: ClassVar[Collection[str]] = waiting.END_STATUSES
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
@@ -40,6 +41,8 @@ class ChangeServers(Command):
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         uuids = self._uuids(parsed_args)
+        if not uuids:
+            return
         self._request(uuids, parsed_args)
         if parsed_args.wait:
             self._wait(uuids, parsed_args)
@@ -55,25 +58,22 @@ class ChangeServers(Command):
 
     def _request(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         """Call the conductor's method."""
-        self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(args))
+        self.session.call(getattr(self.session.conductor, self.METHOD), uuids, **self._options(uuids, args))
 
-    def _options(self, args: argparse.Namespace) -> dict[str, Any]:
+    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
         """Return further arguments of the conductor's method."""
         return {}
 
     def _wait(self, uuids: Sequence[str], args: argparse.Namespace) -> None:
         with progress.progress_bar(len(uuids), self.STATE, self.app.stderr, args) as bar:
-            instances = waiting.wait_for_status(self.session, uuids, waiting.END_STATUSES, args.timeout, bar)
-        self._check_ends(instances)
+            instances = waiting.wait_for_status(self.session, uuids, self.END_STATUSES, args.timeout, bar)
+        failures = self._failures(instances.values())
+        if failures:
+            raise CommandFailed(f"{len(failures)} of {len(uuids)} are not {self.STATE}: {'; '.join(failures[:5])}")
 
-    def _check_ends(self, instances: Mapping[str, Any]) -> None:
-        others = [
-            f"{instance.uuid}: {instance.status}"
-            for instance in instances.values()
-            if instance.status not in self.STATUSES
-        ]
-        if others:
-            raise CommandFailed(f"{len(others)} of {len(instances)} are not {self.STATE}: {', '.join(others[:5])}")
+    def _failures(self, instances: Iterable[Any]) -> list[str]:
+        """Return a text for each instance that is not as requested."""
+        return [f"{instance.uuid}: {instance.status}" for instance in instances if instance.status not in self.STATUSES]
 
 
 class StopServers(ChangeServers):
@@ -99,7 +99,7 @@ class RebootServers(ChangeServers):
         ),
     )
 
-    def _options(self, args: argparse.Namespace) -> dict[str, Any]:
+    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
         return {"hard": args.hard}
 
 
@@ -114,7 +114,7 @@ class RebuildServers(ChangeServers):
 
     ARGUMENTS = (Argument("--image", metavar="NAME", help="Another image, by name or id; see `gantt image list`."),)
 
-    def _options(self, args: argparse.Namespace) -> dict[str, Any]:
+    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
         if args.image is None:
             return {}
         from rpcapi.spec_builder import images  # noqa: PLC0415 - only a rebuild with another image needs it
@@ -141,5 +141,19 @@ class UnshelveServers(ChangeServers):
 
     ARGUMENTS = (Argument("--host", metavar="NAME", help="Only on this host, or node as host/node; if offloaded."),)
 
-    def _options(self, args: argparse.Namespace) -> dict[str, Any]:
+    def _options(self, uuids: Sequence[str], args: argparse.Namespace) -> dict[str, Any]:
         return {} if args.host is None else {"host": args.host}
+
+
+class DeleteServers(ChangeServers):
+    """Delete servers: stop their guests, then release their claims."""
+
+    STATE, STATUSES, METHOD = "deleted", ("DELETED",), "delete_instances"
+    END_STATUSES = ("DELETED", "ERROR")
+
+    def _uuids(self, args: argparse.Namespace) -> list[str]:
+        instances = waiting.fetch_instances(self.session, super()._uuids(args))
+        uuids = [instance.uuid for instance in instances if instance.status != "DELETED"]
+        if len(uuids) < len(instances):
+            self.show_message(f"{len(instances) - len(uuids)} deleted already")
+        return uuids

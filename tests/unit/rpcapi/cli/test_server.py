@@ -113,15 +113,15 @@ def test_delete_wait_fails_at_its_timeout(cluster, gantt):
     add_instances(cluster, "a")
     cluster.conductor.stuck = True
     result = gantt("server", "delete", "a", "--wait", "--timeout", "0.2")
-    assert (result.code, result.err) == (1, "1 of 1 are not deleted yet: a\n")
+    assert (result.code, result.err) == (1, "1 of 1 are not deleted: a: DELETING\n")
 
 
 def test_delete_reports_servers_that_are_deleted_already(cluster, gantt):
     add_instances(cluster, "a", "b", status="DELETED", host=None)
     add_instances(cluster, "c")
-    assert gantt("server", "delete", "a", "b").err == "2 are deleted already\n"
+    assert gantt("server", "delete", "a", "b").err == "2 deleted already\n"
     assert {cluster.conductor.instances[name].status for name in "ab"} == {"DELETED"}
-    assert gantt("server", "delete", "a", "b", "c", "--wait").err == "1 deleted, 2 are deleted already\n"
+    assert gantt("server", "delete", "a", "b", "c", "--wait").err == "2 deleted already\n1 deleted\n"
 
 
 @pytest.fixture

@@ -31,9 +31,10 @@ def test_wait_fails_with_the_reason_of_the_migration(cluster, gantt):
     cluster.conductor.ends = iter(["ACTIVE"])
     cluster.conductor.migration_status, cluster.conductor.migration_reason = "error", "no valid host"
     result = gantt("server", "migrate", "a", "--wait")
+    (migration,) = cluster.conductor.migrations
     assert (result.code, result.err) == (
         1,
-        "1 of 1 are not migrated: a: ACTIVE, migration error: no valid host\n",
+        f"1 of 1 are not migrated: a: migration {migration} is error: no valid host\n",
     )
 
 
