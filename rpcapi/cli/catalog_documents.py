@@ -5,76 +5,75 @@ import abc
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from rpcapi import errors
 from rpcapi.cli.argument import Argument
-from rpcapi.cli.command import Command, ShowOne
+from rpcapi.cli.command import Command, Lister, SessionCommand, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
-from rpcapi.cli.state_write import WRITER, get_version, update_document
-
-if TYPE_CHECKING:
-    from rpcapi.cli.session import Session
+from rpcapi.cli.state_write import WRITER, get_version, update_document, write_document
+from rpcapi.spec_builder import openstack_json
+from rpcapi.spec_builder.catalog_documents import document_name
 
 MAX_FILE_BYTES = 16 << 20
 STANDARD_INPUT = "-"
 
 
-class CatalogKind(NamedTuple):
-    """What differs between flavors and images; functions, because their modules are imported on use.
+class CatalogCommand(SessionCommand):
+    """Base of the commands about flavors or images: what differs between the two kinds.
 
-    ``check`` raises a GanttError for an item that no server can be booted with.
+    ``read_openstack`` reads an object that the command ``openstack`` prints; raises NotImported.
     """
 
-    name: str
-    read_openstack: Callable[[Any], Iterator[Any]]
-    document: Callable[[Any], dict[str, Any]]
-    check: Callable[["Session", Any], object]
-
-
-def store(session: "Session", kind: CatalogKind, item: Any, *, replaces: bool) -> None:
-    """Store an item that was checked; raises Conflict if there is one of its name and it ``replaces`` none."""
-    from rpcapi import objects  # noqa: PLC0415 - lazy: brings the versioned objects
-    from rpcapi.spec_builder.catalog_documents import document_name  # noqa: PLC0415 - lazy
-
-    name, document = document_name(item.name), kind.document(item)
-    if replaces:
-        update_document(session, kind.name, name, document, make=True)
-        return
-    state = objects.HostState.of(namespace=kind.name, name=name, version=0, document=document)
-    try:
-        session.call(session.scheduler.update_host_state, state, writer=WRITER)
-    except errors.VersionConflict as error:
-        raise errors.Conflict(
-            what=f"Creating {kind.name} {item.name!r}", why="there is one of this name; replace it with --replace"
-        ) from error
-
-
-class ShowFromCatalog(ShowOne):
-    """Base of the commands that show one row of what ``list_rows`` yields; a row begins with the name."""
-
-    KIND: str
-    COLUMNS: Sequence[str]
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("name", metavar="NAME", help=f"Name of the {self.KIND}.")
-        return parser
+    KIND: ClassVar[str]
+    COLUMNS: ClassVar[Sequence[str]]
+    read_openstack: "ClassVar[staticmethod[[Any], Any]]"
+    document: "ClassVar[staticmethod[[Any], dict[str, Any]]]"
 
     @abc.abstractmethod
-    def list_rows(self) -> Iterable[Sequence[Any]]:
-        """Return the rows of all flavors, or of all images."""
+    def rows(self) -> Iterator[Sequence[Any]]:
+        """Yield a row for each item; a row begins with the name."""
+
+    @abc.abstractmethod
+    def check(self, item: Any) -> None:
+        """Raise a GanttError for an item that no server can be booted with."""
+
+    def store(self, item: Any, *, replaces: bool) -> None:
+        """Store an item that was checked; raises Conflict if there is one of its name and it ``replaces`` none."""
+        name, document = document_name(item.name), self.document(item)
+        if replaces:
+            update_document(self.session, self.KIND, name, document, make=True)
+            return
+        try:
+            write_document(self.session, self.KIND, name, 0, document)
+        except errors.VersionConflict as error:
+            raise errors.Conflict(
+                what=f"Creating {self.KIND} {item.name!r}", why="there is one of this name; replace it with --replace"
+            ) from error
+
+
+class ListCatalog(CatalogCommand, Lister):
+    """Base of the commands that list all items."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
-        for row in self.list_rows():
+        return self.COLUMNS, list(self.rows())
+
+
+class ShowFromCatalog(CatalogCommand, ShowOne):
+    """Base of the commands that show one item."""
+
+    ARGUMENTS = (Argument("name", metavar="NAME", help="The name."),)
+
+    def take_action(self, parsed_args: argparse.Namespace) -> tuple[Sequence[str], Iterable[Any]]:
+        for row in self.rows():
             if row[0] == parsed_args.name:
                 return self.COLUMNS, row
         raise errors.NotFound(what=f"{self.KIND.capitalize()} {parsed_args.name}")
 
 
-class CreateInCatalog(Command):
+class CreateInCatalog(CatalogCommand, Command):
     """Base of the commands that store one item."""
 
     ARGUMENTS: ClassVar[Sequence[Argument]] = (
@@ -86,34 +85,22 @@ class CreateInCatalog(Command):
     )
 
     @abc.abstractmethod
-    def load_kind(self) -> CatalogKind:
-        """Return the kind of the item."""
-
-    @abc.abstractmethod
     def make_item(self, args: argparse.Namespace, properties: Mapping[str, str]) -> Any:
         """Return the item of the options."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        kind = self.load_kind()
         item = self.make_item(parsed_args, _pairs("--property", parsed_args.property))
-        kind.check(self.session, item)
-        store(self.session, kind, item, replaces=parsed_args.replace)
-        self.show_message(f"{kind.name} {item.name} is stored")
+        self.check(item)
+        self.store(item, replaces=parsed_args.replace)
+        self.show_message(f"{self.KIND} {item.name} is stored")
 
 
-class DeleteFromCatalog(Command):
-    """Base of the commands that delete documents of ``KIND``."""
+class DeleteFromCatalog(CatalogCommand, Command):
+    """Base of the commands that delete items of the cluster."""
 
-    KIND: str
-
-    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        parser = super().get_parser(prog_name)
-        parser.add_argument("names", nargs="+", metavar="NAME", help=f"Name of the {self.KIND}.")
-        return parser
+    ARGUMENTS = (Argument("names", nargs="+", metavar="NAME", help="The names; all are deleted, or none."),)
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        from rpcapi.spec_builder.catalog_documents import document_name  # noqa: PLC0415 - lazy
-
         stored = {document["name"] for document in self.session.list_catalog(self.KIND)}
         missing = [name for name in parsed_args.names if name not in stored]
         if missing:
@@ -124,7 +111,7 @@ class DeleteFromCatalog(Command):
         self.show_message(f"{len(parsed_args.names)} deleted")
 
 
-class ImportToCatalog(Command):
+class ImportToCatalog(CatalogCommand, Command):
     """Base of the commands that import what the command ``openstack`` prints."""
 
     ARGUMENTS = (
@@ -132,38 +119,33 @@ class ImportToCatalog(Command):
         Argument("--dry-run", action="store_true", help="Check the file, and write nothing."),
     )
 
-    @abc.abstractmethod
-    def load_kind(self) -> CatalogKind:
-        """Return the kind of what is imported."""
-
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        kind = self.load_kind()
-        items, reasons = self._read(kind, _parse(parsed_args.file))
+        items, reasons = self._read(_parse(parsed_args.file))
         if reasons:
             lines = "\n  ".join(reasons)
             raise CommandFailed(
                 f"Nothing is imported, because of {len(reasons)} of {len(items) + len(reasons)}:\n  {lines}"
             )
         for item in items if not parsed_args.dry_run else ():
-            store(self.session, kind, item, replaces=True)
+            self.store(item, replaces=True)
         self.show_message(f"{len(items)} {'can be imported' if parsed_args.dry_run else 'imported'}")
 
-    def _read(self, kind: CatalogKind, value: Any) -> tuple[list[Any], list[str]]:
+    def _read(self, value: Any) -> tuple[list[Any], list[str]]:
         """Return the valid items, and why others are none."""
         items: dict[str, Any] = {}
         reasons: list[str] = []
-        for item in kind.read_openstack(value):
-            if isinstance(item, Exception):
-                reasons.append(str(item))
-            elif item.name in items:
-                reasons.append(f"{item.name}: there are several of this name")
+        for label, row in openstack_json.rows(value):
+            try:
+                item = self.read_openstack(row)
+                self.check(item)
+            except openstack_json.NotImported as error:
+                reasons.append(f"{label}: {error}")
+            except errors.GanttError as error:
+                reasons.append(f"{item.name}: {error.sentence}")
             else:
-                try:
-                    kind.check(self.session, item)
-                except errors.GanttError as error:
-                    reasons.append(f"{item.name}: {error.sentence}")
-                else:
-                    items[item.name] = item
+                if item.name in items:
+                    reasons.append(f"{item.name}: there are several of this name")
+                items[item.name] = item
         return list(items.values()), reasons
 
 

@@ -19,7 +19,7 @@ LOG = logging.getLogger("gantt.shell")
 NULLS = {"csv": "", "shell": "", "table": "-", "value": ""}  # what stands for None, by format
 
 
-class _SessionCommand:
+class SessionCommand:
     """A command that calls the services, of the application ``gantt`` or of ``openstack``.
 
     ARGUMENTS has all arguments of the class, with those of its base classes.
@@ -68,11 +68,11 @@ class _SessionCommand:
         return self.exit_code or code
 
 
-class Command(_SessionCommand, command.Command):
+class Command(SessionCommand, command.Command):
     """A command without output."""
 
 
-class _OutputCommand(_SessionCommand):
+class _OutputCommand(SessionCommand):
     """A command that prints in the format of -f."""
 
     def _load_formatter_plugins(self) -> Any:

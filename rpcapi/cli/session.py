@@ -84,7 +84,7 @@ class Session:
     def flavors_by_source(self) -> dict[str, dict[str, Flavor]]:
         """The built-in flavors, the cluster's and those of this client's configuration; later ones take precedence."""
         configured = flavors.load(self.conf, self.catalog)
-        stored = {flavor.name: flavor for flavor in map(catalog_documents.flavor_of, self.list_catalog("flavor"))}
+        stored = catalog_documents.read_documents(Flavor, self.list_catalog("flavor"))
         return {BUILT_IN_SOURCE: BUILT_IN, CLUSTER_SOURCE: stored, CLIENT_SOURCE: configured}
 
     @functools.cached_property
@@ -95,7 +95,7 @@ class Session:
     @functools.cached_property
     def images_by_source(self) -> dict[str, dict[str, Image]]:
         """The images of the cluster and of this client's configuration; later ones take precedence."""
-        stored = {image.name: image for image in map(catalog_documents.image_of, self.list_catalog("image"))}
+        stored = catalog_documents.read_documents(Image, self.list_catalog("image"))
         return {CLUSTER_SOURCE: stored, CLIENT_SOURCE: images.load(self.conf)}
 
     @functools.cached_property

@@ -19,16 +19,23 @@ def update_document(
 
     Retries after a concurrent change. With ``make``, creates a missing document; otherwise raises UnknownHost.
     """
-    from rpcapi import objects  # noqa: PLC0415 - lazy: brings the versioned objects
-
     for _ in range(ATTEMPTS):
         version = get_version(session, namespace, name, make)
-        state = objects.HostState.of(namespace=namespace, name=name, version=version, document=document)
         try:
-            return session.call(session.scheduler.update_host_state, state, writer=writer)
+            return write_document(session, namespace, name, version, document, writer=writer)
         except errors.VersionConflict as error:
             conflict = error
     raise conflict
+
+
+def write_document(
+    session: "Session", namespace: str, name: str, version: int, document: dict[str, Any], *, writer: str = WRITER
+) -> Any:
+    """Merge ``document`` into version ``version`` of the stored one; raises VersionConflict if it has another one."""
+    from rpcapi import objects  # noqa: PLC0415 - lazy: brings the versioned objects
+
+    state = objects.HostState.of(namespace=namespace, name=name, version=version, document=document)
+    return session.call(session.scheduler.update_host_state, state, writer=writer)
 
 
 def get_version(session: "Session", namespace: str, name: str, missing_ok: bool = True) -> int:

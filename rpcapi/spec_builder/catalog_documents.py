@@ -2,12 +2,11 @@
 """Flavors and images as documents that the scheduler keeps for all clients."""
 
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, TypeVar
 
 from rpcapi import errors
-from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
 
 Item = TypeVar("Item")
@@ -28,27 +27,14 @@ def document_name(name: str) -> str:
     return urllib.parse.quote(name, safe="")
 
 
-def flavor_document(flavor: Flavor) -> dict[str, Any]:
-    """Return the document of a flavor."""
-    return {**asdict(flavor), "extra_specs": dict(flavor.extra_specs)}
-
-
-def flavor_of(document: Mapping[str, Any]) -> Flavor:
-    """Return the flavor of a document; raises MalformedObject."""
-    try:
-        return Flavor(**document)
-    except TypeError as error:
-        raise errors.MalformedObject(name="document of a flavor", why=str(error)[:200]) from error
-
-
 def image_document(image: Image) -> dict[str, Any]:
     """Return the document of an image; the null of an unknown disk format removes that of an image it replaces."""
-    return {**asdict(image), "id": image.id or image.name, "properties": dict(image.properties)}
+    return {**asdict(image), "id": image.id or image.name}
 
 
-def image_of(document: Mapping[str, Any]) -> Image:
-    """Return the image of a document; raises MalformedObject."""
+def read_documents(kind: type[Item], documents: Iterable[Mapping[str, Any]]) -> dict[str, Item]:
+    """Return the flavors or images of documents by name; raises MalformedObject."""
     try:
-        return Image(**document)
-    except TypeError as error:
-        raise errors.MalformedObject(name="document of an image", why=str(error)[:200]) from error
+        return {document["name"]: kind(**document) for document in documents}
+    except (KeyError, TypeError) as error:
+        raise errors.MalformedObject(name=f"document of kind {kind.__name__.lower()}", why=str(error)[:200]) from error

@@ -6,13 +6,11 @@ Keys are those of ``list --long`` ("RAM") or of ``show`` ("ram"); a list has one
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from rpcapi.spec_builder.flavors import Flavor
 from rpcapi.spec_builder.images import Image
-
-Item = TypeVar("Item", Flavor, Image)
 
 MIB_PER_GIB = 1024
 PAIR = re.compile(r"\s*(?P<key>[^=,]+)=(?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^,]*)(?:,|$)")
@@ -22,21 +20,16 @@ class NotImported(ValueError):
     """An object that cannot become a flavor or an image; the text says why."""
 
 
-def read_all(value: Any, read: Callable[[Mapping[str, Any]], Item]) -> Iterator[Item | NotImported]:
-    """Yield what ``read`` returns for each object of a parsed document, or why it cannot be read."""
-    rows: Sequence[Any] = value if isinstance(value, list) else [value]
-    for number, row in enumerate(rows, 1):
-        try:
-            if not isinstance(row, dict):
-                raise NotImported("it is not an object")
-            yield read({key.lower().replace(" ", "_"): field for key, field in row.items()})
-        except NotImported as error:
-            name = row.get("name") or row.get("Name") if isinstance(row, dict) else None
-            yield NotImported(f"{name or f'number {number}'}: {error}")
+def rows(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each object of a parsed document with its name, or its number without one."""
+    for number, row in enumerate(value if isinstance(value, list) else [value], 1):
+        name = row.get("name") or row.get("Name") if isinstance(row, dict) else None
+        yield name or f"number {number}", row
 
 
-def flavor(row: Mapping[str, Any]) -> Flavor:
+def flavor(value: Any) -> Flavor:
     """Return a flavor; its disk is that of the root, the ephemeral one and swap, as Nova requests it."""
+    row = _fields(value)
     ephemeral = row.get("os-flv-ext-data:ephemeral", row.get("ephemeral"))
     swap_gb = -(-_number("swap", row.get("swap")) // MIB_PER_GIB)
     return Flavor(
@@ -48,8 +41,9 @@ def flavor(row: Mapping[str, Any]) -> Flavor:
     )
 
 
-def image(row: Mapping[str, Any]) -> Image:
+def image(value: Any) -> Image:
     """Return an image."""
+    row = _fields(value)
     return Image(
         name=_name(row),
         id=str(row.get("id") or ""),
@@ -58,6 +52,12 @@ def image(row: Mapping[str, Any]) -> Image:
         min_ram_mb=_number("min_ram", row.get("min_ram")),
         min_disk_gb=_number("min_disk", row.get("min_disk")),
     )
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise NotImported("it is not an object")
+    return {key.lower().replace(" ", "_"): field for key, field in value.items()}
 
 
 def _name(row: Mapping[str, Any]) -> str:

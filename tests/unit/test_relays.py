@@ -27,7 +27,7 @@ ALLOWED = {
         "requests.BuildRequests.limits_of": "reads limits that a reload of the configuration replaces",
     },
     "rpcapi": {
-        "cli.command._SessionCommand.show_message": "is the only place that decides about level and logger",
+        "cli.command.SessionCommand.show_message": "is the only place that decides about level and logger",
         "cli.live_output.pause": "is replaced in tests, which do not wait",
         "daemon.http_listener.TlsAdapter.makefile": HOOK,
         "serializer.GanttSerializer.deserialize_context": HOOK,
