@@ -7,19 +7,12 @@ from typing import Any
 
 from rpcapi import errors
 from rpcapi.cli.aggregate_write import NAMESPACE, AggregateDocument, check_hosts, get_aggregate, update_aggregate
-from rpcapi.cli.argument import Argument
+from rpcapi.cli.argument import Argument, parse_pair
 from rpcapi.cli.cells import fields_cell, lines_cell
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.resources import names
 
 COLUMNS = ("id", "name", "hosts", "metadata")
-
-
-def _pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
-    return key, value
 
 
 _ID = Argument("id", type=names.canonical, help="The aggregate's id, as used in member_of of requests.")
@@ -68,7 +61,7 @@ class SetAggregate(Command):
 
     ARGUMENTS = (
         _ID,
-        Argument("metadata", type=_pair, nargs="*", metavar="KEY=VALUE", help="Metadata; both are text."),
+        Argument("metadata", type=parse_pair, nargs="*", metavar="KEY=VALUE", help="Metadata; both are text."),
         _hosts("is added"),
         Argument("--name", help="Display name. Default: the present one, or the id."),
         Argument("--zone", help="Sets metadata availability_zone: the aggregate becomes this availability zone."),

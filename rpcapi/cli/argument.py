@@ -15,3 +15,16 @@ class Argument:
     def add_to(self, parser: argparse.ArgumentParser) -> None:
         """Add the argument to a command's parser."""
         parser.add_argument(*self._names, **self._options)
+
+
+def parse_pair(text: str) -> tuple[str, str]:
+    """Split KEY=VALUE; raises ArgumentTypeError."""
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+def parse_pairs(text: str) -> dict[str, str]:
+    """Split KEY=VALUE,...; raises ArgumentTypeError."""
+    return dict(map(parse_pair, text.split(",")))

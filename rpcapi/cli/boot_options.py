@@ -2,16 +2,14 @@
 """Command options that describe servers and their placement, and the request spec made from them."""
 
 import argparse
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-from rpcapi.cli.error_messages import CommandFailed
+from rpcapi.cli.argument import parse_pair, parse_pairs
 
 if TYPE_CHECKING:
     from rpcapi.cli.session import Session
     from rpcapi.objects.request_spec import RequestSpec
-
-T = TypeVar("T")
 
 
 def add_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
@@ -27,15 +25,14 @@ def make_spec(session: "Session", args: argparse.Namespace) -> "RequestSpec":
 
     flavor = flavors.find(session.flavors, args.flavor)
     image = images.find(session.images, args.image) if args.image else images.NO_IMAGE
-    properties = dict(_pair("--property", text) for text in args.property)
-    if properties:
-        image = image.with_properties(properties)
+    if args.property:
+        image = image.with_properties(dict(args.property))
     return builder.build_spec(
         flavor,
         image,
         session.catalog,
-        attached_volumes=_parse_items("--volume", args.volume, volumes.read),
-        attached_ports=_parse_items("--port", args.port, ports.read),
+        attached_volumes=[volumes.read(texts) for texts in args.volume],
+        attached_ports=[ports.read(texts) for texts in args.port],
         **_placement(args),
     )
 
@@ -45,6 +42,7 @@ def _add_parts(parser: argparse.ArgumentParser) -> None:
     add("--image", metavar="NAME", help="Image to boot from; see `gantt image list`.")
     add(
         "--property",
+        type=parse_pair,
         action="append",
         default=[],
         metavar="K=V",
@@ -52,6 +50,7 @@ def _add_parts(parser: argparse.ArgumentParser) -> None:
     )
     add(
         *("--volume",),
+        type=parse_pairs,
         action="append",
         default=[],
         metavar="K=V,...",
@@ -59,6 +58,7 @@ def _add_parts(parser: argparse.ArgumentParser) -> None:
     )
     add(
         *("--port",),
+        type=parse_pairs,
         action="append",
         default=[],
         metavar="K=V,...",
@@ -91,7 +91,14 @@ def _add_placement(parser: argparse.ArgumentParser) -> None:
         help="Host must not be in this aggregate; repeatable.",
     )
     add("--in-tree", metavar="NAME", help="Only hosts in the tree of this provider.")
-    add("--hint", action="append", default=[], metavar="K=V", help="A scheduler hint; a repeated key makes a list.")
+    add(
+        "--hint",
+        type=parse_pair,
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="A scheduler hint; a repeated key makes a list.",
+    )
     add("--host", action="append", default=[], metavar="NAME", help="Only this host, or node as host/node; repeatable.")
     add("--not-host", action="append", default=[], metavar="NAME", help="Not this host or node; repeatable.")
     add("--group", metavar="ID", help="Server group; its policy is enforced when resources are claimed.")
@@ -125,20 +132,8 @@ def _placement(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _hints(pairs: Sequence[str]) -> dict[str, Any]:
+def _hints(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     values_by_key: dict[str, list[str]] = {}
-    for pair in pairs:
-        key, value = _pair("--hint", pair)
+    for key, value in pairs:
         values_by_key.setdefault(key, []).append(value)
     return {key: values[0] if len(values) == 1 else values for key, values in values_by_key.items()}
-
-
-def _parse_items(option: str, texts: Sequence[str], read: Callable[[dict[str, str]], T]) -> list[T]:
-    return [read(dict(_pair(option, pair) for pair in text.split(","))) for text in texts]
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise CommandFailed(f"{option} takes KEY=VALUE, not {text!r}")
-    return key, value

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rpcapi import errors
-from rpcapi.cli.argument import Argument
+from rpcapi.cli.argument import Argument, parse_pair
 from rpcapi.cli.command import Command, Lister, SessionCommand, ShowOne
 from rpcapi.cli.error_messages import CommandFailed
 from rpcapi.cli.state_write import WRITER, get_version, update_document, write_document
@@ -79,7 +79,12 @@ class CreateInCatalog(CatalogCommand, Command):
     ARGUMENTS: ClassVar[Sequence[Argument]] = (
         Argument("name", metavar="NAME", help="Name of what is created."),
         Argument(
-            "--property", action="append", default=[], metavar="K=V", help="Extra spec or property; may be repeated."
+            "--property",
+            type=parse_pair,
+            action="append",
+            default=[],
+            metavar="K=V",
+            help="Extra spec or property; may be repeated.",
         ),
         Argument("--replace", action="store_true", help="Replace the one of this name, if there is one."),
     )
@@ -89,7 +94,10 @@ class CreateInCatalog(CatalogCommand, Command):
         """Return the item of the options."""
 
     def take_action(self, parsed_args: argparse.Namespace) -> None:
-        item = self.make_item(parsed_args, _pairs("--property", parsed_args.property))
+        properties = dict(parsed_args.property)
+        if len(properties) < len(parsed_args.property):
+            raise CommandFailed("--property must have each key once")
+        item = self.make_item(parsed_args, properties)
         self.check(item)
         self.store(item, replaces=parsed_args.replace)
         self.show_message(f"{self.KIND} {item.name} is stored")
@@ -162,14 +170,3 @@ def _parse(path: str) -> Any:
         return json.loads(text)
     except (OSError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise CommandFailed(f"{path} cannot be read as JSON: {error}") from error
-
-
-def _pairs(option: str, texts: Iterable[str]) -> dict[str, str]:
-    """Return the pairs of a repeated option KEY=VALUE; raises CommandFailed."""
-    mapping: dict[str, str] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals or not key or key in mapping:
-            raise CommandFailed(f"{option} {text!r} must be KEY=VALUE, with each key once")
-        mapping[key] = value
-    return mapping

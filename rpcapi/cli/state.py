@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rpcapi.cli.argument import Argument
+from rpcapi.cli.argument import Argument, parse_pair
 from rpcapi.cli.cells import document_cell
 from rpcapi.cli.command import Command, Lister, ShowOne
 from rpcapi.cli.state_write import WRITER, get_version, update_document
@@ -17,9 +17,7 @@ COLUMNS = ("name", "version", "partition", "document")
 
 def _pair(text: str) -> tuple[str, Any]:
     """Split KEY=VALUE; the value is parsed as JSON if possible, else it is text."""
-    key, equals, value = text.partition("=")
-    if not equals or not key:
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    key, value = parse_pair(text)
     try:
         return key, json.loads(value)
     except ValueError:

@@ -63,8 +63,7 @@ def test_delete_removes_all_or_nothing(cluster, gantt):
     [
         (("--vcpus", "-1", "--ram", "5"), "VCPU"),
         ((*SIZE, "--property", "trait:NOT_A_TRAIT=required"), "NOT_A_TRAIT"),
-        ((*SIZE, "--property", "no pair"), "--property 'no pair' must be KEY=VALUE, with each key once"),
-        ((*SIZE, "--property", "a=1", "--property", "a=2"), "--property 'a=2' must be KEY=VALUE, with each key once"),
+        ((*SIZE, "--property", "a=1", "--property", "a=2"), "--property must have each key once"),
     ],
 )
 def test_flavor_that_nothing_can_be_booted_with_is_not_stored(cluster, gantt, options, message):
