@@ -10,10 +10,6 @@ class BusError(TransportDriverError):
     """Raised when the bus cannot do a requested operation."""
 
 
-class BusInstallationError(BusError):
-    """Raised when a file that the bus needs is missing from the installation."""
-
-
 class MessageTooLarge(BusError, exceptions.MessageUndeliverable):
     """Raised when a message has more bytes than `option` allows; nothing was sent. See QueueFull for its base."""
 

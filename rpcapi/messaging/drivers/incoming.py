@@ -31,20 +31,10 @@ class Delivery:
     tag: str | None = None
 
 
-@dataclass(frozen=True)
-class ReplyLimits:
-    """Time limits in seconds: `ttl` of a stored reply, and `send_timeout` for retries of sending it."""
-
-    ttl: int
-    send_timeout: float
-
-
 class BusIncoming(RpcIncomingMessage):
     """A request that oslo.messaging's server acknowledges, runs and replies to, in a thread of its executor."""
 
-    def __init__(
-        self, delivery: Delivery, outbox: Outbox, limits: ReplyLimits, on_begin: Callable[[Delivery], None]
-    ) -> None:
+    def __init__(self, delivery: Delivery, outbox: Outbox, on_begin: Callable[[Delivery], None]) -> None:
         request = delivery.request
         # What the body says about its sender is not believed.
         ctxt = {**request.ctxt, SENDER_KEY: delivery.sender} if isinstance(request.ctxt, dict) else request.ctxt
@@ -52,7 +42,6 @@ class BusIncoming(RpcIncomingMessage):
         self.client_timeout = request.monitor
         self._delivery = delivery
         self._outbox = outbox
-        self._limits = limits
         self._on_begin = on_begin
 
     def acknowledge(self) -> None:
@@ -66,7 +55,7 @@ class BusIncoming(RpcIncomingMessage):
         """Return the message to its queue; does nothing for a fan-out message."""
         if self._delivery.tag is not None:
             try:
-                self._outbox.requeue(self._delivery.tag)
+                self._outbox.channel.requeue(self._delivery.tag)
             except Exception:  # the interface forbids raising; the visibility timeout requeues the message
                 LOG.exception("Could not requeue message %s", self.msg_id)
 
@@ -93,9 +82,7 @@ class BusIncoming(RpcIncomingMessage):
         reply_to = self._reply_inbox()
         if reply_to is not None:
             heartbeat_reply = wire.WireReply(self.msg_id, ending=False)
-            self._outbox.send(
-                reply_to, heartbeat_reply, self._limits.ttl, time.monotonic() + (self.client_timeout or 0), direct=True
-            )
+            self._outbox.send(reply_to, heartbeat_reply, time.monotonic() + (self.client_timeout or 0))
 
     def _reply_inbox(self) -> str | None:
         """Return the inbox for replies: one of the user who sent the request, whatever its body says."""
@@ -104,8 +91,7 @@ class BusIncoming(RpcIncomingMessage):
 
     def _send(self, reply_to: str, reply: wire.WireReply) -> None:
         try:
-            deadline = time.monotonic() + self._limits.send_timeout
-            self._outbox.send(reply_to, reply, self._limits.ttl, deadline, direct=True)
+            self._outbox.send(reply_to, reply, time.monotonic() + self._outbox.send_timeout)
         except MessageTooLarge:
             raise
         except (BusError, exceptions.MessageDeliveryFailure) as error:

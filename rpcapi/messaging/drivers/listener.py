@@ -8,7 +8,7 @@ from typing import Any
 
 from rpcapi.messaging.drivers.duplicates import RecentIds
 from rpcapi.messaging.drivers.errors import ClaimedElsewhere, MessageExpired
-from rpcapi.messaging.drivers.incoming import BusIncoming, Delivery, ReplyLimits
+from rpcapi.messaging.drivers.incoming import BusIncoming, Delivery
 from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.private import Listener
@@ -26,7 +26,6 @@ class BusListener(Listener):
         self,
         listen_target: ListenTarget,
         outbox: Outbox,
-        limits: ReplyLimits,
         *,
         prefetch: int,
         on_change: Callable[[], None],
@@ -35,7 +34,6 @@ class BusListener(Listener):
         super().__init__(1, None, prefetch)
         self.listen_target = listen_target
         self._outbox = outbox
-        self._limits = limits
         self._prefetch = prefetch
         self._on_change = on_change
         self._on_stop = on_stop
@@ -77,7 +75,7 @@ class BusListener(Listener):
             with self._lock:
                 self._unacknowledged.add(delivery.tag)
                 self._full = len(self._unacknowledged) >= self._prefetch
-        incoming = BusIncoming(delivery, self._outbox, self._limits, self._begin)
+        incoming = BusIncoming(delivery, self._outbox, self._begin)
         try:
             if not self._serving or self.on_incoming_callback is None:
                 raise RuntimeError("the server has stopped")
@@ -105,7 +103,7 @@ class BusListener(Listener):
     def _requeue(self, tag: str) -> None:
         self._release(tag)
         try:
-            self._outbox.requeue(tag)
+            self._outbox.channel.requeue(tag)
         except Exception:  # on any failure the visibility timeout requeues it later
             LOG.warning("%s could not requeue a message; it is redelivered later", self.listen_target.label)
 

@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends messages: one kombu channel per process, shared by its threads, with retries while Redis is unreachable."""
+"""Sends messages, with retries while Redis is unreachable."""
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
+import redis
 from oslo_messaging import exceptions
-from redis import exceptions as redis_exceptions
 
 from rpcapi.access import bus_users
-from rpcapi.conf.bus_address import RedisAddress
-from rpcapi.messaging.drivers import dead_letters, names, redis_channel, transport, wire
+from rpcapi.messaging.drivers import dead_letters, names, wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.errors import BusRefused
 from rpcapi.messaging.drivers.listen_target import ListenTarget
+from rpcapi.messaging.drivers.redis_channel import CONNECTION_ERRORS, BusChannel
 
 LOG = logging.getLogger(__name__)
 
@@ -23,34 +22,23 @@ T = TypeVar("T")
 
 
 class Outbox:
-    """All writes of a process to the bus: messages, acknowledgements, and memberships in fan-outs.
+    """Writes of a process to the bus: messages, acknowledgements, and memberships in fan-outs.
 
-    All methods may be called from any thread. Methods that do not retry raise one of
-    `redis_channel.CONNECTION_ERRORS`.
+    All methods may be called from any thread. Methods that do not retry raise one of `CONNECTION_ERRORS`.
     """
 
-    def __init__(self, address: RedisAddress, limits: redis_channel.TransportLimits, backoff: Backoff) -> None:
-        self.user = bus_users.user_of(address.username)
-        self._address = address
-        self._limits = limits
+    def __init__(self, channel: BusChannel, backoff: Backoff) -> None:
+        self.channel = channel
+        self.user = channel.user
+        self.send_timeout = channel.limits.send_timeout
         self._backoff = backoff
-        self._lock = threading.Lock()
-        self._connection: Any = None
-        self._channel: redis_channel.BusChannel | None = None
 
     def send(
-        self,
-        queue: str,
-        body: wire.WireRequest | wire.WireReply,
-        ttl: int,
-        deadline: float,
-        *,
-        direct: bool = False,
-        process_key: str | None = None,
+        self, queue: str, body: wire.WireRequest | wire.WireReply, deadline: float, process_key: str | None = None
     ) -> None:
         """Append to a queue, with retries until `deadline` (monotonic clock).
 
-        Messages to an inbox are `direct`; those to a server have the `process_key` of the server.
+        A message to a server has the `process_key` of the server.
 
         When a connection breaks during a send, the outcome is unknown: the receipt of a request is checked
         before it is sent again. A reply may arrive twice; its reader uses the first.
@@ -60,16 +48,14 @@ class Outbox:
         """
         text = wire.encode(body)
         receipt = names.receipt(queue, body.id) if isinstance(body, wire.WireRequest) else None
-        outgoing = self._outgoing(queue, text, ttl, direct=direct, process_key=process_key, receipt=receipt)
         outcome_unknown = False
 
         def attempt() -> None:
             nonlocal outcome_unknown
-            channel = self.channel()
-            if outcome_unknown and receipt is not None and channel.has_arrived(receipt):
+            if outcome_unknown and receipt is not None and self.channel.has_arrived(receipt):
                 return
             outcome_unknown = True
-            channel.publish(outgoing)
+            self.channel.publish(queue, text, process_key, receipt)
 
         self.retry(attempt, deadline)
 
@@ -79,29 +65,20 @@ class Outbox:
         :raises BusRefused: when Redis answers with an error
         :raises oslo_messaging.MessageDeliveryFailure: when Redis stayed unreachable
         """
-        pauses = self._backoff.pauses()
+        address, pauses = self.channel.address, self._backoff.pauses()
         while True:
             try:
                 return action()
-            except redis_exceptions.AuthenticationError as error:
-                raise BusRefused(f"The bus at {self._address} rejected the command: {error}.") from error
-            except redis_channel.CONNECTION_ERRORS as error:
+            except (redis.RedisError, OSError) as error:
+                if isinstance(error, redis.AuthenticationError) or not isinstance(error, CONNECTION_ERRORS):
+                    raise BusRefused(f"The bus at {address} rejected the command: {error}.") from error
                 pause = next(pauses)
                 if time.monotonic() + pause >= deadline:
                     raise exceptions.MessageDeliveryFailure(
-                        f"The bus does not answer at {self._address}: {error}. Retries are exhausted."
+                        f"The bus does not answer at {address}: {error}. Retries are exhausted."
                     ) from error
-                LOG.warning("The bus does not answer at %s (%s); retrying in %.1f s", self._address, error, pause)
+                LOG.warning("The bus does not answer at %s (%s); retrying in %.1f s", address, error, pause)
                 time.sleep(pause)
-            except redis_exceptions.RedisError as error:
-                raise BusRefused(f"The bus at {self._address} rejected the command: {error}.") from error
-
-    def channel(self) -> redis_channel.BusChannel:
-        """Return the channel to send on; connects and pings Redis when there is none yet."""
-        with self._lock:
-            if self._channel is None:
-                self._connection, self._channel = transport.connect(self._address, self._limits)
-            return self._channel
 
     def acknowledge(self, delivery_tag: str) -> bool:
         """Acknowledge a received message; return False when another server received it meanwhile.
@@ -116,59 +93,37 @@ class Outbox:
         def attempt() -> bool:
             nonlocal outcome_unknown
             try:
-                return self.channel().acknowledge(delivery_tag) or outcome_unknown
-            except redis_channel.CONNECTION_ERRORS:
+                return self.channel.acknowledge(delivery_tag) or outcome_unknown
+            except CONNECTION_ERRORS:
                 outcome_unknown = True
                 raise
 
-        return self.retry(attempt, time.monotonic() + self._limits.visibility_timeout / 2)
+        return self.retry(attempt, time.monotonic() + self.channel.limits.visibility_timeout / 2)
 
-    def _outgoing(self, queue: str, text: str, ttl: int, **values: Any) -> redis_channel.OutgoingMessage:
-        return redis_channel.OutgoingMessage(queue, text, wire.CONTENT_TYPE, ttl, self._limits.queue_length, **values)
-
-    def requeue(self, delivery_tag: str) -> None:
-        """Return a received message to the front of its queue."""
-        self.channel().requeue(delivery_tag)
-
-    def wake(self, inbox: str, ttl: int) -> None:
+    def wake(self, inbox: str) -> None:
         """Interrupt the current read of this process's receiver."""
-        text = wire.encode(wire.WAKE)
-        self.channel().publish(self._outgoing(inbox, text, ttl, direct=True))
+        self.channel.publish(inbox, wire.encode(wire.WAKE))
 
-    def join(self, targets: Iterable[ListenTarget], process: str, ttl: int) -> None:
-        """Register this process for these servers and their fan-outs for `ttl` seconds.
+    def join(self, targets: Iterable[ListenTarget], process: str) -> None:
+        """Register this process for these servers and their fan-outs, until the TTL of its inboxes has passed.
 
         Members of the fan-outs that did not renew for as long are removed.
         """
-        now = time.time()
+        now, ttl = time.time(), self.channel.limits.inbox_ttl
         targets = list(targets)
-        with self.channel().conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
+        with self.channel.client.pipeline(transaction=False) as pipe:
             for fanout in {target.fanout for target in targets}:
                 pipe.zadd(fanout, {process: now}).zremrangebyscore(fanout, "-inf", now - ttl).expire(fanout, ttl)
             for target in targets:
                 pipe.set(target.process_key, process, ex=ttl)
             pipe.execute()
 
-    def leave(self, fanout: str, process: str) -> None:
-        """Remove a process from a fan-out."""
-        with self.channel().conn_or_acquire() as client:
-            client.zrem(fanout, process)
-
-    def members(self, fanout: str, ttl: int) -> list[str]:
-        """Return the processes registered in a fan-out within the last `ttl` seconds."""
-        with self.channel().conn_or_acquire() as client:
-            members = client.zrangebyscore(fanout, time.time() - ttl, "+inf")
+    def members(self, fanout: str) -> list[str]:
+        """Return the processes that are registered in a fan-out."""
+        members = self.channel.client.zrangebyscore(fanout, time.time() - self.channel.limits.inbox_ttl, "+inf")
         return [member.decode() for member in members]
 
     def dead_letters(self) -> list[dead_letters.DeadLetter]:
         """Return the dead letters that this user may read, newest first."""
         users = bus_users.NAMES if self.user in bus_users.READERS_OF_DEAD_LETTERS else (self.user,)
-        with self.channel().conn_or_acquire() as client:
-            return dead_letters.read(client, users)
-
-    def close(self) -> None:
-        """Close all connections; a later call opens new ones."""
-        with self._lock:
-            connection, self._connection, self._channel = self._connection, None, None
-        if connection is not None:
-            connection.release()
+        return dead_letters.read(self.channel.client, users)

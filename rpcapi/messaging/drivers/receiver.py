@@ -4,24 +4,21 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
 
+import redis
 from oslo_messaging import exceptions
 
 from rpcapi.access import bus_users
-from rpcapi.conf.bus_address import RedisAddress
-from rpcapi.messaging.drivers import names, redis_channel, transport, wire
+from rpcapi.messaging.drivers import names, wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.errors import BusRefused, MessageForeign
 from rpcapi.messaging.drivers.incoming import Delivery
 from rpcapi.messaging.drivers.listener import BusListener
 from rpcapi.messaging.drivers.outbox import Outbox
+from rpcapi.messaging.drivers.redis_channel import CONNECTION_ERRORS, BusChannel
 
 LOG = logging.getLogger(__name__)
-
-# Seconds without a message after which the receiver checks whether a renewal is due.
-POLL_SECONDS = 1.0
 
 
 class Receiver:
@@ -32,36 +29,27 @@ class Receiver:
     """
 
     def __init__(
-        self,
-        address: RedisAddress,
-        limits: redis_channel.TransportLimits,
-        backoff: Backoff,
-        outbox: Outbox,
-        *,
-        reply_ttl: int,
-        on_reply: Callable[[wire.WireReply, str], None],
+        self, channel: BusChannel, backoff: Backoff, outbox: Outbox, on_reply: Callable[[wire.WireReply, str], None]
     ) -> None:
+        """``channel`` is for this receiver alone: the senders that share the outbox's may use all its connections."""
         self.reply_to = wire.new_id()
         self._process = names.process(outbox.user, self.reply_to)
         self._own_inbox = names.inbox(outbox.user, self._process)
         self._inboxes = [names.inbox(user, self._process) for user in bus_users.NAMES]
-        self._address = address
-        self._limits = limits
+        self._channel = channel
         self._backoff = backoff
         self._outbox = outbox
-        self._reply_ttl = reply_ttl
         self._on_reply = on_reply
-        self._renew_interval = min(limits.visibility_timeout, reply_ttl) / 3
+        self._renew_interval = min(channel.limits.visibility_timeout, channel.limits.inbox_ttl) / 3
         self._next_renewal = 0.0
         self._condition = threading.Condition()
         self._listeners: list[BusListener] = []
         self._requested_version = 0
         self._applied_version = -1
-        self._subscribed_queues: set[str] = set()
+        self._queues: list[str] = []  # inboxes and lists of bells; the one that was read last is the last
         self._topic_queues: dict[str, BusListener] = {}
         self._server_queues: dict[str, BusListener] = {}
-        self._connection: Any = None
-        self._channel: redis_channel.BusChannel | None = None
+        self._is_connected = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -84,8 +72,8 @@ class Receiver:
         with self._condition:
             self._requested_version += 1
         try:
-            self._outbox.wake(self._own_inbox, self._reply_ttl)
-        except redis_channel.CONNECTION_ERRORS:
+            self._outbox.wake(self._own_inbox)
+        except CONNECTION_ERRORS:
             LOG.debug("Bus unreachable; the receiver updates its queues after reconnecting")
 
     def add(self, listener: BusListener) -> None:
@@ -97,10 +85,12 @@ class Receiver:
             self._listeners.append(listener)
         try:
             targets = [listener.listen_target]
-            self._outbox.retry(lambda: self._outbox.join(targets, self._process, self._reply_ttl), time.monotonic())
+            self._outbox.retry(lambda: self._outbox.join(targets, self._process), time.monotonic())
         except exceptions.MessageDeliveryFailure:
             LOG.warning(
-                "Bus unreachable at %s; %s listens after reconnecting", self._address, listener.listen_target.label
+                "Bus unreachable at %s; %s listens after reconnecting",
+                self._channel.address,
+                listener.listen_target.label,
             )
         except BusRefused:
             with self._condition:
@@ -117,8 +107,8 @@ class Receiver:
             requested_version = self._requested_version
             self._condition.wait_for(
                 # Without a connection nothing is read.
-                lambda: self._applied_version >= requested_version or self._channel is None,
-                self._limits.socket_timeout * 2,
+                lambda: self._applied_version >= requested_version or not self._is_connected,
+                self._channel.limits.socket_timeout * 2,
             )
             last_of_fanout = all(
                 other.listen_target.fanout != listener.listen_target.fanout for other in self._listeners
@@ -126,8 +116,8 @@ class Receiver:
         # Not before: the thread may just be renewing the memberships of the listeners that it knew.
         if last_of_fanout:
             try:
-                self._outbox.leave(listener.listen_target.fanout, self._process)
-            except redis_channel.CONNECTION_ERRORS:
+                self._outbox.channel.client.zrem(listener.listen_target.fanout, self._process)
+            except CONNECTION_ERRORS:
                 LOG.debug(
                     "Bus unreachable; the fan-out membership of %s expires by itself", listener.listen_target.label
                 )
@@ -144,108 +134,140 @@ class Receiver:
             try:
                 self._run_once()
                 pauses = self._backoff.pauses()
-            except redis_channel.CONNECTION_ERRORS as error:
+            except CONNECTION_ERRORS as error:
                 pause = next(pauses)
-                LOG.warning("Bus unreachable at %s (%s); retrying in %.1f s", self._address, error, pause)
+                LOG.warning("Bus unreachable at %s (%s); retrying in %.1f s", self._channel.address, error, pause)
                 self._disconnect()
                 self._stopping.wait(pause)
             except Exception:  # one bad message or response of Redis must not stop the receiver
-                LOG.exception("The bus's receiver failed at %s; reconnecting", self._address)
+                LOG.exception("The bus's receiver failed at %s; reconnecting", self._channel.address)
                 self._disconnect()
                 self._stopping.wait(next(pauses))
-        if self._connection is not None:
-            self._connection.release()
+        self._channel.close()
 
     def _run_once(self) -> None:
-        channel = self._channel or self._connect()
-        if not channel.is_reading():
-            self._apply_subscriptions(channel)
+        if not self._is_connected:
+            self._connect()
+        self._apply_subscriptions()
         if time.monotonic() >= self._next_renewal:
-            self._renew(channel)
-        try:
-            self._connection.drain_events(timeout=POLL_SECONDS)
-        except TimeoutError:
-            LOG.debug("No message on the bus for %.0f s", POLL_SECONDS)
+            self._renew()
+        arrival = self._channel.read(self._queues)
+        if arrival is not None:
+            self._deliver(*arrival)
 
-    def _connect(self) -> redis_channel.BusChannel:
-        self._connection, channel = transport.connect(self._address, self._limits)
-        self._subscribed_queues, self._server_queues = set(), {}
-        self._applied_version, self._next_renewal = -1, 0.0
-        self._channel = channel
-        LOG.info("Receiving from the bus at %s", self._address)
-        return channel
+    def _connect(self) -> None:
+        self._channel.client.ping()
+        self._server_queues, self._applied_version, self._next_renewal = {}, -1, 0.0
+        self._is_connected = True
+        LOG.info("Receiving from the bus at %s", self._channel.address)
 
     def _disconnect(self) -> None:
-        connection, channel = self._connection, self._channel
-        self._connection = self._channel = None
+        self._channel.close()
         with self._condition:
+            self._is_connected = False
             self._condition.notify_all()
-        try:
-            if channel is not None:
-                channel.abandon()
-            if connection is not None:
-                connection.release()
-        except redis_channel.CONNECTION_ERRORS:
-            LOG.debug("The broken connection to the bus could not be closed")
 
-    def _apply_subscriptions(self, channel: redis_channel.BusChannel) -> None:
-        """Subscribe to exactly the queues of the inbox and of the open listeners."""
+    def _apply_subscriptions(self) -> None:
+        """Read exactly the queues of the inbox and of the open listeners from now on."""
         with self._condition:
             requested_version = self._requested_version
             if self._applied_version == requested_version:
                 return
-            listeners = list(self._listeners)
-        listeners = [listener for listener in listeners if listener.open]
+            listeners = [listener for listener in self._listeners if listener.open]
         self._topic_queues = {
             queue: listener for listener in listeners for queue in listener.listen_target.topic_queues
         }
-        newly_read = {queue: listener for listener in listeners for queue in listener.listen_target.server_queues}
-        self._server_queues, newly_read = newly_read, dict(newly_read.items() - self._server_queues.items())
-        queues = {*self._inboxes, *self._topic_queues}
-        for queue in self._subscribed_queues - queues:
-            channel.basic_cancel(queue)
-        for queue in queues - self._subscribed_queues:
-            channel.basic_consume(queue, no_ack=True, callback=self._receive, consumer_tag=queue)
-        self._subscribed_queues, channel.server_queues = queues, self._server_queues
+        server_queues = {queue: listener for listener in listeners for queue in listener.listen_target.server_queues}
+        newly_read = dict(server_queues.items() - self._server_queues.items())
+        self._queues, self._server_queues = [*self._inboxes, *self._topic_queues], server_queues
         with self._condition:
             self._applied_version = requested_version
             self._condition.notify_all()
-        self._read_server_queues(channel, newly_read)
+        self._read_server_queues(newly_read)
 
-    def _read_server_queues(self, channel: redis_channel.BusChannel, queues: Mapping[str, BusListener]) -> None:
+    def _read_server_queues(self, queues: Mapping[str, BusListener]) -> None:
         """Receive what waits for servers without a bell in the inbox, as long as their listeners are open."""
-        for queue in channel.nonempty(list(queues)):
-            while queues[queue].open and channel.connection.deliver_body(queue, self._own_inbox):
+        for queue in self._channel.nonempty(list(queues)):
+            while queues[queue].open and self._receive_body(queue, queues[queue]):
                 pass
 
-    def _renew(self, channel: redis_channel.BusChannel) -> None:
+    def _renew(self) -> None:
         """Renew this process's messages and fan-out memberships, and requeue messages of dead receivers."""
         with self._condition:
             listeners = list(self._listeners)
         if listeners:
             targets = [listener.listen_target for listener in listeners]
-            self._outbox.join(targets, self._process, self._reply_ttl)
+            self._outbox.join(targets, self._process)
         if tags := [tag for listener in listeners for tag in listener.unacknowledged_tags()]:
-            channel.renew(tags)
-        channel.restore_abandoned()
-        channel.ring(sorted(self._topic_queues))
-        self._read_server_queues(channel, self._server_queues)
+            self._channel.renew(tags)
+        self._channel.restore_abandoned()
+        self._channel.ring(sorted(self._topic_queues))
+        self._read_server_queues(self._server_queues)
         self._next_renewal = time.monotonic() + self._renew_interval
 
-    def _receive(self, message: Any) -> None:
-        """Hand a message over; raises MessageForeign for one that is then a dead letter."""
-        queue = message.delivery_info["routing_key"]
-        sender = names.sender_of(queue)
-        body = wire.decode(message)
+    def _deliver(self, queue: str, entry: bytes, has_backlog: bool) -> None:
+        """Deliver what the bell of a topic announces, or an entry of an inbox and its backlog."""
+        self._queues.remove(queue)
+        self._queues.append(queue)
+        if queue in self._topic_queues:
+            self._receive_body(queue, self._topic_queues[queue])
+            return
+        self._deliver_entries(queue, [entry])
+        if has_backlog:
+            self._deliver_entries(queue, self._channel.take(queue))
+
+    def _deliver_entries(self, inbox: str, entries: Iterable[bytes]) -> None:
+        failure = None
+        for entry in entries:
+            source = entry.decode(errors="replace")
+            try:
+                if not source.startswith(names.SERVER_QUEUES):
+                    self._receive(inbox, entry)
+                elif source in self._server_queues:
+                    self._receive_body(source, self._server_queues[source])
+            except CONNECTION_ERRORS as error:  # of a bell; the others have left the inbox and would be lost
+                failure = error
+        if failure is not None:
+            raise failure
+
+    def _receive_body(self, queue: str, listener: BusListener) -> bool:
+        """Receive the oldest request of a queue; return whether there was one."""
+        claim = self._channel.claim(queue)
+        if claim is not None:
+            tag, text = claim
+            self._receive(queue, text, tag, listener)
+        return claim is not None
+
+    def _receive(self, queue: str, text: bytes, tag: str | None = None, listener: BusListener | None = None) -> None:
+        """Hand a message over; one that cannot be processed, and would fail at each delivery, becomes a dead letter."""
+        try:
+            self._hand_over(names.sender_of(queue), wire.decode(text), tag, listener)
+        except Exception as error:
+            if _concerns_the_bus(error):
+                raise
+            self._channel.bury(queue, text, error)
+            if tag is not None:
+                self._channel.acknowledge(tag)
+
+    def _hand_over(
+        self, sender: str, body: wire.WireRequest | wire.WireReply, tag: str | None, listener: BusListener | None
+    ) -> None:
+        """Hand a message of a queue over to its listener, or one of an inbox to all that it concerns."""
         is_request = isinstance(body, wire.WireRequest) and body.fanout is None
-        if is_request == names.is_inbox(queue):
+        if is_request == (listener is None):
             raise MessageForeign("an inbox is for replies and fan-out requests, and a queue for other requests")
         if isinstance(body, wire.WireReply):
             self._on_reply(body, sender)
-        elif body.fanout is not None:
+        elif listener is None:
             self._deliver_fanout(body, sender)
+        elif body.expired():
+            LOG.info("Message %s to %s dropped: its deadline has passed", body.id, listener.listen_target.label)
+            self._outbox.acknowledge(str(tag))
         else:
-            self._deliver_request(queue, body, sender, message)
+            listener.offer(Delivery(body, sender, tag))
+            if not listener.open:
+                with self._condition:
+                    self._requested_version += 1
 
     def _deliver_fanout(self, request: wire.WireRequest, sender: str) -> None:
         with self._condition:
@@ -253,15 +275,8 @@ class Receiver:
         for listener in listeners:
             listener.offer(Delivery(request, sender))
 
-    def _deliver_request(self, queue: str, request: wire.WireRequest, sender: str, message: Any) -> None:
-        listener = self._topic_queues.get(queue) or self._server_queues.get(queue)
-        if listener is None:
-            self._outbox.requeue(message.delivery_tag)
-        elif request.expired():
-            LOG.info("Message %s to %s dropped: its deadline has passed", request.id, listener.listen_target.label)
-            self._outbox.acknowledge(message.delivery_tag)
-        else:
-            listener.offer(Delivery(request, sender, message.delivery_tag))
-            if not listener.open:
-                with self._condition:
-                    self._requested_version += 1
+
+def _concerns_the_bus(error: Exception) -> bool:
+    """Return whether the bus has failed, not the message."""
+    failures = (*CONNECTION_ERRORS, redis.RedisError, exceptions.MessagingException)
+    return isinstance(error, failures) and not isinstance(error, MessageForeign)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The `gantt+redis` driver of oslo.messaging: RPC over kombu's Redis transport.
+"""The `gantt+redis` driver of oslo.messaging: RPC over a Redis server.
 
 Topic and server requests wait in lists, and are recorded as received until a server begins them. Replies and
 fan-out requests go to the inboxes of the process. Each list has one sending user, named in its key, which Redis
@@ -21,13 +21,13 @@ from oslo_messaging.server import ServerListenError
 from rpcapi.access.senders import SenderDirectory
 from rpcapi.conf import bus_address
 from rpcapi.conf import rpc as rpc_conf
-from rpcapi.messaging.drivers import dead_letters, errors, names, opts, redis_channel, scripts, wire
+from rpcapi.messaging.drivers import dead_letters, errors, names, opts, wire
 from rpcapi.messaging.drivers.backoff import Backoff
-from rpcapi.messaging.drivers.incoming import ReplyLimits
 from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.listener import BusListener
 from rpcapi.messaging.drivers.outbox import Outbox
 from rpcapi.messaging.drivers.receiver import Receiver
+from rpcapi.messaging.drivers.redis_channel import BusChannel, BusLimits
 from rpcapi.messaging.drivers.replies import PendingReplies
 from rpcapi.messaging.private import BaseDriver
 
@@ -47,21 +47,18 @@ class RedisBusDriver(BaseDriver):
         """Read the options and scripts; nothing connects before the first message or listener.
 
         :raises rpcapi.errors.BadConfiguration: when the URL is not that of one Redis server
-        :raises BusInstallationError: when a script is missing
         """
         super().__init__(conf, url, default_exchange, allowed_remote_exmods)
         opts.register_opts(conf)
         rpc_conf.register_opts(conf)
-        scripts.load()
         options = conf.gantt_bus
         self.prefetch_size = options.prefetch
         self._request_ttl = options.request_ttl
-        self._send_timeout = options.send_timeout
-        self._reply_limits = ReplyLimits(options.reply_ttl, options.send_timeout)
-        redis_address = bus_address.parse(str(url))
+        address = bus_address.parse(str(url))
         backoff = Backoff(options.reconnect_backoff, options.reconnect_backoff_max)
-        limits = redis_channel.TransportLimits(
+        limits = BusLimits(
             socket_timeout=options.socket_timeout,
+            send_timeout=options.send_timeout,
             visibility_timeout=options.visibility_timeout,
             queue_ttl=options.request_ttl,
             inbox_ttl=options.reply_ttl,
@@ -69,11 +66,9 @@ class RedisBusDriver(BaseDriver):
             queue_length=conf.rpc.max_queue_length,
             message_bytes=conf.rpc.max_message_bytes,
         )
-        self._outbox = Outbox(redis_address, limits, backoff)
+        self._outbox = Outbox(BusChannel(address, limits), backoff)
         self._replies = PendingReplies(allowed_remote_exmods or [])
-        self._receiver = Receiver(
-            redis_address, limits, backoff, self._outbox, reply_ttl=options.reply_ttl, on_reply=self._replies.deliver
-        )
+        self._receiver = Receiver(BusChannel(address, limits), backoff, self._outbox, self._replies.deliver)
 
     @functools.cached_property
     def senders(self) -> SenderDirectory:
@@ -104,7 +99,7 @@ class RedisBusDriver(BaseDriver):
         """
         if wait_for_reply:
             return self._call(target, ctxt, message, timeout, call_monitor_timeout)
-        self._cast(target, ctxt, message, 0 if retry == 0 else self._send_timeout)
+        self._cast(target, ctxt, message, 0 if retry == 0 else self._outbox.send_timeout)
         return None
 
     def _call(
@@ -144,12 +139,11 @@ class RedisBusDriver(BaseDriver):
             request = wire.WireRequest(ctxt, message, expires_at)
             self._send(target, request, deadline)
             return
-        ttl = self._reply_limits.ttl
         fanout = names.fanout_members(self._exchange(target), target.topic)
         request = wire.WireRequest(ctxt, message, expires_at, fanout=fanout)
-        for process in self._outbox.retry(lambda: self._outbox.members(fanout, ttl), deadline):
+        for process in self._outbox.retry(lambda: self._outbox.members(fanout), deadline):
             try:
-                self._outbox.send(names.inbox(self._outbox.user, process), request, ttl, deadline, direct=True)
+                self._outbox.send(names.inbox(self._outbox.user, process), request, deadline)
             except errors.QueueFull as error:
                 LOG.warning("A process has stopped reading and misses a fan-out of %s: %s", target.topic, error)
 
@@ -163,7 +157,6 @@ class RedisBusDriver(BaseDriver):
         listener = BusListener(
             ListenTarget.of(target, self._exchange(target)),
             self._outbox,
-            self._reply_limits,
             prefetch=self.prefetch_size,
             on_change=self._receiver.refresh_subscriptions,
             on_stop=self._receiver.remove,
@@ -188,7 +181,7 @@ class RedisBusDriver(BaseDriver):
         topics = self._receiver.queue_topics()
         waiting = dict.fromkeys(topics.values(), 0)
         queues = list(topics)
-        lengths = self._outbox.retry(lambda: self._outbox.channel().lengths(queues), time.monotonic()) if queues else []
+        lengths = self._outbox.retry(lambda: self._outbox.channel.lengths(queues), time.monotonic()) if queues else []
         for topic, length in zip(topics.values(), lengths, strict=True):
             waiting[topic] += length
         return waiting
@@ -211,7 +204,7 @@ class RedisBusDriver(BaseDriver):
     def cleanup(self) -> None:
         """Stop receiving and close every connection."""
         self._receiver.stop()
-        self._outbox.close()
+        self._outbox.channel.close()
 
     def _exchange(self, target: Target) -> str:
         return target.exchange or self._default_exchange or "gantt"
@@ -221,6 +214,6 @@ class RedisBusDriver(BaseDriver):
         if server:
             queue = names.server_queue(user, exchange, topic, server)
             process_key = names.server_process(exchange, topic, server)
-            self._outbox.send(queue, request, self._request_ttl, deadline, process_key=process_key)
+            self._outbox.send(queue, request, deadline, process_key)
         else:
-            self._outbox.send(names.topic_queue(user, exchange, topic), request, self._request_ttl, deadline)
+            self._outbox.send(names.topic_queue(user, exchange, topic), request, deadline)

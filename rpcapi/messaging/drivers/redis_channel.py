@@ -1,43 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A channel of kombu's Redis transport with atomic receipt: a receiver that dies loses no message.
+"""The commands of the embedded bus. Receipt is atomic, so that a receiver that dies loses no message.
 
-kombu pops a message and then records it as received: a message popped for a connection that breaks in between is
-lost. This transport uses two lists per queue. kombu pops from the first, which holds only wake-up tokens ("bells"),
-and a script then moves the oldest body from the second list to the record of received messages. A lost bell is
-replaced. Requests for one server have no list of bells: their bells, which name the queue, are in the inbox of the
-server's process, so that a process with hundreds of servers blocks on a few lists. A reply or fan-out request (a
-`direct` message) is stored in the inbox itself, instead of a bell.
+A blocking read loses what it pops when its connection breaks. So a queue is two lists: a receiver pops a wake-up token
+(a "bell") from the first, and a script then moves the oldest body from the second list to the record of received
+messages. A lost bell is replaced. Requests for one server have no list of bells: their bells, which name the queue, are
+in the inbox of the server's process, so that a process with hundreds of servers blocks on a few lists. A reply or
+fan-out request is stored in the inbox itself, instead of a bell.
 """
 
 import logging
-from collections.abc import Container, Iterator, Sequence
-from contextlib import contextmanager
+import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from pathlib import Path
 from time import monotonic, time
 from typing import Any
 
 import redis
-from kombu.transport import redis as kombu_redis
-from kombu.utils.json import dumps
-from redis.commands.core import Script
 
 from rpcapi.access import bus_users
 from rpcapi.conf.bus_address import RedisAddress
-from rpcapi.conf.rpc import MAX_MESSAGE_BYTES
-from rpcapi.messaging.drivers import dead_letters, errors, names, scripts
+from rpcapi.messaging.drivers import dead_letters, errors, names
 from rpcapi.messaging.drivers.names import BODIES
 
 LOG = logging.getLogger(__name__)
 
-BELL = 0  # in a topic's list of bells; in an inbox a bell is the queue's name
+LUA = Path(__file__).parent / "lua"  # one file for each verb
+BELL = "0"  # in a topic's list of bells; in an inbox a bell is the queue's name
 TAG_LENGTH = 36  # a redelivered body has the number of its redeliveries, a digit, after the tag
 RECEIPT_SECONDS = 20
+POLL_SECONDS = 1.0  # that a read waits for an entry
 BATCH = 100  # entries that are read at once from an inbox with a backlog
 # Redeliveries after a receiver was lost; the next loss makes the message a dead letter.
 MAX_REDELIVERIES = 2
-BACKLOG_SECONDS = 0.0002  # a read that returns sooner did not wait: its entry had arrived during the last delivery
-
+BACKLOG_SECONDS = 0.0005  # a read that returns sooner did not wait: its entry had arrived during the last delivery
 # Errors of redis-py while Redis is unreachable or still loading: worth a retry.
 CONNECTION_ERRORS = (
     redis.exceptions.ConnectionError,
@@ -48,10 +44,11 @@ CONNECTION_ERRORS = (
 
 
 @dataclass(frozen=True)
-class TransportLimits:
-    """Limits of a connection: seconds, except the numbers of `connections`, of messages in a queue and of bytes."""
+class BusLimits:
+    """Limits of the bus: seconds, except the numbers of `connections`, of messages in a queue and of bytes."""
 
     socket_timeout: float
+    send_timeout: float
     visibility_timeout: int
     queue_ttl: int
     inbox_ttl: int
@@ -60,94 +57,73 @@ class TransportLimits:
     message_bytes: int
 
 
-@dataclass(frozen=True)
-class OutgoingMessage:
-    """A message to append to a queue; the queue expires `ttl` seconds after its last message.
+class BusChannel:
+    """Commands on a pool of connections, which threads may share; every list expires.
 
-    A message to an inbox is `direct`; for one to a server, `process_key` names the process that reads its queue. A
-    queue of `max_length` messages accepts no more. With `receipt`, a key of that name exists for RECEIPT_SECONDS once
-    the message arrived.
+    Nothing connects before the first command. Commands raise one of CONNECTION_ERRORS while Redis is unreachable.
     """
 
-    queue: str
-    text: str
-    content_type: str
-    ttl: int
-    max_length: int
-    direct: bool = False
-    process_key: str | None = None
-    receipt: str | None = None
+    def __init__(self, address: RedisAddress, limits: BusLimits) -> None:
+        """Raise BadConfiguration if the bus has no such user."""
+        self.address = address
+        self.limits = limits
+        self.user = bus_users.user_of(address.username)
+        self.received_key = names.received(self.user)
+        self.received_index_key = names.received_index(self.user)
+        self.client: Any = redis.Redis(connection_pool=_pool(address, limits))
+        self._send, self._claim = self._script("send"), self._script("claim")
+        self._take, self._restore, self._ring = self._script("take"), self._script("restore"), self._script("ring")
 
+    def _script(self, verb: str) -> Any:
+        return self.client.register_script((LUA / f"{verb}.lua").read_text(encoding="utf-8"))
 
-class BusChannel(kombu_redis.Channel):
-    """A channel without priorities, bindings and base64, on which every list expires."""
+    def publish(self, queue: str, text: str, process_key: str | None = None, receipt: str | None = None) -> None:
+        """Append a message to a queue, or to an inbox; raises QueueFull or MessageTooLarge.
 
-    queue_ttl = 3600
-    inbox_ttl = 60
-    message_bytes = MAX_MESSAGE_BYTES
-    address: RedisAddress
-    server_queues: Container[str] = ()  # those whose bells are not ignored
-    connection_class: Any
-    _brpop_sent_at: Any = None
-    from_transport_options: Any = (
-        *kombu_redis.Channel.from_transport_options,
-        *("address", "queue_ttl", "inbox_ttl", "message_bytes"),
-    )
-
-    @cached_property
-    def user(self) -> str:
-        """The bus user of this process."""
-        return bus_users.user_of(self.address.username)
-
-    @cached_property
-    def received_key(self) -> str:
-        """The key of the user's received messages."""
-        return names.received(self.user)
-
-    @cached_property
-    def received_index_key(self) -> str:
-        """The key of the user's received messages by time."""
-        return names.received_index(self.user)
-
-    @contextmanager
-    def conn_or_acquire(self, client: Any = None) -> Iterator[Any]:
-        # kombu creates a new client for every operation, which costs a third of a millisecond, several
-        # times a call. A redis-py client on a pool may be shared between threads, so one is enough.
-        yield client or self._shared_client
-
-    @cached_property
-    def _shared_client(self) -> redis.Redis:
-        client: redis.Redis = self._create_client()
-        return client
-
-    def publish(self, outgoing: OutgoingMessage) -> None:
-        """Append to a queue; raises QueueFull or MessageTooLarge."""
-        message = self.prepare_message(outgoing.text, content_type=outgoing.content_type, content_encoding="utf-8")
-        self.basic_publish(message, exchange="", routing_key=outgoing.queue, outgoing=outgoing)
-
-    def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:
-        outgoing: OutgoingMessage = kwargs["outgoing"]
-        body = dumps(message)
-        queue_key = queue if outgoing.direct else queue + BODIES
-        entry = (body if outgoing.direct else message["properties"]["delivery_tag"] + body).encode()
-        if len(entry) > self.message_bytes:
-            raise errors.MessageTooLarge(len(entry), self.message_bytes)
-        args = [queue_key, outgoing.max_length, outgoing.ttl, entry, outgoing.receipt or "", RECEIPT_SECONDS]
-        if not self._send(args=[*args, *self._bell(queue, outgoing)]):
-            raise errors.QueueFull(queue, outgoing.max_length)
-
-    def _bell(self, queue: str, outgoing: OutgoingMessage) -> tuple[str | int, ...]:
-        """Return the last arguments of the script `send`."""
-        if outgoing.direct:
-            return ("", BELL, outgoing.ttl, "")
-        if outgoing.process_key is None:
-            return (queue, BELL, outgoing.ttl, "")
-        return (names.inbox(names.sender_of(queue), ""), dumps(queue), self.inbox_ttl, outgoing.process_key)
+        For a server, `process_key` names the process that reads its queue. With `receipt`, a key of that name exists
+        for RECEIPT_SECONDS once the message arrived.
+        """
+        limits = self.limits
+        if names.is_inbox(queue):
+            key, entry, ttl = queue, text.encode(), limits.inbox_ttl
+            bell: tuple[str | int, ...] = ("", BELL, ttl, "")
+        else:
+            key, entry, ttl = queue + BODIES, f"{uuid.uuid4()}{text}".encode(), limits.queue_ttl
+            bell = (queue, BELL, ttl, "")
+        if process_key is not None:
+            bell = (names.inbox(names.sender_of(queue), ""), queue, limits.inbox_ttl, process_key)
+        if len(entry) > limits.message_bytes:
+            raise errors.MessageTooLarge(len(entry), limits.message_bytes)
+        if not self._send(args=[key, limits.queue_length, ttl, entry, receipt or "", RECEIPT_SECONDS, *bell]):
+            raise errors.QueueFull(queue, limits.queue_length)
 
     def has_arrived(self, receipt: str) -> bool:
         """Return whether a message with this receipt has arrived."""
-        with self.conn_or_acquire() as client:
-            return bool(client.exists(receipt))
+        return bool(self.client.exists(receipt))
+
+    def read(self, queues: Sequence[str]) -> tuple[str, bytes, bool] | None:
+        """Wait for an entry of one of these inboxes and lists of bells; None if none arrives.
+
+        Return the list, the entry, and whether more entries of an inbox probably wait. An entry that is larger than
+        allowed becomes a dead letter.
+        """
+        sent_at = monotonic()
+        answer: Any = self.client.brpop(queues, timeout=min(POLL_SECONDS, self.limits.socket_timeout / 2))
+        if answer is None:
+            return None
+        queue, entry = answer[0].decode(), answer[1]
+        if len(entry) > self.limits.message_bytes:
+            self.bury_large(queue, entry[: dead_letters.MAX_TEXT], len(entry))
+            return None
+        return queue, entry, names.is_inbox(queue) and monotonic() - sent_at < BACKLOG_SECONDS
+
+    def take(self, inbox: str) -> list[bytes]:
+        """Remove and return the oldest entries of an inbox; an entry larger than allowed becomes a dead letter."""
+        entries = self._take(keys=[inbox], args=[BATCH, self.limits.message_bytes, dead_letters.MAX_TEXT])
+        for entry in entries:
+            if isinstance(entry, list):
+                self.bury_large(inbox, *entry)
+        return [entry for entry in entries if not isinstance(entry, list)]
 
     def claim(self, queue: str) -> tuple[str, bytes] | None:
         """Receive the oldest message of a queue: its delivery tag and its text; None when the queue is empty.
@@ -156,7 +132,7 @@ class BusChannel(kombu_redis.Channel):
         """
         keys = [queue + BODIES, self.received_key, self.received_index_key]
         # The digit of a redelivered body does not count.
-        args: list[Any] = [TAG_LENGTH, time(), queue, self.message_bytes + 1, dead_letters.MAX_TEXT]
+        args: list[Any] = [TAG_LENGTH, time(), queue, self.limits.message_bytes + 1, dead_letters.MAX_TEXT]
         while isinstance(body := self._claim(keys=keys, args=args), list):
             self.bury_large(queue, *body)
         if not body:
@@ -164,28 +140,19 @@ class BusChannel(kombu_redis.Channel):
         tag, text = body[:TAG_LENGTH].decode(errors="replace"), body[TAG_LENGTH:]
         return tag, text[1:] if text[:1].isdigit() else text
 
-    def message_to_python(self, raw_message: Any) -> Any:
-        """Return a received message. No peer compresses; a small compressed body may be a huge one.
-
-        :raises TypeError, KeyError, AttributeError, ValueError: for what is no message
-        """
-        raw_message["headers"].pop("compression", None)
-        return super().message_to_python(raw_message)
-
     def bury(self, queue: str, body: bytes, error: Exception, size: int | None = None) -> None:
         """Add a message to the dead letters; with a ``size``, ``body`` is the beginning of the message."""
         letter = dead_letters.describe(queue, body, f"{type(error).__name__}: {error}", size)
-        with self.conn_or_acquire() as client:
-            dead_letters.write(client, self.user, letter)
+        dead_letters.write(self.client, self.user, letter)
         LOG.warning("A message of %s is a dead letter: %s", queue, letter.reason)
 
     def bury_large(self, queue: str, beginning: bytes, size: int) -> None:
         """Add a message that is larger than allowed to the dead letters."""
-        self.bury(queue, beginning, errors.MessageTooLarge(size, self.message_bytes), size)
+        self.bury(queue, beginning, errors.MessageTooLarge(size, self.limits.message_bytes), size)
 
-    def acknowledge(self, delivery_tag: str | bytes) -> bool:
+    def acknowledge(self, delivery_tag: str) -> bool:
         """Acknowledge a message; return False when another server received it meanwhile."""
-        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
+        with self.client.pipeline(transaction=False) as pipe:
             _, removed = (
                 pipe.zrem(self.received_index_key, delivery_tag).hdel(self.received_key, delivery_tag).execute()
             )
@@ -193,8 +160,7 @@ class BusChannel(kombu_redis.Channel):
 
     def renew(self, delivery_tags: list[str]) -> None:
         """Renew received messages for another visibility timeout."""
-        with self.conn_or_acquire() as client:
-            client.zadd(self.received_index_key, dict.fromkeys(delivery_tags, time()), xx=True)
+        self.client.zadd(self.received_index_key, dict.fromkeys(delivery_tags, time()), xx=True)
 
     def requeue(self, delivery_tag: str) -> None:
         """Return a received message to the front of its queue."""
@@ -205,13 +171,13 @@ class BusChannel(kombu_redis.Channel):
 
         After MAX_REDELIVERIES redeliveries a message becomes a dead letter instead.
         """
-        self._restore_received(time() - self.visibility_timeout, "")
+        self._restore_received(time() - self.limits.visibility_timeout, "")
 
     def _restore_received(self, until: float | str, tag: str) -> None:
         keys = [self.received_key, self.received_index_key]
-        args: list[Any] = [until, tag, 100, self.queue_ttl, BODIES, names.SERVER_QUEUES]
+        args: list[Any] = [until, tag, 100, self.limits.queue_ttl, BODIES, names.SERVER_QUEUES]
         args += [TAG_LENGTH, MAX_REDELIVERIES, dead_letters.MAX_TEXT]
-        for queue, beginning, size in self._restore_script(keys=keys, args=args):
+        for queue, beginning, size in self._restore(keys=keys, args=args):
             self.bury(queue.decode(errors="replace"), beginning, errors.ReceiversLost(MAX_REDELIVERIES + 1), size)
 
     def nonempty(self, queues: list[str]) -> list[str]:
@@ -220,7 +186,7 @@ class BusChannel(kombu_redis.Channel):
 
     def lengths(self, queues: Sequence[str]) -> list[int]:
         """Return how many bodies each queue has."""
-        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
+        with self.client.pipeline(transaction=False) as pipe:
             for queue in queues:
                 pipe.llen(queue + BODIES)
             lengths: list[int] = pipe.execute()
@@ -228,100 +194,27 @@ class BusChannel(kombu_redis.Channel):
 
     def ring(self, queues: list[str]) -> None:
         """Ensure that these queues of topics have a bell for each body."""
-        with self.conn_or_acquire() as client, client.pipeline(transaction=False) as pipe:
+        with self.client.pipeline(transaction=False) as pipe:
             for queue in queues:
-                self._ring(keys=[queue, queue + BODIES], args=[self.queue_ttl], client=pipe)
+                self._ring(keys=[queue, queue + BODIES], args=[self.limits.queue_ttl], client=pipe)
             pipe.execute()
 
-    @cached_property
-    def _send(self) -> Script:
-        return self._shared_client.register_script(scripts.text("send"))
+    def close(self) -> None:
+        """Close all connections; a later command opens new ones."""
+        self.client.connection_pool.disconnect()
 
-    @cached_property
-    def _claim(self) -> Script:
-        return self._shared_client.register_script(scripts.text("claim"))
 
-    @cached_property
-    def _take(self) -> Script:
-        return self._shared_client.register_script(scripts.text("take"))
-
-    @cached_property
-    def _restore_script(self) -> Script:
-        return self._shared_client.register_script(scripts.text("restore"))
-
-    @cached_property
-    def _ring(self) -> Script:
-        return self._shared_client.register_script(scripts.text("ring"))
-
-    def _brpop_start(self, timeout: float | None = None) -> None:
-        # As in kombu, without its per-queue work for priorities and prefixes: there may be hundreds of queues.
-        queues = self._queue_cycle.consume(len(self._active_queues))
-        if queues:
-            self._in_poll = self.client.connection
-            self._brpop_sent_at = monotonic()
-            self.client.connection.send_command("BRPOP", *queues, timeout or self.brpop_timeout)
-
-    def has_backlog(self) -> bool:
-        """Return whether the current read returned at once, so that more entries probably wait."""
-        return self._brpop_sent_at is not None and monotonic() - self._brpop_sent_at < BACKLOG_SECONDS
-
-    def take(self, inbox: str) -> list[bytes]:
-        """Remove and return the oldest entries of an inbox; an entry larger than allowed becomes a dead letter."""
-        entries = self._take(keys=[inbox], args=[BATCH, self.message_bytes, dead_letters.MAX_TEXT])
-        for entry in entries:
-            if isinstance(entry, list):
-                self.bury_large(inbox, *entry)
-        return [entry for entry in entries if not isinstance(entry, list)]
-
-    def _create_client(self, asynchronous: bool = False) -> Any:
-        client = super()._create_client(asynchronous)
-        client.set_response_callback("BRPOP", self._check_entry)
-        return client
-
-    def _check_entry(self, response: Any, **_options: Any) -> Any:
-        """Return the response of a blocking read; None, as after a timeout, for an entry larger than allowed.
-
-        kombu decodes an entry before it delivers it.
-        """
-        if response and len(response[1]) > self.message_bytes:
-            inbox, entry = response
-            self.bury_large(inbox.decode(errors="replace"), entry[: dead_letters.MAX_TEXT], len(entry))
-            return None
-        return response
-
-    def _brpop_read(self, **options: Any) -> Any:
-        try:
-            return super()._brpop_read(**options)
-        except (ValueError, RecursionError) as error:  # from kombu, which decodes what it reads before it delivers it
-            self.bury("an inbox", str(getattr(error, "doc", "")).encode(errors="replace"), error)
-            return True
-
-    @property
-    def active_queues(self) -> list[str]:
-        """Return the queues that are read."""
-        return list(self._active_queues)
-
-    def is_reading(self) -> bool:
-        """Return whether a blocking read of the queues is in progress."""
-        return bool(self._in_poll)
-
-    def abandon(self) -> None:
-        """Close without waiting for a read that will not end."""
-        self._in_poll = False
-        self.close()
-
-    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
-        # kombu would carry the address through a URL; passing it as arguments avoids quoting errors.
-        self.connection_class = redis.UnixDomainSocketConnection if self.address.socket else redis.Connection
-        parameters = super()._connparams(asynchronous=asynchronous)
-        for name in ("host", "port", "path", "username", "password", "db"):
-            parameters.pop(name, None)
-        if self.address.socket:
-            for name in ("socket_connect_timeout", "socket_keepalive", "socket_keepalive_options"):
-                parameters.pop(name, None)
-        return {**parameters, **self.address.connection_arguments()}
-
-    def _get_pool(self, asynchronous: bool = False) -> redis.ConnectionPool:
-        # A burst of senders waits for a connection instead of failing.
-        parameters = self._connparams(asynchronous=asynchronous)
-        return redis.BlockingConnectionPool(timeout=parameters["socket_timeout"], **parameters)
+def _pool(address: RedisAddress, limits: BusLimits) -> redis.BlockingConnectionPool:
+    """Return a pool in which a burst of senders waits for a connection instead of failing."""
+    options: dict[str, Any] = {"connection_class": redis.UnixDomainSocketConnection}
+    if not address.socket:
+        options = {"connection_class": redis.Connection, "socket_connect_timeout": limits.socket_timeout}
+    return redis.BlockingConnectionPool(
+        max_connections=limits.connections,
+        timeout=limits.socket_timeout,
+        socket_timeout=limits.socket_timeout,
+        health_check_interval=max(1, int(limits.socket_timeout)),
+        client_name=names.PREFIX,
+        **options,
+        **address.connection_arguments(),
+    )

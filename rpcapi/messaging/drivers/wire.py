@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wire format of the embedded bus: requests and replies, one JSON object each, inside kombu's message."""
+"""Wire format of the embedded bus: requests and replies, one JSON object each."""
 
 import re
 import time
@@ -7,14 +7,10 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-from kombu.exceptions import ContentDisallowed, DecodeError
-from kombu.serialization import prepare_accept_content
 from oslo_serialization import jsonutils
 
 from rpcapi.messaging.drivers.errors import MessageForeign
 
-CONTENT_TYPE = "application/json"
-ACCEPT = prepare_accept_content(["json"])
 WIRE_VERSION = 2
 
 MAX_ID = 64  # characters of a message's id
@@ -72,21 +68,18 @@ def encode(body: WireRequest | WireReply) -> str:
     return text
 
 
-def decode(message: Any) -> WireRequest | WireReply:
-    """Decode a message that kombu received.
+def decode(text: bytes) -> WireRequest | WireReply:
+    """Decode the text of a message.
 
     A request whose arguments cannot be decoded, because they are nested too deeply, has a text instead of its message:
     the dispatcher answers it with an error.
 
     :raises MessageForeign: when it is not JSON, of another wire version, or lacks a field
     """
-    message.accept = ACCEPT
     try:
-        fields = message.decode()
-    except DecodeError as error:
-        return _without_arguments(message.body, error)
-    except (ContentDisallowed, TypeError, AttributeError, ValueError, LookupError) as error:
-        raise _foreign(error) from error
+        fields = jsonutils.loads(text)
+    except (ValueError, RecursionError) as error:
+        return _without_arguments(text, error)
     return _body(fields)
 
 
@@ -105,11 +98,11 @@ def _body(fields: Any) -> WireRequest | WireReply:
     return body
 
 
-def _without_arguments(text: bytes, cause: DecodeError) -> WireRequest | WireReply:
+def _without_arguments(text: bytes, cause: Exception) -> WireRequest | WireReply:
     """Return the request of a text of which only the last fields can be decoded: those after the arguments."""
     try:
         fields = jsonutils.loads(b"{" + text[text.rindex(b'"expires_at"') :])
-        reason = f"JSON that cannot be decoded: {type(cause.__cause__).__name__}"
+        reason = f"JSON that cannot be decoded: {type(cause).__name__}"
         return _body({"kind": "Request", "wire": WIRE_VERSION, "ctxt": {}, "message": reason, **fields})
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise _foreign(cause) from cause

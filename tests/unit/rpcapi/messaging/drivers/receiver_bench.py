@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A receiver with a scripted channel and outbox, run step by step."""
 
-import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,16 +8,16 @@ from oslo_messaging import Target
 
 from rpcapi.access import bus_users
 from rpcapi.conf.bus_address import RedisAddress
-from rpcapi.messaging.drivers import transport, wire
+from rpcapi.messaging.drivers import wire
 from rpcapi.messaging.drivers.backoff import Backoff
 from rpcapi.messaging.drivers.incoming import Delivery
 from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.receiver import Receiver
-from rpcapi.messaging.drivers.redis_channel import TransportLimits
+from rpcapi.messaging.drivers.redis_channel import BusLimits
 
-ADDRESS = RedisAddress("h", 1, None, 0, None, None)
-LIMITS = TransportLimits(
+LIMITS = BusLimits(
     socket_timeout=0.01,
+    send_timeout=10.0,
     visibility_timeout=10,
     queue_ttl=60,
     inbox_ttl=60,
@@ -33,53 +31,75 @@ class Outbox:
     user = "conductor"
 
     def __init__(self) -> None:
+        self.channel = self.client = self
         self.joins: list[list[str]] = []
         self.leaves: list[str] = []
         self.acknowledged: list[str] = []
-        self.requeued: list[str] = []
         self.join_error: Exception | None = None
 
     def retry(self, action: Any, deadline: float) -> Any:
         return action()
 
-    def join(self, targets: Any, process: str, ttl: int) -> None:
+    def join(self, targets: Any, process: str) -> None:
         if self.join_error is not None:
             raise self.join_error
         self.joins.append([target.label for target in targets])
 
-    def leave(self, fanout: str, inbox: str) -> None:
+    def zrem(self, fanout: str, process: str) -> None:
         self.leaves.append(fanout)
 
-    def wake(self, inbox: str, ttl: int) -> None:
+    def wake(self, inbox: str) -> None:
         pass
 
     def acknowledge(self, tag: str) -> bool:
         self.acknowledged.append(tag)
         return True
 
-    def requeue(self, tag: str) -> None:
-        self.requeued.append(tag)
-
 
 class Channel:
+    """Reads from ``arrivals``, and receives what ``waiting`` has of each queue."""
+
+    address = RedisAddress("h", 1, None, 0, None, None)
+    limits = LIMITS
+
     def __init__(self) -> None:
-        self.callbacks: dict[str, Any] = {}
-        self.reading = False
+        self.client = self
+        self.pings = 0
+        self.queues: list[str] = []
+        self.arrivals: list[tuple[str, bytes]] = []
+        self.has_backlog = False
+        self.backlog: list[bytes] = []
         self.renewed: list[list[str]] = []
         self.rung: list[list[str]] = []
         self.restores = 0
-        self.server_queues: Any = ()
-        self.waiting: dict[str, list[Any]] = {}  # bodies in servers' queues
-        self.connection = SimpleNamespace(deliver_body=self._deliver_body)
+        self.waiting: dict[str, list[tuple[str, bytes]]] = {}
+        self.buried: list[tuple[str, bytes, str]] = []
+        self.acknowledged: list[str] = []
 
-    def is_reading(self) -> bool:
-        return self.reading
+    def ping(self) -> None:
+        self.pings += 1
 
-    def basic_consume(self, queue: str, no_ack: bool, callback: Any, consumer_tag: str) -> None:
-        self.callbacks[queue] = callback
+    def read(self, queues: list[str]) -> tuple[str, bytes, bool] | None:
+        self.queues = list(queues)
+        if not self.arrivals:
+            return None
+        queue, entry = self.arrivals.pop(0)
+        assert queue in queues
+        return queue, entry, self.has_backlog
 
-    def basic_cancel(self, queue: str) -> None:
-        del self.callbacks[queue]
+    def take(self, inbox: str) -> list[bytes]:
+        entries, self.backlog = self.backlog, []
+        return entries
+
+    def claim(self, queue: str) -> tuple[str, bytes] | None:
+        bodies = self.waiting.get(queue)
+        return bodies.pop(0) if bodies else None
+
+    def bury(self, queue: str, body: bytes, error: Exception) -> None:
+        self.buried.append((queue, body, str(error)))
+
+    def acknowledge(self, tag: str) -> None:
+        self.acknowledged.append(tag)
 
     def renew(self, tags: list[str]) -> None:
         self.renewed.append(tags)
@@ -93,13 +113,7 @@ class Channel:
     def nonempty(self, queues: list[str]) -> list[str]:
         return [queue for queue in queues if self.waiting.get(queue)]
 
-    def _deliver_body(self, source: str, queue: str) -> bool:
-        if bodies := self.waiting.get(source):
-            self.callbacks[queue](bodies.pop(0))
-            return True
-        return False
-
-    def abandon(self) -> None:
+    def close(self) -> None:
         pass
 
 
@@ -120,29 +134,16 @@ class Listener:
 class Bench:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.outbox, self.channel, self.replies = Outbox(), Channel(), []
-        self.events: list[Any] = []
-        connection = SimpleNamespace(drain_events=self._drain, release=lambda: None)
-        monkeypatch.setattr(transport, "connect", lambda address, limits: (connection, self.channel))
         monkeypatch.setattr(Receiver, "start", lambda receiver: None)
         outbox: Any = self.outbox
+        channel: Any = self.channel
         self.receiver = Receiver(
-            ADDRESS,
-            LIMITS,
-            Backoff(0.0, 0.0),
-            outbox,
-            reply_ttl=60,
-            on_reply=lambda reply, sender: self.replies.append((reply, sender)),
+            channel, Backoff(0.0, 0.0), outbox, lambda reply, sender: self.replies.append((reply, sender))
         )
 
     def inboxes(self) -> set[str]:
         """Return the keys of the process's inboxes."""
         return {f"gantt_bus:inbox:{user}:conductor:{self.receiver.reply_to}" for user in bus_users.NAMES}
-
-    def _drain(self, timeout: float) -> None:
-        if not self.events:
-            raise TimeoutError
-        queue, message = self.events.pop(0)
-        self.channel.callbacks[queue](message)
 
     def step(self) -> None:
         self.receiver._run_once()
@@ -150,13 +151,14 @@ class Bench:
     def receive(self, queue: str, body: Any, tag: str = "t") -> None:
         """Let one message arrive in ``queue``, which the receiver must read."""
         self.step()
-        self.events.append((queue, received(queue, body, tag)))
+        if queue in self.inboxes():
+            self.channel.arrivals.append((queue, encoded(body)))
+        else:
+            self.channel.waiting[queue] = [(tag, encoded(body))]
+            self.channel.arrivals.append((queue, b"0"))
         self.step()
 
 
-def received(queue: str, body: Any, tag: str = "t") -> Any:
-    """Return a message as kombu's channel hands it over."""
-    text = body if isinstance(body, str) else wire.encode(body)
-    return SimpleNamespace(
-        delivery_info={"routing_key": queue}, delivery_tag=tag, decode=lambda: json.loads(text), accept=None
-    )
+def encoded(body: Any) -> bytes:
+    """Return the text of a message."""
+    return (body if isinstance(body, str) else wire.encode(body)).encode()

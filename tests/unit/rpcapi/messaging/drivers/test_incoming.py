@@ -11,25 +11,27 @@ from oslo_messaging._drivers import common
 
 from rpcapi.messaging.drivers import wire
 from rpcapi.messaging.drivers.errors import BusRefused, MessageTooLarge
-from rpcapi.messaging.drivers.incoming import BusIncoming, Delivery, ReplyLimits
+from rpcapi.messaging.drivers.incoming import BusIncoming, Delivery
 
 
 class Outbox:
     """Records what is sent; raises ``errors`` one after the other."""
 
     user = "conductor"
+    send_timeout = 10.0
 
     def __init__(self, *errors: Exception) -> None:
+        self.channel = self
         self.errors = list(errors)
-        self.sent: list[tuple[str, Any, int, bool]] = []
+        self.sent: list[tuple[str, Any]] = []
         self.deadlines: list[float] = []
         self.requeued: list[str] = []
 
-    def send(self, queue: str, body: Any, ttl: int, deadline: float, *, direct: bool = False) -> None:
+    def send(self, queue: str, body: Any, deadline: float) -> None:
         self.deadlines.append(deadline)
         if self.errors:
             raise self.errors.pop(0)
-        self.sent.append((queue, body, ttl, direct))
+        self.sent.append((queue, body))
 
     def requeue(self, tag: str) -> None:
         if self.errors:
@@ -44,7 +46,7 @@ def incoming(
         {"c": 1, "sender": "operator"}, {"method": "m"}, time.time() + 60, reply_to, monitor, id="id"
     )
     begun: list[Delivery] = []
-    created: Any = BusIncoming(Delivery(request, "client", tag), outbox, ReplyLimits(60, 10.0), begun.append)  # type: ignore[arg-type]
+    created: Any = BusIncoming(Delivery(request, "client", tag), outbox, begun.append)  # type: ignore[arg-type]
     created.begun = begun
     return created
 
@@ -69,7 +71,7 @@ def test_reply_goes_to_the_inbox_of_the_caller() -> None:
     outbox = Outbox()
     before = time.monotonic()
     incoming(outbox).reply({"a": 1})
-    assert outbox.sent == [(INBOX, wire.WireReply("id", {"a": 1}), 60, True)]
+    assert outbox.sent == [(INBOX, wire.WireReply("id", {"a": 1}))]
     assert before + 10 <= outbox.deadlines[0] <= time.monotonic() + 10
 
 
@@ -87,7 +89,7 @@ def test_failure_is_sent_with_its_type() -> None:
         raise KeyError("x")
     except KeyError:
         incoming(outbox).reply(failure=sys.exc_info())
-    ((_, reply, _, _),) = outbox.sent
+    ((_, reply),) = outbox.sent
     with pytest.raises(KeyError):
         raise common.deserialize_remote_exception(reply.failure, ["builtins"])
 
@@ -96,7 +98,7 @@ def test_failure_is_sent_with_its_type() -> None:
 def test_reply_that_cannot_be_sent_is_replaced_by_its_error(error: Exception) -> None:
     outbox = Outbox(error)
     incoming(outbox).reply("x")
-    ((_, reply, _, _),) = outbox.sent
+    ((_, reply),) = outbox.sent
     assert reply.result is None
     assert type(error).__name__ in reply.failure
 
@@ -118,8 +120,8 @@ def test_heartbeat_does_not_end_the_call_and_may_take_the_monitored_time() -> No
     outbox = Outbox()
     before = time.monotonic()
     incoming(outbox, monitor=5.0).heartbeat()
-    ((queue, reply, _, direct),) = outbox.sent
-    assert (queue, reply.ending, direct) == (INBOX, False, True)
+    ((queue, reply),) = outbox.sent
+    assert (queue, reply.ending) == (INBOX, False)
     assert before + 5 <= outbox.deadlines[0] <= time.monotonic() + 5
 
 

@@ -10,7 +10,7 @@ from oslo_messaging import Target
 
 from rpcapi.messaging.drivers import wire
 from rpcapi.messaging.drivers.errors import ClaimedElsewhere, MessageExpired
-from rpcapi.messaging.drivers.incoming import Delivery, ReplyLimits
+from rpcapi.messaging.drivers.incoming import Delivery
 from rpcapi.messaging.drivers.listen_target import ListenTarget
 from rpcapi.messaging.drivers.listener import BusListener
 
@@ -20,6 +20,7 @@ PREFETCH = 4
 
 class Outbox:
     def __init__(self) -> None:
+        self.channel = self
         self.acknowledged: list[str] = []
         self.requeued: list[str] = []
         self.foreign: set[str] = set()  # tags that another server received meanwhile
@@ -45,7 +46,7 @@ def bench() -> Any:
         bench.changes += 1
 
     bench.listener = BusListener(
-        TARGET, bench.outbox, ReplyLimits(60, 10.0), prefetch=PREFETCH, on_change=changed, on_stop=bench.stopped.append
+        TARGET, bench.outbox, prefetch=PREFETCH, on_change=changed, on_stop=bench.stopped.append
     )
     bench.listener.start(bench.incoming.extend)
     return bench

@@ -9,8 +9,8 @@ import pytest
 import redis
 
 from rpcapi.messaging.drivers import wire
-from rpcapi.messaging.drivers.errors import BusRefused, MessageForeign
-from tests.unit.rpcapi.messaging.drivers.receiver_bench import Bench, Listener, received
+from rpcapi.messaging.drivers.errors import BusRefused
+from tests.unit.rpcapi.messaging.drivers.receiver_bench import Bench, Listener, encoded
 
 
 @pytest.fixture
@@ -33,17 +33,13 @@ def test_inbox_and_queues_of_open_listeners_are_read(bench: Bench) -> None:
         bench.receiver.add(listener)  # type: ignore[arg-type]
     bench.step()
     both = {*bench.inboxes(), *busy.listen_target.topic_queues, *idle.listen_target.topic_queues}
-    assert set(bench.channel.callbacks) == both, "servers' queues have their bells in the inboxes"
-    assert set(bench.channel.server_queues) == {*busy.listen_target.server_queues, *idle.listen_target.server_queues}
+    assert set(bench.channel.queues) == both, "servers' queues have their bells in the inboxes"
+    assert set(bench.receiver._server_queues) == {*busy.listen_target.server_queues, *idle.listen_target.server_queues}
     busy.open = False
     bench.receiver.refresh_subscriptions()
-    bench.channel.reading = True
     bench.step()
-    assert set(bench.channel.callbacks) == both, "the set changes only between two reads"
-    bench.channel.reading = False
-    bench.step()
-    assert set(bench.channel.callbacks) == {*bench.inboxes(), *idle.listen_target.topic_queues}
-    assert set(bench.channel.server_queues) == set(idle.listen_target.server_queues)
+    assert set(bench.channel.queues) == {*bench.inboxes(), *idle.listen_target.topic_queues}
+    assert set(bench.receiver._server_queues) == set(idle.listen_target.server_queues)
 
 
 def test_reply_is_delivered(bench: Bench) -> None:
@@ -65,7 +61,7 @@ def test_what_waits_for_a_server_is_received_when_its_listener_opens(bench: Benc
     listener = Listener()
     bench.receiver.add(listener)  # type: ignore[arg-type]
     queue = listener.listen_target.server_queues[0]
-    bench.channel.waiting[queue] = [received(queue, request(), tag) for tag in ("t1", "t2")]
+    bench.channel.waiting[queue] = [(tag, encoded(request())) for tag in ("t1", "t2")]
     listener.open = False
     bench.step()
     assert listener.offers == []
@@ -84,14 +80,17 @@ def test_reply_or_fanout_in_a_queue_is_foreign(bench: Bench, body: Any) -> None:
     listener = Listener("conductor")
     bench.receiver.add(listener)  # type: ignore[arg-type]
     body = request(fanout=listener.listen_target.fanout) if body == "fanout" else body
-    with pytest.raises(MessageForeign, match="a queue for other requests"):
-        bench.receive(listener.listen_target.topic_queues[0], body)
-    assert (listener.offers, bench.replies) == ([], [])
+    bench.receive(listener.listen_target.topic_queues[0], body)
+    ((queue, text, why),) = bench.channel.buried
+    assert (queue, text) == (listener.listen_target.topic_queues[0], encoded(body))
+    assert "a queue for other requests" in why
+    assert (listener.offers, bench.replies, bench.channel.acknowledged) == ([], [], ["t"])
 
 
 def test_request_without_a_fanout_in_an_inbox_is_foreign(bench: Bench) -> None:
-    with pytest.raises(MessageForeign, match="an inbox is for"):
-        bench.receive(inbox(bench, "client"), request())
+    bench.receive(inbox(bench, "client"), request())
+    ((queue, _, why),) = bench.channel.buried
+    assert (queue, "an inbox is for" in why, bench.channel.acknowledged) == (inbox(bench, "client"), True, [])
 
 
 def test_expired_request_is_acknowledged_and_dropped(bench: Bench) -> None:
@@ -104,9 +103,46 @@ def test_expired_request_is_acknowledged_and_dropped(bench: Bench) -> None:
 def test_foreign_message_is_refused(bench: Bench) -> None:
     listener = Listener("conductor")
     bench.receiver.add(listener)  # type: ignore[arg-type]
-    with pytest.raises(MessageForeign):
-        bench.receive(listener.listen_target.topic_queues[0], '{"hello": 1}')
-    assert (listener.offers, bench.replies) == ([], [])
+    bench.receive(listener.listen_target.topic_queues[0], '{"hello": 1}')
+    assert [text for _, text, _ in bench.channel.buried] == [b'{"hello": 1}']
+    assert (listener.offers, bench.replies, bench.channel.acknowledged) == ([], [], ["t"])
+
+
+def test_backlog_of_an_inbox_is_delivered_at_once_and_junk_in_it_is_buried(bench: Bench) -> None:
+    listener = Listener()
+    bench.receiver.add(listener)  # type: ignore[arg-type]
+    server_queue = listener.listen_target.server_queues[0]
+    bench.step()
+    bench.channel.waiting[server_queue] = [("t", encoded(request()))]
+    bench.channel.has_backlog = True
+    bells = [server_queue.encode(), b"gantt_bus:server:of:another:process"]
+    bench.channel.backlog = [b"not JSON", *bells, encoded(wire.WireReply("second", 2))]
+    bench.receive(inbox(bench, "scheduler"), wire.WireReply("first", 1))
+    assert [reply.id for reply, _ in bench.replies] == ["first", "second"]
+    assert [delivery.tag for delivery in listener.offers] == ["t"]
+    assert [text for _, text, _ in bench.channel.buried] == [b"not JSON"]
+
+
+def test_lost_connection_in_a_backlog_loses_no_other_entry(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lose(queue: str) -> None:
+        raise redis.ConnectionError("away")
+
+    listener = Listener()
+    bench.receiver.add(listener)  # type: ignore[arg-type]
+    bench.step()
+    monkeypatch.setattr(bench.channel, "claim", lose)
+    bench.channel.has_backlog = True
+    bench.channel.backlog = [listener.listen_target.server_queues[0].encode(), encoded(wire.WireReply("second", 2))]
+    with pytest.raises(redis.ConnectionError):
+        bench.receive(inbox(bench, "scheduler"), wire.WireReply("first", 1))
+    assert [reply.id for reply, _ in bench.replies] == ["first", "second"]
+
+
+def test_list_that_was_read_is_the_last_of_the_next_read(bench: Bench) -> None:
+    busy = inbox(bench, "scheduler")
+    bench.receive(busy, wire.WireReply("m", 7))
+    bench.step()
+    assert bench.channel.queues[-1] == busy
 
 
 def test_fanout_reaches_each_server_of_its_topic(bench: Bench) -> None:
@@ -135,11 +171,11 @@ def test_memberships_and_unacknowledged_messages_are_renewed(bench: Bench) -> No
 def test_everything_is_subscribed_again_after_a_lost_connection(bench: Bench) -> None:
     bench.receiver.add(Listener())  # type: ignore[arg-type]
     bench.step()
-    before = set(bench.channel.callbacks)
+    before = set(bench.channel.queues)
     bench.receiver._disconnect()
-    bench.channel.callbacks.clear()
+    bench.channel.queues.clear()
     bench.step()
-    assert set(bench.channel.callbacks) == before
+    assert (set(bench.channel.queues), bench.channel.pings) == (before, 2)
     assert bench.channel.restores == 2
 
 
@@ -150,8 +186,8 @@ def test_listener_that_redis_refuses_is_not_added(bench: Bench) -> None:
         bench.receiver.add(listener)  # type: ignore[arg-type]
     bench.outbox.join_error = None
     bench.step()
-    assert set(bench.channel.callbacks) == bench.inboxes()
-    assert not bench.channel.server_queues
+    assert set(bench.channel.queues) == bench.inboxes()
+    assert not bench.receiver._server_queues
 
 
 def test_listener_is_added_while_redis_is_unreachable(bench: Bench) -> None:
@@ -160,7 +196,7 @@ def test_listener_is_added_while_redis_is_unreachable(bench: Bench) -> None:
     bench.receiver.add(listener)  # type: ignore[arg-type]
     bench.outbox.join_error = None
     bench.step()
-    assert set(listener.listen_target.server_queues) == set(bench.channel.server_queues)
+    assert set(listener.listen_target.server_queues) == set(bench.receiver._server_queues)
 
 
 def test_fanout_is_left_with_its_last_server(bench: Bench) -> None:
@@ -179,9 +215,9 @@ def test_unreachable_bus_does_not_fail_the_removal(bench: Bench, monkeypatch: py
 
     listener = Listener()
     bench.receiver.add(listener)  # type: ignore[arg-type]
-    monkeypatch.setattr(bench.outbox, "leave", away)
+    monkeypatch.setattr(bench.outbox, "zrem", away)
     monkeypatch.setattr(bench.outbox, "wake", away)
     bench.receiver.remove(listener)  # type: ignore[arg-type]
     bench.step()
-    assert set(bench.channel.callbacks) == bench.inboxes()
-    assert not bench.channel.server_queues
+    assert set(bench.channel.queues) == bench.inboxes()
+    assert not bench.receiver._server_queues

@@ -25,26 +25,24 @@ class Outbox:
     """Records what is sent; ``error`` is raised by each send."""
 
     user = "admin"
+    send_timeout = 10.0
 
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
-        self.sent: list[tuple[str, Any, int, bool]] = []
+        self.sent: list[tuple[str, Any]] = []
         self.deadlines: list[float] = []
 
-    def send(self, queue: str, body: Any, ttl: int, deadline: float, *, direct: bool = False, **values: Any) -> None:
+    def send(self, queue: str, body: Any, deadline: float, process_key: str | None = None) -> None:
         self.deadlines.append(deadline)
         if self.error is not None:
             raise self.error
-        self.sent.append((queue, body, ttl, direct))
+        self.sent.append((queue, body))
 
     def retry(self, action: Any, deadline: float) -> Any:
         return action()
 
-    def members(self, fanout: str, ttl: int) -> list[str]:
+    def members(self, fanout: str) -> list[str]:
         return ["compute:a", "compute:b"]
-
-    def close(self) -> None:
-        pass
 
 
 @pytest.fixture
@@ -65,19 +63,18 @@ def driver(conf: cfg.ConfigOpts) -> Any:
 )
 def test_cast_goes_to_the_queue_of_its_target(driver: Any, target: Target, queue: str) -> None:
     driver.send(target, {"c": 1}, {"method": "m"})
-    ((sent_queue, request, ttl, direct),) = driver._outbox.sent
+    ((sent_queue, request),) = driver._outbox.sent
     assert (sent_queue, request.ctxt, request.message, request.reply_to) == (queue, {"c": 1}, {"method": "m"}, None)
-    assert (ttl, direct) == (3600, False)
 
 
 def test_fanout_is_one_message_in_each_inbox(driver: Any) -> None:
     driver.send(Target(topic="compute", fanout=True), {}, {"method": "m"})
     fanout = "gantt_bus:fanout:gantt:compute"
-    assert [(queue, request.fanout, direct) for queue, request, _, direct in driver._outbox.sent] == [
-        ("gantt_bus:inbox:admin:compute:a", fanout, True),
-        ("gantt_bus:inbox:admin:compute:b", fanout, True),
+    assert [(queue, request.fanout) for queue, request in driver._outbox.sent] == [
+        ("gantt_bus:inbox:admin:compute:a", fanout),
+        ("gantt_bus:inbox:admin:compute:b", fanout),
     ]
-    assert len({request.id for _, request, _, _ in driver._outbox.sent}) == 1
+    assert len({request.id for _, request in driver._outbox.sent}) == 1
 
 
 @pytest.mark.parametrize(("retry", "seconds"), [(0, 0.0), (None, 10.0), (5, 10.0)])
@@ -89,16 +86,14 @@ def test_cast_is_retried_for_the_configured_time(driver: Any, retry: int | None,
 
 def test_call_returns_its_reply(driver: Any) -> None:
     class Answering(Outbox):
-        def send(
-            self, queue: str, body: Any, ttl: int, deadline: float, *, direct: bool = False, **values: Any
-        ) -> None:
-            super().send(queue, body, ttl, deadline, direct=direct)
+        def send(self, queue: str, body: Any, deadline: float, process_key: str | None = None) -> None:
+            super().send(queue, body, deadline)
             driver._replies.deliver(wire.WireReply(body.id, 42), "compute")
 
     driver._outbox = Answering()
     before = time.time()
     assert driver.send(Target(topic="compute"), {}, {"method": "m"}, wait_for_reply=True, timeout=30) == 42
-    ((_, request, _, _),) = driver._outbox.sent
+    ((_, request),) = driver._outbox.sent
     assert request.reply_to == "inbox"
     assert before + 30 <= request.expires_at <= time.time() + 30
 
@@ -110,7 +105,7 @@ def test_monitored_call_expires_when_its_caller_stops_waiting(
     driver._replies.wait = lambda reply_queue, description, deadline, monitor: None
     before = time.time()
     driver.send(Target(topic="compute"), {}, {}, wait_for_reply=True, timeout=30, call_monitor_timeout=monitor)
-    ((_, request, _, _),) = driver._outbox.sent
+    ((_, request),) = driver._outbox.sent
     assert before + expiry <= request.expires_at <= time.time() + expiry
     assert request.monitor == sent_monitor
 
