@@ -116,13 +116,13 @@ def get_transport(conf: cfg.ConfigOpts, url: str | None = None) -> RPCTransport:
 def _own_driver(name: str) -> Any:
     """Return the class of gantt's driver of that name, or None.
 
-    `rabbit` gets the bounded driver instead of oslo.messaging's stock driver. `gantt+redis` is an entry point too, but
-    the search of the entry points of all installed packages takes longer than everything else that a command does.
+    `rabbit` means the same as `gantt-rabbit`, and not oslo.messaging's stock driver. Ours are entry points too, but the
+    search of the entry points of all installed packages takes longer than everything else that a command does.
     """
-    if name == "rabbit":
-        from rpcapi.messaging.drivers import bounded_rabbit  # noqa: PLC0415 - other buses do not need it
+    if name in ("rabbit", "gantt-rabbit"):
+        from rpcapi.messaging.drivers import confined_rabbit  # noqa: PLC0415 - other buses do not need it
 
-        return bounded_rabbit.BoundedRabbitDriver
+        return confined_rabbit.ConfinedRabbitDriver
     if name == "gantt+redis":
         from rpcapi.messaging.drivers import redis_bus  # noqa: PLC0415 - as above
 

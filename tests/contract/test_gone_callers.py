@@ -15,9 +15,9 @@ from tests.contract.bus_peer import Ending, Peers
 CALLS = 20
 
 
-@pytest.fixture(params=["gantt-rabbit", "rabbit"])
-def peers(request: pytest.FixtureRequest, rabbit_node: RabbitNode, ending: Ending) -> Iterator[Peers]:
-    peers = Peers(rabbit_node.url(driver=request.param), ending)
+@pytest.fixture
+def peers(rabbit_node: RabbitNode, ending: Ending) -> Iterator[Peers]:
+    peers = Peers(rabbit_node.url(), ending)
     yield peers
     peers.close()
 

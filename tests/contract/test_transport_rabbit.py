@@ -16,11 +16,10 @@ from rpcapi import context, errors, objects
 from rpcapi.clients.compute import ComputeAPI
 from rpcapi.clients.conductor import ConductorAPI
 from rpcapi.messaging import bus
-from rpcapi.messaging.drivers import bounded_rabbit
+from rpcapi.messaging.drivers import rabbit_connection
 from rpcapi.messaging.probe import probe_bus
 from tests.contract.bus_peer import Ending, Peers, eventually, in_thread
 
-DRIVERS = ("gantt-rabbit", "rabbit")
 # Far above every time-out.
 HANG_SECONDS = 60.0
 
@@ -49,13 +48,13 @@ def ending() -> Iterator[Ending]:
     cleanup.finish()
 
 
-@pytest.fixture(params=DRIVERS)
-def unreachable(request: pytest.FixtureRequest, conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch) -> Any:
+@pytest.fixture
+def unreachable(conf: cfg.ConfigOpts, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a transport to a port without a broker."""
-    monkeypatch.setattr(bounded_rabbit, "SEND_SECONDS", 2.0)
+    monkeypatch.setattr(rabbit_connection, "SEND_SECONDS", 2.0)
     rpc_conf.register_opts(conf)
     conf.set_override("call_timeout", 2.0, group="rpc")
-    return bus.get_transport(conf, f"{request.param}://user:s3cret@127.0.0.1:{free_port()}/vhost")
+    return bus.get_transport(conf, f"gantt-rabbit://user:s3cret@127.0.0.1:{free_port()}/vhost")
 
 
 def test_without_a_broker_all_sends_raise_unavailable(unreachable: Any) -> None:
@@ -121,12 +120,11 @@ def test_client_and_server_recover_after_a_broker_restart(
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("driver", [pytest.param("rabbit", marks=pytest.mark.long), "gantt-rabbit"])
 def test_server_with_an_unsent_answer_stops_while_the_broker_is_away(
-    make_rabbit: Callable[[], RabbitNode], ending: Ending, driver: str
+    make_rabbit: Callable[[], RabbitNode], ending: Ending
 ) -> None:
     node = make_rabbit()
-    peers = Peers(node.url(driver=driver), ending)
+    peers = Peers(node.url(), ending)
     endpoint = peers.serve()
     caller = in_thread(lambda: outcome(lambda: peers.client(timeout=5).call({}, "hold")))
     assert endpoint.entered.wait(20)

@@ -42,9 +42,9 @@ BODIES: list[tuple[str | bytes, dict[str, Any]]] = [
 ]
 
 
-@pytest.fixture(params=["gantt-rabbit", "rabbit"])
-def peers(request: pytest.FixtureRequest, rabbit_node: RabbitNode, ending: Ending) -> Iterator[Peers]:
-    peers = Peers(rabbit_node.url(driver=request.param), ending)
+@pytest.fixture
+def peers(rabbit_node: RabbitNode, ending: Ending) -> Iterator[Peers]:
+    peers = Peers(rabbit_node.url(), ending)
     yield peers
     peers.close()
 

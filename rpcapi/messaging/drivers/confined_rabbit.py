@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oslo.messaging's RabbitMQ driver, with a separate exchange for replies.
+"""oslo.messaging's RabbitMQ driver, with bounded waits, and with a separate exchange for replies.
+
+The stock driver opens its reply connection, and sends servers' replies, without any time limit: a call with
+a timeout of five seconds hangs as long as the broker is down, and a server that holds a reply cannot stop.
+In this driver every wait of a caller or of a replying server ends with the call's timeout, or after SEND_SECONDS, in
+MessageDeliveryFailure or MessagingTimeout. Listening has no limit, so that a server recovers when the broker returns.
 
 The stock driver publishes replies through the broker's default exchange. A user with write permission there can put a
 message into any queue by its name, and so can command every agent, whatever topics are denied to this
@@ -9,158 +14,143 @@ a topic exchange, although each reply has one reader, because the broker checks 
 Queues of a process carry its user's name: `reply.USER.RANDOM` and `TOPIC_fanout.USER.RANDOM`, so that permissions can
 separate users. Exchanges belong to the deployment, which creates them: the permission to declare one is also that to
 delete it, and with it everybody's messages.
-Both ends of a bus must use the same driver: `gantt-rabbit://` in place of `rabbit://` in the transport URL.
 """
 
-import copy
-import logging
+import functools
 import uuid
 from typing import Any
 
-import amqp
-import kombu
 import oslo_messaging
 
-from rpcapi.access.rabbit_users import DEPLOYED_EXCHANGES, REPLY_EXCHANGE
-from rpcapi.messaging.drivers import deadline
-from rpcapi.messaging.drivers.bounded_rabbit import SEND_SECONDS, BoundedConnection, BoundedRabbitDriver
-from rpcapi.messaging.drivers.rabbit_bindings import BindingCheck
-from rpcapi.messaging.drivers.rabbit_senders import DEFAULT_USER
-from rpcapi.messaging.private_rabbit import Consumer
-
-LOG = logging.getLogger(__name__)
-
-
-class DeployedExchange(kombu.entity.Exchange):
-    """An exchange that the deployment has created; it is declared only if it is missing."""
-
-    @classmethod
-    def of(cls, stock: kombu.entity.Exchange) -> "DeployedExchange":
-        """Return the exchange that a stock one describes, bound to no channel, as definitions have it.
-
-        One that they do not have, such as that of notifications, stays as its other publishers declare it.
-        """
-        if stock.name in DEPLOYED_EXCHANGES:
-            return cls(name=stock.name, type=stock.type, durable=True, auto_delete=False)
-        return cls(name=stock.name, type=stock.type, durable=stock.durable, auto_delete=stock.auto_delete)
-
-    def declare(self, nowait: bool = False, passive: bool | None = None, channel: Any = None) -> Any:
-        """Check that the exchange exists; create it if it does not and this user may."""
-        channel = channel or self.channel
-        if channel.connection is None:  # the broker closed the channel after an error; a retry opens another one
-            raise amqp.RecoverableConnectionError("the channel is closed")
-        # A failed check closes its channel.
-        check = channel.connection.channel()
-        try:
-            super().declare(passive=True, channel=check)  # type: ignore[no-untyped-call]
-        except amqp.NotFound:
-            LOG.warning(
-                "Exchange %s is missing: import the broker's definitions. Creating it, if this user may.", self.name
-            )
-            return super().declare(  # type: ignore[no-untyped-call]
-                nowait=nowait, passive=passive, channel=channel
-            )
-        check.close()
-        return None
+from rpcapi.access.senders import DIRECTED_SERVICES, SERVICES_WITHOUT_FANOUT, SenderDirectory
+from rpcapi.messaging.drivers import deadline as patience
+from rpcapi.messaging.drivers import rabbit_connection, rabbit_dead_letters, rabbit_queues, rabbit_senders, rabbit_tls
+from rpcapi.messaging.drivers.dead_letters import DeadLetter
+from rpcapi.messaging.drivers.rabbit_connection import RabbitConnection
+from rpcapi.messaging.drivers.rabbit_listening import RabbitListener
+from rpcapi.messaging.drivers.rabbit_pool import BoundedPool
+from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter, expect_reply_of
+from rpcapi.messaging.private import PURPOSE_LISTEN, PURPOSE_SEND, PollStyleListenerAdapter
+from rpcapi.messaging.private_rabbit import RabbitDriver
 
 
-class ConfinedConnection(BoundedConnection):
-    """A connection that declares reply queues on, and publishes replies through, REPLY_EXCHANGE."""
+class ConfinedRabbitDriver(RabbitDriver):
+    """The driver of `gantt-rabbit://user:password@host:port/vhost` and `rabbit://`; options as in the stock driver.
 
-    channel: Any
-    _declared_exchanges: set[str]
-    _consumers: dict[Any, Any]
+    Raises BadConfiguration when the files of TLS cannot be used.
+    """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._binding_check = BindingCheck()
-        super().__init__(*args, **kwargs)
-
-    def consume(self, timeout: float | None = None) -> None:
-        """Consume from all queues until something arrives; from time to time check their bindings instead."""
-        connection = None if self.channel is None else self.channel.connection  # None: closed
-        if connection is None or not self._binding_check.is_due:
-            super().consume(timeout)
-            return
-        with self._connection_lock:
-            try:
-                self._binding_check.run(connection, list(self._consumers))
-            except (amqp.AMQPError, OSError) as error:
-                LOG.info("The bindings were not checked: %s", error)  # consuming connects again
-
-    def declare_consumer(self, consumer: Consumer) -> None:
-        """Consume a queue, on an exchange of the deployment."""
-        consumer.exchange = DeployedExchange.of(consumer.exchange)
-        super().declare_consumer(consumer)
-
-    def declare_fanout_consumer(self, topic: str, callback: Any) -> None:
-        """Consume a fanout queue of this process."""
-        queue = f"{topic}_fanout.{self.connection.userid}.{uuid.uuid4().hex}"
-        self._consume_transient(f"{topic}_fanout", "fanout", queue, topic, callback)
-
-    def _publish(self, exchange: Any, *arguments: Any, **options: Any) -> None:
-        if not (exchange.passive or exchange.name in self._declared_exchanges):
-            DeployedExchange.of(exchange)(self.channel).declare()
-            self._declared_exchanges.add(exchange.name)
-        super()._publish(exchange, *arguments, **options)
-
-    def declare_direct_consumer(self, topic: str, callback: Any) -> None:
-        """Consume the reply queue named `topic`, bound to the reply exchange by its name."""
-        self._consume_transient(REPLY_EXCHANGE, "topic", topic, topic, callback)
-
-    def _consume_transient(self, exchange: str, kind: str, queue: str, routing_key: str, callback: Any) -> None:
-        """Consume a queue of this process, which expires some time after it."""
-        consumer = Consumer(
-            exchange_name=exchange,
-            queue_name=queue,
-            routing_key=routing_key,
-            type=kind,
-            durable=self.rabbit_transient_quorum_queue,
-            exchange_auto_delete=False,
-            queue_auto_delete=False,
-            callback=callback,
-            rabbit_ha_queues=self.rabbit_ha_queues,
-            rabbit_queue_ttl=self.rabbit_transient_queues_ttl,
-            enable_cancel_on_failover=self.enable_cancel_on_failover,
-            rabbit_quorum_queue=self.rabbit_transient_quorum_queue,
-            rabbit_quorum_queue_config=self.rabbit_quorum_queue_config,
-        )
-        self.declare_consumer(consumer)
-
-    def direct_send(self, msg_id: str, msg: Any) -> None:
-        """Publish a reply to the reply queue named `msg_id`.
-
-        Raises the stock driver's AMQPDestinationNotFound or MessageUndeliverable when the caller is gone.
-        """
-        exchange = kombu.entity.Exchange(
-            name=REPLY_EXCHANGE,
-            type="topic",
-            durable=self.rabbit_transient_quorum_queue,
-            auto_delete=False,
-            # The caller declared it before its call; declaring it here would hide that the caller is gone.
-            passive=True,
-        )
-        options = oslo_messaging.TransportOptions(at_least_once=self.direct_mandatory_flag)
-        with deadline.limit_wait_if_unbounded(SEND_SECONDS):
-            self._ensure_publishing(
-                self._publish_and_raises_on_missing_exchange,
-                exchange,
-                msg,
-                routing_key=msg_id,
-                transport_options=options,
-            )
-
-
-class ConfinedRabbitDriver(BoundedRabbitDriver):
-    """The driver behind `gantt-rabbit://user:password@host:port/vhost`; options as for `rabbit://`."""
-
-    connection_cls = ConfinedConnection
+    _connection_pool: Any
+    _reply_q: str | None
 
     def __init__(self, conf: Any, url: oslo_messaging.TransportURL, *args: Any, **kwargs: Any) -> None:
-        # The stock connection derives kombu's scheme from the URL's and knows only its own.
-        stock_url = copy.copy(url)
-        stock_url.transport = "rabbit"
-        super().__init__(conf, stock_url, *args, **kwargs)
+        # The stock connection makes kombu's scheme of it, which is rabbit_tls.SCHEME.
+        url.transport = "gantt-rabbit"
+        super().__init__(conf, url, *args, **kwargs)
+        rabbit_tls.check(self.conf.oslo_messaging_rabbit)
+        # Connections are opened on first use: no connection of the stock class exists yet.
+        self._connection_pool = BoundedPool.with_sizes_of(self._connection_pool, RabbitConnection)
+        self._shared_topics: set[str] = set()  # of servers of this process; also the names of their queues
+        self.dead_letter_outbox = rabbit_dead_letters.DeadLetterOutbox(
+            functools.partial(rabbit_dead_letters.write, self._get_connection)
+        )
+
+    @functools.cached_property
+    def senders(self) -> SenderDirectory:
+        """The senders that this bus authenticates."""
+        return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
+
+    def send(
+        self,
+        target: oslo_messaging.Target,
+        ctxt: dict[str, Any],
+        message: dict[str, Any],
+        *,
+        wait_for_reply: bool | None = None,
+        timeout: float | None = None,
+        call_monitor_timeout: float | None = None,
+        retry: int | None = None,
+        transport_options: Any = None,
+    ) -> Any:
+        """Call within `timeout`, or cast within SEND_SECONDS; `retry` 0 tries a cast once, other values are ignored.
+
+        :raises oslo_messaging.MessagingTimeout: no reply to a call in time
+        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
+        :raises QueueFull, MessageTooLarge: at once
+        """
+        if wait_for_reply:
+            seconds = rabbit_connection.SEND_SECONDS if timeout is None else timeout
+        else:
+            seconds = 0.0 if retry == 0 else rabbit_connection.SEND_SECONDS
+        is_responder = self.senders.responder_check(target.topic, target.server)
+        with patience.limit_wait(seconds), expect_reply_of(is_responder):
+            return super().send(
+                target,
+                ctxt,
+                message,
+                wait_for_reply=wait_for_reply,
+                timeout=seconds if wait_for_reply else timeout,
+                call_monitor_timeout=call_monitor_timeout,
+                transport_options=transport_options,
+            )
+
+    def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
+        """Consume the queues of an RPC server: its topic, if its servers share one, its own name, and fan-outs."""
+        connection = self._get_connection(PURPOSE_LISTEN)
+        listener = RabbitListener(self, connection)
+        exchange = self._get_exchange(target)
+        shared_topics = () if target.topic in DIRECTED_SERVICES else (target.topic,)
+        self._shared_topics.update(shared_topics)
+        for topic in (*shared_topics, f"{target.topic}.{target.server}"):
+            connection.declare_topic_consumer(exchange_name=exchange, topic=topic, callback=listener)
+        if target.topic.partition(".")[0] not in SERVICES_WITHOUT_FANOUT:
+            connection.declare_fanout_consumer(target.topic, listener)
+        return PollStyleListenerAdapter(listener, batch_size, batch_timeout)
+
+    def dead_letters(self) -> list[DeadLetter] | None:
+        """Return messages to servers that could not be processed, newest first; None if this broker keeps none.
+
+        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
+        """
+        return rabbit_dead_letters.read(self._get_connection)
+
+    def waiting_messages(self) -> dict[str, int]:
+        """Return how many messages wait for each topic that servers of this process share.
+
+        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
+        """
+        topics = sorted(self._shared_topics)
+        return rabbit_queues.lengths(self._get_connection, topics) if topics else {}
+
+    def cleanup(self) -> None:
+        """Close all connections."""
+        self.dead_letter_outbox.close()
+        super().cleanup()
+
+    def _get_connection(self, purpose: str = PURPOSE_SEND, retry: int | None = None) -> Any:
+        if purpose == PURPOSE_LISTEN:
+            return super()._get_connection(purpose, retry)
+        with patience.limit_wait_if_unbounded(rabbit_connection.SEND_SECONDS):
+            return super()._get_connection(purpose, retry)
+
+    def _get_reply_q(self) -> str:
+        remaining = patience.remaining_seconds()
+        if not self._reply_q_lock.acquire(timeout=-1 if remaining is None else remaining):
+            raise oslo_messaging.MessageDeliveryFailure("The connection for replies could not be opened in time")
+        try:
+            if self._reply_q is None:
+                name = self._get_reply_queue_name()
+                connection = self._get_connection(PURPOSE_LISTEN)
+                try:
+                    self._waiter = RabbitReplyWaiter(name, connection, self._allowed_remote_exmods)
+                except BaseException:
+                    connection.close()
+                    raise
+                self._reply_q, self._reply_q_conn = name, connection
+            return self._reply_q
+        finally:
+            self._reply_q_lock.release()
 
     def _get_reply_queue_name(self) -> str:
-        user = next((host.username for host in self._url.hosts if host.username), DEFAULT_USER)
+        user = next((host.username for host in self._url.hosts if host.username), rabbit_senders.DEFAULT_USER)
         return f"reply.{user}.{uuid.uuid4().hex}"

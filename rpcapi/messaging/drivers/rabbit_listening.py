@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listeners for RabbitMQ that poll with long waits instead of every millisecond, and answer without waiting.
+"""Listeners of RPC servers on RabbitMQ that poll with long waits, and answer without waiting.
 
 After each message the stock driver waits 1 ms for the next, then 2, then 4, because it acknowledges notifications
 between two waits. RPC messages are acknowledged on receipt, so the short waits only cost time: each costs a fifth of
@@ -12,8 +12,9 @@ from typing import Any
 import oslo_messaging
 
 from rpcapi.messaging.drivers.errors import MessageTooLarge
-from rpcapi.messaging.private import PURPOSE_SEND, Timeout
-from rpcapi.messaging.private_rabbit import AMQPDestinationNotFound, AMQPIncomingMessage, ReplyWaiter, RpcAMQPListener
+from rpcapi.messaging.drivers.rabbit_senders import CONTEXT_SENDER, user_of
+from rpcapi.messaging.private import PURPOSE_SEND
+from rpcapi.messaging.private_rabbit import AMQPDestinationNotFound, AMQPIncomingMessage, RpcAMQPListener
 
 LOG = logging.getLogger(__name__)
 
@@ -43,13 +44,17 @@ class PromptIncomingMessage(AMQPIncomingMessage):
             LOG.warning("The reply queue %s is gone: dropped the reply %s", self.reply_q, self.msg_id)
 
 
-class LongPollListener(RpcAMQPListener):
-    """The listener of an RPC server."""
+class RabbitListener(RpcAMQPListener):
+    """Listener of an RPC server that adds the sender to each request context, whatever the body says."""
 
     message_cls = PromptIncomingMessage
 
     _shutoff: Any
     _wait: float
+
+    def __call__(self, message: Any) -> None:
+        message[CONTEXT_SENDER] = user_of(message)
+        super().__call__(message)
 
     @property
     def is_closing(self) -> bool:
@@ -64,23 +69,3 @@ class LongPollListener(RpcAMQPListener):
     def _current_timeout(self, seconds: float) -> None:
         # The stock listener sets 1 ms, and doubles it whenever nothing arrived.
         self._wait = max(seconds, FIRST_WAIT)
-
-
-class LongPollReplyWaiter(ReplyWaiter):
-    """Reads the replies to a process's calls."""
-
-    conn: Any
-    _thread_exit_event: Any
-
-    def poll(self) -> None:
-        """Read replies until the waiter is stopped."""
-        wait = FIRST_WAIT
-        while not self._thread_exit_event.is_set():
-            try:
-                self.conn.consume(timeout=wait)
-            except Timeout:
-                wait = min(2 * wait, LONGEST_WAIT)
-            except Exception:  # one bad reply must not stop the reader
-                LOG.exception("Failed to process a reply; continuing")
-            else:
-                wait = FIRST_WAIT

@@ -15,7 +15,7 @@ from rpcapi import errors, tls
 
 GROUP = "[oslo_messaging_rabbit]"
 FILES = ("ssl_ca_file", "ssl_cert_file", "ssl_key_file")
-# kombu's name of VerifyingTransport, in place of "amqp" in its URLs.
+# kombu's name of VerifyingTransport: oslo.messaging writes "amqp" for "rabbit" in the name of our driver.
 SCHEME = "gantt-amqp"
 
 

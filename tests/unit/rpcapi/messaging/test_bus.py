@@ -6,7 +6,7 @@ from oslo_config import cfg
 
 from rpcapi import errors
 from rpcapi.messaging import bus
-from rpcapi.messaging.drivers import bounded_rabbit
+from rpcapi.messaging.drivers import confined_rabbit
 
 
 def test_defaults_are_set_and_operator_overrides_win(conf: cfg.ConfigOpts) -> None:
@@ -55,4 +55,4 @@ def test_unknown_option_in_the_url_is_named(conf: cfg.ConfigOpts) -> None:
 @pytest.mark.parametrize("scheme", ["rabbit", "gantt-rabbit"])
 def test_both_rabbitmq_drivers_have_bounded_waits(conf: cfg.ConfigOpts, scheme: str) -> None:
     transport = bus.get_transport(conf, f"{scheme}://user:word@127.0.0.1/")
-    assert isinstance(transport._driver, bounded_rabbit.BoundedRabbitDriver)
+    assert isinstance(transport._driver, confined_rabbit.ConfinedRabbitDriver)

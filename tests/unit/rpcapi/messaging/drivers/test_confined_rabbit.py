@@ -7,19 +7,20 @@ from typing import Any
 import kombu
 import pytest
 from oslo_config import cfg
-from oslo_messaging import TransportURL
 
 from rpcapi.access.rabbit_users import REPLY_EXCHANGE
 from rpcapi.messaging import bus
 from rpcapi.messaging.drivers import deadline
-from rpcapi.messaging.drivers.bounded_rabbit import SEND_SECONDS
-from rpcapi.messaging.drivers.confined_rabbit import ConfinedConnection, ConfinedRabbitDriver, DeployedExchange
+from rpcapi.messaging.drivers.confined_rabbit import ConfinedRabbitDriver
+from rpcapi.messaging.drivers.rabbit_connection import SEND_SECONDS, RabbitConnection
+from rpcapi.messaging.drivers.rabbit_exchange import DeployedExchange
+from rpcapi.messaging.drivers.rabbit_tls import SCHEME
 
 
 @pytest.fixture
 def connection() -> Any:
     """An unopened connection that records what it would publish and declare."""
-    created: Any = object.__new__(ConfinedConnection)
+    created: Any = object.__new__(RabbitConnection)
     created.published, created.consumers = [], []
 
     def publish(method: Any, exchange: Any, msg: Any, **values: Any) -> None:
@@ -62,14 +63,13 @@ def test_reply_queue_is_bound_to_the_reply_exchange_by_its_name(connection: Any)
     )
 
 
-def test_driver_uses_the_stock_scheme_and_leaves_the_url_of_its_caller(conf: cfg.ConfigOpts) -> None:
-    bus.set_rabbit_defaults(conf)
-    url = TransportURL.parse(conf, "gantt-rabbit://user:word@127.0.0.1/")
-    driver = bus.get_transport(conf, "gantt-rabbit://user:word@127.0.0.1/")._driver
+@pytest.mark.parametrize("scheme", ["rabbit", "gantt-rabbit"])
+def test_driver_verifies_the_broker(conf: cfg.ConfigOpts, scheme: str) -> None:
+    driver: Any = bus.get_transport(conf, f"{scheme}://user:word@127.0.0.1/")._driver
     assert isinstance(driver, ConfinedRabbitDriver)
-    assert driver._url.transport == "rabbit"
-    assert url.transport == "gantt-rabbit"
-    assert driver.connection_cls is ConfinedConnection
+    (host,) = driver._url.hosts
+    stock: Any = object.__new__(RabbitConnection)
+    assert stock._transform_transport_url(driver._url, host).startswith(f"{SCHEME}://user:word@127.0.0.1")
 
 
 @pytest.mark.parametrize(("name", "durable"), [("gantt-claims", True), (REPLY_EXCHANGE, True), ("gantt", False)])

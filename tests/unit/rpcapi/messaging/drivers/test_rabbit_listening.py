@@ -12,10 +12,10 @@ from oslo_messaging._drivers import amqp, amqpdriver, common
 from rpcapi.messaging.drivers.rabbit_listening import (
     FIRST_WAIT,
     LONGEST_WAIT,
-    LongPollListener,
-    LongPollReplyWaiter,
     PromptIncomingMessage,
+    RabbitListener,
 )
+from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter
 
 
 class Connection:
@@ -46,7 +46,7 @@ class Connection:
 def test_reply_waits_double_while_idle_and_errors_do_not_stop_the_reader():
     # Given: silence, a reply, an error, and silence again
     connection = Connection(common.Timeout(), common.Timeout(), None, LookupError("odd"), common.Timeout())
-    waiter = LongPollReplyWaiter("replies", connection, [])
+    waiter = RabbitReplyWaiter("replies", connection, [])
     assert connection.polled.wait(10)
     connection.resume.set()
     waiter.stop()
@@ -57,7 +57,7 @@ def test_reply_waits_double_while_idle_and_errors_do_not_stop_the_reader():
 
 
 def test_listener_never_polls_with_short_waits():
-    listener = LongPollListener(driver=SimpleNamespace(prefetch_size=1), conn=None)
+    listener = RabbitListener(driver=SimpleNamespace(prefetch_size=1), conn=None)
     # When: the stock listener starts, or has just received a message
     assert listener._current_timeout == FIRST_WAIT
     listener._current_timeout = amqpdriver.ACK_REQUEUE_EVERY_SECONDS_MIN
@@ -94,6 +94,7 @@ class Message(dict):
 
     def __init__(self, number):
         super().__init__(_unique_id=str(number))
+        self._raw_message = SimpleNamespace(properties={})
         self.acknowledged = False
 
     def acknowledge(self):
@@ -102,7 +103,7 @@ class Message(dict):
 
 def test_message_that_arrives_after_the_stop_stays_the_brokers():
     # Given a listener that has taken over a message
-    listener = LongPollListener(driver=SimpleNamespace(prefetch_size=1), conn=Connection())
+    listener = RabbitListener(driver=SimpleNamespace(prefetch_size=1), conn=Connection())
     listener(Message(1))
     assert not listener.is_closing
     # When it has stopped, after it returned that message

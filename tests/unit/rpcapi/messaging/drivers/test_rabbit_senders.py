@@ -8,7 +8,8 @@ import pytest
 from oslo_messaging._drivers import common
 
 from rpcapi.messaging.drivers import rabbit_senders
-from rpcapi.messaging.drivers.rabbit_senders import AuthenticatedListener, AuthenticatedReplyWaiter, expect_reply_of
+from rpcapi.messaging.drivers.rabbit_listening import RabbitListener
+from rpcapi.messaging.drivers.rabbit_replies import RabbitReplyWaiter, expect_reply_of
 
 
 class Message(dict):
@@ -38,7 +39,7 @@ class Connection:
 
 def test_messages_carry_the_user_of_their_connection(monkeypatch):
     published = []
-    stock = rabbit_senders.kombu.messaging.Producer
+    stock = rabbit_senders.Producer
     monkeypatch.setattr(stock, "publish", lambda _self, body, **values: published.append(values))
     rabbit_senders.UserProducer(None, "conductor", 1000).publish({}, routing_key="k")
     rabbit_senders.UserProducer(None, None, 1000).publish({}, routing_key="k")
@@ -47,7 +48,7 @@ def test_messages_carry_the_user_of_their_connection(monkeypatch):
 
 @pytest.mark.parametrize("properties", [{"user_id": "gantt-compute.h1"}, {}])
 def test_listener_believes_nothing_in_the_body(properties):
-    listener = AuthenticatedListener(SimpleNamespace(prefetch_size=1), conn=None)
+    listener = RabbitListener(SimpleNamespace(prefetch_size=1), conn=None)
     listener(Message({"_context_sender": "conductor", "_unique_id": "u", "method": "m"}, **properties))
     assert listener.incoming[0].ctxt["sender"] == properties.get("user_id")
     assert "_context_sender" not in listener.incoming[0].message
@@ -55,8 +56,8 @@ def test_listener_believes_nothing_in_the_body(properties):
 
 @pytest.fixture
 def waiter(monkeypatch):
-    monkeypatch.setattr(AuthenticatedReplyWaiter, "poll", lambda _self: None)
-    return AuthenticatedReplyWaiter("replies", Connection(), [])
+    monkeypatch.setattr(RabbitReplyWaiter, "poll", lambda _self: None)
+    return RabbitReplyWaiter("replies", Connection(), [])
 
 
 def reply(msg_id, **properties):

@@ -5,13 +5,16 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import amqp
+import kombu
 import oslo_messaging
 import pytest
 from oslo_messaging._drivers import impl_rabbit
 
 from rpcapi.messaging.drivers import deadline
-from rpcapi.messaging.drivers.bounded_rabbit import BoundedConnection
 from rpcapi.messaging.drivers.errors import QueueFull
+from rpcapi.messaging.drivers.rabbit_connection import RabbitConnection
+
+EXCHANGE = kombu.Exchange("gantt-claims", "topic")
 
 
 @pytest.fixture
@@ -25,13 +28,15 @@ def ttls(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 @pytest.fixture
 def connection() -> Any:
     """An unopened connection."""
-    return object.__new__(BoundedConnection)
+    created: Any = object.__new__(RabbitConnection)
+    created._declared_exchanges = {EXCHANGE.name}
+    return created
 
 
 def test_ttl_of_a_call_is_limited_by_the_thread_deadline(connection: Any, ttls: list[Any]) -> None:
     with deadline.limit_wait(5):
-        connection._publish("exchange", "message", "topic", timeout=30)
-        connection._publish("exchange", "message", "topic", timeout=2)
+        connection._publish(EXCHANGE, "message", "topic", timeout=30)
+        connection._publish(EXCHANGE, "message", "topic", timeout=2)
     assert ttls[0] <= 5
     assert ttls[1] == 2
 
@@ -41,13 +46,13 @@ def test_call_is_not_sent_after_its_deadline(connection: Any, ttls: list[Any]) -
         deadline.limit_wait(0),
         pytest.raises(oslo_messaging.MessageDeliveryFailure, match="used up the call's timeout"),
     ):
-        connection._publish("exchange", "message", "topic", timeout=30)
+        connection._publish(EXCHANGE, "message", "topic", timeout=30)
     assert ttls == []
 
 
 def test_cast_has_no_ttl(connection: Any, ttls: list[Any]) -> None:
     with deadline.limit_wait(5):
-        connection._publish("exchange", "message", "topic")
+        connection._publish(EXCHANGE, "message", "topic")
     assert ttls == [None]
 
 
@@ -80,12 +85,12 @@ def test_message_after_one_that_a_quorum_queue_refused_is_sent_by_another_channe
 ) -> None:
     refused.channels = [opened]
     with pytest.raises(QueueFull, match="Queue topic has 100 messages"):
-        refused._publish("exchange", "message", "topic")
+        refused._publish(EXCHANGE, "message", "topic")
     assert refused.channel == channel
 
 
 def test_channel_is_kept_after_a_full_classic_queue(refused: Any) -> None:
     refused.rabbit_quorum_queue = False
     with pytest.raises(QueueFull):
-        refused._publish("exchange", "message", "topic")
+        refused._publish(EXCHANGE, "message", "topic")
     assert refused.channel == "first"

@@ -1,14 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oslo.messaging's RabbitMQ driver with bounded waits while the broker is unreachable.
+"""Connections to RabbitMQ with bounded waits, and with a separate exchange for replies; see confined_rabbit."""
 
-The stock driver opens its reply connection, and sends servers' replies, without any time limit: a call with
-a timeout of five seconds hangs as long as the broker is down, and a server that holds a reply cannot stop.
-In this driver every wait of a caller or of a replying server ends with the call's timeout, or after SEND_SECONDS, in
-MessageDeliveryFailure or MessagingTimeout. Listening has no limit, so that a server recovers when the broker returns.
-"""
-
-import functools
+import logging
 import time
+import uuid
 from typing import Any
 
 import amqp
@@ -16,15 +11,17 @@ import kombu
 import oslo_messaging
 
 from rpcapi import tls
-from rpcapi.access.senders import DIRECTED_SERVICES, SERVICES_WITHOUT_FANOUT, SenderDirectory
+from rpcapi.access.rabbit_users import REPLY_EXCHANGE
 from rpcapi.messaging.drivers import deadline as patience
-from rpcapi.messaging.drivers import rabbit_dead_letters, rabbit_queues, rabbit_returns, rabbit_senders, rabbit_tls
-from rpcapi.messaging.drivers.dead_letters import DeadLetter
+from rpcapi.messaging.drivers import rabbit_returns, rabbit_senders, rabbit_tls
 from rpcapi.messaging.drivers.errors import QueueFull
+from rpcapi.messaging.drivers.rabbit_bindings import BindingCheck
+from rpcapi.messaging.drivers.rabbit_exchange import DeployedExchange
 from rpcapi.messaging.drivers.rabbit_messages import PeerConsumer
-from rpcapi.messaging.drivers.rabbit_pool import BoundedPool
-from rpcapi.messaging.private import PURPOSE_LISTEN, PURPOSE_SEND, PollStyleListenerAdapter
-from rpcapi.messaging.private_rabbit import Connection, Consumer, NotificationAMQPListener, RabbitDriver
+from rpcapi.messaging.private import PURPOSE_LISTEN
+from rpcapi.messaging.private_rabbit import Connection, Consumer, NotificationAMQPListener
+
+LOG = logging.getLogger(__name__)
 
 # Seconds that sending a cast or a reply is retried: long enough for a quick restart of the broker.
 SEND_SECONDS = 10.0
@@ -37,31 +34,78 @@ MIN_SECONDS = 1.0
 MIN_TTL = 0.001
 
 
-class BoundedConnection(Connection):
-    """A connection of the stock driver that respects the deadline of the thread that uses it."""
+class RabbitConnection(Connection):
+    """A connection of the stock driver that respects the deadline of the thread that uses it.
 
+    Reply queues are on, and replies go through, REPLY_EXCHANGE.
+    """
+
+    channel: Any
     max_retries: int | None
+    _consumers: dict[Any, Any]
+    _declared_exchanges: set[str]
     _producer: kombu.messaging.Producer
 
     def __init__(self, conf: Any, *args: Any, **kwargs: Any) -> None:
         # The stock class connects in its constructor.
+        self._binding_check = BindingCheck()
         self._max_queue_length = conf.rpc.max_queue_length
         self._max_message_bytes = conf.rpc.max_message_bytes
         super().__init__(conf, *args, **kwargs)
 
-    def _transform_transport_url(self, *arguments: Any, **defaults: Any) -> str:
-        url: str = super()._transform_transport_url(*arguments, **defaults)
-        return url.replace("amqp://", f"{rabbit_tls.SCHEME}://", 1)
-
     def _fetch_ssl_params(self) -> dict[str, Any] | bool:
         return rabbit_tls.parameters(super()._fetch_ssl_params())
 
-    def declare_consumer(self, consumer: Consumer) -> Any:
-        """Declare a queue that refuses messages when it is full; one of a fan-out drops the oldest instead."""
+    def consume(self, timeout: float | None = None) -> None:
+        """Consume from all queues until something arrives; from time to time check their bindings instead."""
+        connection = None if self.channel is None else self.channel.connection  # None: closed
+        if connection is None or not self._binding_check.is_due:
+            super().consume(timeout)
+            return
+        with self._connection_lock:
+            try:
+                self._binding_check.run(connection, list(self._consumers))
+            except (amqp.AMQPError, OSError) as error:
+                LOG.info("The bindings were not checked: %s", error)  # consuming connects again
+
+    def declare_consumer(self, consumer: Consumer) -> None:
+        """Consume a queue, on an exchange of the deployment.
+
+        The queue refuses messages when it is full; one of a fan-out drops the oldest instead.
+        """
+        consumer.exchange = DeployedExchange.of(consumer.exchange)
         # Publishers of notifications, of other software too, declare their queues unbounded.
         if not isinstance(consumer.callback, NotificationAMQPListener):
             consumer = PeerConsumer.of(consumer, self._max_queue_length, self._max_message_bytes)
-        return super().declare_consumer(consumer)
+        super().declare_consumer(consumer)
+
+    def declare_fanout_consumer(self, topic: str, callback: Any) -> None:
+        """Consume a fanout queue of this process."""
+        queue = f"{topic}_fanout.{self.connection.userid}.{uuid.uuid4().hex}"
+        self._consume_transient(f"{topic}_fanout", "fanout", queue, topic, callback)
+
+    def declare_direct_consumer(self, topic: str, callback: Any) -> None:
+        """Consume the reply queue named `topic`, bound to the reply exchange by its name."""
+        self._consume_transient(REPLY_EXCHANGE, "topic", topic, topic, callback)
+
+    def _consume_transient(self, exchange: str, kind: str, queue: str, routing_key: str, callback: Any) -> None:
+        """Consume a queue of this process, which expires some time after it."""
+        consumer = Consumer(
+            exchange_name=exchange,
+            queue_name=queue,
+            routing_key=routing_key,
+            type=kind,
+            durable=self.rabbit_transient_quorum_queue,
+            exchange_auto_delete=False,
+            queue_auto_delete=False,
+            callback=callback,
+            rabbit_ha_queues=self.rabbit_ha_queues,
+            rabbit_queue_ttl=self.rabbit_transient_queues_ttl,
+            enable_cancel_on_failover=self.enable_cancel_on_failover,
+            rabbit_quorum_queue=self.rabbit_transient_quorum_queue,
+            rabbit_quorum_queue_config=self.rabbit_quorum_queue_config,
+        )
+        self.declare_consumer(consumer)
 
     def ensure_connection(self) -> None:
         """Connect, or reconnect.
@@ -156,6 +200,9 @@ class BoundedConnection(Connection):
         timeout: float | None = None,
         transport_options: Any = None,
     ) -> None:
+        if not (exchange.passive or exchange.name in self._declared_exchanges):
+            DeployedExchange.of(exchange)(self.channel).declare()
+            self._declared_exchanges.add(exchange.name)
         remaining = patience.remaining_seconds()
         if timeout is not None and remaining is not None:
             # The stock driver sets the message's TTL to the whole timeout from now on. If connecting took part of
@@ -196,9 +243,27 @@ class BoundedConnection(Connection):
         return super()._transport_socket_timeout(timeout)
 
     def direct_send(self, msg_id: str, msg: Any) -> None:
-        """Publish a reply; gives up after SEND_SECONDS."""
+        """Publish a reply to the reply queue named `msg_id`.
+
+        Raises the stock driver's AMQPDestinationNotFound or MessageUndeliverable when the caller is gone.
+        """
+        exchange = kombu.entity.Exchange(
+            name=REPLY_EXCHANGE,
+            type="topic",
+            durable=self.rabbit_transient_quorum_queue,
+            auto_delete=False,
+            # The caller declared it before its call; declaring it here would hide that the caller is gone.
+            passive=True,
+        )
+        options = oslo_messaging.TransportOptions(at_least_once=self.direct_mandatory_flag)
         with patience.limit_wait_if_unbounded(SEND_SECONDS):
-            super().direct_send(msg_id, msg)
+            self._ensure_publishing(
+                self._publish_and_raises_on_missing_exchange,
+                exchange,
+                msg,
+                routing_key=msg_id,
+                transport_options=options,
+            )
 
     def _delivery_failure(self, error: Exception, *, connecting: bool = False) -> oslo_messaging.MessageDeliveryFailure:
         broker = self.connection.info()
@@ -207,129 +272,3 @@ class BoundedConnection(Connection):
         return oslo_messaging.MessageDeliveryFailure(
             f"RabbitMQ at {broker['hostname']}:{broker['port']} is not available: {cause}"
         )
-
-
-class BoundedReplyWaiter(rabbit_senders.AuthenticatedReplyWaiter):
-    """Waits for a reply within the time that connecting and sending left of the call's timeout."""
-
-    def wait(self, msg_id: str, timeout: float | None, call_monitor_timeout: float | None, reply_q: str) -> Any:
-        """Return the server's reply; raises MessagingTimeout."""
-        remaining = patience.remaining_seconds()
-        return super().wait(msg_id, timeout if remaining is None else remaining, call_monitor_timeout, reply_q)
-
-
-class BoundedRabbitDriver(RabbitDriver):
-    """The driver that bus.get_transport uses for `rabbit://`; options as in the stock driver.
-
-    Raises BadConfiguration when the files of TLS cannot be used.
-    """
-
-    connection_cls: type[BoundedConnection] = BoundedConnection
-    _connection_pool: Any
-    _reply_q: str | None
-
-    def __init__(self, conf: Any, url: oslo_messaging.TransportURL, *args: Any, **kwargs: Any) -> None:
-        super().__init__(conf, url, *args, **kwargs)
-        rabbit_tls.check(self.conf.oslo_messaging_rabbit)
-        # Connections are opened on first use: no connection of the stock class exists yet.
-        self._connection_pool = BoundedPool.with_sizes_of(self._connection_pool, self.connection_cls)
-        self._shared_topics: set[str] = set()  # of servers of this process; also the names of their queues
-        self.dead_letter_outbox = rabbit_dead_letters.DeadLetterOutbox(
-            functools.partial(rabbit_dead_letters.write, self._get_connection)
-        )
-
-    @functools.cached_property
-    def senders(self) -> SenderDirectory:
-        """The senders that this bus authenticates."""
-        return SenderDirectory.of_patterns(self.conf.rpc.shared_agent_hosts)
-
-    def send(
-        self,
-        target: oslo_messaging.Target,
-        ctxt: dict[str, Any],
-        message: dict[str, Any],
-        *,
-        wait_for_reply: bool | None = None,
-        timeout: float | None = None,
-        call_monitor_timeout: float | None = None,
-        retry: int | None = None,
-        transport_options: Any = None,
-    ) -> Any:
-        """Call within `timeout`, or cast within SEND_SECONDS; `retry` 0 tries a cast once, other values are ignored.
-
-        :raises oslo_messaging.MessagingTimeout: no reply to a call in time
-        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
-        :raises QueueFull, MessageTooLarge: at once
-        """
-        if wait_for_reply:
-            seconds = SEND_SECONDS if timeout is None else timeout
-        else:
-            seconds = 0.0 if retry == 0 else SEND_SECONDS
-        is_responder = self.senders.responder_check(target.topic, target.server)
-        with patience.limit_wait(seconds), rabbit_senders.expect_reply_of(is_responder):
-            return super().send(
-                target,
-                ctxt,
-                message,
-                wait_for_reply=wait_for_reply,
-                timeout=seconds if wait_for_reply else timeout,
-                call_monitor_timeout=call_monitor_timeout,
-                transport_options=transport_options,
-            )
-
-    def listen(self, target: oslo_messaging.Target, batch_size: int, batch_timeout: float | None) -> Any:
-        """Consume the queues of an RPC server: its topic, if its servers share one, its own name, and fan-outs."""
-        connection = self._get_connection(PURPOSE_LISTEN)
-        listener = rabbit_senders.AuthenticatedListener(self, connection)
-        exchange = self._get_exchange(target)
-        shared_topics = () if target.topic in DIRECTED_SERVICES else (target.topic,)
-        self._shared_topics.update(shared_topics)
-        for topic in (*shared_topics, f"{target.topic}.{target.server}"):
-            connection.declare_topic_consumer(exchange_name=exchange, topic=topic, callback=listener)
-        if target.topic.partition(".")[0] not in SERVICES_WITHOUT_FANOUT:
-            connection.declare_fanout_consumer(target.topic, listener)
-        return PollStyleListenerAdapter(listener, batch_size, batch_timeout)
-
-    def dead_letters(self) -> list[DeadLetter] | None:
-        """Return messages to servers that could not be processed, newest first; None if this broker keeps none.
-
-        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
-        """
-        return rabbit_dead_letters.read(self._get_connection)
-
-    def waiting_messages(self) -> dict[str, int]:
-        """Return how many messages wait for each topic that servers of this process share.
-
-        :raises oslo_messaging.MessageDeliveryFailure: the broker stayed unreachable, or refused
-        """
-        topics = sorted(self._shared_topics)
-        return rabbit_queues.lengths(self._get_connection, topics) if topics else {}
-
-    def cleanup(self) -> None:
-        """Close all connections."""
-        self.dead_letter_outbox.close()
-        super().cleanup()
-
-    def _get_connection(self, purpose: str = PURPOSE_SEND, retry: int | None = None) -> Any:
-        if purpose == PURPOSE_LISTEN:
-            return super()._get_connection(purpose, retry)
-        with patience.limit_wait_if_unbounded(SEND_SECONDS):
-            return super()._get_connection(purpose, retry)
-
-    def _get_reply_q(self) -> str:
-        remaining = patience.remaining_seconds()
-        if not self._reply_q_lock.acquire(timeout=-1 if remaining is None else remaining):
-            raise oslo_messaging.MessageDeliveryFailure("The connection for replies could not be opened in time")
-        try:
-            if self._reply_q is None:
-                name = self._get_reply_queue_name()
-                connection = self._get_connection(PURPOSE_LISTEN)
-                try:
-                    self._waiter = BoundedReplyWaiter(name, connection, self._allowed_remote_exmods)
-                except BaseException:
-                    connection.close()
-                    raise
-                self._reply_q, self._reply_q_conn = name, connection
-            return self._reply_q
-        finally:
-            self._reply_q_lock.release()

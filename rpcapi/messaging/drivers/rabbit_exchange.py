@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exchanges of RabbitMQ that belong to the deployment: the permission to declare one is also that to delete it."""
+
+import logging
+from typing import Any
+
+import amqp
+from kombu.entity import Exchange
+
+from rpcapi.access.rabbit_users import DEPLOYED_EXCHANGES
+
+LOG = logging.getLogger(__name__)
+
+
+class DeployedExchange(Exchange):
+    """An exchange that the deployment has created; it is declared only if it is missing."""
+
+    @classmethod
+    def of(cls, stock: Exchange) -> "DeployedExchange":
+        """Return the exchange that a stock one describes, bound to no channel, as definitions have it.
+
+        One that they do not have, such as that of notifications, stays as its other publishers declare it.
+        """
+        if stock.name in DEPLOYED_EXCHANGES:
+            return cls(name=stock.name, type=stock.type, durable=True, auto_delete=False)
+        return cls(name=stock.name, type=stock.type, durable=stock.durable, auto_delete=stock.auto_delete)
+
+    def declare(self, nowait: bool = False, passive: bool | None = None, channel: Any = None) -> Any:
+        """Check that the exchange exists; create it if it does not and this user may."""
+        channel = channel or self.channel
+        if channel.connection is None:  # the broker closed the channel after an error; a retry opens another one
+            raise amqp.RecoverableConnectionError("the channel is closed")
+        # A failed check closes its channel.
+        check = channel.connection.channel()
+        try:
+            super().declare(passive=True, channel=check)  # type: ignore[no-untyped-call]
+        except amqp.NotFound:
+            LOG.warning(
+                "Exchange %s is missing: import the broker's definitions. Creating it, if this user may.", self.name
+            )
+            return super().declare(  # type: ignore[no-untyped-call]
+                nowait=nowait, passive=passive, channel=channel
+            )
+        check.close()
+        return None
