@@ -2,11 +2,12 @@
 """Host addresses as number columns, so that one vectorised comparison tests all hosts against a network."""
 
 import ipaddress
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from scheduler_svc.core.table.columns import Column, Rows, extend_column
+from scheduler_svc.core.table.columns import Column, ColumnGroup
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -14,21 +15,16 @@ HALF = 64  # bits in each of the two address columns
 _MASK = 2**HALF - 1
 
 
-class AddressColumn:
+class AddressColumn(ColumnGroup):
     """The IPv4 or IPv6 address of each row; a row may have none (version 0)."""
 
     __slots__ = ("_high", "_low", "_version")
 
-    def __init__(self, size: int) -> None:
-        self._high: npt.NDArray[np.uint64] = np.zeros(size, np.uint64)
-        self._low: npt.NDArray[np.uint64] = np.zeros(size, np.uint64)
-        self._version: npt.NDArray[np.int8] = np.zeros(size, np.int8)
+    EMPTY: ClassVar = {"_high": np.uint64(0), "_low": np.uint64(0), "_version": np.int8(0)}
 
-    def grow(self, size: int) -> None:
-        """Extend the columns to ``size`` rows."""
-        self._high = extend_column(self._high, size)
-        self._low = extend_column(self._low, size)
-        self._version = extend_column(self._version, size)
+    _high: npt.NDArray[np.uint64]
+    _low: npt.NDArray[np.uint64]
+    _version: npt.NDArray[np.int8]
 
     def set_row(self, row: int, text: str | None) -> None:
         """Set the address of ``row``; None removes it."""
@@ -37,17 +33,6 @@ class AddressColumn:
         self._high[row] = number >> HALF
         self._low[row] = number & _MASK
         self._version[row] = 0 if address is None else address.version
-
-    def copy_from(self, rows: Rows, other: "AddressColumn") -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
-        count = len(rows)
-        self._high[rows] = other._high[:count]
-        self._low[rows] = other._low[:count]
-        self._version[rows] = other._version[:count]
-
-    def clear(self, rows: Rows) -> None:
-        """Remove the addresses of ``rows``."""
-        self.copy_from(rows, AddressColumn(len(rows)))
 
     def of(self, row: int) -> str | None:
         """Return the address of ``row``, or None."""

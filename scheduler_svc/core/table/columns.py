@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of table columns, and functions that extend them or return them read-only."""
+"""Types of table columns, columns that grow and are copied together, and functions that return read-only ones."""
 
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +16,40 @@ FIRST_ROWS = 64
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-def extend_column(column: npt.NDArray[Any], size: int, fill: float | bool = 0) -> npt.NDArray[Any]:
+def extend_column(column: npt.NDArray[Any], size: int, fill: float | bool | np.generic = 0) -> npt.NDArray[Any]:
     """Return a copy of ``column`` with ``size`` rows; new rows contain ``fill``."""
     larger = np.full(size, fill, dtype=column.dtype)
     larger[: len(column)] = column
     return larger
+
+
+class ColumnGroup:
+    """Columns of the same rows, each an attribute of this object.
+
+    ``EMPTY`` maps the name of each column to the value of a row without data, whose type is the column's.
+    """
+
+    __slots__ = ()
+
+    EMPTY: ClassVar[Mapping[str, np.generic]]
+
+    def __init__(self, size: int) -> None:
+        for name, value in self.EMPTY.items():
+            setattr(self, name, np.full(size, value))
+
+    def grow(self, size: int) -> None:
+        """Extend the columns to ``size`` rows."""
+        for name, value in self.EMPTY.items():
+            setattr(self, name, extend_column(getattr(self, name), size, value))
+
+    def copy_from(self, rows: Rows, other: Self) -> None:
+        """Copy the first rows of ``other`` to ``rows``."""
+        for name in self.EMPTY:
+            getattr(self, name)[rows] = getattr(other, name)[: len(rows)]
+
+    def clear(self, rows: Rows) -> None:
+        """Remove the data of ``rows``."""
+        self.copy_from(rows, type(self)(len(rows)))
 
 
 def read_only(column: npt.NDArray[Scalar], size: int) -> npt.NDArray[Scalar]:

@@ -2,12 +2,12 @@
 """The inventory and usage columns of one resource class."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from rpcapi.resources.inventory import MAX_AMOUNT
-from scheduler_svc.core.table.columns import Column, FloatColumn, IntColumn, Rows, extend_column
+from scheduler_svc.core.table.columns import Column, ColumnGroup, FloatColumn, IntColumn, Rows
 
 NO_INVENTORY = 0  # as min_unit, which is at least 1 in an inventory
 
@@ -15,10 +15,9 @@ _ABSENT: Mapping[str, Any] = {
     **{"capacity": 0, "reserved": 0},
     **{"min_unit": NO_INVENTORY, "max_unit": MAX_AMOUNT, "step_size": 1},
 }
-_COLUMNS = ("capacity", "reserved", "used", "free", "unit_share", "min_unit", "max_unit", "step_size", "_has_rules")
 
 
-class ResourceColumns:
+class ResourceColumns(ColumnGroup):
     """Capacity, usage and unit rules of one resource class, one row per provider.
 
     ``capacity`` has the reserved amount subtracted already; ``reserved`` is only for those who show it.
@@ -30,31 +29,25 @@ class ResourceColumns:
     capacity that one unit is, stored for the same reason; 0 without capacity.
     """
 
-    __slots__ = (*_COLUMNS, "rules")
+    EMPTY: ClassVar = {
+        **{name: np.int64(value) for name, value in _ABSENT.items()},
+        **{"used": np.int64(0), "free": np.float64(0), "unit_share": np.float64(0), "_has_rules": np.False_},
+    }
+    __slots__ = (*EMPTY, "rules")
+
+    capacity: IntColumn
+    reserved: IntColumn
+    used: IntColumn
+    free: FloatColumn
+    unit_share: FloatColumn
+    min_unit: IntColumn
+    max_unit: IntColumn
+    step_size: IntColumn
+    _has_rules: Column
 
     def __init__(self, size: int) -> None:
-        self.capacity: IntColumn = np.zeros(size, np.int64)
-        self.reserved: IntColumn = np.zeros(size, np.int64)
-        self.used: IntColumn = np.zeros(size, np.int64)
-        self.free: FloatColumn = np.zeros(size, np.float64)
-        self.unit_share: FloatColumn = np.zeros(size, np.float64)
-        self.min_unit: IntColumn = np.zeros(size, np.int64)
-        self.max_unit: IntColumn = np.full(size, MAX_AMOUNT, np.int64)
-        self.step_size: IntColumn = np.ones(size, np.int64)
-        self._has_rules: Column = np.zeros(size, np.bool_)
+        super().__init__(size)
         self.rules = 0  # rows whose unit rules can reject an amount that the capacity allows; usually 0
-
-    def grow(self, size: int) -> None:
-        """Extend the columns to ``size`` rows."""
-        self.capacity = extend_column(self.capacity, size)
-        self.reserved = extend_column(self.reserved, size)
-        self.used = extend_column(self.used, size)
-        self.free = extend_column(self.free, size)
-        self.unit_share = extend_column(self.unit_share, size)
-        self.min_unit = extend_column(self.min_unit, size)
-        self.max_unit = extend_column(self.max_unit, size, MAX_AMOUNT)
-        self.step_size = extend_column(self.step_size, size, 1)
-        self._has_rules = extend_column(self._has_rules, size)
 
     def set_inventory(self, row: int, inventory: Mapping[str, Any] | None) -> None:
         """Set a provider's inventory of this class; None removes it."""
@@ -91,13 +84,7 @@ class ResourceColumns:
         allowed: Column = (self.min_unit <= amount) & (self.max_unit >= amount) & (amount % self.step_size == 0)
         return allowed
 
-    def copy_from(self, rows: Rows, other: "ResourceColumns") -> None:
+    def copy_from(self, rows: Rows, other: Self) -> None:
         """Copy the first rows of ``other`` to ``rows``."""
-        count = len(rows)
-        for name in _COLUMNS:
-            getattr(self, name)[rows] = getattr(other, name)[:count]
+        super().copy_from(rows, other)
         self.rules = int(np.count_nonzero(self._has_rules))
-
-    def clear(self, rows: Rows) -> None:
-        """Remove the inventory and usage of ``rows``."""
-        self.copy_from(rows, ResourceColumns(len(rows)))

@@ -63,6 +63,8 @@ class HostRows:
             PartitionRows(name, number, self.services, PartitionDocuments(reads))
             for number, name in enumerate(partitions)
         ]
+        # What is stored of each row beside the arrays of this object; partitions are copied without their aggregates.
+        self._copied: tuple[Any, ...] = (self.api, self.facts, self.addresses, self.services, self.traits, self.states)
         self._provider_positions: IntColumn = np.zeros(FIRST_ROWS, np.int64)
         self._used_positions: IntColumn = np.zeros(FIRST_ROWS, np.int64)
 
@@ -157,11 +159,8 @@ class HostRows:
         self.zone[rows] = np.array([*zones, NO_ZONE], np.int64)[source.zone[: len(rows)]]  # NO_ZONE is index -1
         for column, source_column in zip(self._zeroed_columns, source._zeroed_columns, strict=True):
             column[rows] = source_column[: len(rows)]
-        self.traits.copy_from(rows, source.traits)
-        self.states.copy_from(rows, source.states)
-        self.api.copy_from(rows, source.api)
-        self.facts.copy_from(rows, source.facts)
-        self.addresses.copy_from(rows, source.addresses)
+        for columns, source_columns in zip(self._copied, source._copied, strict=True):
+            columns.copy_from(rows, source_columns)
         kinds = [self.kinds.setdefault(kind, len(self.kinds)) for kind in source.kinds]
         self.kind[rows] = np.array(kinds, np.int8)[source.kind[: len(rows)]]
         for row in numbers:
@@ -175,7 +174,6 @@ class HostRows:
                 columns.copy_from(rows, source.resources[resource_class])
             else:
                 columns.clear(rows)
-        self.services.copy_from(rows, source.services)
         part.services.copy_from(numbers, source_part.services)
         part.forest = source_part.forest
         part.forest.renumber_hosts(numbers)
@@ -210,19 +208,12 @@ class HostRows:
         """Reset all columns of ``rows`` except their names and partitions."""
         for column in self._zeroed_columns:
             column[rows] = 0
-        self.services.clear(rows)
-        self.traits.clear(rows)
-        self.states.clear(rows)
-        self.api.clear(rows)
-        self.facts.clear(rows)
-        self.addresses.clear(rows)
-        self.aggregates.clear(rows)
         self.zone[rows] = NO_ZONE
         self.kind[rows] = COMPUTE
         for row in rows.tolist():
             self.numa.pop(row, None)
             self.rows_set_aside.pop(row, None)
-        for columns in self.resources.values():
+        for columns in (*self._copied, self.aggregates, *self.resources.values()):
             columns.clear(rows)
 
     @property
@@ -283,14 +274,7 @@ class HostRows:
         self.zone = extend_column(self.zone, size, NO_ZONE)
         self.partition = extend_column(self.partition, size)
         self.kind = extend_column(self.kind, size, COMPUTE)
-        self.api.grow(size)
-        self.facts.grow(size)
-        self.addresses.grow(size)
-        self.aggregates.grow(size)
         self._provider_positions = extend_column(self._provider_positions, size)
         self._used_positions = extend_column(self._used_positions, size)
-        self.services.grow(size)
-        self.traits.grow(size)
-        self.states.grow(size)
-        for columns in self.resources.values():
+        for columns in (*self._copied, self.aggregates, *self.resources.values()):
             columns.grow(size)

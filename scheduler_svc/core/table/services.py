@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rpcapi.resources import names
-from scheduler_svc.core.table.columns import Column, Rows, extend_column, read_only
+from scheduler_svc.core.table.columns import Column, ColumnGroup, read_only
 
 # A live host learns of a new epoch at once or from the answer to its next report, and an audit takes seconds. A missing
 # audit is overdue after this time.
 AUDIT_SECONDS = 120.0
 
 
-class ServiceColumns:
+class ServiceColumns(ColumnGroup):
     """Service host state per row.
 
     ``too_old``: its agent has an unsupported RPC version; ``opened``: audited in the current epoch; ``audit_pending``:
@@ -23,34 +23,13 @@ class ServiceColumns:
 
     __slots__ = ("alive", "audit_pending", "enabled", "opened", "too_old")
 
-    def __init__(self, size: int) -> None:
-        self.alive: Column = np.zeros(size, np.bool_)
-        self.enabled: Column = np.zeros(size, np.bool_)
-        self.too_old: Column = np.zeros(size, np.bool_)
-        self.opened: Column = np.zeros(size, np.bool_)
-        self.audit_pending: Column = np.zeros(size, np.bool_)
+    EMPTY = dict.fromkeys(__slots__, np.False_)
 
-    def grow(self, size: int) -> None:
-        """Extend the columns to ``size`` rows."""
-        self.alive = extend_column(self.alive, size)
-        self.enabled = extend_column(self.enabled, size)
-        self.too_old = extend_column(self.too_old, size)
-        self.opened = extend_column(self.opened, size)
-        self.audit_pending = extend_column(self.audit_pending, size)
-
-    def copy_from(self, rows: Rows, other: "ServiceColumns") -> None:
-        """Copy the first rows of ``other`` to ``rows``."""
-        count = len(rows)
-        self.alive[rows] = other.alive[:count]
-        self.enabled[rows] = other.enabled[:count]
-        self.too_old[rows] = other.too_old[:count]
-        self.opened[rows] = other.opened[:count]
-        self.audit_pending[rows] = other.audit_pending[:count]
-
-    def clear(self, rows: Rows) -> None:
-        """Set all columns of ``rows`` to False."""
-        for column in (self.alive, self.enabled, self.too_old, self.opened, self.audit_pending):
-            column[rows] = False
+    alive: Column
+    enabled: Column
+    too_old: Column
+    opened: Column
+    audit_pending: Column
 
 
 class ServiceView:
