@@ -32,7 +32,7 @@ def usage_differences(placement: PlacementClient, allocations: ProviderAllocatio
 def claim_differences(store: ClaimQueries, allocations: ProviderAllocations) -> list[str]:
     """Return a sentence for each consumer whose claim is not what it holds by the API, and what `verify` finds."""
     by_api = _by_consumer(allocations)
-    claims = {claim.consumer: claim for claim in paging.read_claims(store)}
+    claims = {claim.consumer: claim for claim in paging.entries(lambda marker: store.claims(marker=marker))}
     verification = store.verify()
     return [
         *(

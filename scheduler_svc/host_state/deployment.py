@@ -8,7 +8,7 @@ from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.host_state.documents import CHUNK_SIZE, HostStateDocument, HostStates
 from scheduler_svc.replication.partitions import OpenPartition, OpenPartitions
-from scheduler_svc.store import aggregates
+from scheduler_svc.store import aggregates, paging
 
 
 class LocatedDocument(NamedTuple):
@@ -72,13 +72,9 @@ class DeploymentStates:
         return [document for document in documents if document.state.name <= last], last
 
     def every(self, namespace: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the documents of all partitions; raises as ``list``."""
-        marker: str | None = None
-        while True:
-            documents, marker = self.list(namespace, marker, CHUNK_SIZE)
-            yield from (document.state.document for document in documents)
-            if marker is None:
-                return
+        """Return the documents of all partitions; raises as ``list``."""
+        located = paging.entries(lambda marker: self.list(namespace, marker, CHUNK_SIZE))
+        return (document.state.document for document in located)
 
     def update(
         self,

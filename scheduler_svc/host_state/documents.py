@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from rpcapi import errors
 from rpcapi.resources import names
 from scheduler_svc.core.namespaces.registry import COMPOSED, NamespaceRegistry
+from scheduler_svc.store import paging
 from scheduler_svc.store.documents import is_same
 from scheduler_svc.store.namespaces import OLDER_SEEN_MS, RPC_VERSIONS
 from scheduler_svc.store.protocols.host_state import HostStateStore
@@ -117,11 +118,8 @@ class HostStates:
             raise errors.UnknownHost(f"There is no document {name!r} {where}", name=name) from error
 
     def _iterate(self, namespace: str, marker: str | None) -> Iterator[HostStateDocument]:
-        while True:
-            rows, marker = self._documents.list_state(namespace, marker, CHUNK_SIZE)
-            yield from (HostStateDocument(*row) for row in rows)
-            if marker is None:
-                return
+        rows = paging.entries(lambda start: self._documents.list_state(namespace, start, CHUNK_SIZE), marker)
+        return (HostStateDocument(*row) for row in rows)
 
     def _iterate_host(self, namespace: str, host: Any, marker: str | None) -> Iterator[HostStateDocument]:
         """Yield the documents of a service host and of its nodes, by name."""

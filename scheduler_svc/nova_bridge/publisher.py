@@ -2,6 +2,7 @@
 """Writes the bridge's documents, those that changed."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from oslo_log import log
@@ -10,12 +11,10 @@ from rpcapi import errors
 from scheduler_svc import metrics
 from scheduler_svc.core.namespaces.namespace import Namespace
 from scheduler_svc.nova_bridge.documents import Document, Documents
-from scheduler_svc.store import namespaces
+from scheduler_svc.store import namespaces, paging
 from scheduler_svc.store.protocols.host_state import HostStateStore
 
 LOG = log.getLogger(__name__)
-
-PAGE = 1000  # documents of one read
 
 
 class DocumentPublisher:
@@ -38,14 +37,8 @@ class DocumentPublisher:
 
     def load(self) -> None:
         """Read what is stored, before the first write and where another process may have written."""
-        stored: dict[str, tuple[int, Document]] = {}
-        marker: str | None = None
-        while True:
-            rows, marker = self._store.list_state(self._namespace.name, marker, PAGE)
-            stored |= {name: (version, document) for name, version, document in rows}
-            if marker is None:
-                self._stored = stored
-                return
+        rows = paging.entries(partial(self._store.list_state, self._namespace.name))
+        self._stored = {name: (version, document) for name, version, document in rows}
 
     def publish(self, documents: Mapping[str, Mapping[str, Any]]) -> int:
         """Write the documents that changed, delete those that are not among ``documents``; return their number.

@@ -5,9 +5,10 @@ A custom name exists where a client created it, and where a provider has it: age
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
 import os_resource_classes
@@ -17,6 +18,7 @@ from rpcapi import errors
 from scheduler_svc.placement.directory import ProviderDirectory
 from scheduler_svc.placement.freshness import Freshness
 from scheduler_svc.placement.problems import bad_request
+from scheduler_svc.store import paging
 from scheduler_svc.store.protocols.host_state import HostStateStore
 from scheduler_svc.store.protocols.providers import ProviderStore
 
@@ -60,7 +62,8 @@ class Catalogue:
 
     def names(self, kind: NameKind) -> list[str]:
         """Return all names: the standard ones in their order, then the custom ones, sorted."""
-        custom = {*self._created(kind), *self.names_in_use(kind)}
+        created = paging.entries(partial(self._store.list_state, kind.namespace))
+        custom = {name for name, _, _ in created} | self.names_in_use(kind)
         return [*kind.standard, *sorted(custom.difference(kind.standard))]
 
     def names_in_use(self, kind: NameKind) -> set[str]:
@@ -115,11 +118,3 @@ class Catalogue:
             return self._store.get_state(kind.namespace, name)[1]
         except (errors.UnknownHost, errors.InvalidName):
             return None
-
-    def _created(self, kind: NameKind) -> Iterator[str]:
-        marker = None
-        while True:
-            page, marker = self._store.list_state(kind.namespace, marker)
-            yield from (name for name, _, _ in page)
-            if marker is None:
-                return

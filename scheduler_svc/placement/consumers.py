@@ -4,6 +4,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from scheduler_svc.placement.catalogue import RESOURCE_CLASSES, Catalogue
 from scheduler_svc.placement.directory import ProviderDirectory
@@ -50,13 +51,8 @@ class Consumers:
         return self._store.read_allocations([consumer]).get(consumer)
 
     def of_provider(self, provider: str) -> Iterator[ConsumerState]:
-        """Yield what consumers hold that hold anything from the provider with this id, in the order of consumers."""
-        marker = None
-        while True:
-            page, marker = self._store.list_holders(provider, marker)
-            yield from page
-            if marker is None:
-                return
+        """Return what consumers hold that hold anything from the provider with this id, in the order of consumers."""
+        return paging.entries(partial(self._store.list_holders, provider))
 
     def replace(self, requests: Sequence[ConsumerRequest]) -> None:
         """Replace what all these consumers hold, or nothing; raises Problem."""

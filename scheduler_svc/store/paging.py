@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Paging of lists ordered by name, and of calls of which each takes a limited number of elements."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from scheduler_svc.core.records import Claim
-from scheduler_svc.store.protocols.claims import ClaimQueries
 from scheduler_svc.store.protocols.providers import ProviderStore
 from scheduler_svc.store.providers.checks import MAX_GENERATIONS
 
@@ -23,11 +21,15 @@ def batches(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
-def read_claims(store: ClaimQueries) -> Iterator[Claim]:
-    """Yield all live claims, ordered by node and consumer; pages are of different moments."""
-    marker = None
+def entries(
+    read_page: Callable[[str | None], tuple[Iterable[_Item], str | None]], marker: str | None = None
+) -> Iterator[_Item]:
+    """Yield the entries of all pages after ``marker``; pages are of different moments.
+
+    ``read_page`` returns the page after a marker, and the marker of the next page, None on the last.
+    """
     while True:
-        page, marker = store.claims(marker=marker)
+        page, marker = read_page(marker)
         yield from page
         if marker is None:
             return

@@ -2,6 +2,7 @@
 """Reads all that the Placement API owns in gantt's store."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from rpcapi.resources import names
@@ -35,7 +36,8 @@ class StoreReader:
         consumers = {record.uuid: record for record in self._consumers(base, protected)}
         custom = _names_in_use(providers.values())
         for kind in NameKind:
-            custom |= {(kind, name): document.get("changed_ms", 0) for name, _, document in self._documents(kind)}
+            rows = paging.entries(partial(self._store.list_state, kind))
+            custom |= {(kind, name): document.get("changed_ms", 0) for name, _, document in rows}
         unchangeable = frozenset[str]() if self._overwrite else frozenset(protected)
         return Contents(providers, consumers, custom, protected=unchangeable, generation_base=base, time_unit_ms=1)
 
@@ -56,23 +58,12 @@ class StoreReader:
             yield record
 
     def _consumers(self, base: int, protected: set[str]) -> Iterator[ConsumerRecord]:
-        marker = None
-        while True:
-            page, marker = self._store.claims(host=names.API_HOST, marker=marker, limit=MAX_PAGE)
-            for claim in page:
-                if not allocations.is_imported(claim):
-                    protected.add(claim.consumer)
-                yield _consumer_record(claim, base)
-            if marker is None:
-                return
-
-    def _documents(self, kind: NameKind) -> Iterator[tuple[str, int, dict[str, Any]]]:
-        marker = None
-        while True:
-            page, marker = self._store.list_state(kind, marker)
-            yield from page
-            if marker is None:
-                return
+        for claim in paging.entries(
+            lambda marker: self._store.claims(host=names.API_HOST, marker=marker, limit=MAX_PAGE)
+        ):
+            if not allocations.is_imported(claim):
+                protected.add(claim.consumer)
+            yield _consumer_record(claim, base)
 
 
 def _names_in_use(providers: Iterable[ProviderRecord]) -> dict[tuple[NameKind, str], int]:

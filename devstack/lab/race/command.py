@@ -133,7 +133,7 @@ def _run(
         before = store.snapshot()
         tally, seconds = worker.run(settings, partition, servers, bar)
         claims = list(judged_claims(before, entries(store, before.position), max(1, tally.placements // JUDGED_CLAIMS)))
-        members = groups.members_by_host(paging.read_claims(store))
+        members = groups.members_by_host(paging.entries(lambda marker: store.claims(marker=marker)))
         return RaceRun(tally, seconds, claims, store.verify(), len(members), groups.count_violations(members))
     finally:
         store.close()

@@ -3,12 +3,14 @@
 
 import time
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Protocol
 
 from oslo_log import log
 
 from rpcapi import errors
 from scheduler_svc import metrics
+from scheduler_svc.store import paging
 from scheduler_svc.store.namespaces import SERVICE
 from scheduler_svc.store.protocols.host_state import LivenessStore
 
@@ -70,10 +72,5 @@ class ServiceGroupWatcher:
 
     def _read_alive(self, now: float) -> dict[str, float]:
         """Return the services that are alive in the store, which an earlier worker may just have written."""
-        alive_until: dict[str, float] = {}
-        marker: str | None = None
-        while True:
-            page, marker = self._store.list_state(SERVICE, marker)
-            alive_until |= {name: now + self._settling for name, _version, document in page if document["alive"]}
-            if marker is None:
-                return alive_until
+        services = paging.entries(partial(self._store.list_state, SERVICE))
+        return {name: now + self._settling for name, _version, document in services if document["alive"]}

@@ -39,18 +39,9 @@ def test_there_is_no_batch_of_no_items() -> None:
     assert list(paging.batches([], 3)) == []
 
 
-class ClaimPages:
-    """Claims, here by their numbers, in pages of two."""
-
-    def __init__(self, count: int) -> None:
-        self._numbers = list(range(count))
-
-    def claims(self, *, marker: str | None = None) -> tuple[list[int], str | None]:
-        first = int(marker or 0)
-        page = self._numbers[first : first + 2]
-        return page, str(first + 2) if first + 2 < len(self._numbers) else None
-
-
+@pytest.mark.parametrize("marker", [None, "b"])
 @pytest.mark.parametrize("count", range(6))
-def test_claims_of_all_pages_are_read(count: int) -> None:
-    assert list(paging.read_claims(ClaimPages(count))) == list(range(count))  # type: ignore[arg-type, comparison-overlap]
+def test_entries_of_all_pages_are_read(count: int, marker: str | None) -> None:
+    names = "abcde"[:count]
+    listed = list(paging.entries(lambda start: paging.cut(names, start, 2), marker))
+    assert listed == [name for name in names if marker is None or name > marker]
